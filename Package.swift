@@ -1,0 +1,99 @@
+// swift-tools-version: 6.1
+
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// One target per C library, each found through pkg-config.
+func cLibrary(_ name: String, pkgConfig: String, debian: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
+}
+
+let package = Package(
+    name: "GtkWebImage",
+    products: [
+        .library(name: "GtkWebImage", targets: ["GtkWebImage"]),
+        .library(name: "WebImageCore", targets: ["WebImageCore"]),
+        .library(name: "WebImageTesting", targets: ["WebImageTesting"]),
+        .executable(name: "webimage-gallery", targets: ["Gallery"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    ],
+    targets: [
+        // The library, from the nouns up to the widgets.
+        .target(
+            name: "WebImageCore",
+            dependencies: [.product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "WebImageLinux",
+            dependencies: [
+                "WebImageCore", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP",
+                "CWebImageXXHash", "CWebImageShims",
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "GtkWebImage",
+            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGtk4", "CWebImageGtkShims"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "WebImageTesting",
+            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImagePixbuf"],
+            swiftSettings: strict
+        ),
+
+        // C: what Swift cannot import, and the system libraries.
+        .target(name: "CWebImageShims", dependencies: ["CWebImageGLib", "CWebImageCurl"]),
+        .target(name: "CWebImageGtkShims", dependencies: ["CWebImageGtk4"]),
+        cLibrary("CWebImageGLib", pkgConfig: "gio-unix-2.0", debian: "libglib2.0-dev"),
+        cLibrary("CWebImagePixbuf", pkgConfig: "gdk-pixbuf-2.0", debian: "libgdk-pixbuf-2.0-dev"),
+        cLibrary("CWebImageCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
+        cLibrary("CWebImageWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
+        cLibrary("CWebImageXXHash", pkgConfig: "libxxhash", debian: "libxxhash-dev"),
+        cLibrary("CWebImageGtk4", pkgConfig: "gtk4", debian: "libgtk-4-dev"),
+
+        // The demo.
+        .executableTarget(
+            name: "Gallery",
+            dependencies: [
+                "GtkWebImage", "WebImageTesting", "CWebImageGtk4",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Demo/Gallery",
+            swiftSettings: strict
+        ),
+
+        // The tests.
+        .testTarget(
+            name: "CoreTests",
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LinuxTests",
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "WidgetScenarios",
+            dependencies: ["GtkWebImage", "WebImageTesting", "CWebImageGtk4"],
+            path: "Tests/WidgetScenarios",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "WidgetTests",
+            dependencies: ["WebImageTesting", "WidgetScenarios", "Gallery"],
+            swiftSettings: strict
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,26 @@
+// A GdkPaintable whose drawing is done in Swift. A GObject type is what Swift cannot declare; no logic lives here.
+#pragma once
+
+#include <gtk/gtk.h>
+
+// Called on the main thread, `release` wherever the last reference is dropped.
+typedef struct {
+    void (*snapshot)(void *context, GtkSnapshot *snapshot, double width, double height);
+    // A new reference to something that never changes.
+    GdkPaintable *(*current_image)(void *context);
+    int (*width)(void *context);
+    int (*height)(void *context);
+    double (*aspect_ratio)(void *context);
+    void (*release)(void *context);
+} GwiPaintableFunctions;
+
+// `functions` has to outlive the paintable. The caller owns the reference that is returned.
+GdkPaintable *gwi_paintable_new(const GwiPaintableFunctions *functions, void *context);
+
+// The context of a paintable made by gwi_paintable_new, or NULL for any other object.
+void *gwi_paintable_get_context(void *object);
+
+// Type checks, which GTK has as macros only.
+gboolean gwi_is_widget(void *object);
+gboolean gwi_is_picture(void *object);
+gboolean gwi_is_button(void *object);

@@ -1,0 +1,33 @@
+// What Swift cannot import: variadic functions, two symbols of libdispatch that its headers do not
+// declare, and a GSource with its own dispatch function. No logic lives here.
+#pragma once
+
+#include <curl/curl.h>
+#include <glib.h>
+
+// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt take their last argument through "...".
+CURLcode gwi_curl_set_long(CURL *handle, CURLoption option, long value);
+CURLcode gwi_curl_set_offset(CURL *handle, CURLoption option, curl_off_t value);
+CURLcode gwi_curl_set_string(CURL *handle, CURLoption option, const char *value);
+CURLcode gwi_curl_set_pointer(CURL *handle, CURLoption option, void *value);
+CURLcode gwi_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value);
+typedef size_t (*gwi_curl_data_function)(char *bytes, size_t size, size_t count, void *context);
+CURLcode gwi_curl_set_data_function(CURL *handle, CURLoption option, gwi_curl_data_function function);
+CURLcode gwi_curl_get_long(CURL *handle, CURLINFO info, long *value);
+CURLcode gwi_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value);
+CURLcode gwi_curl_get_string(CURL *handle, CURLINFO info, const char **value);
+CURLcode gwi_curl_get_pointer(CURL *handle, CURLINFO info, void **value);
+CURLMcode gwi_curl_multi_set_long(CURLM *handle, CURLMoption option, long value);
+
+// The main queue of libdispatch, as CoreFoundation's run loop drains it. The handle is an eventfd, or -1 when this
+// libdispatch does not export the two functions.
+int gwi_main_queue_handle(void);
+void gwi_main_queue_drain(void);
+
+// A source that is dispatched when its ready time (g_source_set_ready_time) has come. The function returns the
+// microseconds to wait until the next dispatch, or -1 for "until somebody sets the ready time again".
+typedef gint64 (*gwi_timed_function)(void *context);
+GSource *gwi_timed_source_new(gwi_timed_function function, void *context, int priority, const char *name);
+
+// Whether the caller is the thread that main runs on.
+gboolean gwi_is_main_thread(void);

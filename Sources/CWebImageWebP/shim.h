@@ -1,0 +1,5 @@
+#pragma once
+
+#include <webp/decode.h>
+#include <webp/demux.h>
+#include <webp/types.h>

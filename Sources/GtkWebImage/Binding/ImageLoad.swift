@@ -1,0 +1,81 @@
+public import FoundationEssentials
+import Synchronization
+import WebImageCore
+import WebImageLinux
+
+/// The load of a picture for a widget, from the call that asked for it to its completion.
+///
+/// It outlives the widget when it must: its completions are called all the same.
+public final class ImageLoad: Sendable {
+    /// What wants to hear of the end.
+    typealias Completion = @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
+
+    private struct State {
+        var completions: [Completion] = []
+        var task: ImageTask?
+        var priority = ImagePriority.high
+        var isCancelled = false
+        var isFinished = false
+    }
+
+    /// The URL that is loaded.
+    public let url: URL?
+    private let state = Mutex(State())
+
+    init(_ url: URL?) {
+        self.url = url
+    }
+
+    /// Whether the completion has been called.
+    public var isFinished: Bool { state.withLock { $0.isFinished } }
+
+    /// Ends it with ``ImageError/Code/cancelled``, unless it has ended. The completion is called in a later turn of the
+    /// main loop. From any thread.
+    public func cancel() {
+        let (isFirst, task) = state.withLock { state in
+            defer { state.isCancelled = true }
+            return (!state.isCancelled && !state.isFinished, state.task)
+        }
+        guard isFirst else { return }
+        task?.cancel()
+        // Also when it never got as far as a task, or when the task's own completion goes to a slot that is gone.
+        MainLoopDispatcher.shared.dispatch {
+            MainActor.assumeIsolated { self.finish(.failure(.cancelled(self.url))) }
+        }
+    }
+
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    func add(_ completion: @escaping Completion) {
+        state.withLock { $0.completions.append(completion) }
+    }
+
+    /// Ties it to the task that does the work.
+    func attach(_ task: ImageTask) {
+        let (isCancelled, priority) = state.withLock { state in
+            state.task = task
+            return (state.isCancelled, state.priority)
+        }
+        if isCancelled { task.cancel() } else { task.priority = priority }
+    }
+
+    func setPriority(_ priority: ImagePriority) {
+        let task = state.withLock { state in
+            state.priority = priority
+            return state.task
+        }
+        task?.priority = priority
+    }
+
+    /// Calls the completions, the first time it is called.
+    @MainActor
+    func finish(_ result: Result<ImageResponse, ImageError>) {
+        let completions = state.withLock { state in
+            defer { state.completions = [] }
+            state.isFinished = true
+            state.task = nil
+            return state.completions
+        }
+        for completion in completions { completion(result) }
+    }
+}

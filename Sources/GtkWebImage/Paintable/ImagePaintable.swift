@@ -1,0 +1,40 @@
+internal import CWebImageGtk4
+internal import CWebImageGtkShims
+public import WebImageCore
+
+/// The one paintable that a bound widget has for good: it shows the placeholder, then partial pictures, then the picture.
+///
+/// Its size is the logical one of the picture from the moment that is known, whatever size the pixels were decoded at, so
+/// the widget is laid out once. Any consumer of GdkPaintable can draw it. Main thread only, as GTK is.
+@MainActor
+public final class ImagePaintable {
+    /// Kept alive by the GObject, which in turn is kept by this and by the widgets that show it.
+    let content: PaintableContent
+    private let owned: GObjectReference
+
+    /// Makes a paintable that shows nothing and has no size.
+    public init() {
+        content = PaintableContent()
+        owned = GObjectReference(content.native)
+    }
+
+    deinit {
+        owned.releaseOnMainThread()
+    }
+
+    /// The GdkPaintable. A caller that keeps it takes a reference (`g_object_ref`).
+    public var nativePaintablePointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(content.native) }
+
+    /// The picture that is shown, whole or partial; `nil` while a placeholder or nothing is.
+    public var image: WebImage? { content.image }
+
+    /// Shows a picture instead of whatever is shown.
+    public func show(_ image: WebImage) {
+        content.show(image: image, placeholder: nil)
+    }
+
+    /// Shows a placeholder instead of whatever is shown; with `nil`, nothing.
+    public func show(_ placeholder: Placeholder?) {
+        content.show(image: nil, placeholder: placeholder)
+    }
+}

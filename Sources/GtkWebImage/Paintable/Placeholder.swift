@@ -1,0 +1,24 @@
+public import WebImageCore
+
+/// What a widget shows while its picture is loaded, or when it cannot be.
+public struct Placeholder: Sendable {
+    enum Kind: Sendable {
+        case icon(String, pixelSize: Int)
+        case image(WebImage)
+    }
+
+    let kind: Kind
+
+    /// An icon of the icon theme, in the middle, in the colour of text when it is symbolic.
+    /// - Parameters:
+    ///   - name: Such as `image-x-generic-symbolic`. An unknown one shows the theme's sign for a missing icon.
+    ///   - pixelSize: Width and height in application pixels; less where there is no room. Default: 32.
+    public static func icon(_ name: String, pixelSize: Int = 32) -> Placeholder {
+        Placeholder(kind: .icon(name, pixelSize: max(1, pixelSize)))
+    }
+
+    /// A picture, drawn as the final one is.
+    public static func image(_ image: WebImage) -> Placeholder {
+        Placeholder(kind: .image(image))
+    }
+}

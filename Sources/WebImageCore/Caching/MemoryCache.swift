@@ -1,0 +1,188 @@
+import Synchronization
+
+/// Decoded pictures, the least recently used ones let go when their pixels exceed a limit.
+///
+/// A picture that was let go but is still shown somewhere is found all the same: the cache remembers it weakly.
+package final class MemoryCache: MemoryCaching {
+    fileprivate struct Weak {
+        weak var storage: WebImage.Storage?
+    }
+
+    fileprivate struct Slot {
+        let key: ImageKey
+        /// Strong while it counts towards the limit.
+        var image: WebImage?
+        var weak: Weak
+        var previous = -1
+        var next = -1
+    }
+
+    /// A doubly linked list through an array: the head was used last. Slots of evicted pictures stay as long as somebody
+    /// shows the picture, and are swept out now and then.
+    fileprivate struct State {
+        var slots: [Slot?] = []
+        var free: [Int] = []
+        var byKey: [ImageKey: [Int]] = [:]
+        var head = -1
+        var tail = -1
+        var cost = 0
+        var evictedCount = 0
+    }
+
+    private let costLimit: Int
+    private let state = Mutex(State())
+
+    /// - Parameter costLimit: Bytes of pixels to keep.
+    package init(costLimit: Int) {
+        self.costLimit = costLimit
+    }
+
+    /// Bytes of the pictures that the cache keeps alive.
+    package var totalCost: Int { state.withLock { $0.cost } }
+
+    package func image(for query: MemoryQuery) -> WebImage? {
+        // What is evicted to make room is released after the lock is.
+        var evicted: [WebImage] = []
+        defer { _ = evicted }
+        return state.withLock { state -> WebImage? in
+            guard let indices = state.byKey[query.key] else { return nil }
+            var best: (index: Int, image: WebImage)?
+            for index in indices {
+                guard let slot = state.slots[index] else { continue }
+                guard let image = slot.image ?? slot.weak.storage.map(WebImage.init(storage:)) else { continue }
+                guard query.isServed(by: image) else { continue }
+                if let best, !Self.isBetter(image, than: best.image, for: query) { continue }
+                best = (index, image)
+            }
+            guard let best else { return nil }
+            if state.slots[best.index]?.image == nil {
+                state.slots[best.index]?.image = best.image
+                state.cost += best.image.cost
+                state.evictedCount -= 1
+            } else {
+                state.unlink(best.index)
+            }
+            state.linkFirst(best.index)
+            evicted = state.evict(downTo: costLimit)
+            return best.image
+        }
+    }
+
+    package func store(_ image: WebImage, for key: ImageKey) {
+        guard image.cost <= costLimit, !image.isPartial else { return }
+        var released: [WebImage] = []
+        defer { _ = released }
+        released = state.withLock { state in
+            // A picture decoded again at the same size takes the place of the old one.
+            let same = state.byKey[key]?.first { state.slots[$0]?.isSameSize(as: image) ?? false }
+            var released = same.map { state.removeSlot($0) } ?? []
+            state.insert(image, for: key)
+            released += state.evict(downTo: costLimit)
+            return released
+        }
+    }
+
+    package func removeImages(source: String) {
+        var released: [WebImage] = []
+        defer { _ = released }
+        released = state.withLock { state in
+            let keys = state.byKey.keys.filter { $0.source == source }
+            return keys.flatMap { key in (state.byKey[key] ?? []).flatMap { state.removeSlot($0) } }
+        }
+    }
+
+    package func removeAll() {
+        var old = State()
+        defer { _ = old }
+        state.withLock { swap(&$0, &old) }
+    }
+
+    /// Lets go of the least recently used pictures until those left take at most `cost` bytes.
+    package func trim(toCost cost: Int) {
+        var released: [WebImage] = []
+        defer { _ = released }
+        released = state.withLock { $0.evict(downTo: cost) }
+    }
+
+    /// The nearest size that serves: the smallest when a size was asked for, else the largest.
+    private static func isBetter(_ image: WebImage, than other: WebImage, for query: MemoryQuery) -> Bool {
+        let isLarger = image.decodedSize.pixelCount > other.decodedSize.pixelCount
+        return query.size == nil ? isLarger : !isLarger
+    }
+}
+
+extension MemoryCache.Slot {
+    fileprivate func isSameSize(as other: WebImage) -> Bool {
+        guard let mine = image ?? weak.storage.map(WebImage.init(storage:)) else { return true }
+        return mine.decodedSize == other.decodedSize
+    }
+}
+
+extension MemoryCache.State {
+    fileprivate mutating func insert(_ image: WebImage, for key: ImageKey) {
+        let slot = MemoryCache.Slot(key: key, image: image, weak: .init(storage: image.storage))
+        let index: Int
+        if let reused = free.popLast() {
+            index = reused
+            slots[index] = slot
+        } else {
+            index = slots.count
+            slots.append(slot)
+        }
+        byKey[key, default: []].append(index)
+        cost += image.cost
+        linkFirst(index)
+    }
+
+    fileprivate mutating func evict(downTo limit: Int) -> [WebImage] {
+        var evicted: [WebImage] = []
+        while cost > limit, tail >= 0, let image = slots[tail]?.image {
+            let index = tail
+            unlink(index)
+            slots[index]?.image = nil
+            cost -= image.cost
+            evictedCount += 1
+            evicted.append(image)
+        }
+        // Each sweep looks at every slot, so it waits until that is worth it.
+        if evictedCount > 64, evictedCount * 2 > slots.count { sweep() }
+        return evicted
+    }
+
+    /// Forgets evicted pictures that nobody shows any more.
+    private mutating func sweep() {
+        for index in slots.indices {
+            guard let slot = slots[index], slot.image == nil, slot.weak.storage == nil else { continue }
+            _ = removeSlot(index)
+        }
+    }
+
+    fileprivate mutating func removeSlot(_ index: Int) -> [WebImage] {
+        guard let slot = slots[index] else { return [] }
+        if let image = slot.image {
+            unlink(index)
+            cost -= image.cost
+        } else {
+            evictedCount -= 1
+        }
+        slots[index] = nil
+        free.append(index)
+        byKey[slot.key]?.removeAll { $0 == index }
+        if byKey[slot.key]?.isEmpty == true { byKey[slot.key] = nil }
+        return slot.image.map { [$0] } ?? []
+    }
+
+    fileprivate mutating func linkFirst(_ index: Int) {
+        slots[index]?.previous = -1
+        slots[index]?.next = head
+        if head >= 0 { slots[head]?.previous = index }
+        head = index
+        if tail < 0 { tail = index }
+    }
+
+    fileprivate mutating func unlink(_ index: Int) {
+        guard let slot = slots[index] else { return }
+        if slot.previous >= 0 { slots[slot.previous]?.next = slot.next } else { head = slot.next }
+        if slot.next >= 0 { slots[slot.next]?.previous = slot.previous } else { tail = slot.previous }
+    }
+}

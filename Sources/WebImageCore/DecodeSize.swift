@@ -1,0 +1,39 @@
+/// How large a picture is decoded. Never larger than the picture is: decoding does not scale up.
+public enum DecodeSize: Hashable, Sendable {
+    /// Every pixel of the file.
+    case original
+    /// The largest size that fits inside the box, keeping the aspect ratio; what `GTK_CONTENT_FIT_CONTAIN` shows.
+    case fit(PixelSize)
+    /// The smallest size that covers the box, keeping the aspect ratio; what `GTK_CONTENT_FIT_COVER` shows.
+    case fill(PixelSize)
+    /// The box itself, whatever that does to the aspect ratio; what `GTK_CONTENT_FIT_FILL` shows.
+    case stretch(PixelSize)
+
+    /// The size in pixels that a picture of `natural` (upright) size gets, at least 1x1.
+    public func target(for natural: PixelSize) -> PixelSize {
+        guard !natural.isEmpty else { return natural }
+        let box: PixelSize
+        let pick: (Double, Double) -> Double
+        switch self {
+        case .original:
+            return natural
+        case .stretch(let size):
+            guard !size.isEmpty else { return natural }
+            return PixelSize(width: min(size.width, natural.width), height: min(size.height, natural.height))
+        case .fit(let size):
+            (box, pick) = (size, { min($0, $1) })
+        case .fill(let size):
+            (box, pick) = (size, { max($0, $1) })
+        }
+        guard !box.isEmpty else { return natural }
+        let factor = pick(
+            Double(box.width) / Double(natural.width),
+            Double(box.height) / Double(natural.height)
+        )
+        guard factor < 1 else { return natural }
+        return PixelSize(
+            width: max(1, Int((Double(natural.width) * factor).rounded())),
+            height: max(1, Int((Double(natural.height) * factor).rounded()))
+        )
+    }
+}

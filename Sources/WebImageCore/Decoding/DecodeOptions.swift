@@ -1,0 +1,54 @@
+public import FoundationEssentials
+
+/// How a coder decodes: the part of a request that concerns it, and the limits that keep hostile files in check.
+public struct DecodeOptions: Sendable {
+    /// Where the bytes came from, for errors.
+    public var url: URL?
+    /// The size to decode at. Default: the size of the file.
+    public var size: DecodeSize
+    /// Pixels of the file per application pixel. Default: 1.
+    public var scale: Double
+    /// Files with more pixels are turned down before memory is taken for them. Default: 134,217,728 (2^27), which
+    /// has room for the 108-megapixel pictures of today's phones.
+    public var maximumPixelCount: Int
+
+    /// Makes options.
+    public init(
+        url: URL? = nil,
+        size: DecodeSize = .original,
+        scale: Double = 1,
+        maximumPixelCount: Int = 1 << 27
+    ) {
+        self.url = url
+        self.size = size
+        self.scale = scale
+        self.maximumPixelCount = maximumPixelCount
+    }
+}
+
+extension DecodeOptions {
+    /// Throws when a picture of `size` has no pixels or more than the limit.
+    package func check(_ size: PixelSize) throws(ImageError) {
+        guard !size.isEmpty else {
+            throw badData("The picture's header says \(size) pixels")
+        }
+        guard size.pixelCount <= maximumPixelCount else {
+            throw ImageError(
+                .imageTooLarge,
+                url: url,
+                reason: "The picture has \(size) pixels, more than the limit of \(maximumPixelCount)",
+                remedy: "Raise maximumPixelCount in the manager's configuration if such pictures are expected."
+            )
+        }
+    }
+
+    /// The error for bytes that cannot be decoded.
+    package func badData(_ reason: String) -> ImageError {
+        ImageError(
+            .badImageData,
+            url: url,
+            reason: reason,
+            remedy: "Check what the server sends for this URL; nothing was cached, so that it can be loaded again."
+        )
+    }
+}

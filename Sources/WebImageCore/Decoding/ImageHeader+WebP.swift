@@ -1,0 +1,50 @@
+/// The chunks of a WebP file (RFC 9649).
+enum WebPHeader {
+    static func read(_ bytes: ByteReader) -> ImageHeader? {
+        if bytes.matches("VP8X", at: 12) { return extended(bytes) }
+        if bytes.matches("VP8 ", at: 12) { return lossy(bytes, at: 20) }
+        if bytes.matches("VP8L", at: 12) { return lossless(bytes, at: 20) }
+        return nil
+    }
+
+    private static func extended(_ bytes: ByteReader) -> ImageHeader? {
+        guard let flags = bytes.uint8(20), let width = bytes.uint24LE(24), let height = bytes.uint24LE(27) else {
+            return nil
+        }
+        let size = PixelSize(width: Int(width) + 1, height: Int(height) + 1)
+        let hasExif = flags & 0x08 != 0
+        let orientation = hasExif ? exifOrientation(bytes) : .up
+        return ImageHeader(format: .webp, storedSize: size, orientation: orientation)
+    }
+
+    /// EXIF comes after the pixels, so it is known only when the whole file is there.
+    private static func exifOrientation(_ bytes: ByteReader) -> ImageOrientation {
+        var offset = 12
+        while let length = bytes.uint32LE(offset + 4) {
+            if bytes.matches("EXIF", at: offset) {
+                // Some writers keep the six bytes that introduce Exif in a JPEG.
+                let prefix = bytes.matches("Exif\0\0", at: offset + 8) ? 6 : 0
+                guard Int(length) > prefix else { return .up }
+                return bytes.slice(offset + 8 + prefix, Int(length) - prefix).flatMap(TIFFHeader.orientation) ?? .up
+            }
+            offset += 8 + Int(length) + Int(length & 1)
+        }
+        return .up
+    }
+
+    /// RFC 6386, section 9.1: three bytes of frame tag, the start code, 14 bits of width and of height.
+    private static func lossy(_ bytes: ByteReader, at offset: Int) -> ImageHeader? {
+        guard bytes.matches([0x9D, 0x01, 0x2A], at: offset + 3), let width = bytes.uint16LE(offset + 6),
+            let height = bytes.uint16LE(offset + 8)
+        else { return nil }
+        let size = PixelSize(width: Int(width & 0x3FFF), height: Int(height & 0x3FFF))
+        return ImageHeader(format: .webp, storedSize: size)
+    }
+
+    /// RFC 9649, section 3.4: a signature byte, then 14 bits of width and of height, both less one.
+    private static func lossless(_ bytes: ByteReader, at offset: Int) -> ImageHeader? {
+        guard bytes.uint8(offset) == 0x2F, let bits = bytes.uint32LE(offset + 1) else { return nil }
+        let size = PixelSize(width: Int(bits & 0x3FFF) + 1, height: Int(bits >> 14 & 0x3FFF) + 1)
+        return ImageHeader(format: .webp, storedSize: size)
+    }
+}

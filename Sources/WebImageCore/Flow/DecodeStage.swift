@@ -1,0 +1,77 @@
+import FoundationEssentials
+import Synchronization
+
+// Fourth stage: decoding, transforming and getting ready to be shown, on the decode lane.
+extension ImageManager {
+    /// Ends a source; each of its jobs decodes the bytes at its own size.
+    func decode(_ id: JobGraph.Identifier, _ source: LoadedSource) {
+        for (job, priority) in graph.withLock({ $0.finishSource(id) }) {
+            // A thread that makes a partial picture just now goes on with the whole one.
+            let isBusy = graph.withLock { graph in
+                graph.updatePartial(of: job) { partial in
+                    partial.ending = source
+                    defer { partial.isBusy = true }
+                    return partial.isBusy
+                }
+            }
+            if isBusy == true { continue }
+            let ticket = parts.decodeLane.submit(priority: priority) { self.decodeWhole(job, source) }
+            graph.withLock { $0.setTicket(ticket, ofJob: job) }
+        }
+    }
+
+    func decodeWhole(_ id: JobGraph.Identifier, _ source: LoadedSource) {
+        guard let job = graph.withLock({ $0.jobs[id] }) else { return }
+        let result: Result<ImageResponse, ImageError>
+        do {
+            let decoded = try decodedImage(job, source)
+            // Bytes that decode are worth keeping, whatever a transformer makes of them.
+            source.store?.perform()
+            let image = try transformed(decoded, job.request)
+            job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
+            parts.memoryCache.store(image, for: job.key.image)
+            result = .success(ImageResponse(image: image, source: source.origin, url: job.request.url))
+        } catch {
+            WebImageLog.debug("\(error)")
+            result = .failure(error)
+        }
+        for task in graph.withLock({ $0.finishJob(id) }) { task.finish(result) }
+    }
+
+    private func decodedImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {
+        let data = source.loaded.data
+        let coder = try parts.coders.coder(for: data, url: job.request.url)
+        if case .running(let decoder) = job.partial?.decoder {
+            do {
+                for chunk in job.partial?.pending ?? [] { try decoder.append(chunk) }
+                return try decoder.finish(data)
+            } catch {
+                // Decoding it whole gives the picture after all, or the error.
+                WebImageLog.debug("Partial decoding failed: \(error)")
+            }
+        }
+        return try coder.decode(data, options: decodeOptions(job.request))
+    }
+
+    func transformed(_ image: WebImage, _ request: ImageRequest) throws(ImageError) -> WebImage {
+        guard let transformer = request.transformer else { return image }
+        guard let changed = transformer.transform(image) else {
+            throw ImageError(
+                .transformFailed,
+                url: request.url,
+                reason: "The transformer \(transformer.key) failed",
+                remedy: "See that it can handle a picture of \(image.pixelSize) pixels; the bytes are in the disk cache."
+            )
+        }
+        return changed
+    }
+
+    func decodeOptions(_ request: ImageRequest) -> DecodeOptions {
+        DecodeOptions(
+            url: request.url,
+            size: request.decodeSize,
+            scale: request.scale,
+            maximumPixelCount: parts.maximumPixelCount
+        )
+    }
+}

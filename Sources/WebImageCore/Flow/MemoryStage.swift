@@ -1,0 +1,55 @@
+import FoundationEssentials
+import Synchronization
+
+// First stage: the memory cache, on the caller's thread, and joining what is under way.
+extension ImageManager {
+    func start(_ task: ImageTask) {
+        guard !task.isCancelled else { return }
+        let request = task.request
+        if !request.options.contains(.fromLoaderOnly), let image = cachedImage(for: request) {
+            task.finishNow(.success(ImageResponse(image: image, source: .memory, url: request.url)))
+            return
+        }
+        guard !request.url.absoluteString.isEmpty else {
+            task.finish(.failure(.invalidURL(request.url, "The URL is empty")))
+            return
+        }
+        perform(graph.withLock { $0.join(task) })
+        // A cancel that came before the task was in the graph found nothing to leave.
+        if task.isCancelled { leave(task) }
+    }
+
+    func leave(_ task: ImageTask) {
+        perform(graph.withLock { $0.leave(task) })
+    }
+
+    func priorityChanged(of task: ImageTask) {
+        perform(graph.withLock { $0.updatePriority(ofTask: task) })
+    }
+
+    func perform(_ changes: [JobGraph.Change]) {
+        for change in changes {
+            switch change {
+            case .begin(let source, let priority): begin(source, priority)
+            case .deliverData(let operation): operation.deliverData()
+            case .prioritizeRead(let ticket, let priority): parts.ioLane.setPriority(priority, of: ticket)
+            case .prioritizeLoad(let operation, let priority): operation.setPriority(priority)
+            case .prioritizeDecode(let ticket, let priority): parts.decodeLane.setPriority(priority, of: ticket)
+            case .dropRead(let ticket): parts.ioLane.cancel(ticket)
+            case .dropLoad(let operation): operation.cancel()
+            case .dropDecode(let ticket): parts.decodeLane.cancel(ticket)
+            }
+        }
+    }
+}
+
+extension ImageError {
+    static func invalidURL(_ url: URL?, _ reason: String) -> ImageError {
+        ImageError(
+            .invalidURL,
+            url: url,
+            reason: reason,
+            remedy: "Use an http, https, file, data or resource URL, or give the manager a loader for this scheme."
+        )
+    }
+}

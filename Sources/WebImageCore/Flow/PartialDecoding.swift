@@ -1,0 +1,63 @@
+import FoundationEssentials
+
+/// The state of a job that decodes its picture while the bytes arrive. One thread of the decode lane works on it at a
+/// time; bytes that come meanwhile wait, so a slow decoder makes fewer partial pictures instead of a longer queue.
+struct PartialDecoding: Sendable {
+    enum Decoder {
+        /// The format is not known yet.
+        case none
+        case running(any IncrementalImageDecoding)
+        /// The format has no partial pictures, or the bytes are bad; the whole file is decoded in the end.
+        case unavailable
+    }
+
+    var decoder = Decoder.none
+    var pending: [Data]
+    /// Whether a thread works on it or is asked to.
+    var isBusy = false
+    /// The whole file, once it is there.
+    var ending: LoadedSource?
+    var lastPartial: ContinuousClock.Instant?
+
+    init(pending: [Data]) {
+        self.pending = pending
+    }
+
+    /// What the thread that works on it does next.
+    enum Step {
+        case feed([Data], Decoder)
+        case end(LoadedSource)
+        case rest
+    }
+
+    /// Takes the bytes that wait. When there are none, or too few to tell the format, nobody works on it from now on.
+    mutating func nextStep() -> Step {
+        if let ending { return .end(ending) }
+        if case .none = decoder, pending.reduce(0, { $0 + $1.count }) < ImageFormat.sniffLength {
+            isBusy = false
+            return .rest
+        }
+        guard !pending.isEmpty else {
+            isBusy = false
+            return .rest
+        }
+        defer { pending = [] }
+        return .feed(pending, decoder)
+    }
+
+    /// - Returns: Whether a thread has to be asked to work on it.
+    mutating func append(_ chunk: Data) -> Bool {
+        if case .unavailable = decoder { return false }
+        pending.append(chunk)
+        defer { isBusy = true }
+        return !isBusy
+    }
+}
+
+/// The bytes of a source and where they came from. Shared by the jobs that decode them.
+struct LoadedSource: Sendable {
+    let loaded: LoadedData
+    let origin: ImageResponse.Source
+    /// Puts the bytes into the disk cache, at the first call.
+    let store: StoreOnce?
+}

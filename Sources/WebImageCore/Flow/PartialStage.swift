@@ -1,0 +1,82 @@
+import Dispatch
+import FoundationEssentials
+import Synchronization
+
+// Beside the third stage: partial pictures while the bytes arrive, on the decode lane.
+extension ImageManager {
+    /// Decodes what has come for a job, until there is nothing left to do.
+    func decodePartial(_ id: JobGraph.Identifier) {
+        while let job = graph.withLock({ $0.jobs[id] }) {
+            switch graph.withLock({ $0.updatePartial(of: id) { $0.nextStep() } }) {
+            case nil, .rest:
+                return
+            case .end(let source):
+                decodeWhole(id, source)
+                return
+            case .feed(let chunks, let decoder):
+                let decoder = feed(chunks, to: decoder, job)
+                _ = graph.withLock { $0.updatePartial(of: id) { $0.decoder = decoder } }
+                if case .running(let running) = decoder { showPartial(of: running, id, job) }
+            }
+        }
+    }
+
+    private func feed(
+        _ chunks: [Data],
+        to decoder: PartialDecoding.Decoder,
+        _ job: JobGraph.Job
+    ) -> PartialDecoding.Decoder {
+        var decoder = decoder
+        if case .none = decoder {
+            let format = ImageFormat(sniffing: Data(chunks.prefix(8).joined()))
+            let options = decodeOptions(job.request)
+            guard let made = parts.coders.coder(for: format)?.makeIncrementalDecoder(for: format, options: options) else {
+                return .unavailable
+            }
+            decoder = .running(made)
+        }
+        guard case .running(let running) = decoder else { return decoder }
+        do {
+            for chunk in chunks { try running.append(chunk) }
+        } catch {
+            WebImageLog.debug("No partial pictures: \(error)")
+            return .unavailable
+        }
+        return decoder
+    }
+
+    /// Shows what can be seen, unless the last partial picture was shown just now; then a little later.
+    private func showPartial(of decoder: any IncrementalImageDecoding, _ id: JobGraph.Identifier, _ job: JobGraph.Job) {
+        let now = ContinuousClock.now
+        if let last = job.partial?.lastPartial, now < last + parts.partialInterval {
+            let pause = last + parts.partialInterval - now
+            DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(pause / .nanoseconds(1)))) {
+                self.showLater(id)
+            }
+            return
+        }
+        guard let image = decoder.partialImage(), let changed = try? transformed(image, job.request) else { return }
+        job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(changed)
+        let tasks = graph.withLock { graph in
+            _ = graph.updatePartial(of: id) { $0.lastPartial = now }
+            return graph.jobs[id]?.tasks ?? []
+        }
+        for task in tasks { task.report(partial: changed) }
+    }
+
+    /// Asks a thread to show what came since the last partial picture, unless one is at it anyway.
+    private func showLater(_ id: JobGraph.Identifier) {
+        let idle = graph.withLock { graph -> (any IncrementalImageDecoding)? in
+            graph.updatePartial(of: id) { partial in
+                guard !partial.isBusy, case .running(let decoder) = partial.decoder else { return nil }
+                partial.isBusy = true
+                return decoder
+            } ?? nil
+        }
+        guard let idle else { return }
+        parts.decodeLane.submit {
+            if let job = self.graph.withLock({ $0.jobs[id] }) { self.showPartial(of: idle, id, job) }
+            self.decodePartial(id)
+        }
+    }
+}

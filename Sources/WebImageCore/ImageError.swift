@@ -1,0 +1,90 @@
+public import FoundationEssentials
+
+/// Why a load ended without a picture: a stable code, the URL, the cause, and what to do about it.
+public struct ImageError: Error, Sendable {
+    /// What went wrong, as a number that stays the same from release to release. Numbers up to 2004 mean what they mean
+    /// in `SDWebImageErrorDomain`.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The number.
+        public let rawValue: Int
+        /// Makes a code from its number.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// There is no URL, or not one that can be loaded.
+        public static let invalidURL = Code(rawValue: 1000)
+        /// The bytes are not a whole, sound picture.
+        public static let badImageData = Code(rawValue: 1001)
+        /// The bytes are a picture, but nothing on this machine decodes its format.
+        public static let unsupportedFormat = Code(rawValue: 1010)
+        /// The picture has more pixels than the limit.
+        public static let imageTooLarge = Code(rawValue: 1011)
+        /// The transformer failed.
+        public static let transformFailed = Code(rawValue: 1012)
+        /// Only the caches were to be asked, and they do not have it.
+        public static let notInCache = Code(rawValue: 1013)
+        /// The server answered with a status other than 200 to 299.
+        public static let badStatus = Code(rawValue: 2001)
+        /// The load was cancelled, or the widget that it was for is gone.
+        public static let cancelled = Code(rawValue: 2002)
+        /// The server's answer cannot be understood.
+        public static let badResponse = Code(rawValue: 2003)
+        /// No connection to the server.
+        public static let connectionFailed = Code(rawValue: 2010)
+        /// The name of the server could not be resolved.
+        public static let hostNotFound = Code(rawValue: 2011)
+        /// The server took too long.
+        public static let timedOut = Code(rawValue: 2012)
+        /// The server's certificate is not trusted, or TLS failed otherwise.
+        public static let tlsFailed = Code(rawValue: 2013)
+        /// The body is larger than the limit.
+        public static let bodyTooLarge = Code(rawValue: 2014)
+        /// Too many redirects, or one to a scheme that is not allowed.
+        public static let badRedirect = Code(rawValue: 2015)
+        /// The connection ended before the body did.
+        public static let transferIncomplete = Code(rawValue: 2016)
+        /// A file or resource cannot be read.
+        public static let unreadable = Code(rawValue: 2017)
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// The URL that was asked for, where there was one.
+    public let url: URL?
+    /// The cause, in a few words for a log; not translated.
+    public let reason: String
+    /// What the developer or the user can do about it; not translated.
+    public let remedy: String
+    /// The HTTP status, for ``Code/badStatus``.
+    public let httpStatus: Int?
+
+    /// Makes an error; custom loaders, coders and transformers make theirs with it.
+    public init(_ code: Code, url: URL?, reason: String, remedy: String, httpStatus: Int? = nil) {
+        self.code = code
+        self.url = url
+        self.reason = reason
+        self.remedy = remedy
+        self.httpStatus = httpStatus
+    }
+
+    /// Whether nothing failed: the load was just not wanted any more.
+    public var isCancelled: Bool { code == .cancelled }
+}
+
+extension ImageError: CustomStringConvertible {
+    /// Code, reason, URL and remedy on one line. A long URL (a `data:` one) is cut.
+    public var description: String {
+        let address = url.map { " <\($0.absoluteString.prefix(200))>" } ?? ""
+        return "\(reason)\(address) (code \(code.rawValue)). \(remedy)"
+    }
+}
+
+extension ImageError {
+    package static func cancelled(_ url: URL?) -> ImageError {
+        ImageError(
+            .cancelled,
+            url: url,
+            reason: "The load was cancelled",
+            remedy: "Nothing to do: it was superseded, cancelled by the caller, or its widget went away."
+        )
+    }
+}

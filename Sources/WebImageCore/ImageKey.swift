@@ -1,0 +1,18 @@
+import FoundationEssentials
+
+/// Under what a picture is found in the memory cache: what was loaded and what was done to it, but not the size, for
+/// pictures of the same key differ in nothing but the size they were decoded at.
+package struct ImageKey: Hashable, Sendable {
+    /// The key of the bytes: the URL.
+    package let source: String
+    /// The key of the transformer, or empty.
+    package let transformer: String
+    /// Pixels per application pixel.
+    package let scale: Double
+
+    package init(_ request: ImageRequest) {
+        source = request.url.absoluteString
+        transformer = request.transformer?.key ?? ""
+        scale = request.scale
+    }
+}

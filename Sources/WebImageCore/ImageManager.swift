@@ -1,0 +1,171 @@
+public import FoundationEssentials
+import Synchronization
+
+/// Loads pictures: from the memory cache, the disk cache or a loader, decoded off the main thread, each URL once however
+/// many ask for it.
+///
+/// The way of a request, a file each in the folder Flow:
+///
+///     load -> MemoryStage -> DiskStage -> LoadStage -> DecodeStage -> StoreStage -> completion
+///
+/// ``JobGraph`` knows who waits for what. All methods may be called from any thread.
+public final class ImageManager: Sendable {
+    let parts: Parts
+    let graph = Mutex(JobGraph())
+
+    /// Makes a manager of its parts.
+    package init(parts: Parts) {
+        self.parts = parts
+    }
+
+    /// Starts to load.
+    /// - Parameters:
+    ///   - request: What to load.
+    ///   - progress: Bytes received so far, and in all where that is known. On the main loop.
+    ///   - partial: Partial pictures, with ``ImageOptions/progressive``. On the main loop.
+    ///   - completion: Called exactly once, on the main loop; before this call returns when it is made on the main
+    ///     thread and the picture is in the memory cache.
+    /// - Returns: A handle to cancel the load or to change its priority.
+    @discardableResult
+    public func load(
+        _ request: ImageRequest,
+        progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
+        partial: (@Sendable (WebImage) -> Void)? = nil,
+        completion: @escaping @Sendable (Result<ImageResponse, ImageError>) -> Void
+    ) -> ImageTask {
+        let task = ImageTask(
+            request: request,
+            manager: self,
+            dispatcher: parts.dispatcher,
+            handlers: .init(progress: progress, partial: partial, completion: completion)
+        )
+        start(task)
+        return task
+    }
+
+    /// The picture of a request. Cancelling the awaiting task cancels the load.
+    /// - Throws: ``ImageError``; ``ImageError/Code/cancelled`` when cancelled.
+    public func response(for request: ImageRequest) async throws(ImageError) -> ImageResponse {
+        let result: Result<ImageResponse, ImageError>
+        // The task exists before either closure runs, so that a cancel finds it however early it comes.
+        let resumption = Resumption()
+        let task = ImageTask(
+            request: request,
+            manager: self,
+            dispatcher: InlineDispatcher(),
+            handlers: .init { resumption.resume($0) }
+        )
+        result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                resumption.set(continuation)
+                start(task)
+            }
+        } onCancel: {
+            task.cancel()
+        }
+        return try result.get()
+    }
+
+    /// The picture of a URL at the size of the file. Cancelling the awaiting task cancels the load.
+    /// - Throws: ``ImageError``; ``ImageError/Code/cancelled`` when cancelled.
+    public func image(for url: URL) async throws(ImageError) -> WebImage {
+        try await response(for: ImageRequest(url: url)).image
+    }
+
+    /// The picture of a request, if the memory cache has it. Takes microseconds; made for the main thread.
+    public func cachedImage(for request: ImageRequest) -> WebImage? {
+        parts.memoryCache.image(for: MemoryQuery(request))
+    }
+
+    /// The same, for those who do not know yet at which size they will show it: with `anySize` the largest one serves.
+    package func cachedImage(for request: ImageRequest, anySize: Bool) -> WebImage? {
+        guard anySize else { return cachedImage(for: request) }
+        return parts.memoryCache.image(for: MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true))
+    }
+
+    /// Empties the memory cache. Pictures that are shown stay as they are.
+    public func removeAllFromMemory() {
+        parts.memoryCache.removeAll()
+    }
+
+    /// Empties the disk cache, in the background.
+    public func removeAllFromDisk() {
+        guard let disk = parts.diskCache else { return }
+        parts.ioLane.submit { disk.removeAll() }
+    }
+
+    /// The number of loads under way, for tests and for those who look for leaks.
+    package var activeCounts: (images: Int, sources: Int) {
+        graph.withLock { ($0.jobs.count, $0.sources.count) }
+    }
+}
+
+extension ImageManager {
+    /// What a manager is made of.
+    package struct Parts: Sendable {
+        package var memoryCache: any MemoryCaching
+        package var diskCache: (any DiskCaching)?
+        /// Asked in order.
+        package var loaders: [any ImageLoading]
+        package var coders: CoderRegistry
+        package var dispatcher: any CallbackDispatching
+        /// Reads and writes files.
+        package var ioLane: WorkLane
+        /// Decodes and transforms.
+        package var decodeLane: WorkLane
+        package var maximumPixelCount = DecodeOptions().maximumPixelCount
+        /// The shortest time between two partial pictures of a load.
+        package var partialInterval = Duration.milliseconds(100)
+
+        package init(
+            memoryCache: any MemoryCaching,
+            diskCache: (any DiskCaching)?,
+            loaders: [any ImageLoading],
+            coders: CoderRegistry,
+            dispatcher: any CallbackDispatching,
+            ioLane: WorkLane,
+            decodeLane: WorkLane
+        ) {
+            self.memoryCache = memoryCache
+            self.diskCache = diskCache
+            self.loaders = loaders
+            self.coders = coders
+            self.dispatcher = dispatcher
+            self.ioLane = ioLane
+            self.decodeLane = decodeLane
+        }
+    }
+}
+
+/// Runs work within the call: an awaiting task resumes on its own executor, a detour over the main loop helps nobody.
+private struct InlineDispatcher: CallbackDispatching {
+    var isCurrent: Bool { true }
+
+    func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
+}
+
+/// Brings a continuation and a result together, whichever comes first.
+private final class Resumption: Sendable {
+    private struct State {
+        var continuation: CheckedContinuation<Result<ImageResponse, ImageError>, Never>?
+        var result: Result<ImageResponse, ImageError>?
+    }
+
+    private let state = Mutex(State())
+
+    func set(_ continuation: CheckedContinuation<Result<ImageResponse, ImageError>, Never>) {
+        let result = state.withLock { state in
+            if state.result == nil { state.continuation = continuation }
+            return state.result
+        }
+        if let result { continuation.resume(returning: result) }
+    }
+
+    func resume(_ result: Result<ImageResponse, ImageError>) {
+        let continuation = state.withLock { state in
+            state.result = result
+            return state.continuation.take()
+        }
+        continuation?.resume(returning: result)
+    }
+}

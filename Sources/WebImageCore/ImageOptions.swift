@@ -1,0 +1,30 @@
+/// What a load does differently from the default. Options that concern the widget are ignored by ``ImageManager``.
+public struct ImageOptions: OptionSet, Hashable, Sendable {
+    /// The bits.
+    public let rawValue: UInt32
+
+    /// Makes a set from its bits.
+    public init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// Partial pictures are decoded and shown while the bytes arrive.
+    public static let progressive = ImageOptions(rawValue: 1 << 0)
+    /// Only the caches are asked; a miss ends in ``ImageError/Code/notInCache``.
+    public static let fromCacheOnly = ImageOptions(rawValue: 1 << 1)
+    /// The caches are not asked, the result is stored in them all the same.
+    public static let fromLoaderOnly = ImageOptions(rawValue: 1 << 2)
+    /// Nothing of this load is written to the disk cache.
+    public static let memoryCacheOnly = ImageOptions(rawValue: 1 << 3)
+
+    /// The placeholder is shown only when the load has ended without a picture.
+    public static let delayPlaceholder = ImageOptions(rawValue: 1 << 8)
+    /// The widget is left alone: the picture is handed to the completion (and the partial handler), which sets it.
+    public static let avoidAutoSetImage = ImageOptions(rawValue: 1 << 9)
+    /// Without a placeholder, the widget keeps what it shows until the new picture is there, instead of being cleared.
+    public static let keepCurrentImage = ImageOptions(rawValue: 1 << 10)
+    /// The picture is decoded at its own size instead of at the size of the widget.
+    public static let originalSize = ImageOptions(rawValue: 1 << 11)
+    /// The load starts at once instead of when the widget is mapped, for widgets that are shown later.
+    public static let loadUnmapped = ImageOptions(rawValue: 1 << 12)
+}

@@ -1,0 +1,49 @@
+public import FoundationEssentials
+
+/// What to load and how: a value, cheap to copy, that says everything on which the resulting pixels depend.
+public struct ImageRequest: Sendable {
+    /// Where the picture is: `http`, `https`, `file`, `data` or `resource`.
+    public var url: URL
+    /// See ``ImageOptions``. Default: none.
+    public var options: ImageOptions
+    /// See ``ImagePriority``. Default: normal.
+    public var priority: ImagePriority
+    /// The size to decode at. Default: the size of the file.
+    public var decodeSize: DecodeSize
+    /// What is done to the decoded picture before it is cached in memory and shown. Default: nothing.
+    public var transformer: (any ImageTransformer)?
+    /// Pixels of the file per application pixel. Default: from the name (`@2x`, `@3x`), else 1.
+    public var scale: Double
+
+    /// Whether a cached picture up to twice as large may stand in for the size asked for. Bound widgets say yes, since
+    /// they scale when they draw.
+    package var acceptsLarger = false
+    /// Run on the decode lane when the picture is ready, so that showing it costs the main thread nothing.
+    package var preparation: (any DisplayPreparation)?
+
+    /// Makes a request for `url`.
+    public init(
+        url: URL,
+        options: ImageOptions = [],
+        priority: ImagePriority = .normal,
+        decodeSize: DecodeSize = .original,
+        transformer: (any ImageTransformer)? = nil,
+        scale: Double? = nil
+    ) {
+        self.url = url
+        self.options = options
+        self.priority = priority
+        self.decodeSize = decodeSize
+        self.transformer = transformer
+        self.scale = scale.map { max($0, 1) } ?? Self.scale(inName: url)
+    }
+
+    /// 2 for `photo@2x.png`, 3 for `photo@3x.png`, else 1.
+    static func scale(inName url: URL) -> Double {
+        guard url.scheme != "data" else { return 1 }
+        let name = url.deletingPathExtension().lastPathComponent
+        if name.hasSuffix("@2x") { return 2 }
+        if name.hasSuffix("@3x") { return 3 }
+        return 1
+    }
+}

@@ -1,0 +1,205 @@
+internal import CWebImageGLib
+internal import CWebImagePixbuf
+import FoundationEssentials
+import WebImageCore
+
+/// One file on its way through a GdkPixbufLoader.
+///
+/// `@unchecked`: a decoder is used by one thread at a time, and a loader does not mind which.
+final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
+    private let format: ImageFormat
+    private let options: DecodeOptions
+    private let loader: UnsafeMutablePointer<GdkPixbufLoader>
+    private var isClosed = false
+    /// The beginning of the file, until its header was read.
+    private var head = Data()
+    private var header: ImageHeader?
+    /// Why the loader was told to stop.
+    private var refusal: ImageError?
+    /// The size of the file as stored, from the loader.
+    private var storedSize: PixelSize?
+    /// Rows that the loader has written at least once.
+    private var rowCount = 0
+    private var hasNews = false
+
+    init(
+        _ format: ImageFormat,
+        mediaType: String,
+        _ options: DecodeOptions,
+        isIncremental: Bool
+    ) throws(ImageError) {
+        self.format = format
+        self.options = options
+        var failure: UnsafeMutablePointer<GError>?
+        guard let loader = gdk_pixbuf_loader_new_with_mime_type(mediaType, &failure) else {
+            throw options.badData(takeMessage(&failure))
+        }
+        self.loader = loader
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        let prepared: @convention(c) (OpaquePointer, Int32, Int32, UnsafeMutableRawPointer) -> Void = {
+            Unmanaged<PixbufSession>.fromOpaque($3).takeUnretainedValue()
+                .prepare(PixelSize(width: Int($1), height: Int($2)))
+        }
+        connect("size-prepared", unsafeBitCast(prepared, to: GCallback.self), context)
+        if isIncremental {
+            let updated: @convention(c) (OpaquePointer, Int32, Int32, Int32, Int32, UnsafeMutableRawPointer) -> Void = {
+                Unmanaged<PixbufSession>.fromOpaque($5).takeUnretainedValue().update(rows: Int($2 + $4))
+            }
+            connect("area-updated", unsafeBitCast(updated, to: GCallback.self), context)
+        }
+    }
+
+    deinit {
+        // A loader that is not closed complains when it is freed.
+        if !isClosed { gdk_pixbuf_loader_close(loader, nil) }
+        g_object_unref(loader)
+    }
+
+    func append(_ data: Data) throws(ImageError) {
+        if header == nil {
+            head.append(data)
+            header = ImageHeader(reading: head)
+            if let header {
+                head = Data()
+                // Before the loader sees the size: it would take memory for a bomb.
+                try options.check(header.size)
+            }
+        }
+        var failure: UnsafeMutablePointer<GError>?
+        let isWritten = data.withUnsafeBytes { bytes in
+            gdk_pixbuf_loader_write(loader, bytes.bindMemory(to: UInt8.self).baseAddress, gsize(bytes.count), &failure) != 0
+        }
+        let message = takeMessage(&failure)
+        if let refusal { throw refusal }
+        guard isWritten else { throw options.badData(message) }
+    }
+
+    func partialImage() -> WebImage? {
+        guard hasNews, let pixbuf = gdk_pixbuf_loader_get_pixbuf(loader) else { return nil }
+        hasNews = false
+        let rows = pixelRows(pixbuf)
+        let pixels =
+            rowCount < rows.size.height
+            ? PixelBuffer(top: rowCount, of: rows, orientation: orientation)
+            : PixelBuffer(rows, orientation: orientation)
+        return pixels.map { makeImage($0, isPartial: true) }
+    }
+
+    func finish(_ data: Data) throws(ImageError) -> WebImage {
+        isClosed = true
+        var failure: UnsafeMutablePointer<GError>?
+        let isSound = gdk_pixbuf_loader_close(loader, &failure) != 0
+        let message = takeMessage(&failure)
+        if let refusal { throw refusal }
+        guard isSound else { throw options.badData(message) }
+        guard let pixbuf = gdk_pixbuf_loader_get_pixbuf(loader) else {
+            throw options.badData("The file ends before its pixels begin")
+        }
+        try checkEnd(data)
+        let decoded = PixelSize(
+            width: Int(gdk_pixbuf_get_width(pixbuf)),
+            height: Int(gdk_pixbuf_get_height(pixbuf))
+        )
+        try options.check(decoded)
+        let target = orientation.apply(to: options.size.target(for: orientation.apply(to: storedSize ?? decoded)))
+        guard target != decoded else { return try makeImage(pixbuf) }
+        let width = Int32(target.width)
+        let height = Int32(target.height)
+        guard let scaled = gdk_pixbuf_scale_simple(pixbuf, width, height, GDK_INTERP_BILINEAR) else {
+            throw outOfMemory(target)
+        }
+        defer { g_object_unref(UnsafeMutableRawPointer(scaled)) }
+        return try makeImage(scaled)
+    }
+
+    private var orientation: ImageOrientation { header?.orientation ?? .up }
+
+    /// The loader knows the size and is about to take memory for it.
+    private func prepare(_ size: PixelSize) {
+        storedSize = size
+        do {
+            try options.check(size)
+        } catch {
+            refusal = error
+            // An empty size makes the loader give up.
+            gdk_pixbuf_loader_set_size(loader, 0, 0)
+            return
+        }
+        let target = orientation.apply(to: options.size.target(for: orientation.apply(to: size)))
+        let wanted: PixelSize
+        switch format {
+        case .jpeg:
+            // Sizes that the inverse DCT gives for less work than the full one. Any other size would be scaled by the
+            // loader at the end, with no partial pictures until then.
+            let divisor = [8, 4, 2].first { (size.width + $0 - 1) / $0 >= target.width
+                && (size.height + $0 - 1) / $0 >= target.height
+            }
+            guard let divisor else { return }
+            wanted = PixelSize(
+                width: (size.width + divisor - 1) / divisor,
+                height: (size.height + divisor - 1) / divisor
+            )
+        case .svg:
+            wanted = target
+        default:
+            return
+        }
+        if wanted != size { gdk_pixbuf_loader_set_size(loader, Int32(wanted.width), Int32(wanted.height)) }
+    }
+
+    private func update(rows: Int) {
+        rowCount = max(rowCount, rows)
+        hasNews = true
+    }
+
+    /// The JPEG loader fills in what is missing at the end and says nothing.
+    private func checkEnd(_ data: Data) throws(ImageError) {
+        guard format == .jpeg, !data.withUnsafeBytes({ JPEGHeader.isComplete(ByteReader($0)) }) else { return }
+        throw options.badData("The JPEG ends before its end marker: it is truncated")
+    }
+
+    private func makeImage(_ pixbuf: OpaquePointer) throws(ImageError) -> WebImage {
+        let rows = pixelRows(pixbuf)
+        guard let pixels = PixelBuffer(rows, orientation: orientation) else { throw outOfMemory(rows.size) }
+        return makeImage(pixels, isPartial: false)
+    }
+
+    private func makeImage(_ pixels: PixelBuffer, isPartial: Bool) -> WebImage {
+        WebImage(
+            pixels: pixels,
+            naturalSize: storedSize.map(orientation.apply),
+            scale: options.scale,
+            format: format,
+            isPartial: isPartial
+        )
+    }
+
+    private func outOfMemory(_ size: PixelSize) -> ImageError {
+        ImageError(
+            .imageTooLarge,
+            url: options.url,
+            reason: "There is no memory for \(size) pixels",
+            remedy: "Decode it at a smaller size, or lower maximumPixelCount."
+        )
+    }
+
+    private func connect(_ signal: String, _ callback: GCallback, _ context: UnsafeMutableRawPointer) {
+        g_signal_connect_data(loader, signal, callback, context, nil, GConnectFlags(rawValue: 0))
+    }
+}
+
+/// The pixels of a pixbuf, valid as long as it is.
+private func pixelRows(_ pixbuf: OpaquePointer) -> PixelRows {
+    PixelRows(
+        start: gdk_pixbuf_read_pixels(pixbuf),
+        size: PixelSize(width: Int(gdk_pixbuf_get_width(pixbuf)), height: Int(gdk_pixbuf_get_height(pixbuf))),
+        bytesPerRow: Int(gdk_pixbuf_get_rowstride(pixbuf)),
+        layout: gdk_pixbuf_get_has_alpha(pixbuf) != 0 ? .rgba : .rgb
+    )
+}
+
+/// The message of an error, which is freed.
+private func takeMessage(_ failure: inout UnsafeMutablePointer<GError>?) -> String {
+    defer { g_clear_error(&failure) }
+    return failure.map { String(cString: $0.pointee.message) } ?? "The file is not a sound picture"
+}

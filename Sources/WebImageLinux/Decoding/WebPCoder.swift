@@ -1,0 +1,102 @@
+internal import CWebImageWebP
+package import FoundationEssentials
+package import WebImageCore
+
+/// Decodes WebP with libwebp, at the size asked for; of an animation the first frame.
+package struct WebPCoder: ImageDecoding {
+    package init() {}
+
+    package func canDecode(_ format: ImageFormat) -> Bool { format == .webp }
+
+    package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        let features = try WebPFeatures(data, options)
+        if features.isAnimated { return try WebPAnimation.firstFrame(of: data, features, options) }
+        let target = features.orientation.apply(to: options.size.target(for: features.size))
+        // The decoder multiplies alpha in when the pixels need not be turned afterwards.
+        let isDirect = features.orientation == .up
+        let format = features.hasAlpha ? PixelBuffer.Format.rgbaPremultiplied : .rgb
+        var status = VP8_STATUS_OK
+        let decoded = PixelBuffer(size: target, format: format) { memory in
+            status = Self.decode(
+                data,
+                into: memory,
+                size: target,
+                mode: features.hasAlpha ? (isDirect ? MODE_rgbA : MODE_RGBA) : MODE_RGB
+            )
+        }
+        guard let decoded else { throw options.badData("There is no memory for \(target) pixels") }
+        guard status == VP8_STATUS_OK else { throw options.badData(Self.describe(status)) }
+        guard !isDirect else { return features.image(decoded, options) }
+        let rows = PixelRows(
+            start: decoded.baseAddress,
+            size: target,
+            bytesPerRow: decoded.bytesPerRow,
+            layout: features.hasAlpha ? .rgba : .rgb
+        )
+        let upright = withExtendedLifetime(decoded) { PixelBuffer(rows, orientation: features.orientation) }
+        guard let upright else { throw options.badData("There is no memory for \(target) pixels") }
+        return features.image(upright, options)
+    }
+
+    package func makeIncrementalDecoder(
+        for format: ImageFormat,
+        options: DecodeOptions
+    ) -> (any IncrementalImageDecoding)? {
+        WebPSession(options)
+    }
+
+    private static func decode(
+        _ data: Data,
+        into memory: UnsafeMutableRawBufferPointer,
+        size: PixelSize,
+        mode: WEBP_CSP_MODE
+    ) -> VP8StatusCode {
+        var config = WebPDecoderConfig()
+        guard WebPInitDecoderConfig(&config) != 0 else { return VP8_STATUS_INVALID_PARAM }
+        config.options.use_scaling = 1
+        config.options.scaled_width = Int32(size.width)
+        config.options.scaled_height = Int32(size.height)
+        config.output.colorspace = mode
+        config.output.is_external_memory = 1
+        config.output.u.RGBA.rgba = memory.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        config.output.u.RGBA.stride = Int32(memory.count / size.height)
+        config.output.u.RGBA.size = memory.count
+        defer { WebPFreeDecBuffer(&config.output) }
+        return data.withUnsafeBytes { WebPDecode($0.bindMemory(to: UInt8.self).baseAddress, $0.count, &config) }
+    }
+
+    static func describe(_ status: VP8StatusCode) -> String {
+        switch status {
+        case VP8_STATUS_OUT_OF_MEMORY: "There is no memory for the WebP picture"
+        case VP8_STATUS_NOT_ENOUGH_DATA, VP8_STATUS_SUSPENDED: "The WebP file is truncated"
+        case VP8_STATUS_UNSUPPORTED_FEATURE: "The WebP file uses a feature that libwebp does not know"
+        default: "The WebP file is damaged"
+        }
+    }
+}
+
+/// What a WebP file is, from its header.
+struct WebPFeatures {
+    /// Upright.
+    let size: PixelSize
+    let orientation: ImageOrientation
+    let hasAlpha: Bool
+    let isAnimated: Bool
+
+    init(_ data: Data, _ options: DecodeOptions) throws(ImageError) {
+        var features = WebPBitstreamFeatures()
+        let status = data.withUnsafeBytes {
+            WebPGetFeatures($0.bindMemory(to: UInt8.self).baseAddress, $0.count, &features)
+        }
+        guard status == VP8_STATUS_OK else { throw options.badData(WebPCoder.describe(status)) }
+        orientation = ImageHeader(reading: data)?.orientation ?? .up
+        size = orientation.apply(to: PixelSize(width: Int(features.width), height: Int(features.height)))
+        hasAlpha = features.has_alpha != 0
+        isAnimated = features.has_animation != 0
+        try options.check(size)
+    }
+
+    func image(_ pixels: PixelBuffer, _ options: DecodeOptions, isPartial: Bool = false) -> WebImage {
+        WebImage(pixels: pixels, naturalSize: size, scale: options.scale, format: .webp, isPartial: isPartial)
+    }
+}

@@ -1,0 +1,47 @@
+import Synchronization
+public import WebImageCore
+
+extension ImageManager {
+    private static let sharedManager = Mutex<ImageManager?>(nil)
+
+    /// The manager that widgets use. Made with the default configuration when it is first asked for; an app that wants
+    /// another one sets it before that. From any thread.
+    public static var shared: ImageManager {
+        get {
+            sharedManager.withLock { manager in
+                if let manager { return manager }
+                let made = ImageManager(configuration: ImageManagerConfiguration())
+                manager = made
+                return made
+            }
+        }
+        set {
+            sharedManager.withLock { $0 = newValue }
+        }
+    }
+
+    /// Makes a manager that fetches with libcurl, decodes with gdk-pixbuf and libwebp, and delivers on the GLib main loop.
+    public convenience init(configuration: ImageManagerConfiguration) {
+        let ioLane = WorkLane(name: "gwi-io", threadCount: 2)
+        let builtIn: [any ImageLoading] = [
+            CurlLoader(configuration: configuration.network),
+            LaneLoader.files(lane: ioLane, maximumByteCount: configuration.network.maximumByteCount),
+            LaneLoader.dataURLs(lane: ioLane),
+            LaneLoader.resources(lane: ioLane),
+        ]
+        let diskCache = configuration.diskCacheDirectory.map {
+            DiskCache(directory: $0, sizeLimit: configuration.diskCacheLimit, hashing: XXHasher())
+        }
+        var parts = Parts(
+            memoryCache: MemoryCache(costLimit: configuration.memoryCacheLimit),
+            diskCache: diskCache,
+            loaders: configuration.loaders + builtIn,
+            coders: CoderRegistry([PixbufCoder(), WebPCoder()] + configuration.coders),
+            dispatcher: MainLoopDispatcher.shared,
+            ioLane: ioLane,
+            decodeLane: WorkLane(name: "gwi-decode", threadCount: configuration.decoderCount, niceness: 10)
+        )
+        parts.maximumPixelCount = configuration.maximumPixelCount
+        self.init(parts: parts)
+    }
+}

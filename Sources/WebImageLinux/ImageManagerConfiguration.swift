@@ -1,0 +1,33 @@
+public import WebImageCore
+
+/// What a manager is made with. Every limit has a default, and none is unbounded.
+public struct ImageManagerConfiguration: Sendable {
+    /// Bytes of decoded pixels that the memory cache keeps. Default: an eighth of the machine's memory, at most 256 MiB.
+    public var memoryCacheLimit: Int
+    /// Where the disk cache is; `nil`: there is none. Default: `$XDG_CACHE_HOME/<app id>/web-images`.
+    public var diskCacheDirectory: String?
+    /// Bytes that the disk cache takes. Default: 250 MB.
+    public var diskCacheLimit: Int
+    /// Pictures with more pixels are turned down. Default: 134,217,728.
+    public var maximumPixelCount: Int
+    /// How `http` and `https` URLs are fetched.
+    public var network: CurlConfiguration
+    /// Loaders of the app's own, asked before those of the library.
+    public var loaders: [any ImageLoading]
+    /// Coders of the app's own, asked before those of the library, the last one first.
+    public var coders: [any ImageDecoding]
+    /// Pictures that are decoded at a time. Default: the number of processors, at most 8.
+    public var decoderCount: Int
+
+    /// Makes a configuration of defaults.
+    public init() {
+        memoryCacheLimit = min(Machine.memorySize / 8, 256 << 20)
+        diskCacheDirectory = CacheDirectory.standard()
+        diskCacheLimit = 250_000_000
+        maximumPixelCount = DecodeOptions().maximumPixelCount
+        network = CurlConfiguration()
+        loaders = []
+        coders = []
+        decoderCount = min(Machine.processorCount, 8)
+    }
+}
