@@ -137,13 +137,6 @@ extension ImageManager {
     }
 }
 
-/// Runs work within the call: an awaiting task resumes on its own executor, a detour over the main loop helps nobody.
-private struct InlineDispatcher: CallbackDispatching {
-    var isCurrent: Bool { true }
-
-    func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
-}
-
 /// Brings a continuation and a result together, whichever comes first.
 private final class Resumption: Sendable {
     private struct State {

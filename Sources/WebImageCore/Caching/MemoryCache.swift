@@ -39,6 +39,8 @@ package final class MemoryCache: MemoryCaching {
 
     /// Bytes of the pictures that the cache keeps alive.
     package var totalCost: Int { state.withLock { $0.cost } }
+    /// Pictures that it knows of, whether it keeps them alive or not.
+    package var slotCount: Int { state.withLock { $0.slots.count - $0.free.count } }
 
     package func image(for query: MemoryQuery) -> WebImage? {
         // What is evicted to make room is released after the lock is.

@@ -1,0 +1,54 @@
+import ArgumentParser
+import GtkWebImage
+
+/// The command line. `main` is synchronous, as it has to be in a GTK app: an async one gives the main thread away.
+@main
+struct GalleryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "webimage-gallery",
+        abstract: "A wall of pictures that come by URL.",
+        discussion: """
+            Without --url-list the pictures come from a server inside the gallery, which serves those that are shipped \
+            with it, each under many URLs.
+            """,
+        version: "0.1.0"
+    )
+
+    @Option(help: "A text file of URLs, one a line, to show instead of the shipped pictures.")
+    var urlList: String?
+
+    @Option(help: "The number of pictures on the wall when the shipped ones are shown.")
+    var count = 1200
+
+    @Option(help: "The folder of the shipped pictures.")
+    var pictures = PictureServer.standardFolder
+
+    @Option(help: "Where the disk cache is. Default: $XDG_CACHE_HOME/org.gtkwebimage.Gallery/web-images.")
+    var cacheDir: String?
+
+    @Option(help: "Open the picture with this number, from 0, as a click on it would.")
+    var open: Int?
+
+    @Option(help: "Save a picture of the window as PNG when all that is visible has come, and end.")
+    var screenshot: String?
+
+    @Option(help: "End after so many seconds.")
+    var exitAfter: Double?
+
+    @Flag(help: "Scroll from the top to the bottom, a page at a time as soon as one has come, and end.")
+    var scrollThrough = false
+
+    @Option(help: "Write to this file which picture each cell shows: a line for each change, one for each cell at rest.")
+    var trace: String?
+
+    func validate() throws {
+        guard count > 0 else { throw ValidationError("--count has to be at least 1.") }
+    }
+
+    @MainActor
+    mutating func run() throws {
+        let source = try urlList.map(URLListSource.init(path:)) ?? PictureServer(folder: pictures, count: count)
+        let application = GalleryApplication(source: source, options: self)
+        throw ExitCode(application.run())
+    }
+}

@@ -1,0 +1,31 @@
+internal import CWebImageGtk4
+
+/// A picture of a window as its own renderer draws it.
+enum Screenshot {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Saves what a mapped window shows as PNG.
+    @MainActor
+    static func save(_ window: UnsafeMutablePointer<GtkWidget>, to file: String) throws {
+        let paintable = gtk_widget_paintable_new(window)!
+        defer { g_object_unref(UnsafeMutableRawPointer(paintable)) }
+        let snapshot = gtk_snapshot_new()!
+        let width = Double(gtk_widget_get_width(window))
+        let height = Double(gtk_widget_get_height(window))
+        gdk_paintable_snapshot(paintable, snapshot, width, height)
+        guard let node = gtk_snapshot_free_to_node(snapshot) else {
+            throw Failure(description: "There is nothing to photograph: the window has not been drawn yet.")
+        }
+        defer { gsk_render_node_unref(node) }
+        let renderer = gtk_native_get_renderer(gtk_widget_get_native(window))
+        guard let texture = gsk_renderer_render_texture(renderer, node, nil) else {
+            throw Failure(description: "The renderer made no picture of the window.")
+        }
+        defer { g_object_unref(UnsafeMutableRawPointer(texture)) }
+        guard gdk_texture_save_to_png(texture, file) != 0 else {
+            throw Failure(description: "The screenshot cannot be written to \(file).")
+        }
+    }
+}

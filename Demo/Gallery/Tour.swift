@@ -1,0 +1,88 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+/// What `--scroll-through`, `--trace` and `--screenshot` do: goes through the gallery without a person, frame by frame.
+@MainActor
+final class Tour {
+    private let window: GalleryWindow
+    private let options: GalleryCommand
+    private let end: (String?) -> Void
+    private var trace = ""
+    /// What each cell was last seen to show, so that changes only are written.
+    private var seen: [UnsafeMutableRawPointer: (URL, WebImage?)] = [:]
+    /// Frames drawn since all has come to rest; a picture that has come is drawn in the next one.
+    private var restingFrames = 0
+    private var isDone = false
+
+    /// - Parameter end: Called once, with what went wrong.
+    init(_ window: GalleryWindow, _ options: GalleryCommand, end: @escaping (String?) -> Void) {
+        self.window = window
+        self.options = options
+        self.end = end
+    }
+
+    func start() {
+        gtk_widget_add_tick_callback(
+            window.window,
+            { _, _, context in
+                let tour = Unmanaged<Tour>.fromOpaque(context!).takeUnretainedValue()
+                return MainActor.assumeIsolated { tour.frame() } ? 1 : 0
+            },
+            Unmanaged.passRetained(self).toOpaque(),
+            { Unmanaged<Tour>.fromOpaque($0!).release() }
+        )
+    }
+
+    /// - Returns: Whether there is more to do.
+    private func frame() -> Bool {
+        guard !isDone else { return false }
+        noteChanges()
+        restingFrames = window.isAtRest ? restingFrames + 1 : 0
+        guard restingFrames >= 3 else { return true }
+        restingFrames = 0
+        noteRest()
+        if options.scrollThrough, window.wall.scrollDown() { return true }
+        guard options.scrollThrough || options.screenshot != nil else { return true }
+        isDone = true
+        end(finish())
+        return false
+    }
+
+    private func noteChanges() {
+        guard options.trace != nil else { return }
+        for cell in window.wall.cells {
+            let image = cell.picture.currentImage
+            let address = cell.picture.nativeWidgetPointer
+            if let (url, old) = seen[address], url == cell.url, old == image { continue }
+            seen[address] = (cell.url, image)
+            trace += "shown \(cell.url.absoluteString) \(image.map(Self.color) ?? "nothing")\n"
+        }
+    }
+
+    private func noteRest() {
+        guard options.trace != nil else { return }
+        for cell in window.wall.cells where cell.isMapped {
+            trace += "rest \(cell.url.absoluteString) \(cell.picture.currentImage.map(Self.color) ?? "nothing")\n"
+        }
+    }
+
+    /// The colour of the pixel in the middle.
+    private static func color(_ image: WebImage) -> String {
+        let pixels = image.pixels
+        let offset = pixels.size.height / 2 * pixels.bytesPerRow + pixels.size.width / 2 * pixels.format.bytesPerPixel
+        return pixels.withUnsafeBytes { bytes in
+            bytes[offset..<offset + 3].map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        }
+    }
+
+    private func finish() -> String? {
+        do {
+            if let file = options.trace { try trace.write(toFile: file, atomically: true, encoding: .utf8) }
+            if let file = options.screenshot { try Screenshot.save(window.window, to: file) }
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+}

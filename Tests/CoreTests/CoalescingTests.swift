@@ -1,0 +1,83 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("However many ask: one transfer per URL, one decode per size")
+struct CoalescingTests {
+    private let size = PixelSize(width: 64, height: 48)
+
+    @Test("Many who ask for the same picture share one transfer and one decode")
+    func samePicture() {
+        // Given 50 who ask while nothing has come
+        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        fixture.loader.answer(fixture.url("a"), with: TestPicture.solid(0xFF0000, size: size))
+        for _ in 0..<50 { fixture.load("a") }
+        // When it comes
+        fixture.loader.finish(fixture.url("a"))
+        // Then all have it
+        #expect(fixture.outcomes.wait { $0.count == 50 })
+        #expect(fixture.outcomes.all.allSatisfy { $0 == .image(size, .loader) })
+        #expect(fixture.loader.started.count == 1)
+        #expect(fixture.decodes.count == 1)
+        #expect(fixture.isIdle)
+    }
+
+    @Test("Different sizes of a picture share the transfer and are decoded each")
+    func sizes() {
+        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        fixture.loader.answer(fixture.url("a"), with: TestPicture.solid(0xFF0000, size: size))
+        fixture.load("a", size: .fit(PixelSize(width: 32, height: 32)))
+        fixture.load("a", size: .fit(PixelSize(width: 16, height: 16)))
+        fixture.load("a")
+        fixture.loader.finish(fixture.url("a"))
+        #expect(fixture.outcomes.wait { $0.count == 3 })
+        #expect(
+            Set(fixture.outcomes.all.map { "\($0)" }).count == 3
+                && fixture.outcomes.all.contains(.image(PixelSize(width: 32, height: 24), .loader))
+        )
+        #expect(fixture.loader.started.count == 1)
+        #expect(fixture.decodes.count == 3)
+    }
+
+    @Test("Asking again finds it in memory, within the call")
+    func memory() {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: TestPicture.solid(0xFF0000, size: size))
+        fixture.load("a")
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        fixture.load("a")
+        #expect(fixture.outcomes.all.last == .image(size, .memory))
+        #expect(fixture.outcomes.all.count == 2)
+    }
+
+    @Test("Another size of a picture that has come is read from disk, not fetched again")
+    func disk() {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: TestPicture.solid(0xFF0000, size: size))
+        fixture.load("a")
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        fixture.load("a", size: .fit(PixelSize(width: 8, height: 8)))
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        #expect(fixture.outcomes.all.last == .image(PixelSize(width: 8, height: 6), .disk))
+        #expect(fixture.loader.started.count == 1)
+    }
+
+    @Test("A transfer is as urgent as the most urgent of those who wait, and changes with them")
+    func priority() {
+        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let url = fixture.url("a")
+        let low = fixture.load("a", priority: .low)
+        #expect(fixture.loader.priority(of: url) == .low)
+        let high = fixture.load("a", priority: .high)
+        #expect(fixture.loader.priority(of: url) == .high)
+        let other = fixture.load("a", priority: .normal, size: .fit(PixelSize(width: 9, height: 9)))
+        high.cancel()
+        #expect(fixture.loader.priority(of: url) == .normal)
+        low.priority = .veryHigh
+        #expect(fixture.loader.priority(of: url) == .veryHigh)
+        low.cancel()
+        other.cancel()
+        #expect(fixture.isIdle)
+    }
+}

@@ -1,0 +1,185 @@
+import FoundationEssentials
+import Synchronization
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("The disk cache")
+struct DiskCacheTests {
+    private let directory = TemporaryDirectory()
+
+    private func makeCache(sizeLimit: Int = 1 << 30, store: any FileStoring = FileStore()) -> DiskCache {
+        DiskCache(directory: directory.path + "/cache", sizeLimit: sizeLimit, hashing: XXHasher(), store: store)
+    }
+
+    private func entry(_ key: String, _ bytes: Int = 1000) -> DiskEntry {
+        let data = Data((0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ key.utf8.count) })
+        return DiskEntry(data: data, metadata: .init(key: key, contentType: "image/png", etag: "\"1\"", storedAt: 1))
+    }
+
+    @Test("What was stored is found by another cache on the same directory, with what was said about it")
+    func persistence() {
+        let entry = entry("http://host/a.png")
+        let cache = makeCache()
+        cache.stage(entry)
+        cache.flush()
+        #expect(makeCache().entry(for: "http://host/a.png") == entry)
+        #expect(makeCache().entry(for: "http://host/b.png") == nil)
+    }
+
+    @Test("An entry is found from the moment it is announced, before anything is written")
+    func staging() {
+        let cache = makeCache()
+        cache.stage(entry("a"))
+        #expect(cache.entry(for: "a") == entry("a"))
+        #expect(!FileManager.default.fileExists(atPath: cache.path(for: "a")))
+        cache.flush()
+        #expect(FileManager.default.fileExists(atPath: cache.path(for: "a")))
+        #expect(cache.entry(for: "a") == entry("a"))
+    }
+
+    @Test(
+        "A file is named by a hash and the extension of its URL",
+        arguments: [
+            ("http://h/a/b.jpg", ".jpg"), ("http://h/a.png?x=1.gif", ".png"), ("http://h/a", ""),
+            ("http://h.de/a", ""), ("http://h/a.b c", ""), ("http://h/a.toolongextension", ""), ("http://h/a.JPG#x", ".JPG"),
+        ]
+    )
+    func names(key: String, suffix: String) {
+        let name = makeCache().path(for: key).split(separator: "/").last.map(String.init) ?? ""
+        #expect(name.count == 32 + suffix.count)
+        #expect(name.hasSuffix(suffix))
+    }
+
+    @Test("The file begins with the picture as it came, so that any program opens it")
+    func readable() throws {
+        let cache = makeCache()
+        cache.stage(entry("a"))
+        cache.flush()
+        let file = try Data(contentsOf: URL(filePath: cache.path(for: "a")))
+        #expect(file.prefix(1000) == entry("a").data)
+    }
+
+    @Test("A file that is damaged anywhere or cut off is a miss, and removed")
+    func damage() throws {
+        let cache = makeCache()
+        let path = cache.path(for: "a")
+        cache.stage(entry("a", 300))
+        cache.flush()
+        let whole = try Data(contentsOf: URL(filePath: path))
+        for index in whole.indices {
+            var damaged = whole
+            damaged[index] ^= 0x10
+            try damaged.write(to: URL(filePath: path))
+            #expect(cache.entry(for: "a") == nil)
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+        for length in 0..<whole.count {
+            try whole.prefix(length).write(to: URL(filePath: path))
+            #expect(cache.entry(for: "a") == nil)
+        }
+        try whole.write(to: URL(filePath: path))
+        #expect(cache.entry(for: "a") == entry("a", 300))
+    }
+
+    @Test("The sound file of another key in its place is a miss")
+    func otherKey() throws {
+        let cache = makeCache()
+        for key in ["a", "b"] { cache.stage(entry(key)) }
+        cache.flush()
+        try Data(contentsOf: URL(filePath: cache.path(for: "b"))).write(to: URL(filePath: cache.path(for: "a")))
+        #expect(cache.entry(for: "a") == nil)
+        #expect(cache.entry(for: "b") != nil)
+    }
+
+    @Test("A directory that was deleted while the cache is in use is made again")
+    func deletedDirectory() throws {
+        let cache = makeCache()
+        cache.stage(entry("a"))
+        cache.flush()
+        try FileManager.default.removeItem(atPath: directory.path + "/cache")
+        #expect(cache.entry(for: "a") == nil)
+        cache.stage(entry("a"))
+        cache.flush()
+        #expect(makeCache().entry(for: "a") == entry("a"))
+    }
+
+    @Test("A cache that cannot write is one that misses")
+    func cannotWrite() throws {
+        // Given a file where the directory should be
+        try Data().write(to: URL(filePath: directory.path + "/cache"))
+        let cache = makeCache()
+        // When
+        cache.stage(entry("a"))
+        cache.flush()
+        // Then
+        #expect(cache.entry(for: "a") == nil)
+    }
+
+    @Test("A file system that fails at every call is a cache that misses, and nothing piles up in memory")
+    func faultyFileSystem() {
+        let store = FaultyStore()
+        let cache = makeCache(store: store)
+        for number in 0..<100 {
+            cache.stage(entry("\(number)"))
+            cache.flush()
+            #expect(cache.entry(for: "\(number)") == nil)
+            cache.remove(key: "\(number)")
+        }
+        cache.removeAll()
+        #expect(store.calls.withLock { $0 } >= 300)
+    }
+
+    @Test("The least recently used files go first when the limit is exceeded")
+    func trimming() {
+        let cache = makeCache(sizeLimit: 400_000)
+        for number in 0..<40 {
+            cache.stage(entry("\(number)", 20_000))
+            cache.flush()
+            _ = cache.entry(for: "0")
+        }
+        let kept = (0..<40).filter { cache.entry(for: "\($0)") != nil }
+        #expect(kept.contains(0))
+        #expect(kept.contains(39))
+        #expect(!kept.contains(1))
+        let size = FileStore().files(below: directory.path + "/cache").reduce(0) { $0 + $1.size }
+        #expect(size <= 400_000 + 400_000 / 16 + 24_576)
+    }
+
+    @Test("What a killed process left half written is removed in time")
+    func leftovers() throws {
+        let cache = makeCache(sizeLimit: 400_000)
+        cache.stage(entry("a"))
+        cache.flush()
+        let leftover = cache.path(for: "a") + ".123.456.tmp"
+        try Data(count: 10).write(to: URL(filePath: leftover))
+        let later = DiskCache(
+            directory: directory.path + "/cache",
+            sizeLimit: 400_000,
+            hashing: XXHasher(),
+            now: { Date().timeIntervalSince1970 + 7200 }
+        )
+        later.stage(entry("b"))
+        later.flush()
+        #expect(!FileManager.default.fileExists(atPath: leftover))
+        #expect(later.entry(for: "a") != nil)
+    }
+}
+
+/// A file system that refuses everything.
+private final class FaultyStore: FileStoring {
+    let calls = Mutex(0)
+
+    private func fail(_ call: String, _ path: String) -> FileError {
+        calls.withLock { $0 += 1 }
+        return FileError(call: call, path: path, number: 5)
+    }
+
+    func read(_ path: String) throws -> Data { throw fail("read", path) }
+    func write(_ data: Data, to path: String) throws { throw fail("write", path) }
+    func remove(_ path: String) throws { throw fail("unlink", path) }
+    func touch(_ path: String) { _ = fail("utimensat", path) }
+    func files(below directory: String) -> [StoredFile] { [] }
+    func removeTree(_ directory: String) throws { throw fail("rmdir", directory) }
+}

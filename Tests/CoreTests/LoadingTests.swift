@@ -1,0 +1,165 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Loading")
+struct LoadingTests {
+    private let size = PixelSize(width: 64, height: 48)
+    private var picture: Data { TestPicture.solid(0xFF0000, size: size) }
+
+    @Test(
+        "Bad bytes end in an error that says what they are, and are not cached",
+        arguments: [
+            (Data(), "empty"),
+            (Data("<!DOCTYPE html><html>Not found</html>".utf8), "HTML"),
+            (Data([1, 2, 3, 4, 5]), "5 bytes"),
+            (TestPicture.solid(1, size: PixelSize(width: 64, height: 64), format: .jpeg).dropLast(60), "truncated"),
+        ]
+    )
+    func badBytes(data: Data, word: String) async throws {
+        let fixture = ManagerFixture()
+        let url = fixture.url("a.jpg")
+        fixture.loader.answer(url, with: data)
+        let error = await #expect(throws: ImageError.self) { try await fixture.manager.image(for: url) }
+        #expect(error?.code == .badImageData)
+        #expect(error?.url == url)
+        #expect(error?.reason.contains(word) == true, "\(String(describing: error))")
+        // Loaded again, it is fetched again
+        fixture.loader.answer(url, with: picture)
+        _ = try await fixture.manager.image(for: url)
+        #expect(fixture.loader.started.count == 2)
+    }
+
+    @Test("From the caches only: a miss is an error of its own, and nothing is fetched")
+    func fromCacheOnly() {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: picture)
+        fixture.load("a", options: .fromCacheOnly)
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        #expect(fixture.outcomes.all == [.failure(.notInCache)])
+        #expect(fixture.loader.started.isEmpty)
+        // When it has been loaded, also after memory was emptied
+        fixture.load("a")
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        fixture.manager.removeAllFromMemory()
+        fixture.load("a", options: .fromCacheOnly)
+        #expect(fixture.outcomes.wait { $0.count == 3 })
+        #expect(fixture.outcomes.all.last == .image(size, .disk))
+    }
+
+    @Test("From the loader only: fetched although it is cached")
+    func fromLoaderOnly() {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: picture)
+        fixture.load("a")
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        fixture.load("a", options: .fromLoaderOnly)
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        #expect(fixture.outcomes.all.last == .image(size, .loader))
+        #expect(fixture.loader.started.count == 2)
+    }
+
+    @Test("In memory only, and what the server forbids to store: nothing on disk", arguments: [true, false])
+    func notStored(byOption: Bool) {
+        let fixture = ManagerFixture()
+        let control = byOption ? nil : "private, No-Store"
+        fixture.loader.answer(fixture.url("a"), with: .success(LoadedData(data: picture, cacheControl: control)))
+        fixture.load("a", options: byOption ? .memoryCacheOnly : [])
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        fixture.manager.removeAllFromMemory()
+        fixture.load("a", options: .fromCacheOnly)
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        #expect(fixture.outcomes.all.last == .failure(.notInCache))
+    }
+
+    @Test("A transformer's result is cached under its key, the bytes under the URL")
+    func transformer() {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: picture)
+        fixture.load("a", transformer: Crop(width: 10))
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        #expect(fixture.outcomes.all.last == .image(PixelSize(width: 10, height: 48), .loader))
+        fixture.load("a", transformer: Crop(width: 10))
+        #expect(fixture.outcomes.all.last == .image(PixelSize(width: 10, height: 48), .memory))
+        fixture.load("a", transformer: Crop(width: 20))
+        #expect(fixture.outcomes.wait { $0.count == 3 })
+        #expect(fixture.outcomes.all.last == .image(PixelSize(width: 20, height: 48), .disk))
+    }
+
+    @Test("A transformer that fails ends in its own error, and its input is not taken for the result")
+    func failingTransformer() {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: picture)
+        for _ in 0..<2 { fixture.load("a", transformer: Crop(width: 1000)) }
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        #expect(fixture.outcomes.all == [.failure(.transformFailed), .failure(.transformFailed)])
+        fixture.load("a")
+        #expect(fixture.outcomes.wait { $0.count == 3 })
+        #expect(fixture.outcomes.all.last == .image(size, .disk))
+    }
+
+    @Test("A name with @2x has twice the pixels per application pixel")
+    func scale() async throws {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a@2x.png"), with: picture)
+        let image = try await fixture.manager.image(for: fixture.url("a@2x.png"))
+        #expect(image.scale == 2)
+        #expect(image.logicalWidth == 32 && image.logicalHeight == 24)
+        #expect(image.pixelSize == size)
+    }
+
+    @Test("Progress is reported to those who ask, the newest only")
+    func progress() {
+        let dispatcher = ManualDispatcher()
+        let fixture = ManagerFixture(isHolding: true, dispatcher: dispatcher, hasDisk: false)
+        let log = EventLog<Int64>()
+        let request = ImageRequest(url: fixture.url("a"))
+        fixture.manager.load(request, progress: { received, _ in log.add(received) }) { _ in }
+        for count in [10, 20, 30] { fixture.loader.send(Data(count: count), for: fixture.url("a"), expected: 100) }
+        dispatcher.run()
+        #expect(log.all == [30])
+    }
+
+    @Test("A URL that nothing loads ends in an error that says so")
+    func unknownScheme() async {
+        let manager = ImageManager(
+            parts: ImageManager.Parts(
+                memoryCache: MemoryCache(costLimit: 1000),
+                diskCache: nil,
+                loaders: [],
+                coders: CoderRegistry([]),
+                dispatcher: InlineDispatcher(),
+                ioLane: WorkLane(name: "test", threadCount: 1),
+                decodeLane: WorkLane(name: "test", threadCount: 1)
+            )
+        )
+        let error = await #expect(throws: ImageError.self) {
+            try await manager.image(for: URL(string: "gopher://host/a.gif")!)
+        }
+        #expect(error?.code == .invalidURL)
+        #expect(error?.reason.contains("gopher") == true)
+    }
+}
+
+/// The leftmost columns of a picture; fails when there are fewer.
+private struct Crop: ImageTransformer {
+    let width: Int
+
+    var key: String { "crop(\(width))" }
+
+    func transform(_ image: WebImage) -> WebImage? {
+        let old = image.pixels
+        guard width <= old.size.width else { return nil }
+        let size = PixelSize(width: width, height: old.size.height)
+        let pixels = PixelBuffer(size: size, format: old.format) { memory in
+            old.withUnsafeBytes { bytes in
+                let row = size.width * old.format.bytesPerPixel
+                for y in 0..<size.height {
+                    memory[(y * row)..<((y + 1) * row)].copyBytes(from: bytes[(y * old.bytesPerRow)...].prefix(row))
+                }
+            }
+        }
+        return pixels.map { image.replacingPixels($0, keepsNaturalSize: false) }
+    }
+}

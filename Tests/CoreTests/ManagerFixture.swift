@@ -1,0 +1,92 @@
+import FoundationEssentials
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+/// A manager with real lanes, caches and coders, on a loader that the test commands.
+struct ManagerFixture {
+    enum Outcome: Sendable, Equatable {
+        case image(PixelSize, ImageResponse.Source)
+        case failure(ImageError.Code)
+    }
+
+    let loader: FakeLoader
+    let manager: ImageManager
+    let memory = MemoryCache(costLimit: 64 << 20)
+    let decodes = CountingCoder()
+    let outcomes = EventLog<Outcome>()
+    private let directory = TemporaryDirectory()
+
+    init(isHolding: Bool = false, dispatcher: any CallbackDispatching = InlineDispatcher(), hasDisk: Bool = true) {
+        loader = FakeLoader(isHolding: isHolding)
+        let disk = DiskCache(directory: directory.path, sizeLimit: 100_000_000, hashing: XXHasher())
+        manager = ImageManager(
+            parts: ImageManager.Parts(
+                memoryCache: memory,
+                diskCache: hasDisk ? disk : nil,
+                loaders: [loader],
+                coders: CoderRegistry([decodes]),
+                dispatcher: dispatcher,
+                ioLane: WorkLane(name: "test-io", threadCount: 2),
+                decodeLane: WorkLane(name: "test-decode", threadCount: 2)
+            )
+        )
+    }
+
+    func url(_ name: String) -> URL { URL(string: "http://host/\(name)")! }
+
+    @discardableResult
+    func load(
+        _ name: String,
+        options: ImageOptions = [],
+        priority: ImagePriority = .normal,
+        size: DecodeSize = .original,
+        transformer: (any ImageTransformer)? = nil
+    ) -> ImageTask {
+        let request = ImageRequest(
+            url: url(name),
+            options: options,
+            priority: priority,
+            decodeSize: size,
+            transformer: transformer
+        )
+        return manager.load(request) { outcomes.add(Outcome($0)) }
+    }
+
+    /// Whether nothing is left of any load.
+    var isIdle: Bool {
+        let counts = manager.activeCounts
+        return counts.images == 0 && counts.sources == 0 && loader.runningCount == 0
+    }
+}
+
+extension ManagerFixture.Outcome {
+    init(_ result: Result<ImageResponse, ImageError>) {
+        switch result {
+        case .success(let response): self = .image(response.image.pixelSize, response.source)
+        case .failure(let error): self = .failure(error.code)
+        }
+    }
+}
+
+/// gdk-pixbuf, counted.
+final class CountingCoder: ImageDecoding {
+    private let coder = PixbufCoder()
+    private let log = EventLog<ImageFormat>()
+
+    var count: Int { log.all.count }
+
+    func canDecode(_ format: ImageFormat) -> Bool { coder.canDecode(format) }
+
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        log.add(ImageFormat(sniffing: data))
+        return try coder.decode(data, options: options)
+    }
+
+    func makeIncrementalDecoder(
+        for format: ImageFormat,
+        options: DecodeOptions
+    ) -> (any IncrementalImageDecoding)? {
+        coder.makeIncrementalDecoder(for: format, options: options)
+    }
+}

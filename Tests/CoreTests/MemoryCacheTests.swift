@@ -1,0 +1,113 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+
+@Suite("The memory cache")
+struct MemoryCacheTests {
+    @Test("The least recently used pictures go first when the limit is exceeded")
+    func leastRecentlyUsed() {
+        // Given room for three pictures of 100 pixels
+        let cache = MemoryCache(costLimit: 900)
+        for name in ["a", "b", "c"] { cache.store(Self.image(), for: Self.key(name)) }
+        // When the oldest is used and a fourth comes
+        _ = cache.image(for: Self.query("a"))
+        cache.store(Self.image(), for: Self.key("d"))
+        // Then the one that was not used for the longest time is gone
+        #expect(cache.image(for: Self.query("b")) == nil)
+        for name in ["a", "c", "d"] { #expect(cache.image(for: Self.query(name)) != nil) }
+        #expect(cache.totalCost == 900)
+    }
+
+    @Test("A picture that is still shown is found again after it was evicted")
+    func weakSecondChance() {
+        // Given
+        let cache = MemoryCache(costLimit: 300)
+        var shown: WebImage? = Self.image()
+        cache.store(shown!, for: Self.key("a"))
+        cache.store(Self.image(), for: Self.key("b"))
+        #expect(cache.totalCost == 300)
+        // When it is asked for while somebody shows it
+        let found = cache.image(for: Self.query("a"))
+        // Then it is the very same picture, and counts again
+        #expect(found == shown)
+        #expect(cache.image(for: Self.query("b")) == nil)
+        // And it is gone when nobody shows it any more
+        cache.removeAll()
+        shown = nil
+        #expect(cache.image(for: Self.query("a")) == nil)
+    }
+
+    @Test("A picture of another size of the same URL does not serve, one of the same size in pixels does")
+    func sizes() {
+        // Given a picture of 1600x1200 decoded at 256x192
+        let cache = MemoryCache(costLimit: 1 << 20)
+        cache.store(Self.image(256, 192, natural: PixelSize(width: 1600, height: 1200)), for: Self.key("a"))
+        func asks(_ size: DecodeSize?, larger: Bool = false) -> Bool {
+            cache.image(for: MemoryQuery(key: Self.key("a"), size: size, acceptsLarger: larger)) != nil
+        }
+        #expect(asks(.fit(PixelSize(width: 256, height: 192))))
+        #expect(asks(.fit(PixelSize(width: 256, height: 300))))
+        #expect(!asks(.fit(PixelSize(width: 128, height: 128))))
+        #expect(!asks(.original))
+        #expect(asks(nil))
+        // One that draws it scaled takes one up to twice as large, but neither a smaller nor a much larger one
+        #expect(asks(.fit(PixelSize(width: 200, height: 200)), larger: true))
+        #expect(!asks(.fit(PixelSize(width: 300, height: 300)), larger: true))
+        #expect(!asks(.fit(PixelSize(width: 64, height: 64)), larger: true))
+    }
+
+    @Test("A picture larger than the whole cache, or a partial one, is not kept")
+    func notKept() {
+        let cache = MemoryCache(costLimit: 299)
+        cache.store(Self.image(), for: Self.key("a"))
+        #expect(cache.image(for: Self.query("a")) == nil)
+
+        let roomy = MemoryCache(costLimit: 1000)
+        roomy.store(WebImage(pixels: Self.pixels(10, 10), isPartial: true), for: Self.key("a"))
+        #expect(roomy.image(for: Self.query("a")) == nil)
+    }
+
+    @Test("Storing again, removing and evicting keep the count of bytes right")
+    func cost() {
+        let cache = MemoryCache(costLimit: 10_000)
+        for round in 0..<50 {
+            cache.store(Self.image(10, 10), for: Self.key("\(round % 7)"))
+            cache.store(Self.image(20, 10, natural: PixelSize(width: 40, height: 20)), for: Self.key("\(round % 7)"))
+        }
+        #expect(cache.totalCost == 7 * (300 + 600))
+        cache.removeImages(source: "3")
+        #expect(cache.totalCost == 6 * (300 + 600))
+        cache.trim(toCost: 1000)
+        #expect(cache.totalCost == 900)
+        cache.removeAll()
+        #expect(cache.totalCost == 0)
+    }
+
+    @Test("The traces of thousands of evicted pictures are swept out")
+    func sweep() {
+        let cache = MemoryCache(costLimit: 3000)
+        for number in 0..<5000 { cache.store(Self.image(), for: Self.key("\(number)")) }
+        #expect(cache.totalCost == 3000)
+        #expect(cache.image(for: Self.query("4999")) != nil)
+        #expect(cache.image(for: Self.query("17")) == nil)
+        #expect(cache.slotCount < 200)
+    }
+
+    private static func key(_ name: String) -> ImageKey {
+        ImageKey(ImageRequest(url: URL(string: name)!))
+    }
+
+    private static func query(_ name: String) -> MemoryQuery {
+        MemoryQuery(key: key(name), size: .original, acceptsLarger: false)
+    }
+
+    private static func image(_ width: Int = 10, _ height: Int = 10, natural: PixelSize? = nil) -> WebImage {
+        WebImage(pixels: pixels(width, height), naturalSize: natural)
+    }
+
+    private static func pixels(_ width: Int, _ height: Int) -> PixelBuffer {
+        PixelBuffer(size: PixelSize(width: width, height: height), format: .rgb) { memory in
+            memory.initializeMemory(as: UInt8.self, repeating: 0)
+        }!
+    }
+}

@@ -1,0 +1,79 @@
+import Testing
+import WebImageCore
+
+@Suite("Copying decoded rows upright")
+struct PixelBufferTests {
+    // 3 x 2 pixels, numbered as stored; a row is padded to 12 bytes.
+    private static let stored: [UInt8] = [
+        1, 1, 1, 2, 2, 2, 3, 3, 3, 99, 99, 99,
+        4, 4, 4, 5, 5, 5, 6, 6, 6, 99, 99, 99,
+    ]
+
+    @Test(
+        "Each orientation comes out as EXIF says",
+        arguments: [
+            (ImageOrientation.up, [[1, 2, 3], [4, 5, 6]]),
+            (.upMirrored, [[3, 2, 1], [6, 5, 4]]),
+            (.down, [[6, 5, 4], [3, 2, 1]]),
+            (.downMirrored, [[4, 5, 6], [1, 2, 3]]),
+            (.leftMirrored, [[1, 4], [2, 5], [3, 6]]),
+            (.right, [[4, 1], [5, 2], [6, 3]]),
+            (.rightMirrored, [[6, 3], [5, 2], [4, 1]]),
+            (.left, [[3, 6], [2, 5], [1, 4]]),
+        ] as [(ImageOrientation, [[UInt8]])]
+    )
+    func orientation(orientation: ImageOrientation, expected: [[UInt8]]) throws {
+        let buffer = try #require(Self.copy(Self.stored, .rgb, bytesPerRow: 12, orientation))
+        #expect(buffer.size == PixelSize(width: expected[0].count, height: expected.count))
+        #expect(buffer.bytesPerRow == buffer.size.width * 3)
+        #expect(buffer.bytes == expected.flatMap { row in row.flatMap { [$0, $0, $0] } })
+    }
+
+    @Test("Straight alpha is multiplied in, rounded to nearest")
+    func premultiplied() throws {
+        let row: [UInt8] = [255, 128, 1, 128, 10, 20, 30, 0, 200, 100, 50, 255]
+        let buffer = try #require(Self.copy(row, .rgba, bytesPerRow: 12, .up, size: PixelSize(width: 3, height: 1)))
+        #expect(buffer.format == .rgbaPremultiplied)
+        #expect(buffer.bytes == [128, 64, 1, 128, 0, 0, 0, 0, 200, 100, 50, 255])
+    }
+
+    @Test("Rows that have not come yet are transparent")
+    func partial() throws {
+        let buffer = try #require(
+            Self.stored.withUnsafeBytes { bytes in
+                let rows = PixelRows(
+                    start: bytes.baseAddress!,
+                    size: PixelSize(width: 3, height: 2),
+                    bytesPerRow: 12,
+                    layout: .rgb
+                )
+                return PixelBuffer(top: 1, of: rows, orientation: .up)
+            }
+        )
+        #expect(buffer.bytes == [1, 1, 1, 255, 2, 2, 2, 255, 3, 3, 3, 255] + [UInt8](repeating: 0, count: 12))
+    }
+
+    @Test("A size that is empty or larger than memory is refused, not a trap")
+    func refused() {
+        for size in [PixelSize(width: 0, height: 5), PixelSize(width: .max, height: .max), PixelSize(width: -1, height: 1)] {
+            #expect(PixelBuffer(size: size, format: .rgb) { _ in } == nil)
+        }
+    }
+
+    private static func copy(
+        _ bytes: [UInt8],
+        _ layout: PixelRows.Layout,
+        bytesPerRow: Int,
+        _ orientation: ImageOrientation,
+        size: PixelSize = PixelSize(width: 3, height: 2)
+    ) -> PixelBuffer? {
+        bytes.withUnsafeBytes { bytes in
+            let rows = PixelRows(start: bytes.baseAddress!, size: size, bytesPerRow: bytesPerRow, layout: layout)
+            return PixelBuffer(rows, orientation: orientation)
+        }
+    }
+}
+
+extension PixelBuffer {
+    var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+}

@@ -1,0 +1,107 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Partial pictures while the bytes arrive")
+struct ProgressiveTests {
+    private let size = PixelSize(width: 400, height: 300)
+
+    @Test("Partial pictures come while bytes do, then the whole one, decoded once", arguments: [TestPicture.Format.jpeg, .png])
+    func partials(format: TestPicture.Format) {
+        // Given a held transfer
+        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let url = fixture.url("a")
+        let file = TestPicture.make(size: size, format: format) { x, y in UInt32(x * 77 ^ y * 1013) & 0xFFFFFF }
+        fixture.loader.answer(url, with: file)
+        let partials = EventLog<WebImage>()
+        let request = ImageRequest(url: url, options: .progressive)
+        fixture.manager.load(request, partial: { partials.add($0) }) { fixture.outcomes.add(.init($0)) }
+        // When half of it comes
+        fixture.loader.send(file.prefix(file.count / 2), for: url)
+        // Then what is there can be seen: rows at the top, nothing at the bottom
+        #expect(partials.wait { !$0.isEmpty })
+        let partial = partials.all[0]
+        #expect(partial.isPartial)
+        #expect(partial.pixelSize == size)
+        #expect(partial.naturalSize == size)
+        #expect(partial.alpha(x: 5, y: 5) == 255)
+        #expect(partial.alpha(x: 5, y: size.height - 5) == 0)
+        #expect(fixture.outcomes.all.isEmpty)
+        // When the rest comes
+        fixture.loader.send(file.suffix(file.count - file.count / 2), for: url)
+        fixture.loader.finish(url)
+        // Then the picture is whole, and nothing was decoded a second time
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        #expect(fixture.outcomes.all == [.image(size, .loader)])
+        #expect(fixture.decodes.count == 0)
+        #expect(fixture.isIdle)
+        #expect(fixture.manager.cachedImage(for: request)?.isPartial == false)
+    }
+
+    @Test("One who joins late gets partial pictures of all that has come")
+    func lateJoiner() {
+        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let url = fixture.url("a")
+        let file = TestPicture.make(size: size, format: .jpeg) { x, y in UInt32(x * 77 ^ y * 1013) & 0xFFFFFF }
+        fixture.loader.answer(url, with: file)
+        let first = EventLog<WebImage>()
+        let second = EventLog<WebImage>()
+        var request = ImageRequest(url: url, options: .progressive)
+        fixture.manager.load(request, partial: { first.add($0) }) { _ in }
+        fixture.loader.send(file.prefix(file.count / 2), for: url)
+        #expect(first.wait { !$0.isEmpty })
+        // When another size is asked for now, and a little more comes
+        request.decodeSize = .fit(PixelSize(width: 100, height: 100))
+        fixture.manager.load(request, partial: { second.add($0) }) { fixture.outcomes.add(.init($0)) }
+        fixture.loader.send(file[(file.count / 2)..<(file.count / 2 + 100)], for: url)
+        // Then it sees the top, which came before
+        #expect(second.wait { !$0.isEmpty })
+        #expect(second.all.first?.alpha(x: 5, y: 5) == 255)
+        fixture.loader.send(file.suffix(from: file.count / 2 + 100), for: url)
+        fixture.loader.finish(url)
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        #expect(fixture.outcomes.all == [.image(PixelSize(width: 100, height: 75), .loader)])
+    }
+
+    @Test("A file that goes bad half way ends in an error, whatever was shown")
+    func badEnd() {
+        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let url = fixture.url("a")
+        let file = TestPicture.make(size: size, format: .jpeg) { x, y in UInt32(x * 77 ^ y * 1013) & 0xFFFFFF }
+        let half = file.prefix(file.count / 2)
+        fixture.loader.answer(url, with: Data(half))
+        let partials = EventLog<WebImage>()
+        let request = ImageRequest(url: url, options: .progressive)
+        fixture.manager.load(request, partial: { partials.add($0) }) { fixture.outcomes.add(.init($0)) }
+        fixture.loader.send(half, for: url)
+        #expect(partials.wait { !$0.isEmpty })
+        fixture.loader.finish(url)
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        #expect(fixture.outcomes.all == [.failure(.badImageData)])
+        #expect(fixture.isIdle)
+    }
+
+    @Test("A cancel in the middle of partial decoding leaves nothing behind")
+    func cancelled() {
+        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let file = TestPicture.make(size: size, format: .jpeg) { x, y in UInt32(x ^ y) }
+        for number in 0..<200 {
+            let url = fixture.url("\(number)")
+            let request = ImageRequest(url: url, options: .progressive)
+            let task = fixture.manager.load(request, partial: { _ in }) { fixture.outcomes.add(.init($0)) }
+            fixture.loader.send(file.prefix(2000 + number * 10), for: url)
+            task.cancel()
+        }
+        #expect(fixture.outcomes.wait { $0.count == 200 })
+        #expect(fixture.outcomes.all.allSatisfy { $0 == .failure(.cancelled) })
+        #expect(fixture.isIdle)
+    }
+}
+
+extension WebImage {
+    fileprivate func alpha(x: Int, y: Int) -> UInt8 {
+        guard pixels.hasAlpha else { return 255 }
+        return pixels.withUnsafeBytes { $0[y * pixels.bytesPerRow + x * 4 + 3] }
+    }
+}
