@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "GtkWebImage", targets: ["GtkWebImage"]),
         .library(name: "WebImageCore", targets: ["WebImageCore"]),
         .library(name: "WebImageTesting", targets: ["WebImageTesting"]),
+        .executable(name: "webimage-gallery", targets: ["Gallery"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -60,6 +61,17 @@ let package = Package(
         cLibrary("CWebImageXXHash", pkgConfig: "libxxhash", debian: "libxxhash-dev"),
         cLibrary("CWebImageGtk4", pkgConfig: "gtk4", debian: "libgtk-4-dev"),
 
+        // The demo.
+        .executableTarget(
+            name: "Gallery",
+            dependencies: [
+                "GtkWebImage", "WebImageTesting", "CWebImageGtk4",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Demo/Gallery",
+            swiftSettings: strict
+        ),
+
         // The tests.
         .testTarget(
             name: "CoreTests",
@@ -69,6 +81,17 @@ let package = Package(
         .testTarget(
             name: "LinuxTests",
             dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "WidgetScenarios",
+            dependencies: ["GtkWebImage", "WebImageTesting", "CWebImageGtk4"],
+            path: "Tests/WidgetScenarios",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "WidgetTests",
+            dependencies: ["WebImageTesting", "WidgetScenarios", "Gallery"],
             swiftSettings: strict
         ),
     ],

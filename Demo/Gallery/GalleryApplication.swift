@@ -1,5 +1,5 @@
 internal import CWebImageGtk4
-import FoundationEssentials
+import Foundation
 import GtkWebImage
 
 /// The GtkApplication and what the command line asked of it.
@@ -46,7 +46,7 @@ final class GalleryApplication {
         guard options.screenshot != nil || options.scrollThrough || options.trace != nil else { return }
         let tour = Tour(window, options) { [weak self] error in
             if let error {
-                FileHandleError.write("\(error)\n")
+                FileHandle.standardError.write(Data("\(error)\n".utf8))
                 self?.status = 1
             }
             self?.quit()

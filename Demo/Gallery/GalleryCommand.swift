@@ -45,10 +45,15 @@ struct GalleryCommand: ParsableCommand {
         guard count > 0 else { throw ValidationError("--count has to be at least 1.") }
     }
 
-    @MainActor
-    mutating func run() throws {
-        let source = try urlList.map(URLListSource.init(path:)) ?? PictureServer(folder: pictures, count: count)
-        let application = GalleryApplication(source: source, options: self)
-        throw ExitCode(application.run())
+    func run() throws {
+        let source: any PictureSource
+        if let urlList {
+            source = try URLListSource(path: urlList)
+        } else {
+            source = try PictureServer(folder: pictures, count: count)
+        }
+        // ArgumentParser calls this on the main thread, where main is.
+        let code = MainActor.assumeIsolated { GalleryApplication(source: source, options: self).run() }
+        throw ExitCode(code)
     }
 }

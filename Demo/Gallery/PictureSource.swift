@@ -1,8 +1,7 @@
 import FoundationEssentials
 
 /// Where the pictures on the wall come from.
-@MainActor
-protocol PictureSource {
+protocol PictureSource: Sendable {
     /// The URLs of the cells, in order.
     var urls: [URL] { get }
 

@@ -37,7 +37,7 @@ extension PictureBindable {
         manager: ImageManager = .shared,
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
-        completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
+        completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageLoad {
         let request = SlotRequest(
             url: url,
@@ -49,6 +49,27 @@ extension PictureBindable {
             partial: partial
         )
         return pictureSlot.set(request, completion)
+    }
+
+    /// Loads a picture and shows it, for those who need not hear of it.
+    ///
+    /// All else is as with the form that has a completion.
+    @discardableResult
+    public func setImage(
+        with url: URL?,
+        placeholder: Placeholder? = nil,
+        options: ImageOptions = [],
+        transformer: (any ImageTransformer)? = nil,
+        manager: ImageManager = .shared
+    ) -> ImageLoad {
+        let request = SlotRequest(
+            url: url,
+            placeholder: placeholder,
+            options: options,
+            transformer: transformer,
+            manager: manager
+        )
+        return pictureSlot.set(request, nil)
     }
 
     /// Loads a picture, shows it, and returns it. Cancelling the awaiting task cancels the load.

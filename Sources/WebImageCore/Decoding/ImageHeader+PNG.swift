@@ -1,5 +1,5 @@
 /// The chunks of a PNG file (PNG specification, section 5).
-enum PNGHeader {
+package enum PNGHeader {
     /// The size from IHDR, and the orientation from an eXIf chunk before the first IDAT.
     static func read(_ bytes: ByteReader) -> ImageHeader? {
         guard bytes.matches("IHDR", at: 12), let width = bytes.uint32BE(16), let height = bytes.uint32BE(20) else {
@@ -20,5 +20,17 @@ enum PNGHeader {
             offset = contents + Int(length) + 4
         }
         return nil
+    }
+
+    /// Whether the file goes on to its end chunk. Decoders leave out the rows that are missing, and say nothing.
+    package static func isComplete(_ bytes: ByteReader) -> Bool {
+        var offset = 8
+        while let length = bytes.uint32BE(offset) {
+            let end = offset + 12 + Int(length)
+            guard end <= bytes.count else { return false }
+            if bytes.matches("IEND", at: offset + 4) { return true }
+            offset = end
+        }
+        return false
     }
 }

@@ -152,10 +152,18 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
         hasNews = true
     }
 
-    /// The JPEG loader fills in what is missing at the end and says nothing.
+    /// The JPEG and PNG loaders leave out what is missing at the end and say nothing.
     private func checkEnd(_ data: Data) throws(ImageError) {
-        guard format == .jpeg, !data.withUnsafeBytes({ JPEGHeader.isComplete(ByteReader($0)) }) else { return }
-        throw options.badData("The JPEG ends before its end marker: it is truncated")
+        let isComplete = data.withUnsafeBytes { bytes in
+            switch format {
+            case .jpeg: JPEGHeader.isComplete(ByteReader(bytes))
+            case .png: PNGHeader.isComplete(ByteReader(bytes))
+            default: true
+            }
+        }
+        guard isComplete else {
+            throw options.badData("The \(format.rawValue.uppercased()) ends before its end marker: it is truncated")
+        }
     }
 
     private func makeImage(_ pixbuf: OpaquePointer) throws(ImageError) -> WebImage {

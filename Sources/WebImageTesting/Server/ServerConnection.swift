@@ -1,0 +1,131 @@
+import FoundationEssentials
+
+/// One connection: requests are read and answered one after the other until either side has had enough.
+struct ServerConnection {
+    /// How a response ended.
+    private enum End {
+        case keepAlive
+        case close
+        case reset
+    }
+
+    let socket: ServerSocket
+    let number: Int
+    let answer: (ServerRequest) -> ServerResponse
+
+    private static let headLimit = 65_536
+
+    /// On a thread of its own. Closes the socket in the end, after `willClose`.
+    func run(willClose: () -> Void) {
+        var buffer: [UInt8] = []
+        var end = End.keepAlive
+        while case .keepAlive = end, let head = readHead(&buffer) {
+            guard let request = ServerRequest(head: head, connection: number) else {
+                end = send(.status(400), to: nil)
+                break
+            }
+            end = send(answer(request), to: request)
+        }
+        willClose()
+        if case .reset = end { socket.close(isReset: true) } else { socket.close() }
+    }
+
+    private func readHead(_ buffer: inout [UInt8]) -> String? {
+        let terminator: [UInt8] = [13, 10, 13, 10]
+        while buffer.count < Self.headLimit {
+            if let index = buffer.indices.first(where: { buffer[$0...].starts(with: terminator) }) {
+                defer { buffer.removeFirst(index + 4) }
+                return String(decoding: buffer[..<index], as: UTF8.self)
+            }
+            let received = socket.receive()
+            if received.isEmpty { return nil }
+            buffer += received
+        }
+        return nil
+    }
+
+    private func send(_ response: ServerResponse, to request: ServerRequest?) -> End {
+        let faults = response.faults
+        guard passes(faults.gate), pauses(faults.delay) else { return .close }
+        if let raw = faults.rawResponse {
+            _ = socket.send(raw)
+            return .close
+        }
+        let isHead = request?.method == "HEAD"
+        // After a body that is not as long as was said, neither side knows where the next response begins.
+        let closes = faults.endsWithConnection || faults.declaredLength != nil
+            || request?.headers["connection"]?.lowercased() == "close"
+        guard socket.send(head(of: response, closes: closes)) else { return .close }
+        if isHead { return closes ? .close : .keepAlive }
+        let end = sendBody(response.body, faults)
+        if case .keepAlive = end, closes { return .close }
+        return end
+    }
+
+    private func head(of response: ServerResponse, closes: Bool) -> Data {
+        var text = "HTTP/1.1 \(response.status) \(Self.reason(response.status))\r\n"
+        for (name, value) in response.headers { text += "\(name): \(value)\r\n" }
+        let hasBody = response.status != 304 && response.status != 204
+        if response.faults.isChunked {
+            text += "Transfer-Encoding: chunked\r\n"
+        } else if !response.faults.endsWithConnection, hasBody {
+            text += "Content-Length: \(response.faults.declaredLength ?? response.body.count)\r\n"
+        }
+        text += closes ? "Connection: close\r\n\r\n" : "\r\n"
+        return Data(text.utf8)
+    }
+
+    /// Sends the body up to the first place where something is to happen, does that, and goes on.
+    private func sendBody(_ body: Data, _ faults: ServerFaults) -> End {
+        var sent = 0
+        var gate = faults.bodyGate
+        while true {
+            if let limit = faults.resetAfterBytes, sent >= limit { return .reset }
+            if let limit = faults.closeAfterBytes, sent >= limit { return .close }
+            if let limit = faults.stallAfterBytes, sent >= limit {
+                _ = socket.wait()
+                return .close
+            }
+            if let held = gate, sent >= held.afterBytes {
+                guard passes(held.gate) else { return .close }
+                gate = nil
+            }
+            guard sent < body.count else { break }
+            let stops = [
+                faults.resetAfterBytes, faults.closeAfterBytes, faults.stallAfterBytes, gate?.afterBytes,
+                faults.drip.map { sent + max(1, $0.bytes) }, body.count,
+            ]
+            let next = stops.compactMap { $0 }.filter { $0 > sent }.min() ?? body.count
+            let piece = body[(body.startIndex + sent)..<(body.startIndex + min(next, body.count))]
+            guard socket.send(faults.isChunked ? Self.chunk(piece) : Data(piece)) else { return .close }
+            sent += piece.count
+            if let drip = faults.drip, sent < body.count, !pauses(drip.every) { return .close }
+        }
+        if faults.isChunked { _ = socket.send(Data("0\r\n\r\n".utf8)) }
+        return .keepAlive
+    }
+
+    private static func chunk(_ data: Data) -> Data {
+        Data("\(String(data.count, radix: 16))\r\n".utf8) + data + Data("\r\n".utf8)
+    }
+
+    private func passes(_ gate: ServerGate?) -> Bool {
+        guard let gate else { return true }
+        gate.enter()
+        defer { gate.leave() }
+        return socket.wait(for: gate)
+    }
+
+    private func pauses(_ pause: Duration?) -> Bool {
+        guard let pause else { return true }
+        return socket.wait(milliseconds: Int32(pause / .milliseconds(1)))
+    }
+
+    private static func reason(_ status: Int) -> String {
+        let reasons = [
+            200: "OK", 206: "Partial Content", 302: "Found", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized",
+            404: "Not Found", 429: "Too Many Requests", 500: "Internal Server Error", 503: "Service Unavailable",
+        ]
+        return reasons[status] ?? "Status"
+    }
+}

@@ -1,0 +1,147 @@
+import FoundationEssentials
+import Glibc
+
+/// The calls of a blocking TCP socket, with the cases that are easily forgotten.
+struct ServerSocket: Sendable {
+    let descriptor: Int32
+
+    /// POLLRDHUP (poll(2)), which Glibc hides from Swift.
+    private static let peerClosed: Int16 = 0x2000
+
+    /// Listens on 127.0.0.1.
+    static func listen(port: UInt16) throws -> ServerSocket {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw ServerError("socket", errno) }
+        let socket = ServerSocket(descriptor: descriptor)
+        socket.set(SOL_SOCKET, SO_REUSEADDR, Int32(1))
+        var address = loopback(port)
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isBound, Glibc.listen(descriptor, 128) == 0 else {
+            let error = ServerError("bind to 127.0.0.1:\(port)", errno)
+            Glibc.close(descriptor)
+            throw error
+        }
+        return socket
+    }
+
+    /// Connects to a server on 127.0.0.1.
+    /// - Returns: `nil` when nobody listens.
+    static func connect(port: UInt16) -> ServerSocket? {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        var address = loopback(port)
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else {
+            Glibc.close(descriptor)
+            return nil
+        }
+        return ServerSocket(descriptor: descriptor)
+    }
+
+    var localPort: UInt16 {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// - Returns: `nil` when the listener was shut down.
+    func acceptConnection() -> ServerSocket? {
+        while true {
+            let accepted = accept(descriptor, nil, nil)
+            if accepted >= 0 {
+                _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+                let socket = ServerSocket(descriptor: accepted)
+                socket.set(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
+                return socket
+            }
+            switch errno {
+            case EINTR, ECONNABORTED: break
+            // Until somebody has closed something.
+            case EMFILE, ENFILE: poll(nil, 0, 10)
+            default: return nil
+            }
+        }
+    }
+
+    /// - Returns: An empty array when the other side has ended.
+    func receive() -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            return count > 0 ? Array(buffer.prefix(count)) : []
+        }
+    }
+
+    /// - Returns: Whether all of it was sent.
+    func send(_ data: Data) -> Bool {
+        data.withUnsafeBytes { bytes in
+            var sent = 0
+            let noSignal = Int32(MSG_NOSIGNAL)
+            while sent < bytes.count {
+                let count = Glibc.send(descriptor, bytes.baseAddress! + sent, bytes.count - sent, noSignal)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                sent += count
+            }
+            return true
+        }
+    }
+
+    /// Waits for a gate, for a time, or for neither; ends early when the other side goes.
+    /// - Returns: Whether the other side is still there.
+    func wait(for gate: ServerGate? = nil, milliseconds: Int32 = -1) -> Bool {
+        let gone = Self.peerClosed | Int16(POLLHUP | POLLERR)
+        var set = [pollfd(fd: descriptor, events: gone, revents: 0)]
+        if let gate { set.append(pollfd(fd: gate.descriptor, events: Int16(POLLIN), revents: 0)) }
+        while poll(&set, nfds_t(set.count), milliseconds) < 0 {
+            guard errno == EINTR else { return false }
+        }
+        return set[0].revents & gone == 0
+    }
+
+    /// Ends both directions, and whatever a thread waits for on this socket.
+    func shutDown() {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// Closes it; with `isReset` the other side gets a reset instead of an end.
+    func close(isReset: Bool = false) {
+        if isReset { set(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0)) }
+        Glibc.close(descriptor)
+    }
+
+    private func set<T: BitwiseCopyable>(_ level: Int32, _ option: Int32, _ value: T) {
+        var value = value
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<T>.size))
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return address
+    }
+}
+
+/// Why a server could not be started.
+public struct ServerError: Error, CustomStringConvertible {
+    /// The call that failed, and why.
+    public let description: String
+
+    init(_ call: String, _ number: Int32) {
+        description = "\(call): \(String(cString: strerror(number)))"
+    }
+}

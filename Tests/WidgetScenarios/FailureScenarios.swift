@@ -1,0 +1,103 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+extension Scenario {
+    /// What a server may do wrong, and what the app hears of it.
+    private static let mistakes: [(name: String, code: ImageError.Code, answer: @Sendable () -> ServerResponse)] = [
+        ("a 404", .badStatus, { .notFound }),
+        ("a 500", .badStatus, { .status(500) }),
+        ("an empty body", .badImageData, { .ok(Data(), contentType: "image/png") }),
+        (
+            "an HTML page with an image's name", .badImageData,
+            { .ok(Data("<!DOCTYPE html><html><body>Sorry</body></html>".utf8), contentType: "text/html") }
+        ),
+        (
+            "a truncated JPEG", .badImageData,
+            {
+                let file = TestPicture.solid(1, size: PixelSize(width: 90, height: 90), format: .jpeg)
+                return .ok(file.prefix(file.count - 40), contentType: "image/jpeg")
+            }
+        ),
+        (
+            "a truncated PNG", .badImageData,
+            {
+                let file = TestPicture.quarters(size: PixelSize(width: 90, height: 90))
+                return .ok(file.prefix(file.count / 2), contentType: "image/png")
+            }
+        ),
+        ("a PNG of 60,000 x 60,000 pixels", .imageTooLarge, { .ok(bombPNG, contentType: "image/png") }),
+        (
+            "a body that ends before its length", .transferIncomplete,
+            {
+                var response = ServerResponse.ok(Data(count: 1000), contentType: "image/png")
+                response.faults.closeAfterBytes = 500
+                return response
+            }
+        ),
+        (
+            "a connection that is reset", .transferIncomplete,
+            {
+                var response = ServerResponse.ok(Data(count: 100_000), contentType: "image/png")
+                response.faults.resetAfterBytes = 500
+                return response
+            }
+        ),
+        ("a redirect to a file", .badRedirect, { .redirect(to: "file:///etc/hostname") }),
+        ("a redirect to itself", .badRedirect, { .redirect(to: "/wrong") }),
+    ]
+
+    static let failures: [Scenario] =
+        mistakes.map { mistake in
+            Scenario("From \(mistake.name) comes a clear error; the placeholder stays and the next picture comes") {
+                let stage = try Stage { request in
+                    request.path == "/wrong" ? mistake.answer() : Stage.answer(request)
+                }
+                try check(stage, stage.server.url("/wrong"), mistake.code)
+            }
+        } + [
+            Scenario("From a closed port comes a clear error; the placeholder stays and the next picture comes") {
+                let stage = try Stage()
+                let closed = try LocalImageServer { _ in .notFound }
+                let url = closed.url("/wrong")
+                closed.stop()
+                try check(stage, url, .connectionFailed)
+            }
+        ]
+
+    @MainActor
+    private static func check(_ stage: Stage, _ url: URL, _ code: ImageError.Code) throws {
+        let picture = stage.addPicture()
+        stage.present()
+        picture.setImage(
+            with: url,
+            placeholder: .icon("image-missing-symbolic"),
+            manager: stage.manager,
+            completion: stage.completion
+        )
+        stage.waitForResults(1)
+        guard case .failure(let error) = stage.results[0] else {
+            return expect(false, "it succeeded")
+        }
+        expectEqual(error.code, code, "\(error)")
+        expectEqual(error.url, url)
+        expect(!error.reason.isEmpty && !error.remedy.isEmpty, "\(error)")
+        expect(picture.currentImage == nil)
+        let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
+        expectEqual(gdk_paintable_get_intrinsic_width(paintable), 32, "the placeholder")
+        // When it is asked for again, it is loaded again; when another is, that comes.
+        picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+        picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+        stage.waitForResults(3)
+        expectEqual(picture.currentImage?.color, 0x336699)
+        stage.waitUntilIdle()
+    }
+
+    /// The head of a PNG that would take 10.8 GB, with nothing behind it.
+    private static let bombPNG = Data(
+        [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8)
+            + [0, 0, 0xEA, 0x60, 0, 0, 0xEA, 0x60, 8, 2, 0, 0, 0, 0xB5, 0x15, 0x02, 0x3F]
+            + [0, 0, 0, 12] + Array("IDAT".utf8) + [UInt8](repeating: 0, count: 16)
+    )
+}

@@ -1,0 +1,212 @@
+internal import CWebImageGtk4
+import Dispatch
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+extension Scenario {
+    static let lifetime: [Scenario] = [
+        Scenario("Nothing is loaded before the widget is mapped") {
+            let stage = try Stage()
+            let pictures = (0..<225).map { number in
+                let picture = Picture()
+                picture.setImage(
+                    with: stage.url(UInt32(number + 1)),
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+                return picture
+            }
+            MainLoopPump.runPending()
+            expectEqual(stage.server.requests.count, 0)
+            expect(stage.isIdle)
+            // When three of them are put into the window
+            for picture in pictures.prefix(3) {
+                gtk_widget_set_size_request(picture.widget, 50, 50)
+                stage.append(picture.widget)
+            }
+            stage.present()
+            stage.waitForResults(3)
+            expectEqual(stage.server.requests.count, 3)
+            expect(pictures.prefix(3).allSatisfy { $0.currentImage != nil })
+        },
+
+        Scenario("With loadUnmapped the load starts at once") {
+            let stage = try Stage()
+            let picture = Picture()
+            picture.setImage(
+                with: stage.url(0x111111),
+                options: .loadUnmapped,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            expectEqual(picture.currentImage?.color, 0x111111)
+        },
+
+        Scenario("A widget that leaves its window ends its load; when it comes back, so does its picture") {
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                response.faults.gate = gate
+                return response
+            }
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            stage.remove(picture.widget)
+            stage.waitForResults(1)
+            expectEqual(stage.results[0].errorCode, .cancelled)
+            stage.waitUntilIdle()
+            gate.open()
+            stage.append(picture.widget)
+            expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x111111 }))
+            expectEqual(stage.results.count, 1)
+        },
+
+        Scenario("A widget that is moved to another parent within a turn keeps its load") {
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                response.faults.gate = gate
+                return response
+            }
+            let picture = stage.addPicture()
+            let other = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)!
+            stage.append(other)
+            stage.present()
+            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            stage.remove(picture.widget)
+            gtk_box_append(other.as(GtkBox.self), picture.widget)
+            MainLoopPump.runPending()
+            gate.open()
+            stage.waitForResults(1)
+            expectEqual(stage.results.map(\.errorCode), [nil])
+            expectEqual(stage.server.requests.count, 1)
+        },
+
+        Scenario("A widget that is destroyed while it loads is freed, and its completion called") {
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                response.faults.gate = gate
+                return response
+            }
+            let log = EventLog<String>()
+            var picture: Picture? = stage.addPicture()
+            stage.present()
+            picture?.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            noteEnd(of: picture!.nativeWidgetPointer, log)
+            // When the window goes, then the wrapper
+            gtk_window_destroy(stage.window.as(GtkWindow.self))
+            picture = nil
+            stage.waitForResults(1)
+            expectEqual(stage.results.map(\.errorCode), [.cancelled])
+            expectEqual(log.all, ["finalised"])
+            stage.waitUntilIdle()
+            gate.open()
+            MainLoopPump.runPending()
+            expectEqual(stage.results.count, 1)
+        },
+
+        Scenario("A widget that was never shown is freed with its wrapper, on the main thread wherever that is dropped") {
+            let stage = try Stage()
+            let log = EventLog<String>()
+            var picture: Picture? = Picture()
+            picture?.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            noteEnd(of: picture!.nativeWidgetPointer, log)
+            dropElsewhere(picture.take()!)
+            expect(MainLoopPump.run(until: { stage.results.count == 1 && log.all == ["finalised"] }), "\(log.all)")
+            expectEqual(stage.results.map(\.errorCode), [.cancelled])
+        },
+
+        Scenario("A texture that was drawn is released on the main thread, whoever drops it last") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            stage.present()
+            // Nobody keeps the response, which would keep the picture.
+            picture.setImage(with: stage.url(0x111111), manager: stage.manager)
+            expect(MainLoopPump.run(until: { picture.currentImage != nil }))
+            expect(stage.waitForFrame())
+            let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
+            let texture = try require(gdk_paintable_get_current_image(paintable))
+            let log = EventLog<String>()
+            noteEnd(of: UnsafeMutableRawPointer(texture), log)
+            g_object_unref(UnsafeMutableRawPointer(texture))
+            // When the widget shows something else and another thread empties the cache
+            picture.setImage(with: nil, manager: stage.manager)
+            MainLoopPump.runPending()
+            expectEqual(log.all, [])
+            let manager = stage.manager
+            let done = DispatchSemaphore(value: 0)
+            DispatchQueue.global().async {
+                manager.removeAllFromMemory()
+                done.signal()
+            }
+            done.wait()
+            // Then it goes in the next turn of the main loop
+            expect(MainLoopPump.run(until: { log.all.count == 1 }), "the texture leaks")
+            expectEqual(log.all, ["finalised"])
+        },
+
+        Scenario("The async form returns the response, and throws when the load is superseded or the task cancelled") {
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                if request.path.hasPrefix("/111111") { response.faults.gate = gate }
+                return response
+            }
+            let picture = stage.addPicture()
+            stage.present()
+            let log = EventLog<String>()
+            let (manager, slow, quick) = (stage.manager, stage.url(0x111111), stage.url(0x222222))
+            @MainActor func wait(_ url: URL) -> Task<Void, Never> {
+                Task { @MainActor in
+                    do throws(ImageError) {
+                        let response = try await picture.setImage(with: url, manager: manager)
+                        log.add(Stage.hex(response.image.color))
+                    } catch {
+                        log.add("\(error.code.rawValue)")
+                    }
+                }
+            }
+            _ = wait(slow)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            _ = wait(quick)
+            expect(MainLoopPump.run(until: { log.all.count == 2 }))
+            expectEqual(Set(log.all), ["2002", "222222"])
+            let cancelled = wait(slow)
+            expect(MainLoopPump.run(until: { stage.server.requestCount(path: slow.path()) == 2 }))
+            cancelled.cancel()
+            expect(MainLoopPump.run(until: { log.all.count == 3 }))
+            expectEqual(log.all[2], "2002")
+            stage.waitUntilIdle()
+            gate.open()
+        },
+    ]
+
+    /// Notes when an object is finalised, and whether that is on the main thread.
+    @MainActor
+    private static func noteEnd(of object: UnsafeMutableRawPointer, _ log: EventLog<String>) {
+        g_object_set_data_full(
+            object.assumingMemoryBound(to: GObject.self),
+            "gwi-test-end",
+            Unmanaged.passRetained(log).toOpaque()
+        ) { log in
+            let log = Unmanaged<EventLog<String>>.fromOpaque(log!).takeRetainedValue()
+            log.add(MainLoopDispatcher.shared.isCurrent ? "finalised" : "finalised elsewhere")
+        }
+    }
+
+    /// Gives up the last reference on another thread.
+    private static func dropElsewhere(_ picture: consuming Picture) {
+        let box = Unmanaged.passRetained(picture)
+        let address = UInt(bitPattern: box.toOpaque())
+        DispatchQueue.global().async {
+            Unmanaged<Picture>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).release()
+        }
+    }
+}

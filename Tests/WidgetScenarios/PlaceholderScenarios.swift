@@ -1,0 +1,130 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+extension Scenario {
+    static let placeholders: [Scenario] = [
+        Scenario("The placeholder is shown while the picture is loaded, and stays when that fails") {
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                response.faults.gate = gate
+                return response
+            }
+            let picture = stage.addPicture()
+            stage.present()
+            let placeholder = makeImage(0x00FF00)
+            picture.setImage(with: stage.url(0x336699), placeholder: .image(placeholder), manager: stage.manager)
+            expectEqual(shownColor(picture), 0x00FF00)
+            expect(picture.currentImage == nil, "a placeholder is not the picture")
+            picture.setImage(
+                with: stage.server.url("/missing"),
+                placeholder: .image(placeholder),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            gate.open()
+            stage.waitForResults(1)
+            expectEqual(stage.results[0].errorCode, .badStatus)
+            expectEqual(shownColor(picture), 0x00FF00)
+        },
+
+        Scenario("A delayed placeholder comes only when the load fails") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            stage.present()
+            let placeholder = Placeholder.image(makeImage(0x00FF00))
+            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            picture.setImage(
+                with: stage.server.url("/missing"),
+                placeholder: placeholder,
+                options: .delayPlaceholder,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            expectEqual(shownColor(picture), 0x336699, "while it is loaded")
+            stage.waitForResults(2)
+            expectEqual(shownColor(picture), 0x00FF00, "when it has failed")
+        },
+
+        Scenario("Without a placeholder the widget is cleared, unless it is to keep what it shows") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            picture.setImage(with: stage.url(0x445566), options: .keepCurrentImage, manager: stage.manager)
+            expectEqual(shownColor(picture), 0x336699)
+            picture.setImage(with: stage.url(0x778899), manager: stage.manager, completion: stage.completion)
+            expectEqual(shownColor(picture), nil)
+            stage.waitForResults(2)
+            expectEqual(shownColor(picture), 0x778899)
+        },
+
+        Scenario("Without a URL the placeholder is shown and the completion told, later") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            picture.setImage(with: nil, manager: stage.manager, completion: stage.completion)
+            expectEqual(shownColor(picture), nil)
+            stage.waitForResults(2)
+            expectEqual(stage.results[1].errorCode, .invalidURL)
+        },
+
+        Scenario("An icon is drawn as a placeholder, in the middle and never larger than the widget") {
+            let stage = try Stage()
+            let picture = stage.addPicture(width: 10, height: 200)
+            stage.present()
+            picture.setImage(
+                with: stage.server.url("/missing"),
+                placeholder: .icon("image-missing-symbolic", pixelSize: 48),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            expect(stage.waitForFrame())
+            let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
+            expectEqual(gdk_paintable_get_intrinsic_width(paintable), 48)
+            let snapshot = gtk_snapshot_new()!
+            gdk_paintable_snapshot(paintable, snapshot, 10, 200)
+            let node = try require(gtk_snapshot_free_to_node(snapshot), "nothing was drawn")
+            var bounds = graphene_rect_t()
+            gsk_render_node_get_bounds(node, &bounds)
+            expect(bounds.size.width <= 10 && bounds.origin.y >= 95, "drawn at \(bounds)")
+            gsk_render_node_unref(node)
+        },
+    ]
+
+    /// The colour in the middle of what the widget's paintable shows, placeholders included.
+    @MainActor
+    private static func shownColor(_ picture: Picture) -> UInt32? {
+        guard let paintable = gtk_picture_get_paintable(picture.widget.opaque),
+            let still = gdk_paintable_get_current_image(paintable)
+        else { return nil }
+        defer { g_object_unref(UnsafeMutableRawPointer(still)) }
+        guard gwiIsTexture(still) else { return nil }
+        let width = Int(gdk_texture_get_width(still))
+        let height = Int(gdk_texture_get_height(still))
+        var pixels = [UInt32](repeating: 0, count: width * height)
+        pixels.withUnsafeMutableBytes { bytes in
+            gdk_texture_download(still, bytes.baseAddress!.assumingMemoryBound(to: UInt8.self), gsize(width * 4))
+        }
+        return pixels[height / 2 * width + width / 2] & 0xFFFFFF
+    }
+
+    private static func gwiIsTexture(_ object: OpaquePointer) -> Bool {
+        let instance = UnsafeMutableRawPointer(object).assumingMemoryBound(to: GTypeInstance.self)
+        return g_type_check_instance_is_a(instance, gdk_texture_get_type()) != 0
+    }
+
+    private static func makeImage(_ color: UInt32) -> WebImage {
+        let pixels = PixelBuffer(size: PixelSize(width: 4, height: 4), format: .rgb) { memory in
+            for index in memory.indices { memory[index] = UInt8(truncatingIfNeeded: color >> (16 - index % 3 * 8)) }
+        }
+        return WebImage(pixels: pixels!)
+    }
+}

@@ -1,0 +1,50 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+extension Scenario {
+    static let progressive: [Scenario] = [
+        Scenario("A progressive picture is seen before it is whole, at its final size in the layout") {
+            // Given a server that stops in the middle
+            let gate = ServerGate()
+            let file = TestPicture.make(size: PixelSize(width: 300, height: 200), format: .jpeg) { x, y in
+                UInt32(x * 77 ^ y * 1013) & 0xFFFFFF
+            }
+            let stage = try Stage { _ in
+                var response = ServerResponse.ok(file, contentType: "image/jpeg")
+                response.faults.bodyGate = (afterBytes: file.count / 2, gate: gate)
+                return response
+            }
+            let picture = stage.addPicture(width: -1, height: -1)
+            stage.present()
+            var partials = 0
+            var progress: [Int64] = []
+            picture.setImage(
+                with: stage.server.url("/a.jpg"),
+                options: .progressive,
+                manager: stage.manager,
+                progress: { received, expected in
+                    progress.append(received)
+                    expectEqual(expected, Int64(file.count))
+                },
+                partial: { _ in partials += 1 },
+                completion: stage.completion
+            )
+            // Then half of it is shown
+            expect(MainLoopPump.run(until: { picture.currentImage != nil }))
+            expectEqual(picture.currentImage?.isPartial, true)
+            expect(partials > 0)
+            expect(progress.last.map { $0 > 0 && $0 < file.count } ?? false, "\(progress)")
+            expect(stage.waitForFrame())
+            expectEqual(gtk_widget_get_width(picture.widget), 300)
+            expect(stage.results.isEmpty)
+            // When the rest comes
+            gate.open()
+            stage.waitForResults(1)
+            expectEqual(picture.currentImage?.isPartial, false)
+            expectEqual(picture.currentImage?.pixelSize, PixelSize(width: 300, height: 200))
+            expectEqual(stage.server.requests.count, 1)
+        }
+    ]
+}

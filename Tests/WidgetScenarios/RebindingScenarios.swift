@@ -1,0 +1,105 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+extension Scenario {
+    static let rebinding: [Scenario] = [
+        Scenario("A slow picture never replaces the one that was asked for after it") {
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                if request.path.hasPrefix("/111111") { response.faults.gate = gate }
+                return response
+            }
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            picture.setImage(with: stage.url(0x222222), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            expectEqual(stage.results.map(\.errorCode), [.cancelled, nil])
+            gate.open()
+            stage.waitUntilIdle()
+            MainLoopPump.runPending()
+            expectEqual(picture.currentImage?.color, 0x222222)
+        },
+
+        Scenario("A cancelled load ends with its error, once, and its transfer stops") {
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                response.faults.gate = gate
+                return response
+            }
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            picture.cancelCurrentImageLoad()
+            expectEqual(stage.results.count, 0, "completions within the call")
+            stage.waitForResults(1)
+            picture.cancelCurrentImageLoad()
+            stage.waitUntilIdle()
+            expect(MainLoopPump.run(until: { gate.waitingCount == 0 }), "the server still waits for its client")
+            expectEqual(stage.results.map(\.errorCode), [.cancelled])
+        },
+
+        Scenario("One picture bound 10,000 times over 50 URLs: the last wins, no wrong one is ever set, nothing is left") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            stage.present()
+            let colors = (0..<50).map { UInt32(0x101010 + $0 * 0x030201) }
+            var wrong = 0
+            var ended = 0
+            var residentAtStart = 0
+            for round in 0..<10_000 {
+                let color = colors[round * 7 % 50]
+                picture.setImage(with: stage.url(color), manager: stage.manager) { result in
+                    ended += 1
+                    if let shown = picture.currentImage, case .success = result, shown.color != color { wrong += 1 }
+                }
+                // Sometimes the loop runs a little, so that loads are caught at every stage.
+                if round % 3 == 0 { g_main_context_iteration(nil, 0) }
+                if let shown = picture.currentImage, shown.color != color { wrong += 1 }
+                if round == 2000 { residentAtStart = residentPages() }
+            }
+            expect(MainLoopPump.run(until: { ended == 10_000 }), "\(ended) completions")
+            stage.waitUntilIdle()
+            expectEqual(wrong, 0, "wrong pictures")
+            expectEqual(picture.currentImage?.color, colors[9999 * 7 % 50])
+            let growth = (residentPages() - residentAtStart) * 4096
+            expect(growth < 16 << 20, "memory grew by \(growth) bytes")
+            // At most once each in flight: what was cancelled may have been asked for again.
+            expect(stage.manager.activeCounts == (0, 0))
+        },
+
+        Scenario("Loads under different keys of one widget do not disturb each other") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            stage.present()
+            var second: ImagePaintable?
+            let other = OperationKey(rawValue: "other")
+            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            picture.bindImage(
+                with: stage.url(0x222222),
+                key: other,
+                manager: stage.manager,
+                setPaintable: { second = $0 },
+                completion: stage.completion
+            )
+            picture.cancelImageLoad(for: OperationKey(rawValue: "third"))
+            stage.waitForResults(2)
+            expectEqual(stage.results.map(\.errorCode), [nil, nil])
+            expectEqual(picture.currentImage?.color, 0x111111)
+            expectEqual(second?.image?.color, 0x222222)
+            expectEqual(picture.imageURL(for: other), stage.url(0x222222))
+        },
+    ]
+
+    /// Pages of memory that the process has in use (proc(5), statm).
+    private static func residentPages() -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        return text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    }
+}

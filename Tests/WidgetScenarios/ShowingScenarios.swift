@@ -1,0 +1,155 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+extension Scenario {
+    static let showing: [Scenario] = [
+        Scenario("A picture is fetched, decoded and shown; the completion comes when it is in place") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            stage.present()
+            var isInPlace = false
+            picture.setImage(with: stage.url(0x336699), manager: stage.manager) { result in
+                isInPlace = picture.currentImage != nil && picture.currentImage == (try? result.get().image)
+                stage.completion(result)
+            }
+            stage.waitForResults(1)
+            expect(isInPlace, "the completion came before the picture")
+            expectEqual(stage.results[0].source, .loader)
+            expectEqual(picture.currentImage?.color, 0x336699)
+            expectEqual(picture.currentImageURL, stage.url(0x336699))
+            let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
+            expectEqual(gdk_paintable_get_intrinsic_width(paintable), 64)
+            expectEqual(gdk_paintable_get_intrinsic_height(paintable), 48)
+            // And GTK draws it without complaint.
+            expect(stage.waitForFrame())
+        },
+
+        Scenario("A picture in memory is shown before setImage returns: no placeholder, no turn of the loop") {
+            let stage = try Stage()
+            let first = stage.addPicture()
+            let second = stage.addPicture()
+            stage.present()
+            first.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            // When another widget asks for it
+            second.setImage(
+                with: stage.url(0x336699),
+                placeholder: .icon("image-missing-symbolic"),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            // Then it is there
+            expectEqual(stage.results.count, 2)
+            expectEqual(stage.results.last?.source, .memory)
+            expectEqual(second.currentImage, first.currentImage)
+            expectEqual(stage.server.requests.count, 1)
+        },
+
+        Scenario("A picture in memory is shown within the call also by a widget that has no size yet") {
+            let stage = try Stage()
+            let first = stage.addPicture()
+            stage.present()
+            first.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            let second = Picture()
+            second.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            expectEqual(stage.results.count, 2)
+            expectEqual(second.currentImage, first.currentImage)
+        },
+
+        Scenario("The texture that GTK gets has the pixels of the picture") {
+            let stage = try Stage { _ in
+                .ok(TestPicture.quarters(size: PixelSize(width: 61, height: 40)), contentType: "image/png")
+            }
+            let picture = stage.addPicture(width: 200, height: 200)
+            stage.present()
+            picture.setImage(with: stage.server.url("/quarters"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
+            let still = try require(gdk_paintable_get_current_image(paintable))
+            defer { g_object_unref(UnsafeMutableRawPointer(still)) }
+            expectEqual(gdk_texture_get_width(still), 61)
+            expectEqual(gdk_texture_get_height(still), 40)
+            var pixels = [UInt32](repeating: 0, count: 61 * 40)
+            pixels.withUnsafeMutableBytes { bytes in
+                gdk_texture_download(still, bytes.baseAddress!.assumingMemoryBound(to: UInt8.self), 61 * 4)
+            }
+            expectEqual(pixels[0], 0xFFFF_0000, "top left")
+            expectEqual(pixels[60], 0xFF00_FF00, "top right")
+            expectEqual(pixels[39 * 61], 0xFF00_00FF, "bottom left")
+            expectEqual(pixels[39 * 61 + 60], 0xFFFF_FFFF, "bottom right")
+        },
+
+        Scenario("The same URL again neither restarts nor flickers, while it is loaded and when it is shown") {
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                response.faults.gate = gate
+                return response
+            }
+            let picture = stage.addPicture()
+            stage.present()
+            let url = stage.url(0x336699)
+            let first = picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            let second = picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            expect(first === second, "a second load was started")
+            gate.open()
+            stage.waitForResults(2)
+            let shown = picture.currentImage
+            expect(shown != nil)
+            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            expectEqual(stage.results.count, 3)
+            expect(stage.results.allSatisfy { $0.errorCode == nil })
+            expectEqual(picture.currentImage, shown)
+            expectEqual(stage.server.requests.count, 1)
+        },
+
+        Scenario("Many widgets that show one URL share the transfer") {
+            let stage = try Stage()
+            let pictures = (0..<5).map { _ in stage.addPicture() }
+            stage.present()
+            for picture in pictures {
+                picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            }
+            stage.waitForResults(5)
+            expectEqual(stage.server.requests.count, 1)
+            expect(pictures.allSatisfy { $0.currentImage?.color == 0x336699 })
+        },
+
+        Scenario("Pictures of file, data and resource URLs are shown too") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            stage.present()
+            let bytes = TestPicture.solid(0x123456, size: PixelSize(width: 8, height: 8))
+            let file = URL(filePath: "/tmp/gwi-\(UInt64.random(in: 0 ... .max)).png")
+            try bytes.write(to: file)
+            defer { try? FileManager.default.removeItem(at: file) }
+            let data = try require(URL(string: "data:image/png;base64,\(bytes.base64EncodedString())"))
+            // GTK's own resources are always there.
+            let resource = try require(URL(string: "resource:///org/gtk/libgtk/icons/16x16/status/image-missing.png"))
+            for (index, url) in [file, data, resource].enumerated() {
+                picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+                stage.waitForResults(index + 1)
+                expect(stage.results[index].errorCode == nil, "\(stage.results[index])")
+                if index < 2 { expectEqual(picture.currentImage?.color, 0x123456) }
+            }
+        },
+
+        Scenario("With avoidAutoSetImage the completion gets the picture and the widget is left alone") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(
+                with: stage.url(0x336699),
+                options: .avoidAutoSetImage,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            expectEqual(try stage.results[0].get().image.color, 0x336699)
+            expect(picture.currentImage == nil, "it was set")
+        },
+    ]
+}

@@ -1,0 +1,150 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+extension Scenario {
+    static let sizes: [Scenario] = [
+        Scenario("A picture is decoded at the size of the widget, and keeps its own size for the layout") {
+            let stage = try Stage()
+            let picture = stage.addPicture(width: 100, height: 80)
+            gtk_widget_set_overflow(picture.widget, GTK_OVERFLOW_HIDDEN)
+            gtk_picture_set_can_shrink(picture.widget.opaque, 1)
+            constrain(picture, width: 100, height: 80, in: stage)
+            stage.present()
+            picture.setImage(
+                with: stage.url(0x336699, "800x600", type: "jpg"),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            let image = try stage.results[0].get().image
+            expectEqual(image.pixelSize, PixelSize(width: 100, height: 75))
+            expectEqual(image.naturalSize, PixelSize(width: 800, height: 600))
+            let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
+            expectEqual(gdk_paintable_get_intrinsic_width(paintable), 800)
+        },
+
+        Scenario("A picture that covers its widget is decoded large enough to do so") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            picture.contentFit = .cover
+            constrain(picture, width: 100, height: 80, in: stage)
+            stage.present()
+            picture.setImage(with: stage.url(0x336699, "800x600"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            expectEqual(try stage.results[0].get().image.pixelSize, PixelSize(width: 107, height: 80))
+        },
+
+        Scenario("At the original size every pixel is decoded") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            constrain(picture, width: 100, height: 80, in: stage)
+            stage.present()
+            picture.setImage(
+                with: stage.url(0x336699, "800x600"),
+                options: .originalSize,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            expectEqual(try stage.results[0].get().image.pixelSize, PixelSize(width: 800, height: 600))
+        },
+
+        Scenario("A widget without a size gets that of its picture") {
+            let stage = try Stage()
+            let picture = stage.addPicture(width: -1, height: -1)
+            stage.present()
+            picture.setImage(with: stage.url(0x336699, "123x45"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            expect(stage.waitForFrame())
+            expectEqual(gtk_widget_get_width(picture.widget), 123)
+            expectEqual(gtk_widget_get_height(picture.widget), 45)
+        },
+
+        Scenario("A widget that grows gets a larger picture, without losing the one it shows") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            constrain(picture, width: 100, height: 80, in: stage)
+            stage.present()
+            picture.setImage(with: stage.url(0x336699, "800x600"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            expectEqual(picture.currentImage?.pixelSize.width, 100)
+            constrain(picture, width: 300, height: 240, in: stage)
+            let isGrown = MainLoopPump.run(until: {
+                expect(picture.currentImage != nil, "cleared in between")
+                gtk_widget_queue_draw(stage.window)
+                return picture.currentImage?.pixelSize.width == 300
+            })
+            expect(isGrown, "\(String(describing: picture.currentImage?.pixelSize))")
+            expectEqual(stage.results.count, 1)
+            expectEqual(stage.server.requests.count, 1)
+        },
+
+        Scenario("A picture named @2x takes half as many application pixels") {
+            let stage = try Stage { _ in
+                .ok(TestPicture.solid(1, size: PixelSize(width: 64, height: 48)), contentType: "image/png")
+            }
+            let picture = stage.addPicture(width: -1, height: -1)
+            stage.present()
+            picture.setImage(with: stage.server.url("/a@2x.png"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            expect(stage.waitForFrame())
+            expectEqual(gtk_widget_get_width(picture.widget), 32)
+            expectEqual(gtk_widget_get_height(picture.widget), 24)
+        },
+
+        Scenario("A change of picture of the same size does not lay out anything again") {
+            let stage = try Stage()
+            let picture = stage.addPicture(width: -1, height: -1)
+            stage.present()
+            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            expect(stage.waitForFrame())
+            let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
+            let log = EventLog<Int>()
+            let callback: @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void = { _, log in
+                Unmanaged<EventLog<Int>>.fromOpaque(log).takeUnretainedValue().add(1)
+            }
+            g_signal_connect_data(
+                UnsafeMutableRawPointer(paintable),
+                "invalidate-size",
+                unsafeBitCast(callback, to: GCallback.self),
+                Unmanaged.passRetained(log).toOpaque(),
+                nil,
+                GConnectFlags(rawValue: 0)
+            )
+            for color in [0x222222, 0x333333] as [UInt32] {
+                picture.setImage(
+                    with: stage.url(color),
+                    options: .keepCurrentImage,
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+            }
+            stage.waitForResults(3)
+            expectEqual(picture.currentImage?.color, 0x333333)
+            expectEqual(log.all.count, 0)
+        },
+    ]
+
+    /// Gives a widget exactly a size, through a scrolled window that takes no notice of what it would like.
+    @MainActor
+    private static func constrain(_ picture: Picture, width: Int32, height: Int32, in stage: Stage) {
+        let parent = gtk_widget_get_parent(picture.widget)
+        if parent == stage.box {
+            stage.remove(picture.widget)
+            let fixed = gtk_scrolled_window_new()!
+            gtk_scrolled_window_set_policy(fixed.opaque, GTK_POLICY_NEVER, GTK_POLICY_NEVER)
+            gtk_widget_set_size_request(picture.widget, -1, -1)
+            gtk_widget_set_halign(picture.widget, GTK_ALIGN_FILL)
+            gtk_widget_set_valign(picture.widget, GTK_ALIGN_FILL)
+            gtk_scrolled_window_set_child(fixed.opaque, picture.widget)
+            gtk_widget_set_halign(fixed, GTK_ALIGN_CENTER)
+            gtk_widget_set_valign(fixed, GTK_ALIGN_CENTER)
+            stage.append(fixed)
+        }
+        let fixed = gtk_widget_get_ancestor(picture.widget, gtk_scrolled_window_get_type())!
+        gtk_widget_set_size_request(fixed, width, height)
+    }
+}

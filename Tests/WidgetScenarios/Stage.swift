@@ -1,0 +1,139 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+/// A window, a server, a manager with caches of its own, and what happened: what most scenarios start with.
+@MainActor
+final class Stage {
+    typealias Result = Swift.Result<ImageResponse, ImageError>
+
+    let window: UnsafeMutablePointer<GtkWidget>
+    let box: UnsafeMutablePointer<GtkWidget>
+    let server: LocalImageServer
+    let manager: ImageManager
+    private let folder: String
+    private(set) var results: [Result] = []
+
+    /// - Parameter handler: What the server answers; by default ``Stage/answer(_:)``.
+    init(_ handler: @escaping @Sendable (ServerRequest) -> ServerResponse = Stage.answer) throws {
+        server = try LocalImageServer(handler: handler)
+        folder = "\(FileManager.default.temporaryDirectory.path())/gwi-scenario-\(UInt64.random(in: 0 ... .max))"
+        var configuration = ImageManagerConfiguration()
+        configuration.diskCacheDirectory = folder
+        manager = ImageManager(configuration: configuration)
+        window = gtk_window_new()
+        box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)
+        gtk_window_set_default_size(window.as(GtkWindow.self), 400, 400)
+        gtk_window_set_child(window.as(GtkWindow.self), box)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// `/RRGGBB/WxH.png`: a picture of that colour and size; anything else is not found.
+    nonisolated static func answer(_ request: ServerRequest) -> ServerResponse {
+        let parts = request.path.split(separator: "/").map(String.init)
+        guard parts.count == 2, let color = UInt32(parts[0], radix: 16), let dot = parts[1].firstIndex(of: ".") else {
+            return .notFound
+        }
+        let numbers = parts[1][..<dot].split(separator: "x").compactMap { Int($0) }
+        guard numbers.count == 2 else { return .notFound }
+        let format = parts[1].hasSuffix(".jpg") ? TestPicture.Format.jpeg : .png
+        let size = PixelSize(width: numbers[0], height: numbers[1])
+        return .ok(TestPicture.solid(color, size: size, format: format), contentType: "image/\(format.rawValue)")
+    }
+
+    func url(_ color: UInt32, _ size: String = "64x48", type: String = "png") -> URL {
+        server.url("/\(Self.hex(color))/\(size).\(type)")
+    }
+
+    static func hex(_ color: UInt32) -> String {
+        let digits = String(color, radix: 16)
+        return String(repeating: "0", count: 6 - digits.count) + digits
+    }
+
+    func append(_ widget: UnsafeMutablePointer<GtkWidget>) {
+        gtk_box_append(box.as(GtkBox.self), widget)
+    }
+
+    func remove(_ widget: UnsafeMutablePointer<GtkWidget>) {
+        gtk_box_remove(box.as(GtkBox.self), widget)
+    }
+
+    /// A picture in the window, of a size of its own.
+    func addPicture(width: Int32 = 100, height: Int32 = 80) -> Picture {
+        let picture = Picture()
+        gtk_widget_set_size_request(picture.widget, width, height)
+        gtk_widget_set_halign(picture.widget, GTK_ALIGN_CENTER)
+        gtk_widget_set_valign(picture.widget, GTK_ALIGN_CENTER)
+        append(picture.widget)
+        return picture
+    }
+
+    /// Shows the window and waits until it has been drawn.
+    func present() {
+        gtk_window_present(window.as(GtkWindow.self))
+        expect(waitForFrame(), "the window was not drawn")
+    }
+
+    /// Waits until the window has been drawn once more.
+    @discardableResult
+    func waitForFrame() -> Bool {
+        guard let clock = gtk_widget_get_frame_clock(window) else { return false }
+        let start = gdk_frame_clock_get_frame_counter(clock)
+        return MainLoopPump.run(until: {
+            gtk_widget_queue_draw(self.window)
+            return gdk_frame_clock_get_frame_counter(clock) > start + 1
+        })
+    }
+
+    /// A completion that keeps its result.
+    var completion: @MainActor @Sendable (Result) -> Void {
+        { [weak self] result in self?.results.append(result) }
+    }
+
+    /// Waits until so many completions were called.
+    func waitForResults(_ count: Int, file: StaticString = #fileID, line: UInt = #line) {
+        let isDone = MainLoopPump.run(until: { self.results.count >= count })
+        expect(isDone, "\(results.count) results instead of \(count)", file: file, line: line)
+    }
+
+    /// Waits until nothing is loaded any more.
+    func waitUntilIdle(file: StaticString = #fileID, line: UInt = #line) {
+        let isIdle = MainLoopPump.run(until: { self.isIdle })
+        expect(isIdle, "loads are left: \(manager.activeCounts)", file: file, line: line)
+    }
+
+    var isIdle: Bool { manager.activeCounts == (0, 0) }
+}
+
+extension Result where Success == ImageResponse, Failure == ImageError {
+    var errorCode: ImageError.Code? {
+        if case .failure(let error) = self { return error.code }
+        return nil
+    }
+
+    var source: ImageResponse.Source? { try? get().source }
+}
+
+extension NativeWidget {
+    var widget: UnsafeMutablePointer<GtkWidget> { nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self) }
+}
+
+extension UnsafeMutablePointer {
+    var opaque: OpaquePointer { OpaquePointer(self) }
+
+    func `as`<T>(_ type: T.Type) -> UnsafeMutablePointer<T> {
+        UnsafeMutableRawPointer(self).assumingMemoryBound(to: type)
+    }
+}
+
+extension WebImage {
+    /// The pixel in the middle as 0xRRGGBB; JPEG is off by a little.
+    var color: UInt32 {
+        let offset = pixels.size.height / 2 * pixels.bytesPerRow + pixels.size.width / 2 * pixels.format.bytesPerPixel
+        return pixels.withUnsafeBytes { UInt32($0[offset]) << 16 | UInt32($0[offset + 1]) << 8 | UInt32($0[offset + 2]) }
+    }
+}

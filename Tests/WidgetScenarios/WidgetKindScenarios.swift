@@ -1,0 +1,131 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+/// A class of another GTK binding, with the pointer under the name it has there. One line joins it.
+@MainActor
+private final class ForeignPicture {
+    let gobjectPointer: UnsafeMutablePointer<GObject>
+
+    init() {
+        gobjectPointer = gtk_picture_new()!.as(GObject.self)
+        g_object_ref_sink(gobjectPointer)
+    }
+}
+
+extension ForeignPicture: PictureBindable {
+    var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
+}
+
+extension Scenario {
+    static let widgets: [Scenario] = [
+        Scenario("A button shows its picture as its child") {
+            let stage = try Stage()
+            let button = Button()
+            gtk_widget_set_size_request(button.widget, 80, 60)
+            stage.append(button.widget)
+            stage.present()
+            button.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            expectEqual(button.currentImage?.color, 0x336699)
+            expectEqual(button.currentImageURL, stage.url(0x336699))
+            let child = try require(gtk_button_get_child(button.widget.as(GtkButton.self)))
+            expect(gtk_picture_get_paintable(child.opaque) != nil, "the child has no paintable")
+            expect(stage.waitForFrame())
+        },
+
+        Scenario("A label that the app gives a button stays, although a picture comes after it") {
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                response.faults.gate = gate
+                return response
+            }
+            let button = Button()
+            stage.append(button.widget)
+            stage.present()
+            button.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            gtk_button_set_label(button.widget.as(GtkButton.self), "Label")
+            gate.open()
+            stage.waitForResults(1)
+            expectEqual(stage.results.map(\.errorCode), [nil])
+            expectEqual(String(cString: gtk_button_get_label(button.widget.as(GtkButton.self))), "Label")
+            expect(button.currentImage == nil)
+            // And the next picture takes the place of the label.
+            button.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            expectEqual(button.currentImage?.color, 0x445566)
+        },
+
+        Scenario("A button's picture is awaited") {
+            let stage = try Stage()
+            let button = Button()
+            stage.append(button.widget)
+            stage.present()
+            let log = EventLog<UInt32>()
+            let (url, manager) = (stage.url(0x336699), stage.manager)
+            Task { @MainActor in
+                if let response = try? await button.setImage(with: url, manager: manager) { log.add(response.image.color) }
+            }
+            expect(MainLoopPump.run(until: { log.all == [0x336699] }))
+        },
+
+        Scenario("A class of another binding joins in one line; a raw pointer needs none") {
+            let stage = try Stage()
+            let foreign = ForeignPicture()
+            let raw = gtk_picture_new()!
+            gtk_widget_set_size_request(foreign.widget, 50, 50)
+            gtk_widget_set_size_request(raw, 50, 50)
+            stage.append(foreign.widget)
+            stage.append(raw)
+            stage.present()
+            foreign.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            PicturePointer(raw).setImage(with: stage.url(0x222222), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            expectEqual(foreign.currentImage?.color, 0x111111)
+            expectEqual(PicturePointer(OpaquePointer(raw)).currentImage?.color, 0x222222)
+        },
+
+        Scenario("Any widget is bound through a closure that takes the paintable") {
+            let stage = try Stage()
+            let image = gtk_image_new()!
+            gtk_image_set_pixel_size(image.opaque, 48)
+            stage.append(image)
+            stage.present()
+            var calls = 0
+            for color in [0x111111, 0x222222] as [UInt32] {
+                PicturePointer(image).bindImage(
+                    with: stage.url(color),
+                    manager: stage.manager,
+                    setPaintable: { paintable in
+                        calls += 1
+                        gtk_image_set_from_paintable(image.opaque, OpaquePointer(paintable.nativePaintablePointer))
+                    },
+                    completion: stage.completion
+                )
+            }
+            stage.waitForResults(2)
+            expectEqual(calls, 1)
+            let paintable = try require(gtk_image_get_paintable(image.opaque))
+            expectEqual(gdk_paintable_get_intrinsic_width(paintable), 64)
+            expect(stage.waitForFrame())
+        },
+
+        Scenario("A paintable of the library's is shown by any widget, without a binding") {
+            let stage = try Stage()
+            let paintable = ImagePaintable()
+            let raw = gtk_picture_new_for_paintable(OpaquePointer(paintable.nativePaintablePointer))!
+            stage.append(raw)
+            stage.present()
+            let pixels = PixelBuffer(size: PixelSize(width: 30, height: 20), format: .rgb) { memory in
+                memory.initializeMemory(as: UInt8.self, repeating: 200)
+            }
+            paintable.show(WebImage(pixels: pixels!))
+            expect(stage.waitForFrame())
+            expectEqual(gtk_widget_get_width(raw) > 0, true)
+            expectEqual(gdk_paintable_get_intrinsic_width(gtk_picture_get_paintable(raw.opaque)), 30)
+        },
+    ]
+}
