@@ -91,7 +91,7 @@ let package = Package(
         ),
         .testTarget(
             name: "WidgetTests",
-            dependencies: ["WebImageTesting", "WidgetScenarios", "Gallery"],
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "WidgetScenarios", "Gallery"],
             swiftSettings: strict
         ),
     ],

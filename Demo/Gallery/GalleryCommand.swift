@@ -41,11 +41,16 @@ struct GalleryCommand: ParsableCommand {
     @Option(help: "Write to this file which picture each cell shows: a line for each change, one for each cell at rest.")
     var trace: String?
 
+    @Option(help: "Run on a display of its own that nobody sees, as the tests do: broadway or xvfb.")
+    var headless: HeadlessDisplay?
+
     func validate() throws {
         guard count > 0 else { throw ValidationError("--count has to be at least 1.") }
     }
 
     func run() throws {
+        let display = try headless?.start()
+        defer { display?.stop() }
         let source: any PictureSource
         if let urlList {
             source = try URLListSource(path: urlList)

@@ -67,6 +67,7 @@ final class GalleryWindow {
 
     /// Whether everything that can be seen has come, or has failed.
     var isAtRest: Bool {
+        guard gtk_stack_get_transition_running(stack) == 0 else { return false }
         let picture = large.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
         if gtk_widget_get_mapped(picture) != 0 { return large.imageLoad(for: .image)?.isFinished ?? true }
         return wall.isAtRest

@@ -138,7 +138,8 @@ extension Scenario {
             g_object_unref(UnsafeMutableRawPointer(texture))
             // When the widget shows something else and another thread empties the cache
             picture.setImage(with: nil, manager: stage.manager)
-            MainLoopPump.runPending()
+            // The frame before holds it until the next one is drawn.
+            expect(stage.waitForFrame())
             expectEqual(log.all, [])
             let manager = stage.manager
             let done = DispatchSemaphore(value: 0)

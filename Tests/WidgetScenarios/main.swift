@@ -3,8 +3,8 @@ import Foundation
 import GtkWebImage
 import WebImageTesting
 
-// Without arguments: the names of all scenarios. With one: runs it, on a broadway display of its own unless the
-// environment names a backend. Top-level code runs on the main thread, and stays there.
+// Without arguments: the names of all scenarios. With one: runs it, on a broadway display of its own, or on an X server of
+// its own when GWI_DISPLAY is xvfb. Top-level code runs on the main thread, and stays there.
 
 let arguments = CommandLine.arguments.dropFirst()
 guard let name = arguments.first else {
@@ -16,10 +16,16 @@ guard let scenario = Scenario.all.first(where: { $0.name == name }) else {
     exit(2)
 }
 
-var display: BroadwayDisplay?
-if ProcessInfo.processInfo.environment["GDK_BACKEND"] == nil {
-    display = try BroadwayDisplay.start()
-    display?.exportEnvironment()
+let broadway: BroadwayDisplay?
+let xvfb: XvfbDisplay?
+if ProcessInfo.processInfo.environment["GWI_DISPLAY"] == "xvfb" {
+    broadway = nil
+    xvfb = try XvfbDisplay.start()
+    xvfb?.exportEnvironment()
+} else {
+    broadway = try BroadwayDisplay.start()
+    broadway?.exportEnvironment()
+    xvfb = nil
 }
 guard gtk_init_check() != 0 else {
     FileHandle.standardError.write(Data("GTK finds no display\n".utf8))
@@ -31,5 +37,6 @@ do {
     Expectations.fail("ended with \(error)", #fileID, #line)
 }
 for failure in Expectations.all { FileHandle.standardError.write(Data("\(failure)\n".utf8)) }
-display?.stop()
+broadway?.stop()
+xvfb?.stop()
 exit(Expectations.all.isEmpty ? 0 : 1)

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import Synchronization
 
 /// An X server without a screen, where GTK draws with OpenGL as it does for people (in software).
@@ -37,6 +37,11 @@ public final class XvfbDisplay: Sendable {
             "GTK_A11Y": "none", "GSETTINGS_BACKEND": "memory",
         ]
         return XvfbDisplay(environment: environment, server: server)
+    }
+
+    /// Puts ``environment`` into that of this process, for a `gtk_init` that comes after.
+    public func exportEnvironment() {
+        for (name, value) in environment { setenv(name, value, 1) }
     }
 
     /// Ends the server.

@@ -1,0 +1,38 @@
+import Glibc
+
+/// Runs a program to its end, as tests do with programs that need a main thread of their own.
+public struct ChildProcess: Sendable {
+    /// The exit code; `nil` when a signal ended it.
+    public let exitCode: Int32?
+    /// The signal that ended it.
+    public let signal: Int32?
+    /// Whether it was ended because it took too long.
+    public let isTimedOut: Bool
+    /// What it printed, errors included.
+    public let output: String
+
+    /// Runs a program and waits for it. Blocks the thread.
+    /// - Parameters:
+    ///   - executable: A path, or a name to be looked up in PATH.
+    ///   - environment: Added to that of this process.
+    ///   - seconds: How long it may take; then it is killed. Default: 60.
+    /// - Throws: ``ServerError`` when it cannot be started at all.
+    public static func run(
+        _ executable: String,
+        _ arguments: [String] = [],
+        environment: [String: String] = [:],
+        seconds: Double = 60
+    ) throws -> ChildProcess {
+        let process = try SpawnedProcess([executable] + arguments, environment: environment)
+        let isEnded = process.waitForEnd(seconds: seconds)
+        if !isEnded { process.send(signal: SIGKILL) }
+        let status = process.wait()
+        let signal = status & 0x7F
+        return ChildProcess(
+            exitCode: signal == 0 ? status >> 8 & 0xFF : nil,
+            signal: signal == 0 ? nil : signal,
+            isTimedOut: !isEnded,
+            output: process.output
+        )
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+/// The gallery as a program, on URLs of a server of the test's: every picture has a colour that its URL tells.
+@Suite("The gallery", .serialized)
+struct GalleryTests {
+    private let folder: URL
+    private static let count = 1000
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "gwi-gallery-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    /// What the gallery wrote of a cell: its URL, and the colour of the picture that it showed.
+    private struct Line {
+        let isAtRest: Bool
+        let url: URL
+        let color: UInt32?
+
+        init?(_ text: Substring) {
+            let parts = text.split(separator: " ")
+            guard parts.count == 3, let url = URL(string: String(parts[1])) else { return nil }
+            isAtRest = parts[0] == "rest"
+            self.url = url
+            color = UInt32(parts[2], radix: 16)
+        }
+
+        /// The colour that the path of the URL names.
+        var expected: UInt32? { UInt32(url.deletingPathExtension().lastPathComponent, radix: 16) }
+    }
+
+    private static func color(_ index: Int) -> UInt32 { UInt32(index * 16_381 + 0x10203) & 0xFFFFFF }
+
+    private static func path(_ index: Int) -> String {
+        "/\(index)/\(String(color(index), radix: 16)).png"
+    }
+
+    private static func answer(_ request: ServerRequest) -> ServerResponse {
+        let name = request.path.split(separator: "/").last?.split(separator: ".").first
+        guard let color = name.flatMap({ UInt32($0, radix: 16) }) else { return .notFound }
+        return .ok(TestPicture.solid(color, size: PixelSize(width: 320, height: 240)), contentType: "image/png")
+    }
+
+    private func run(_ arguments: [String], urls: [URL]? = nil) throws -> ChildProcess {
+        var arguments = arguments + ["--cache-dir", folder.appending(path: "cache").path()]
+        if let urls {
+            let list = folder.appending(path: "urls.txt")
+            try urls.map(\.absoluteString).joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
+            arguments += ["--url-list", list.path()]
+        }
+        return try ChildProcess.run(Program.gallery, arguments, environment: Program.strict([:]), seconds: 120)
+    }
+
+    private func trace(_ file: URL) throws -> [Line] {
+        try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap(Line.init)
+    }
+
+    @Test("Scrolled from top to bottom, each cell shows the picture of its URL and no other; each is fetched once, ever")
+    func scrolledThrough() throws {
+        // Given a server with a thousand pictures
+        let server = try LocalImageServer(handler: Self.answer)
+        let urls = (0..<Self.count).map { server.url(Self.path($0)) }
+        let file = folder.appending(path: "trace")
+        // When the gallery is scrolled through
+        let first = try run(["--headless", "broadway", "--scroll-through", "--trace", file.path()], urls: urls)
+        #expect(first.exitCode == 0, "\(first.output)")
+        // Then every picture came to rest in a cell that shows it
+        let lines = try trace(file)
+        let resting = lines.filter(\.isAtRest)
+        #expect(Set(resting.map(\.url)) == Set(urls))
+        #expect(resting.allSatisfy { $0.color == $0.expected })
+        // And no cell ever showed another one
+        let shown = lines.filter { !$0.isAtRest && $0.color != nil }
+        #expect(shown.count >= Self.count)
+        #expect(shown.allSatisfy { $0.color == $0.expected })
+        // And each was asked for once
+        let requests = Dictionary(grouping: server.requests, by: \.path).mapValues(\.count)
+        #expect(requests.count == Self.count)
+        #expect(requests.values.allSatisfy { $0 == 1 })
+        // When it is started again
+        server.resetLog()
+        let second = try run(["--headless", "broadway", "--scroll-through", "--trace", file.path()], urls: urls)
+        // Then nothing is asked for, and all is shown again
+        #expect(second.exitCode == 0, "\(second.output)")
+        #expect(server.requests.isEmpty)
+        let again = try trace(file).filter(\.isAtRest)
+        #expect(Set(again.map(\.url)) == Set(urls))
+        #expect(again.allSatisfy { $0.color == $0.expected })
+        try FileManager.default.removeItem(at: folder)
+    }
+
+    @Test("Pictures that cannot be had leave the others alone")
+    func badPictures() throws {
+        let server = try LocalImageServer { request in
+            switch request.path.split(separator: "/").last {
+            case "missing.png": return .notFound
+            case "page.png": return .ok(Data("<!DOCTYPE html><html></html>".utf8), contentType: "text/html")
+            case "empty.png": return .ok(Data(), contentType: "image/png")
+            case "reset.png":
+                var response = ServerResponse.ok(Data(count: 90_000), contentType: "image/png")
+                response.faults.resetAfterBytes = 1000
+                return response
+            default: return Self.answer(request)
+            }
+        }
+        let bad = ["missing.png", "page.png", "empty.png", "reset.png"]
+        let urls = (0..<60).map { index in
+            index % 3 == 0 ? server.url("/bad\(index)/\(bad[index / 3 % bad.count])") : server.url(Self.path(index))
+        }
+        let file = folder.appending(path: "trace")
+        let result = try run(["--headless", "broadway", "--scroll-through", "--trace", file.path()], urls: urls)
+        #expect(result.exitCode == 0, "\(result.output)")
+        let resting = try trace(file).filter(\.isAtRest)
+        #expect(Set(resting.map(\.url)) == Set(urls))
+        for line in resting {
+            #expect(line.color == (line.url.path().contains("/bad") ? nil : line.expected), "\(line)")
+        }
+        try FileManager.default.removeItem(at: folder)
+    }
+
+    @Test("It photographs its wall and a large picture, drawn by broadway and by OpenGL", arguments: ["broadway", "xvfb"])
+    func screenshots(display: String) throws {
+        for extra in [[], ["--open", "1"]] {
+            let file = folder.appending(path: "window.png")
+            let result = try run(["--headless", display, "--screenshot", file.path()] + extra)
+            #expect(result.exitCode == 0, "\(result.output)")
+            let picture = try PixbufCoder().decode(Data(contentsOf: file), options: DecodeOptions())
+            #expect(picture.pixelSize.width >= 900 && picture.pixelSize.height >= 600)
+            // A window full of pictures has thousands of colours; an empty one has a few.
+            #expect(picture.colorCount > 2000, "\(picture.colorCount) colours in \(extra)")
+        }
+        try FileManager.default.removeItem(at: folder)
+    }
+
+    @Test("It says what it is and what it takes")
+    func help() throws {
+        #expect(try ChildProcess.run(Program.gallery, ["--version"]).output == "0.1.0\n")
+        let help = try ChildProcess.run(Program.gallery, ["--help"]).output
+        for option in ["--url-list", "--screenshot", "--exit-after", "--cache-dir"] { #expect(help.contains(option)) }
+        #expect(try ChildProcess.run(Program.gallery, ["--url-list", "/nowhere"]).exitCode != 0)
+    }
+
+    @Test("It ends after the time that it is given")
+    func exitAfter() throws {
+        let result = try run(["--headless", "broadway", "--exit-after", "0.3"])
+        #expect(result.exitCode == 0, "\(result.output)")
+        try FileManager.default.removeItem(at: folder)
+    }
+}
+
+extension WebImage {
+    fileprivate var colorCount: Int {
+        pixels.withUnsafeBytes { bytes in
+            let step = pixels.format.bytesPerPixel
+            var colors: Set<UInt32> = []
+            for index in stride(from: 0, to: bytes.count - step, by: step) {
+                colors.insert(UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]))
+            }
+            return colors.count
+        }
+    }
+}

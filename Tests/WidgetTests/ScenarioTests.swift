@@ -1,0 +1,32 @@
+import Testing
+import WebImageTesting
+
+/// Each scenario of the target WidgetScenarios in a process of its own, where the main thread and its loop are GTK's.
+@Suite("Widgets")
+struct ScenarioTests {
+    @Test("On broadway", arguments: Program.scenarioNames)
+    func broadway(name: String) throws {
+        try run(name, environment: [:])
+    }
+
+    @Test("With OpenGL on an X server", arguments: Program.scenarioNames.filter(Self.drawsSomething))
+    func openGL(name: String) throws {
+        try run(name, environment: ["GWI_DISPLAY": "xvfb"])
+    }
+
+    /// Those where it matters how a renderer takes the textures.
+    private static func drawsSomething(_ name: String) -> Bool {
+        [
+            "A picture is fetched, decoded and shown",
+            "The texture that GTK gets",
+            "A texture that was drawn is released",
+            "A widget that grows",
+            "A progressive picture",
+        ].contains { name.hasPrefix($0) }
+    }
+
+    private func run(_ name: String, environment: [String: String]) throws {
+        let result = try ChildProcess.run(Program.scenarios, [name], environment: Program.strict(environment))
+        #expect(result.exitCode == 0, "\(result.output)")
+    }
+}
