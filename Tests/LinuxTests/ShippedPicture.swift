@@ -7,9 +7,15 @@ enum ShippedPicture {
         return "/\(steps)/data/pictures"
     }()
 
-    static let oneOfEach = [
-        "cat.jpg", "deep-field.jpg", "lighthouse.jpg", "butterfly.png", "stained-glass.png", "bauhaus-poster.png",
-        "pinwheel.gif", "aurora.webp", "jellyfish.webp", "mushroom.webp", "day-and-night.webp",
+    static let all: [String] = {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.filter { !$0.hasSuffix(".md") }.sorted()
+    }()
+
+    /// One of each kind, quick to decode.
+    static let small = [
+        "cat.jpg", "coffee.jpg", "bauhaus-poster.png", "pixel-sunset.gif", "bouncing-ball.gif", "aurora.webp",
+        "day-and-night.webp",
     ]
 
     static func data(_ name: String) -> Data {

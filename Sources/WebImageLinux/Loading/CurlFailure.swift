@@ -8,6 +8,9 @@ enum CurlFailure {
         switch code {
         case CURLE_URL_MALFORMAT:
             return transfer.error(.invalidURL, "The URL is malformed (\(reason))", remedy: "Correct the URL.")
+        // The same code stands for an answer that is no HTTP.
+        case CURLE_UNSUPPORTED_PROTOCOL where !transfer.isRedirected:
+            return transfer.error(.badResponse, "The server's answer makes no sense (\(reason))")
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_TOO_MANY_REDIRECTS:
             return transfer.error(
                 .badRedirect,

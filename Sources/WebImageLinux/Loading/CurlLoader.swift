@@ -4,7 +4,8 @@ public import WebImageCore
 /// Fetches `http` and `https` URLs with libcurl, on one network thread of its own.
 ///
 /// However many ask for a URL at a time, there is one transfer, as urgent as the most urgent of them; it stops when the
-/// last one leaves. Connections are kept and shared, HTTP/2 is used where the server has it.
+/// last one leaves. Connections are kept and shared, HTTP/2 is used where the server has it. A loader that is dropped
+/// finishes what is under way.
 public final class CurlLoader: ImageLoading {
     private let inbox: CurlInbox
 

@@ -14,7 +14,8 @@ final class CurlThread {
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     /// Handles of ended transfers, kept for the next ones.
     private var spare: [UnsafeMutableRawPointer] = []
-    private var isStopped = false
+    /// The loader is gone: what is under way is finished, and then the thread ends.
+    private var isStopping = false
 
     /// A multi handle, which any thread may wake.
     private struct Waker: @unchecked Sendable {
@@ -39,18 +40,19 @@ final class CurlThread {
         gwi_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maximumConcurrentTransfers)
         let waker = Waker(multi: self.multi)
         inbox.setWake { curl_multi_wakeup(UnsafeMutableRawPointer(waker.multi)) }
-        while !isStopped {
+        while !isStopping || !transfers.isEmpty {
             for command in inbox.take() { obey(command) }
             startWaiting()
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
             finishDone()
-            // What ended has made room; what waits goes before sleep.
-            if waiting.count > 0, running.count < configuration.maximumConcurrentTransfers { continue }
+            // What ended has made room for what waits, or was all that kept the thread.
+            let hasRoom = running.count < configuration.maximumConcurrentTransfers
+            if waiting.count > 0, hasRoom { continue }
+            if isStopping, transfers.isEmpty { break }
             curl_multi_poll(multi, nil, 0, 60_000, nil)
         }
         inbox.setWake(nil)
-        for transfer in transfers.values { end(transfer, .failure(.cancelled(transfer.url))) }
         spare.forEach { curl_easy_cleanup($0) }
         curl_multi_cleanup(multi)
     }
@@ -71,7 +73,7 @@ final class CurlThread {
             operation.startDeliveringData()
             transfers[operation.request.url.absoluteString]?.replay(to: operation)
         case .stop:
-            isStopped = true
+            isStopping = true
         }
     }
 

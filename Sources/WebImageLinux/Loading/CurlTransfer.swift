@@ -77,8 +77,9 @@ final class CurlTransfer {
         gwi_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 1)
         gwi_curl_set_long(easy, CURLOPT_MAXREDIRS, configuration.maximumRedirects)
         gwi_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        // A second request to a host waits to learn whether it can share the connection of the first.
-        gwi_curl_set_long(easy, CURLOPT_PIPEWAIT, 1)
+        // A second request to a host waits to learn whether it can share the connection of the first. Over TLS the
+        // handshake tells; without, only the first response would, and HTTP/2 is not to be had anyway.
+        gwi_curl_set_long(easy, CURLOPT_PIPEWAIT, url.scheme?.lowercased() == "https" ? 1 : 0)
         gwi_curl_set_string(easy, CURLOPT_ACCEPT_ENCODING, "")
         gwi_curl_set_string(easy, CURLOPT_USERAGENT, configuration.userAgent)
         gwi_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.milliseconds)
@@ -118,6 +119,9 @@ final class CurlTransfer {
             httpStatus: headers.status == 0 ? nil : headers.status
         )
     }
+
+    /// Whether the last response was a redirect.
+    var isRedirected: Bool { (300...399).contains(headers.status) }
 
     var tooLarge: ImageError {
         error(

@@ -1,0 +1,232 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("Coders")
+struct CoderTests {
+    private let registry = CoderRegistry([PixbufCoder(), WebPCoder()])
+
+    private func decode(_ data: Data, _ size: DecodeSize = .original) throws(ImageError) -> WebImage {
+        try registry.coder(for: data, url: nil).decode(data, options: DecodeOptions(size: size))
+    }
+
+    @Test("Every shipped picture is decoded, upright, whole and to fit", arguments: ShippedPicture.all)
+    func shipped(name: String) throws {
+        let data = ShippedPicture.data(name)
+        let header = try #require(ImageHeader(reading: data))
+        let whole = try decode(data)
+        #expect(whole.pixelSize == header.size)
+        #expect(whole.naturalSize == header.size)
+        #expect(whole.format == header.format)
+        let box = DecodeSize.fit(PixelSize(width: 200, height: 150))
+        let small = try decode(data, box)
+        #expect(small.pixelSize == box.target(for: header.size))
+        #expect(small.naturalSize == header.size)
+        // The same picture, only smaller.
+        #expect(whole.difference(from: small) < 12, "\(whole.difference(from: small))")
+    }
+
+    @Test("Pictures without alpha take three bytes a pixel, those with alpha four", arguments: [
+        ("cat.jpg", false), ("photographer.jpg", false), ("bauhaus-poster.png", false), ("aurora.webp", false),
+        ("butterfly.png", true), ("mushroom.webp", true), ("jellyfish.webp", true),
+    ])
+    func alpha(name: String, hasAlpha: Bool) throws {
+        let image = try decode(ShippedPicture.data(name))
+        #expect(image.pixels.hasAlpha == hasAlpha)
+        #expect(image.cost == image.pixelSize.width * image.pixelSize.height * (hasAlpha ? 4 : 3))
+    }
+
+    @Test("A picture that lies on its side is turned, at any size")
+    func orientation() throws {
+        // The lighthouse stands on the ground: sky at the top, in the corners too.
+        let image = try decode(ShippedPicture.data("lighthouse.jpg"), .fit(PixelSize(width: 100, height: 100)))
+        #expect(image.pixelSize == PixelSize(width: 67, height: 100))
+    }
+
+    @Test("Orientations 1 to 8 of one JPEG all come out the same", arguments: 1...8)
+    func allOrientations(value: Int) throws {
+        let orientation = try #require(ImageOrientation(rawValue: value))
+        let upright = PixelSize(width: 64, height: 32)
+        // Stored so that turning it gives red, green over blue, white.
+        let stored = orientation.apply(to: upright)
+        let file = TestPicture.make(size: stored, format: .jpeg) { x, y in
+            let (u, v) = Self.upright(x, y, stored, orientation)
+            return switch (u * 2 < upright.width, v * 2 < upright.height) {
+            case (true, true): 0xFF0000
+            case (false, true): 0x00FF00
+            case (true, false): 0x0000FF
+            case (false, false): 0xFFFFFF
+            }
+        }
+        let image = try decode(Self.addingOrientation(UInt8(value), to: file))
+        #expect(image.pixelSize == upright)
+        for (x, y, color) in [(8, 8, 0xFF0000), (56, 8, 0x00FF00), (8, 24, 0x0000FF), (56, 24, 0xFFFFFF)] {
+            #expect(image.color(x, y).isClose(to: color), "(\(x), \(y)) is \(image.color(x, y))")
+        }
+    }
+
+    @Test("Any prefix of a picture is an error or a picture, never a crash; a cut one is an error", arguments: ShippedPicture.small)
+    func prefixes(name: String) {
+        let data = ShippedPicture.data(name)
+        let step = max(1, data.count / 60)
+        for length in stride(from: 0, to: data.count - 1, by: step) {
+            let error = #expect(throws: ImageError.self, "\(length) of \(data.count) bytes of \(name)") {
+                try decode(data.prefix(length))
+            }
+            #expect(error?.code == .badImageData)
+        }
+    }
+
+    @Test("Damaged bytes are an error or a picture, never a crash", arguments: ShippedPicture.small)
+    func damaged(name: String) {
+        var generator = SystemRandomNumberGenerator()
+        let data = ShippedPicture.data(name)
+        for round in 0..<40 {
+            var damaged = data
+            for _ in 0...(round % 5) {
+                damaged[Int.random(in: 0..<min(damaged.count, 2000), using: &generator)] = UInt8.random(in: 0...255)
+            }
+            do throws(ImageError) {
+                _ = try decode(damaged, .fit(PixelSize(width: 100, height: 100)))
+            } catch {
+                #expect([.badImageData, .imageTooLarge, .unsupportedFormat].contains(error.code))
+            }
+        }
+    }
+
+    @Test("Headers that claim 60,000 x 60,000 pixels are refused before memory is taken", arguments: [
+        ImageFormat.png, .gif, .bmp, .webp, .jpeg,
+    ])
+    func bombs(format: ImageFormat) {
+        let error = #expect(throws: ImageError.self) { try decode(Self.bomb(format)) }
+        #expect(error?.code == .imageTooLarge, "\(String(describing: error))")
+        #expect(error?.reason.contains("60000x60000") == true || format == .webp)
+    }
+
+    @Test("Fed in small pieces, a picture comes out as in one", arguments: [
+        "deep-field.jpg", "cat.jpg", "lighthouse.jpg", "stained-glass.png", "butterfly.png", "aurora.webp", "mushroom.webp",
+        "jellyfish.webp",
+    ])
+    func incremental(name: String) throws {
+        let data = ShippedPicture.data(name)
+        let format = ImageFormat(sniffing: data)
+        let options = DecodeOptions(size: .fit(PixelSize(width: 300, height: 300)))
+        let coder = try registry.coder(for: data, url: nil)
+        let decoder = try #require(coder.makeIncrementalDecoder(for: format, options: options))
+        var partials = 0
+        var start = data.startIndex
+        while start < data.endIndex {
+            let end = min(start + 4096, data.endIndex)
+            try decoder.append(data[start..<end])
+            if let partial = decoder.partialImage() {
+                partials += 1
+                #expect(partial.isPartial)
+                #expect(partial.naturalSize == ImageHeader(reading: data)?.size)
+            }
+            start = end
+        }
+        let image = try decoder.finish(data)
+        #expect(partials > 0)
+        let once = try coder.decode(data, options: options)
+        #expect(image.pixelSize == once.pixelSize)
+        #expect(image.pixels.format == once.pixels.format)
+        #expect(image.difference(from: once) < 1)
+    }
+
+    @Test("A format without a decoder is named, with the package that has one")
+    func unsupported() {
+        let bare = CoderRegistry([])
+        let error = #expect(throws: ImageError.self) { try bare.coder(for: Data("\0\0\0\u{20}ftypavif".utf8), url: nil) }
+        #expect(error?.code == .unsupportedFormat)
+        #expect(error?.remedy.contains("libavif-gdk-pixbuf") == true)
+    }
+
+    @Test("A coder that is added is asked first")
+    func newest() throws {
+        struct Special: ImageDecoding {
+            func canDecode(_ format: ImageFormat) -> Bool { format == .png }
+            func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+                throw ImageError(.transformFailed, url: nil, reason: "special", remedy: "none")
+            }
+        }
+        registry.add(Special())
+        let error = #expect(throws: ImageError.self) { try decode(ShippedPicture.data("butterfly.png")) }
+        #expect(error?.reason == "special")
+        _ = try decode(ShippedPicture.data("cat.jpg"))
+    }
+
+    @Test("Eight threads decode all shipped pictures at a time")
+    func threads() async {
+        await withTaskGroup { group in
+            for thread in 0..<8 {
+                group.addTask {
+                    for (index, name) in ShippedPicture.all.enumerated() where index % 4 == thread % 4 {
+                        let image = try? decode(ShippedPicture.data(name), .fit(PixelSize(width: 90, height: 90)))
+                        #expect(image != nil, "\(name)")
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension CoderTests {
+    /// Where a stored pixel is when turned: the inverse of what decoding does.
+    private static func upright(_ x: Int, _ y: Int, _ stored: PixelSize, _ orientation: ImageOrientation) -> (Int, Int) {
+        let (right, bottom) = (stored.width - 1, stored.height - 1)
+        return switch orientation {
+        case .up: (x, y)
+        case .upMirrored: (right - x, y)
+        case .down: (right - x, bottom - y)
+        case .downMirrored: (x, bottom - y)
+        case .leftMirrored: (y, x)
+        case .right: (bottom - y, x)
+        case .rightMirrored: (bottom - y, right - x)
+        case .left: (y, right - x)
+        }
+    }
+
+    /// Puts an Exif segment with one tag behind the first marker of a JPEG.
+    private static func addingOrientation(_ value: UInt8, to file: Data) -> Data {
+        var exif = Array("Exif\0\0MM\0*\0\0\0\u{8}".utf8)
+        exif += [0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, value, 0, 0, 0, 0, 0, 0]
+        let length = UInt8(exif.count + 2)
+        return file.prefix(2) + Data([0xFF, 0xE1, 0, length] + exif) + file.dropFirst(2)
+    }
+
+    private static func bomb(_ format: ImageFormat) -> Data {
+        let (high, low): (UInt8, UInt8) = (0xEA, 0x60)
+        switch format {
+        case .png:
+            return Data(
+                [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8)
+                    + [0, 0, high, low, 0, 0, high, low, 8, 2, 0, 0, 0, 0xB5, 0x15, 0x02, 0x3F]
+                    + [0, 0, 0, 12] + Array("IDAT".utf8) + [UInt8](repeating: 0, count: 16)
+            )
+        case .gif:
+            return Data(Array("GIF89a".utf8) + [low, high, low, high, 0x80, 0, 0] + [UInt8](repeating: 0x2C, count: 60))
+        case .bmp:
+            var file = [UInt8](repeating: 0, count: 80)
+            file.replaceSubrange(0..<2, with: Array("BM".utf8))
+            file[10] = 54
+            file[14] = 40
+            file.replaceSubrange(18..<26, with: [low, high, 0, 0, low, high, 0, 0])
+            file[26] = 1
+            file[28] = 24
+            return Data(file)
+        case .webp:
+            // 16,383 x 16,383 is the most that the format can say in its simple form; the extended one says more.
+            var file = Array("RIFF\0\0\0\0WEBPVP8X".utf8)
+            file.replaceSubrange(4..<8, with: [40, 0, 0, 0])
+            file += [10, 0, 0, 0, 0x02, 0, 0, 0, 0x5F, 0xEA, 0, 0x5F, 0xEA, 0]
+            file += Array("ANIM".utf8) + [6, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+            return Data(file)
+        default:
+            return Data(
+                [0xFF, 0xD8, 0xFF, 0xC0, 0, 17, 8, high, low, high, low, 3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1, 0xFF, 0xD9]
+            )
+        }
+    }
+}

@@ -1,0 +1,14 @@
+import Glibc
+import WebImageTesting
+
+extension EventLog {
+    /// Waits for something that another thread or process does and that nobody announces.
+    static func poll(seconds: Double = 20, until condition: () -> Bool) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while !condition() {
+            if ContinuousClock.now > deadline { return false }
+            sched_yield()
+        }
+        return true
+    }
+}
