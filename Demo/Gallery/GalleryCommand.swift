@@ -38,7 +38,9 @@ struct GalleryCommand: ParsableCommand {
     @Flag(help: "Scroll from the top to the bottom, a page at a time as soon as one has come, and end.")
     var scrollThrough = false
 
-    @Option(help: "Write to this file which picture each cell shows: a line for each change, one for each cell at rest.")
+    @Option(
+        help: "Write to this file which picture each cell shows: a line for each change, one for each cell at rest."
+    )
     var trace: String?
 
     @Option(help: "Run on a display of its own that nobody sees, as the tests do: broadway or xvfb.")

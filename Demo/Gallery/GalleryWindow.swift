@@ -80,9 +80,10 @@ final class GalleryWindow {
     ) {
         let keys = gtk_event_controller_key_new()!
         let box = Unmanaged.passRetained(KeyHandler(key: guint(key), modifiers: modifiers, body)).toOpaque()
-        typealias Callback = @convention(c) (
-            UnsafeMutableRawPointer, guint, guint, GdkModifierType, UnsafeMutableRawPointer
-        ) -> gboolean
+        typealias Callback =
+            @convention(c) (
+                UnsafeMutableRawPointer, guint, guint, GdkModifierType, UnsafeMutableRawPointer
+            ) -> gboolean
         let callback: Callback = { _, key, _, modifiers, box in
             let handler = Unmanaged<KeyHandler>.fromOpaque(box).takeUnretainedValue()
             return MainActor.assumeIsolated { handler.press(key, modifiers) } ? 1 : 0

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 import Synchronization
 
-/// Loads pictures: from the memory cache, the disk cache or a loader, decoded off the main thread, each URL once however
-/// many ask for it.
+/// Loads pictures: from the memory cache, the disk cache or a loader, decoded off the main thread, each URL once
+/// however many ask for it.
 ///
 /// The way of a request, a file each in the folder Flow:
 ///

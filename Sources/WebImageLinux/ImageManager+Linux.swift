@@ -20,7 +20,8 @@ extension ImageManager {
         }
     }
 
-    /// Makes a manager that fetches with libcurl, decodes with gdk-pixbuf and libwebp, and delivers on the GLib main loop.
+    /// Makes a manager that fetches with libcurl, decodes with gdk-pixbuf and libwebp, and delivers on the GLib main
+    /// loop.
     public convenience init(configuration: ImageManagerConfiguration) {
         let ioLane = WorkLane(name: "gwi-io", threadCount: 2)
         let builtIn: [any ImageLoading] = [

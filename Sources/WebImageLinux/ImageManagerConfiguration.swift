@@ -2,7 +2,8 @@ public import WebImageCore
 
 /// What a manager is made with. Every limit has a default, and none is unbounded.
 public struct ImageManagerConfiguration: Sendable {
-    /// Bytes of decoded pixels that the memory cache keeps. Default: an eighth of the machine's memory, at most 256 MiB.
+    /// Bytes of decoded pixels that the memory cache keeps. Default: an eighth of the machine's memory, at most 256
+    /// MiB.
     public var memoryCacheLimit: Int
     /// Where the disk cache is; `nil`: there is none. Default: `$XDG_CACHE_HOME/<app id>/web-images`.
     public var diskCacheDirectory: String?

@@ -21,7 +21,10 @@ struct DataURLTests {
         #expect([UInt8](url.data) == bytes)
     }
 
-    @Test("Malformed ones are refused", arguments: ["data:image/png", "data:;base64,A", "data:,%4", "data:,%zz", "http://h/"])
+    @Test(
+        "Malformed ones are refused",
+        arguments: ["data:image/png", "data:;base64,A", "data:,%4", "data:,%zz", "http://h/"]
+    )
     func malformed(text: String) {
         #expect(DataURL(text) == nil)
     }

@@ -43,7 +43,8 @@ struct DiskCacheTests {
         "A file is named by a hash and the extension of its URL",
         arguments: [
             ("http://h/a/b.jpg", ".jpg"), ("http://h/a.png?x=1.gif", ".png"), ("http://h/a", ""),
-            ("http://h.de/a", ""), ("http://h/a.b c", ""), ("http://h/a.toolongextension", ""), ("http://h/a.JPG#x", ".JPG"),
+            ("http://h.de/a", ""), ("http://h/a.b c", ""), ("http://h/a.toolongextension", ""),
+            ("http://h/a.JPG#x", ".JPG"),
         ]
     )
     func names(key: String, suffix: String) {

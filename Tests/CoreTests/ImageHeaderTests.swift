@@ -58,7 +58,10 @@ struct ImageHeaderTests {
         #expect(header.size == size)
     }
 
-    @Test("No prefix and no damaged byte of a header traps or gives another format", arguments: ShippedPicture.oneOfEach)
+    @Test(
+        "No prefix and no damaged byte of a header traps or gives another format",
+        arguments: ShippedPicture.oneOfEach
+    )
     func hostileHeaders(name: String) {
         let head = ShippedPicture.data(name).prefix(700)
         let format = ImageFormat(sniffing: head)

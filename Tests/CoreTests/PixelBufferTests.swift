@@ -55,7 +55,9 @@ struct PixelBufferTests {
 
     @Test("A size that is empty or larger than memory is refused, not a trap")
     func refused() {
-        for size in [PixelSize(width: 0, height: 5), PixelSize(width: .max, height: .max), PixelSize(width: -1, height: 1)] {
+        for size in [
+            PixelSize(width: 0, height: 5), PixelSize(width: .max, height: .max), PixelSize(width: -1, height: 1),
+        ] {
             #expect(PixelBuffer(size: size, format: .rgb) { _ in } == nil)
         }
     }

@@ -7,7 +7,10 @@ import WebImageTesting
 struct ProgressiveTests {
     private let size = PixelSize(width: 400, height: 300)
 
-    @Test("Partial pictures come while bytes do, then the whole one, decoded once", arguments: [TestPicture.Format.jpeg, .png])
+    @Test(
+        "Partial pictures come while bytes do, then the whole one, decoded once",
+        arguments: [TestPicture.Format.jpeg, .png]
+    )
     func partials(format: TestPicture.Format) {
         // Given a held transfer
         let fixture = ManagerFixture(isHolding: true, hasDisk: false)

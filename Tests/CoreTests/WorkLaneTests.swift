@@ -23,7 +23,9 @@ struct WorkLaneTests {
         let lane = WorkLane(name: "test", threadCount: 1)
         let log = EventLog<String>()
         let gate = block(lane)
-        for (name, priority) in [("n1", ImagePriority.normal), ("l1", .low), ("h1", .high), ("n2", .normal), ("h2", .high)] {
+        for (name, priority) in [
+            ("n1", ImagePriority.normal), ("l1", .low), ("h1", .high), ("n2", .normal), ("h2", .high),
+        ] {
             lane.submit(priority: priority) { log.add(name) }
         }
         gate.signal()

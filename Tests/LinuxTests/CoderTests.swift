@@ -28,10 +28,13 @@ struct CoderTests {
         #expect(whole.difference(from: small) < 12, "\(whole.difference(from: small))")
     }
 
-    @Test("Pictures without alpha take three bytes a pixel, those with alpha four", arguments: [
-        ("cat.jpg", false), ("photographer.jpg", false), ("bauhaus-poster.png", false), ("aurora.webp", false),
-        ("butterfly.png", true), ("mushroom.webp", true), ("jellyfish.webp", true),
-    ])
+    @Test(
+        "Pictures without alpha take three bytes a pixel, those with alpha four",
+        arguments: [
+            ("cat.jpg", false), ("photographer.jpg", false), ("bauhaus-poster.png", false), ("aurora.webp", false),
+            ("butterfly.png", true), ("mushroom.webp", true), ("jellyfish.webp", true),
+        ]
+    )
     func alpha(name: String, hasAlpha: Bool) throws {
         let image = try decode(ShippedPicture.data(name))
         #expect(image.pixels.hasAlpha == hasAlpha)
@@ -67,7 +70,10 @@ struct CoderTests {
         }
     }
 
-    @Test("Any prefix of a picture is an error or a picture, never a crash; a cut one is an error", arguments: ShippedPicture.small)
+    @Test(
+        "Any prefix of a picture is an error or a picture, never a crash; a cut one is an error",
+        arguments: ShippedPicture.small
+    )
     func prefixes(name: String) {
         let data = ShippedPicture.data(name)
         let step = max(1, data.count / 60)
@@ -96,19 +102,26 @@ struct CoderTests {
         }
     }
 
-    @Test("Headers that claim 60,000 x 60,000 pixels are refused before memory is taken", arguments: [
-        ImageFormat.png, .gif, .bmp, .webp, .jpeg,
-    ])
+    @Test(
+        "Headers that claim 60,000 x 60,000 pixels are refused before memory is taken",
+        arguments: [
+            ImageFormat.png, .gif, .bmp, .webp, .jpeg,
+        ]
+    )
     func bombs(format: ImageFormat) {
         let error = #expect(throws: ImageError.self) { try decode(Self.bomb(format)) }
         #expect(error?.code == .imageTooLarge, "\(String(describing: error))")
         #expect(error?.reason.contains("60000x60000") == true || format == .webp)
     }
 
-    @Test("Fed in small pieces, a picture comes out as in one", arguments: [
-        "deep-field.jpg", "cat.jpg", "lighthouse.jpg", "stained-glass.png", "butterfly.png", "aurora.webp", "mushroom.webp",
-        "jellyfish.webp",
-    ])
+    @Test(
+        "Fed in small pieces, a picture comes out as in one",
+        arguments: [
+            "deep-field.jpg", "cat.jpg", "lighthouse.jpg", "stained-glass.png", "butterfly.png", "aurora.webp",
+            "mushroom.webp",
+            "jellyfish.webp",
+        ]
+    )
     func incremental(name: String) throws {
         let data = ShippedPicture.data(name)
         let format = ImageFormat(sniffing: data)
@@ -138,7 +151,9 @@ struct CoderTests {
     @Test("A format without a decoder is named, with the package that has one")
     func unsupported() {
         let bare = CoderRegistry([])
-        let error = #expect(throws: ImageError.self) { try bare.coder(for: Data("\0\0\0\u{20}ftypavif".utf8), url: nil) }
+        let error = #expect(throws: ImageError.self) {
+            try bare.coder(for: Data("\0\0\0\u{20}ftypavif".utf8), url: nil)
+        }
         #expect(error?.code == .unsupportedFormat)
         #expect(error?.remedy.contains("libavif-gdk-pixbuf") == true)
     }
@@ -174,7 +189,8 @@ struct CoderTests {
 
 extension CoderTests {
     /// Where a stored pixel is when turned: the inverse of what decoding does.
-    private static func upright(_ x: Int, _ y: Int, _ stored: PixelSize, _ orientation: ImageOrientation) -> (Int, Int) {
+    private static func upright(_ x: Int, _ y: Int, _ stored: PixelSize, _ orientation: ImageOrientation) -> (Int, Int)
+    {
         let (right, bottom) = (stored.width - 1, stored.height - 1)
         return switch orientation {
         case .up: (x, y)
@@ -206,7 +222,9 @@ extension CoderTests {
                     + [0, 0, 0, 12] + Array("IDAT".utf8) + [UInt8](repeating: 0, count: 16)
             )
         case .gif:
-            return Data(Array("GIF89a".utf8) + [low, high, low, high, 0x80, 0, 0] + [UInt8](repeating: 0x2C, count: 60))
+            return Data(
+                Array("GIF89a".utf8) + [low, high, low, high, 0x80, 0, 0] + [UInt8](repeating: 0x2C, count: 60)
+            )
         case .bmp:
             var file = [UInt8](repeating: 0, count: 80)
             file.replaceSubrange(0..<2, with: Array("BM".utf8))
@@ -225,7 +243,10 @@ extension CoderTests {
             return Data(file)
         default:
             return Data(
-                [0xFF, 0xD8, 0xFF, 0xC0, 0, 17, 8, high, low, high, low, 3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1, 0xFF, 0xD9]
+                [
+                    0xFF, 0xD8, 0xFF, 0xC0, 0, 17, 8, high, low, high, low, 3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1, 0xFF,
+                    0xD9,
+                ]
             )
         }
     }

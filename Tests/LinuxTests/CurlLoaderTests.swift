@@ -184,9 +184,12 @@ struct CurlLoaderTests {
         #expect(Self.openDescriptors() <= before + 24, "\(Self.openDescriptors() - before) more")
     }
 
-    @Test("Redirects are followed, but not on and on, and not to other schemes", arguments: [
-        ("/start", nil), ("/loop", ImageError.Code.badRedirect), ("/file", .badRedirect), ("/ftp", .badRedirect),
-    ])
+    @Test(
+        "Redirects are followed, but not on and on, and not to other schemes",
+        arguments: [
+            ("/start", nil), ("/loop", ImageError.Code.badRedirect), ("/file", .badRedirect), ("/ftp", .badRedirect),
+        ]
+    )
     func redirects(path: String, code: ImageError.Code?) throws {
         let server = try LocalImageServer { request in
             switch request.path {

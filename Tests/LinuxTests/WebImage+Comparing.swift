@@ -7,16 +7,20 @@ extension WebImage {
         return pixels.withUnsafeBytes { Int($0[offset]) << 16 | Int($0[offset + 1]) << 8 | Int($0[offset + 2]) }
     }
 
-    /// The mean difference of the channels, 0 to 255, between two pictures whose sizes may differ: each pixel of the smaller
-    /// one against the mean of those that it stands for.
+    /// The mean difference of the channels, 0 to 255, between two pictures whose sizes may differ: each pixel of the
+    /// smaller one against the mean of those that it stands for.
     func difference(from other: WebImage) -> Double {
         let (large, small) = pixelSize.width >= other.pixelSize.width ? (self, other) : (other, self)
         let (size, from) = (small.pixelSize, large.pixelSize)
         var sum = 0.0
         for y in 0..<size.height {
             for x in 0..<size.width {
-                let columns = x * from.width / size.width..<max(x * from.width / size.width + 1, (x + 1) * from.width / size.width)
-                let rows = y * from.height / size.height..<max(y * from.height / size.height + 1, (y + 1) * from.height / size.height)
+                let columns =
+                    x * from.width
+                    / size.width..<max(x * from.width / size.width + 1, (x + 1) * from.width / size.width)
+                let rows =
+                    y * from.height
+                    / size.height..<max(y * from.height / size.height + 1, (y + 1) * from.height / size.height)
                 let color = small.color(x, y)
                 let mean = large.mean(columns, rows)
                 for channel in 0..<3 { sum += abs(Double(color >> (16 - channel * 8) & 255) - mean[channel]) }

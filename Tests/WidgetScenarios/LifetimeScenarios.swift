@@ -112,7 +112,8 @@ extension Scenario {
             expectEqual(stage.results.count, 1)
         },
 
-        Scenario("A widget that was never shown is freed with its wrapper, on the main thread wherever that is dropped") {
+        Scenario("A widget that was never shown is freed with its wrapper, on the main thread wherever that is dropped")
+        {
             let stage = try Stage()
             let log = EventLog<String>()
             var picture: Picture? = Picture()
@@ -125,10 +126,11 @@ extension Scenario {
 
         Scenario("A texture that was drawn is released on the main thread, whoever drops it last") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            // Larger than what the GL renderer copies into its atlas of icons, and keeps.
+            let picture = stage.addPicture(width: 300, height: 240)
             stage.present()
             // Nobody keeps the response, which would keep the picture.
-            picture.setImage(with: stage.url(0x111111), manager: stage.manager)
+            picture.setImage(with: stage.url(0x111111, "400x300"), manager: stage.manager)
             expect(MainLoopPump.run(until: { picture.currentImage != nil }))
             expect(stage.waitForFrame())
             let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))

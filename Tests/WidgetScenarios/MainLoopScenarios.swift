@@ -131,7 +131,14 @@ extension Scenario {
             let closure = Unmanaged<Closure>.fromOpaque(box).takeUnretainedValue()
             MainActor.assumeIsolated { closure.body() }
         }
-        g_signal_connect_data(app, "activate", unsafeBitCast(callback, to: GCallback.self), box, nil, GConnectFlags(rawValue: 0))
+        g_signal_connect_data(
+            app,
+            "activate",
+            unsafeBitCast(callback, to: GCallback.self),
+            box,
+            nil,
+            GConnectFlags(rawValue: 0)
+        )
     }
 }
 

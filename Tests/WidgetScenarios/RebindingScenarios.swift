@@ -45,7 +45,9 @@ extension Scenario {
             expectEqual(stage.results.map(\.errorCode), [.cancelled])
         },
 
-        Scenario("One picture bound 10,000 times over 50 URLs: the last wins, no wrong one is ever set, nothing is left") {
+        Scenario(
+            "One picture bound 10,000 times over 50 URLs: the last wins, no wrong one is ever set, nothing is left"
+        ) {
             let stage = try Stage()
             let picture = stage.addPicture()
             stage.present()

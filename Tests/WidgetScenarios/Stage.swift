@@ -134,6 +134,8 @@ extension WebImage {
     /// The pixel in the middle as 0xRRGGBB; JPEG is off by a little.
     var color: UInt32 {
         let offset = pixels.size.height / 2 * pixels.bytesPerRow + pixels.size.width / 2 * pixels.format.bytesPerPixel
-        return pixels.withUnsafeBytes { UInt32($0[offset]) << 16 | UInt32($0[offset + 1]) << 8 | UInt32($0[offset + 2]) }
+        return pixels.withUnsafeBytes {
+            UInt32($0[offset]) << 16 | UInt32($0[offset + 1]) << 8 | UInt32($0[offset + 2])
+        }
     }
 }

@@ -67,7 +67,9 @@ extension Scenario {
             let log = EventLog<UInt32>()
             let (url, manager) = (stage.url(0x336699), stage.manager)
             Task { @MainActor in
-                if let response = try? await button.setImage(with: url, manager: manager) { log.add(response.image.color) }
+                if let response = try? await button.setImage(with: url, manager: manager) {
+                    log.add(response.image.color)
+                }
             }
             expect(MainLoopPump.run(until: { log.all == [0x336699] }))
         },
@@ -82,7 +84,11 @@ extension Scenario {
             stage.append(raw)
             stage.present()
             foreign.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
-            PicturePointer(raw).setImage(with: stage.url(0x222222), manager: stage.manager, completion: stage.completion)
+            PicturePointer(raw).setImage(
+                with: stage.url(0x222222),
+                manager: stage.manager,
+                completion: stage.completion
+            )
             stage.waitForResults(2)
             expectEqual(foreign.currentImage?.color, 0x111111)
             expectEqual(PicturePointer(OpaquePointer(raw)).currentImage?.color, 0x222222)

@@ -3,8 +3,8 @@ import Foundation
 import GtkWebImage
 import WebImageTesting
 
-// Without arguments: the names of all scenarios. With one: runs it, on a broadway display of its own, or on an X server of
-// its own when GWI_DISPLAY is xvfb. Top-level code runs on the main thread, and stays there.
+// Without arguments: the names of all scenarios. With one: runs it, on a broadway display of its own, or on an X server
+// of its own when GWI_DISPLAY is xvfb. Top-level code runs on the main thread, and stays there.
 
 let arguments = CommandLine.arguments.dropFirst()
 guard let name = arguments.first else {

@@ -59,7 +59,9 @@ struct GalleryTests {
         try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap(Line.init)
     }
 
-    @Test("Scrolled from top to bottom, each cell shows the picture of its URL and no other; each is fetched once, ever")
+    @Test(
+        "Scrolled from top to bottom, each cell shows the picture of its URL and no other; each is fetched once, ever"
+    )
     func scrolledThrough() throws {
         // Given a server with a thousand pictures
         let server = try LocalImageServer(handler: Self.answer)
@@ -122,7 +124,10 @@ struct GalleryTests {
         try FileManager.default.removeItem(at: folder)
     }
 
-    @Test("It photographs its wall and a large picture, drawn by broadway and by OpenGL", arguments: ["broadway", "xvfb"])
+    @Test(
+        "It photographs its wall and a large picture, drawn by broadway and by OpenGL",
+        arguments: ["broadway", "xvfb"]
+    )
     func screenshots(display: String) throws {
         for extra in [[], ["--open", "1"]] {
             let file = folder.appending(path: "window.png")

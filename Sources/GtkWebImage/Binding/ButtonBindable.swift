@@ -12,8 +12,8 @@ extension ButtonBindable {
     /// Loads a picture and shows it as the child of the button, instead of a label or another child.
     ///
     /// All else is as with
-    /// ``PictureBindable/setImage(with:placeholder:options:transformer:manager:progress:partial:completion:)``. An app that
-    /// gives the button another child later keeps that one: the picture is then loaded, but not shown.
+    /// ``PictureBindable/setImage(with:placeholder:options:transformer:manager:progress:partial:completion:)``. An app
+    /// that gives the button another child later keeps that one: the picture is then loaded, but not shown.
     @discardableResult
     public func setImage(
         with url: URL?,

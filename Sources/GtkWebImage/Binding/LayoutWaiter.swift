@@ -2,8 +2,8 @@ internal import CWebImageGtk4
 
 /// Calls back when a mapped widget has been laid out, in the same frame.
 ///
-/// GTK has no signal for a widget's allocation. The layout phase of its frame clock allocates; a handler that comes after
-/// GTK's own sees the sizes. One handler a frame clock serves all who wait.
+/// GTK has no signal for a widget's allocation. The layout phase of its frame clock allocates; a handler that comes
+/// after GTK's own sees the sizes. One handler a frame clock serves all who wait.
 @MainActor
 final class LayoutWaiter {
     private static let quark = g_quark_from_string("gtk-web-image-layout-waiter")

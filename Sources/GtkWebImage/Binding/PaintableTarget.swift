@@ -43,8 +43,8 @@ final class PaintableTarget: SlotTarget {
         }
     }
 
-    /// Whether the widget is as small as it is only because it shows nothing yet, or a small placeholder: GtkPicture gives
-    /// what has no size 16 application pixels. It will have the size of its picture.
+    /// Whether the widget is as small as it is only because it shows nothing yet, or a small placeholder: GtkPicture
+    /// gives what has no size 16 application pixels. It will have the size of its picture.
     private func isSizedByContent(_ picture: UnsafeMutablePointer<GtkWidget>, _ width: Int, _ height: Int) -> Bool {
         guard paintable.image == nil else { return false }
         var requested: (Int32, Int32) = (-1, -1)
@@ -68,7 +68,8 @@ final class PaintableTarget: SlotTarget {
         guard let image, !image.isPartial, let picture = picture.pointer else { return }
         let scale = Double(gtk_widget_get_scale_factor(picture))
         // A tenth is not seen, and a resized window does not decode at every step.
-        let isTooSmall = Double(image.decodedSize.width) * 1.1 < width * scale
+        let isTooSmall =
+            Double(image.decodedSize.width) * 1.1 < width * scale
             && Double(image.decodedSize.height) * 1.1 < height * scale
         if isTooSmall, image.decodedSize.width < image.naturalSizeBeforeTransform.width { onOutgrown?() }
     }

@@ -15,8 +15,9 @@ extension PictureBindable {
     /// Loads a picture and shows it, decoded at the size of the widget.
     ///
     /// A picture in the memory cache is shown before this call returns, and the completion called. Otherwise the load
-    /// starts when the widget is mapped, ends the one before, and is cancelled when the widget leaves its window. The URL
-    /// that is loaded or shown already is neither loaded again nor does it flicker; the completion is called all the same.
+    /// starts when the widget is mapped, ends the one before, and is cancelled when the widget leaves its window. The
+    /// URL that is loaded or shown already is neither loaded again nor does it flicker; the completion is called all
+    /// the same.
     /// - Parameters:
     ///   - url: Where the picture is; `nil` shows the placeholder.
     ///   - placeholder: Shown until there is something better. Default: the widget is cleared, see

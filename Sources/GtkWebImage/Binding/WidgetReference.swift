@@ -17,8 +17,8 @@ final class WidgetReference {
         handle.free()
     }
 
-    /// The widget, if it still exists. The caller does not own a reference; the widget lives on while the main thread does
-    /// nothing else.
+    /// The widget, if it still exists. The caller does not own a reference; the widget lives on while the main thread
+    /// does nothing else.
     var pointer: UnsafeMutablePointer<GtkWidget>? {
         guard let object = g_weak_ref_get(reference) else { return nil }
         // Somebody else holds one, or g_weak_ref_get would have found nothing; on the main thread it stays.

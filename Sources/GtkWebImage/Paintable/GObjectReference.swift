@@ -19,8 +19,8 @@ struct GObjectReference: @unchecked Sendable {
         g_object_unref(object)
     }
 
-    /// Releases it now when the caller is on the main thread, else there, later: widgets and what renderers have seen must
-    /// not be destroyed anywhere else.
+    /// Releases it now when the caller is on the main thread, else there, later: widgets and what renderers have seen
+    /// must not be destroyed anywhere else.
     func releaseOnMainThread() {
         if MainLoopDispatcher.shared.isCurrent {
             release()

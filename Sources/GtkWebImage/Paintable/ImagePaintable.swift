@@ -2,10 +2,11 @@ internal import CWebImageGtk4
 internal import CWebImageGtkShims
 public import WebImageCore
 
-/// The one paintable that a bound widget has for good: it shows the placeholder, then partial pictures, then the picture.
+/// The one paintable that a bound widget has for good: it shows the placeholder, then partial pictures, then the
+/// picture.
 ///
-/// Its size is the logical one of the picture from the moment that is known, whatever size the pixels were decoded at, so
-/// the widget is laid out once. Any consumer of GdkPaintable can draw it. Main thread only, as GTK is.
+/// Its size is the logical one of the picture from the moment that is known, whatever size the pixels were decoded at,
+/// so the widget is laid out once. Any consumer of GdkPaintable can draw it. Main thread only, as GTK is.
 @MainActor
 public final class ImagePaintable {
     /// Kept alive by the GObject, which in turn is kept by this and by the widgets that show it.

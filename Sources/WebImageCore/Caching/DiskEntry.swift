@@ -79,7 +79,9 @@ extension DiskEntry {
         guard let lengths else { return nil }
         let start = file.startIndex
         let json = file[(start + lengths.picture)..<(start + contentLength)]
-        guard let metadata = try? JSONDecoder().decode(Metadata.self, from: json), metadata.key == key else { return nil }
+        guard let metadata = try? JSONDecoder().decode(Metadata.self, from: json), metadata.key == key else {
+            return nil
+        }
         self.init(data: file.prefix(lengths.picture), metadata: metadata)
     }
 }

@@ -71,7 +71,9 @@ package struct FileStore: FileStoring {
         var filled = 0
         let wanted = data.count
         while filled < wanted {
-            let count = data.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress! + filled, wanted - filled) }
+            let count = data.withUnsafeMutableBytes {
+                Glibc.read(descriptor, $0.baseAddress! + filled, wanted - filled)
+            }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw FileError(call: "read", path: path, number: errno) }
             if count == 0 { break }
@@ -154,7 +156,9 @@ package struct FileStore: FileStoring {
     private func writeAll(_ data: Data, to descriptor: Int32, path: String) throws {
         var written = 0
         while written < data.count {
-            let count = data.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + written, data.count - written) }
+            let count = data.withUnsafeBytes {
+                Glibc.write(descriptor, $0.baseAddress! + written, data.count - written)
+            }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw FileError(call: "write", path: path, number: errno) }
             written += count

@@ -17,8 +17,8 @@ package final class MemoryCache: MemoryCaching {
         var next = -1
     }
 
-    /// A doubly linked list through an array: the head was used last. Slots of evicted pictures stay as long as somebody
-    /// shows the picture, and are swept out now and then.
+    /// A doubly linked list through an array: the head was used last. Slots of evicted pictures stay as long as
+    /// somebody shows the picture, and are swept out now and then.
     fileprivate struct State {
         var slots: [Slot?] = []
         var free: [Int] = []

@@ -43,7 +43,9 @@ public final class CoderRegistry: Sendable {
     private static func describe(_ data: Data) -> String {
         guard !data.isEmpty else { return "The body is empty" }
         let start = String(decoding: data.prefix(64), as: UTF8.self).lowercased()
-        if start.contains("<!doctype html") || start.contains("<html") { return "The body is an HTML page, not a picture" }
+        if start.contains("<!doctype html") || start.contains("<html") {
+            return "The body is an HTML page, not a picture"
+        }
         return "The \(data.count) bytes are of no known picture format"
     }
 }

@@ -22,7 +22,8 @@ extension ImageDecoding {
     ) -> (any IncrementalImageDecoding)? { nil }
 }
 
-/// Decodes one file while it arrives. Used by one thread at a time; dropped without `finish` when the load is cancelled.
+/// Decodes one file while it arrives. Used by one thread at a time; dropped without `finish` when the load is
+/// cancelled.
 public protocol IncrementalImageDecoding: AnyObject, Sendable {
     /// Takes the next bytes.
     /// - Throws: When they are not those of a sound picture; nothing more is asked of the decoder then.

@@ -13,7 +13,9 @@ package enum JPEGHeader {
                     orientation = found
                 }
             case 0xC0...0xCF where marker != 0xC4 && marker != 0xC8 && marker != 0xCC:
-                guard let height = bytes.uint16BE(segment + 1), let width = bytes.uint16BE(segment + 3) else { return nil }
+                guard let height = bytes.uint16BE(segment + 1), let width = bytes.uint16BE(segment + 3) else {
+                    return nil
+                }
                 let size = PixelSize(width: Int(width), height: Int(height))
                 return ImageHeader(format: .jpeg, storedSize: size, orientation: orientation)
             case 0xD9, 0xDA:

@@ -60,7 +60,8 @@ extension ImageManager {
                 .transformFailed,
                 url: request.url,
                 reason: "The transformer \(transformer.key) failed",
-                remedy: "See that it can handle a picture of \(image.pixelSize) pixels; the bytes are in the disk cache."
+                remedy:
+                    "See that it can handle a picture of \(image.pixelSize) pixels; the bytes are in the disk cache."
             )
         }
         return changed

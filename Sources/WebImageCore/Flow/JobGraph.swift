@@ -2,9 +2,9 @@ import FoundationEssentials
 
 /// Who waits for what: tasks wait for image jobs, image jobs for sources.
 ///
-/// A source gets the bytes of a URL, once for all sizes. An image job decodes them, once for all tasks that want the same
-/// picture at the same size. The graph is a plain value behind one lock, held for a few dictionary operations at a time;
-/// it calls nobody. What has to be done after a change is returned as ``Change`` and done when the lock is free.
+/// A source gets the bytes of a URL, once for all sizes. An image job decodes them, once for all tasks that want the
+/// same picture at the same size. The graph is a plain value behind one lock, held for a few dictionary operations at a
+/// time; it calls nobody. What has to be done after a change is returned as ``Change`` and done when the lock is free.
 struct JobGraph {
     typealias Identifier = UInt64
 
@@ -173,7 +173,8 @@ extension JobGraph {
     }
 
     /// - Returns: What to do with the operation now, which is to drop it when nobody waits for it any more.
-    mutating func setOperation(_ operation: any LoadOperation, ofSource id: Identifier, asked: LoadRequest) -> [Change] {
+    mutating func setOperation(_ operation: any LoadOperation, ofSource id: Identifier, asked: LoadRequest) -> [Change]
+    {
         guard let source = sources[id] else { return [.dropLoad(operation)] }
         sources[id]?.operation = operation
         sources[id]?.ticket = nil

@@ -30,7 +30,8 @@ extension ImageManager {
         if case .none = decoder {
             let format = ImageFormat(sniffing: Data(chunks.prefix(8).joined()))
             let options = decodeOptions(job.request)
-            guard let made = parts.coders.coder(for: format)?.makeIncrementalDecoder(for: format, options: options) else {
+            guard let made = parts.coders.coder(for: format)?.makeIncrementalDecoder(for: format, options: options)
+            else {
                 return .unavailable
             }
             decoder = .running(made)

@@ -3,8 +3,8 @@ internal import CWebImagePixbuf
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes with gdk-pixbuf: JPEG, PNG, GIF, TIFF, BMP, ICO, and whatever loaders are installed, such as those for SVG and
-/// AVIF.
+/// Decodes with gdk-pixbuf: JPEG, PNG, GIF, TIFF, BMP, ICO, and whatever loaders are installed, such as those for SVG
+/// and AVIF.
 package struct PixbufCoder: ImageDecoding {
     /// The media types by which gdk-pixbuf is asked for a loader; with them it need not sniff.
     private static let mediaTypes: [ImageFormat: String] = [

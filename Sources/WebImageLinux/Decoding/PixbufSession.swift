@@ -67,7 +67,8 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
         }
         var failure: UnsafeMutablePointer<GError>?
         let isWritten = data.withUnsafeBytes { bytes in
-            gdk_pixbuf_loader_write(loader, bytes.bindMemory(to: UInt8.self).baseAddress, gsize(bytes.count), &failure) != 0
+            gdk_pixbuf_loader_write(loader, bytes.bindMemory(to: UInt8.self).baseAddress, gsize(bytes.count), &failure)
+                != 0
         }
         let message = takeMessage(&failure)
         if let refusal { throw refusal }
@@ -131,8 +132,9 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
         case .jpeg:
             // Sizes that the inverse DCT gives for less work than the full one. Any other size would be scaled by the
             // loader at the end, with no partial pictures until then.
-            let divisor = [8, 4, 2].first { (size.width + $0 - 1) / $0 >= target.width
-                && (size.height + $0 - 1) / $0 >= target.height
+            let divisor = [8, 4, 2].first {
+                (size.width + $0 - 1) / $0 >= target.width
+                    && (size.height + $0 - 1) / $0 >= target.height
             }
             guard let divisor else { return }
             wanted = PixelSize(

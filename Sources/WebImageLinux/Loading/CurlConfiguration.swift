@@ -1,6 +1,7 @@
 /// How pictures are fetched over HTTP.
 public struct CurlConfiguration: Sendable {
-    /// Transfers at a time; the others wait by priority. On HTTP/2 too, so that the first screen comes first. Default: 6.
+    /// Transfers at a time; the others wait by priority. On HTTP/2 too, so that the first screen comes first. Default:
+    /// 6.
     public var maximumConcurrentTransfers = 6
     /// How long a connection may take to be made, TLS included. Default: 15 seconds.
     public var connectTimeout = Duration.seconds(15)

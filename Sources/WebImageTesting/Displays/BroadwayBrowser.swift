@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// What broadway's page in a browser does, as far as GTK depends on it: it answers round trips and reports where windows
-/// are (gdk/broadway/broadway.js and broadway-protocol.h of GTK 4.8).
+/// What broadway's page in a browser does, as far as GTK depends on it: it answers round trips and reports where
+/// windows are (gdk/broadway/broadway.js and broadway-protocol.h of GTK 4.8).
 final class BroadwayBrowser: Sendable {
     private struct Surface {
         var x = 0

@@ -5,7 +5,8 @@ import Synchronization
 /// A display without a screen: `gtk4-broadwayd` on 127.0.0.1, with a browser that is none.
 ///
 /// Without a browser, broadway draws one frame a second; ``BroadwayBrowser`` answers its round trips, so frames come as
-/// fast as GTK makes them. The daemon has a runtime directory and a port of its own, so that any number run side by side.
+/// fast as GTK makes them. The daemon has a runtime directory and a port of its own, so that any number run side by
+/// side.
 public final class BroadwayDisplay: Sendable {
     /// Why a display could not be started.
     public struct Failure: Error, CustomStringConvertible {
@@ -39,8 +40,8 @@ public final class BroadwayDisplay: Sendable {
         stop()
     }
 
-    /// Starts the daemon and the browser. The daemon ends with the thread that starts it, at the latest: call it on the main
-    /// thread.
+    /// Starts the daemon and the browser. The daemon ends with the thread that starts it, at the latest: call it on the
+    /// main thread.
     /// - Parameters:
     ///   - width: Of the screen, in pixels. Default: 1280.
     ///   - height: Of the screen, in pixels. Default: 900.

@@ -1,9 +1,7 @@
-#if canImport(Glibc)
-    import Glibc
-#endif
 internal import CWebImageGLib
 internal import CWebImagePixbuf
 public import FoundationEssentials
+import Glibc
 public import WebImageCore
 
 /// Files of pictures made on the spot, of one colour or with a pattern, for tests that check what is shown.

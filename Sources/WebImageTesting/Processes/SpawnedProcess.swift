@@ -5,8 +5,8 @@ import Synchronization
 
 /// A program that runs beside this one, its output collected.
 ///
-/// posix_spawn, and a thread that reads: Foundation's Process runs a run loop of its own, which has no business in a process
-/// whose main loop is GLib's.
+/// posix_spawn, and a thread that reads: Foundation's Process runs a run loop of its own, which has no business in a
+/// process whose main loop is GLib's.
 final class SpawnedProcess: Sendable {
     private let identifier: pid_t
     private let collected: EventLog<String>

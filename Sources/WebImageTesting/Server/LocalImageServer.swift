@@ -1,8 +1,8 @@
 public import Foundation
 import Synchronization
 
-/// An HTTP/1.1 server on 127.0.0.1 for tests and demos: it answers GET and HEAD with what a closure says, keeps a log, and
-/// misbehaves on demand (``ServerFaults``), which is why it is not a well-behaved one from a package.
+/// An HTTP/1.1 server on 127.0.0.1 for tests and demos: it answers GET and HEAD with what a closure says, keeps a log,
+/// and misbehaves on demand (``ServerFaults``), which is why it is not a well-behaved one from a package.
 ///
 /// A thread per connection, 64 at most; further ones wait.
 public final class LocalImageServer: Sendable {

@@ -53,7 +53,8 @@ struct ServerConnection {
         }
         let isHead = request?.method == "HEAD"
         // After a body that is not as long as was said, neither side knows where the next response begins.
-        let closes = faults.endsWithConnection || faults.declaredLength != nil
+        let closes =
+            faults.endsWithConnection || faults.declaredLength != nil
             || request?.headers["connection"]?.lowercased() == "close"
         guard socket.send(head(of: response, closes: closes)) else { return .close }
         if isHead { return closes ? .close : .keepAlive }
@@ -123,7 +124,8 @@ struct ServerConnection {
 
     private static func reason(_ status: Int) -> String {
         let reasons = [
-            200: "OK", 206: "Partial Content", 302: "Found", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized",
+            200: "OK", 206: "Partial Content", 302: "Found", 304: "Not Modified", 400: "Bad Request",
+            401: "Unauthorized",
             404: "Not Found", 429: "Too Many Requests", 500: "Internal Server Error", 503: "Service Unavailable",
         ]
         return reasons[status] ?? "Status"

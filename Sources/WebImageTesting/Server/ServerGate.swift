@@ -4,8 +4,8 @@ import Synchronization
 
 /// Holds responses back until a test opens it. From any thread.
 public final class ServerGate: Sendable {
-    /// The reading end of a pipe, whose writing end is closed when the gate is opened. That lets a server thread wait for
-    /// the gate and for its client in one call.
+    /// The reading end of a pipe, whose writing end is closed when the gate is opened. That lets a server thread wait
+    /// for the gate and for its client in one call.
     let descriptor: Int32
     private let writingEnd: Mutex<Int32?>
     private let waiting = Mutex(0)

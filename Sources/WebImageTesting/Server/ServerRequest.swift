@@ -27,7 +27,9 @@ public struct ServerRequest: Sendable {
         path = pieces.first.flatMap { String($0).removingPercentEncoding } ?? "/"
         var query: [String: String] = [:]
         for pair in pieces.dropFirst().first?.split(separator: "&") ?? [] {
-            let sides = pair.split(separator: "=", maxSplits: 1).map { String($0).removingPercentEncoding ?? String($0) }
+            let sides = pair.split(separator: "=", maxSplits: 1).map {
+                String($0).removingPercentEncoding ?? String($0)
+            }
             query[sides[0]] = sides.count > 1 ? sides[1] : ""
         }
         self.query = query

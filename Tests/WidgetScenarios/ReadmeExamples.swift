@@ -1,0 +1,51 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+// The code of README.md, compiled. What is not declared there comes in as a parameter.
+
+@MainActor
+private func showAPicture(url: URL, button: Button) {
+    let picture = Picture()
+    picture.setImage(with: url)
+
+    picture.setImage(
+        with: url,
+        placeholder: .icon("image-x-generic-symbolic"),
+        options: [.progressive],
+        progress: { received, expected in print(received, expected ?? 0) },
+        completion: { result in
+            switch result {
+            case .success(let response): print(response.image.pixelSize, response.source)
+            case .failure(let error): print(error)
+            }
+        }
+    )
+
+    picture.cancelCurrentImageLoad()
+    button.setImage(with: url)
+}
+
+@MainActor
+private func awaitAPicture(url: URL, picture: Picture) async throws {
+    let response = try await picture.setImage(with: url)
+    let image = try await ImageManager.shared.image(for: url)
+    _ = (response, image)
+}
+
+@MainActor
+private func bind(_ item: OpaquePointer, url: URL) {
+    PicturePointer(gtk_list_item_get_child(item)).setImage(with: url)
+}
+
+@MainActor
+private func unbind(_ item: OpaquePointer) {
+    PicturePointer(gtk_list_item_get_child(item)).cancelCurrentImageLoad()
+}
+
+@MainActor
+private func bindAnything(widget: PicturePointer, native: OpaquePointer, url: URL) {
+    widget.bindImage(with: url) { paintable in
+        gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
+    }
+}
