@@ -2,10 +2,13 @@
 
 import PackageDescription
 
+// THREAD_SANITIZER=1 swift test --sanitize=thread: see Sources/WebImageCore/Scheduling/SanitizerMutex.swift.
+let isSanitizingThreads = Context.environment["THREAD_SANITIZER"] != nil
+
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
+    isSanitizingThreads ? .define("THREAD_SANITIZER") : .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
 /// One target per C library, each found through pkg-config.
