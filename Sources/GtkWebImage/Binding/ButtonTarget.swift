@@ -15,7 +15,7 @@ final class ButtonTarget: SlotTarget {
     }
 
     /// Makes the picture the button's child, unless it is.
-    func attach() {
+    func prepare() {
         guard let button = button.pointer, currentChild == nil else { return }
         let picture = gtk_picture_new()!
         let reference = WidgetReference(UnsafeMutableRawPointer(picture))

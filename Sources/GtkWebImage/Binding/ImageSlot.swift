@@ -3,23 +3,6 @@ import FoundationEssentials
 import WebImageCore
 import WebImageLinux
 
-/// What a caller wants a slot to show.
-struct SlotRequest {
-    var url: URL?
-    var placeholder: Placeholder?
-    var options: ImageOptions
-    var transformer: (any ImageTransformer)?
-    var manager: ImageManager
-    var progress: (@MainActor @Sendable (Int64, Int64?) -> Void)?
-    var partial: (@MainActor @Sendable (WebImage) -> Void)?
-
-    /// Whether it asks for the same picture; placeholder and handlers do not count.
-    func wantsSame(as other: SlotRequest) -> Bool {
-        url == other.url && options == other.options && transformer?.key == other.transformer?.key
-            && manager === other.manager
-    }
-}
-
 /// The load of one widget under one key: what is wanted, how far it is, and what may touch the widget.
 ///
 /// Only the load that is in `load` may: a superseded one finds another in its place.
@@ -61,7 +44,6 @@ final class ImageSlot {
     }
 
     var url: URL? { request?.url }
-    var shownImage: WebImage? { target.image }
 
     /// Starts to load, or joins what is loaded or shown already.
     func set(_ request: SlotRequest, _ completion: ImageLoad.Completion?) -> ImageLoad {

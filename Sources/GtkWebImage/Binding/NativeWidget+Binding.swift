@@ -39,13 +39,7 @@ extension NativeWidget {
             setPaintable(target.paintable)
             return target
         }
-        let request = SlotRequest(
-            url: url,
-            placeholder: placeholder,
-            options: options,
-            transformer: transformer,
-            manager: manager
-        )
+        let request = SlotRequest(url, placeholder, options, transformer, manager)
         return slot.set(request, completion)
     }
 }

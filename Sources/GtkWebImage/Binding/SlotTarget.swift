@@ -4,6 +4,8 @@ import WebImageCore
 /// Where the pictures of a slot go.
 @MainActor
 protocol SlotTarget: AnyObject {
+    /// Called before each load: the app may have changed the widget since the last one.
+    func prepare()
     /// Shows a picture, partial or whole.
     func show(_ image: WebImage)
     /// Shows a placeholder, or with `nil` nothing.
@@ -14,4 +16,8 @@ protocol SlotTarget: AnyObject {
     func decodeSize(in widget: UnsafeMutablePointer<GtkWidget>) -> DecodeSize?
     /// Told when a picture is drawn larger than it was decoded.
     var onOutgrown: (() -> Void)? { get set }
+}
+
+extension SlotTarget {
+    func prepare() {}
 }

@@ -18,17 +18,27 @@ public final class MainLoopDispatcher: CallbackDispatching {
     }
 
     private struct Queue {
-        var work: [@Sendable () -> Void] = []
-        var head = 0
+        private var work: [(@Sendable () -> Void)?] = []
+        private var head = 0
 
+        mutating func push(_ body: @escaping @Sendable () -> Void) {
+            work.append(body)
+        }
+
+        /// What was delivered is given up at once, with all that it holds.
         mutating func pop() -> (@Sendable () -> Void)? {
             guard head < work.count else {
                 work.removeAll(keepingCapacity: work.capacity <= 1024)
                 head = 0
                 return nil
             }
-            defer { head += 1 }
-            return work[head]
+            let body = work[head].take()
+            head += 1
+            if head > 1024, head * 2 > work.count {
+                work.removeFirst(head)
+                head = 0
+            }
+            return body
         }
     }
 
@@ -58,7 +68,7 @@ public final class MainLoopDispatcher: CallbackDispatching {
 
     /// Runs `work` on the main thread, in a later turn of the main loop.
     public func dispatch(_ work: @escaping @Sendable () -> Void) {
-        queue.withLock { $0.work.append(work) }
+        queue.withLock { $0.push(work) }
         if let source = source.withLock({ $0 }) { g_source_set_ready_time(source.pointer, 0) }
     }
 
