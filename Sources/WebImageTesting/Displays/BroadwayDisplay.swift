@@ -40,8 +40,7 @@ public final class BroadwayDisplay: Sendable {
         stop()
     }
 
-    /// Starts the daemon and the browser. The daemon ends with the thread that starts it, at the latest: call it on the
-    /// main thread.
+    /// Starts the daemon and the browser. They end with this process at the latest.
     /// - Parameters:
     ///   - width: Of the screen, in pixels. Default: 1280.
     ///   - height: Of the screen, in pixels. Default: 900.

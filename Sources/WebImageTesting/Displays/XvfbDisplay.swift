@@ -16,8 +16,7 @@ public final class XvfbDisplay: Sendable {
         stop()
     }
 
-    /// Starts the server on a free display. It ends with the thread that starts it, at the latest: call it on a thread
-    /// that lives as long as the display is needed.
+    /// Starts the server on a free display. It ends with this process at the latest.
     /// - Throws: ``BroadwayDisplay/Failure`` when the Debian package xvfb is not installed.
     public static func start() throws -> XvfbDisplay {
         let server = try DaemonProcess(

@@ -12,13 +12,16 @@ final class SpawnedProcess: Sendable {
     private let collected: EventLog<String>
     private let status = Mutex<Int32?>(nil)
 
-    /// - Parameter command: The program, looked up in PATH, and its arguments.
+    /// - Parameters:
+    ///   - command: The program, looked up in PATH, and its arguments.
+    ///   - input: A descriptor to read from. Default: nothing to read.
     /// - Throws: ``ServerError`` when it cannot be started at all.
-    init(_ command: [String], environment: [String: String]) throws {
+    init(_ command: [String], environment: [String: String], input: Int32? = nil) throws {
         var ends: [Int32] = [-1, -1]
         guard g_unix_open_pipe(&ends, FD_CLOEXEC, nil) != 0 else { throw ServerError("pipe", EMFILE) }
         let merged = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        let (identifier, code) = Self.spawn(command, merged.map { "\($0)=\($1)" }, output: ends[1])
+        let variables = merged.map { "\($0)=\($1)" }
+        let (identifier, code) = Self.spawn(command, variables, input: input, output: ends[1])
         Glibc.close(ends[1])
         guard code == 0 else {
             Glibc.close(ends[0])
@@ -75,11 +78,20 @@ final class SpawnedProcess: Sendable {
         }
     }
 
-    private static func spawn(_ command: [String], _ environment: [String], output: Int32) -> (pid_t, Int32) {
+    private static func spawn(
+        _ command: [String],
+        _ environment: [String],
+        input: Int32?,
+        output: Int32
+    ) -> (pid_t, Int32) {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        if let input {
+            posix_spawn_file_actions_adddup2(&actions, input, 0)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        }
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, output, 2)
         // Threads of libdispatch block all signals, and children inherit that: nothing could end them.
