@@ -22,11 +22,11 @@ public final class WorkLane: Sendable {
     /// Starts the threads.
     /// - Parameters:
     ///   - name: Shown by debuggers, at most 15 bytes.
-    ///   - threadCount: How many pieces of work run at a time, at least 1.
+    ///   - threadCount: How many pieces of work run at a time, 1 to 64.
     ///   - niceness: 0 to 19, as in `setpriority(2)`: how far the threads stand back behind the main thread.
     public init(name: String, threadCount: Int, niceness: Int = 0) {
         shared = LaneState(name: name, niceness: niceness)
-        for _ in 0..<max(1, threadCount) { startThread(shared) }
+        for _ in 0..<min(max(1, threadCount), 64) { startThread(shared) }
     }
 
     deinit {

@@ -13,6 +13,9 @@ public struct CurlConfiguration: Sendable {
     public var maximumByteCount = 128 << 20
     /// Redirects that are followed, to `http` and `https` only. Default: 10.
     public var maximumRedirects = 10
+    /// A file of certificates in PEM, of authorities to be trusted instead of those that the system trusts. Certificates
+    /// are always verified. Default: those of the system.
+    public var certificateAuthorityFile: String?
     /// `User-Agent`. Default: the name of the library; some servers want that of the app.
     public var userAgent = "GtkWebImage/0.1"
     /// Further headers of every request.

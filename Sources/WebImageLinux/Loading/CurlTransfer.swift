@@ -87,6 +87,7 @@ final class CurlTransfer {
         gwi_curl_set_long(easy, CURLOPT_LOW_SPEED_TIME, max(1, configuration.idleTimeout.milliseconds / 1000))
         gwi_curl_set_long(easy, CURLOPT_TIMEOUT_MS, configuration.totalTimeout?.milliseconds ?? 0)
         gwi_curl_set_offset(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(configuration.maximumByteCount))
+        if let file = configuration.certificateAuthorityFile { gwi_curl_set_string(easy, CURLOPT_CAINFO, file) }
         for (name, value) in configuration.headers {
             headerList = curl_slist_append(headerList, "\(name): \(value)")
         }

@@ -1,0 +1,125 @@
+import FoundationEssentials
+import WebImageTesting
+
+/// nginx on 127.0.0.1 with files of the test's: cleartext, and TLS with HTTP/2.
+final class Nginx: Sendable {
+    /// Why it does not run.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// A certificate that a server shows.
+    enum Certificate: CaseIterable {
+        /// For 127.0.0.1, signed by the authority of ``authorityFile``.
+        case good
+        /// The same, but for another host.
+        case otherName
+        /// The same, but over since yesterday.
+        case expired
+        /// Signed by nobody but itself.
+        case selfSigned
+    }
+
+    private let folder = TemporaryDirectory()
+    private let ports: [String: UInt16]
+    private let daemon: DaemonProcess
+
+    /// Starts it.
+    /// - Parameter files: Their contents by name.
+    init(files: [String: Data]) throws {
+        let root = folder.path
+        try FileManager.default.createDirectory(atPath: "\(root)/files", withIntermediateDirectories: true)
+        for (name, data) in files { try data.write(to: URL(filePath: "\(root)/files/\(name)")) }
+        try Self.makeCertificates(in: root)
+        var ports = ["clear": try Self.freePort()]
+        for certificate in Certificate.allCases { ports["\(certificate)"] = try Self.freePort() }
+        self.ports = ports
+        try Self.configuration(root, ports).write(toFile: "\(root)/nginx.conf", atomically: true, encoding: .utf8)
+        daemon = try DaemonProcess(
+            "nginx",
+            ["-p", root, "-e", "\(root)/error.log", "-c", "\(root)/nginx.conf"],
+            environment: ["PATH": "\(ProcessInfo.processInfo.environment["PATH"] ?? ""):/usr/sbin:/sbin"]
+        )
+        let clear = ports["clear"]!
+        guard EventLog<Int>.poll(seconds: 10, until: { LocalPort.isOpen(clear) }) else {
+            daemon.stop()
+            throw Failure(
+                description: "nginx does not start (\(daemon.output)); is it installed? Tests/run takes care of that."
+            )
+        }
+    }
+
+    /// The certificate of the authority that signed the good one, in PEM.
+    var authorityFile: String { "\(folder.path)/authority.pem" }
+
+    func url(_ name: String) -> URL { URL(string: "http://127.0.0.1:\(ports["clear"]!)/\(name)")! }
+
+    func url(_ name: String, _ certificate: Certificate) -> URL {
+        URL(string: "https://127.0.0.1:\(ports["\(certificate)"]!)/\(name)")!
+    }
+
+    /// A line for each request that was answered: protocol, number of the connection, path.
+    var log: [String] {
+        let text = (try? String(contentsOfFile: "\(folder.path)/access.log", encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    private static func freePort() throws -> UInt16 {
+        let server = try LocalImageServer { _ in .notFound }
+        defer { server.stop() }
+        return server.port
+    }
+
+    private static func configuration(_ root: String, _ ports: [String: UInt16]) -> String {
+        let secure = Certificate.allCases.map { certificate in
+            """
+            server {
+                listen 127.0.0.1:\(ports["\(certificate)"]!) ssl http2;
+                ssl_certificate \(root)/\(certificate).pem;
+                ssl_certificate_key \(root)/\(certificate).key;
+                root \(root)/files;
+            }
+            """
+        }
+        return """
+            daemon off;
+            master_process off;
+            pid \(root)/nginx.pid;
+            events { worker_connections 512; }
+            http {
+                log_format test '$server_protocol $connection $uri';
+                access_log \(root)/access.log test;
+                client_body_temp_path \(root)/a; proxy_temp_path \(root)/b; fastcgi_temp_path \(root)/c;
+                uwsgi_temp_path \(root)/d; scgi_temp_path \(root)/e;
+                server { listen 127.0.0.1:\(ports["clear"]!); root \(root)/files; }
+                \(secure.joined(separator: "\n"))
+            }
+            """
+    }
+
+    /// An authority, and a certificate of each kind.
+    private static func makeCertificates(in root: String) throws {
+        let script = """
+            set -e
+            cd '\(root)'
+            key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
+            key authority
+            openssl req -x509 -new -key authority.key -subj '/CN=Test authority' -days 30 -out authority.pem
+            sign() {
+                key "$1"
+                openssl req -new -key "$1.key" -subj "/CN=$2" -out "$1.csr"
+                printf 'subjectAltName=%s\n' "$3" > "$1.ext"
+                openssl x509 -req -in "$1.csr" -CA authority.pem -CAkey authority.key -CAcreateserial -extfile "$1.ext" \
+                    -days "$4" -out "$1.pem"
+            }
+            sign good 127.0.0.1 IP:127.0.0.1 30
+            sign otherName other.example DNS:other.example 30
+            sign expired 127.0.0.1 IP:127.0.0.1 -1
+            key selfSigned
+            openssl req -x509 -new -key selfSigned.key -subj '/CN=127.0.0.1' -addext subjectAltName=IP:127.0.0.1 -days 30 \
+                -out selfSigned.pem
+            """
+        let result = try ChildProcess.run("sh", ["-c", script])
+        guard result.exitCode == 0 else { throw Failure(description: "openssl: \(result.output)") }
+    }
+}
