@@ -31,6 +31,27 @@ extension Scenario {
             expect(pictures.prefix(3).allSatisfy { $0.currentImage != nil })
         },
 
+        Scenario("A load that is cancelled before its widget is mapped never starts") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            let load = picture.setImage(
+                with: stage.url(0x111111),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            load.cancel()
+            stage.waitForResults(1)
+            stage.present()
+            expect(stage.waitForFrame())
+            expect(stage.isIdle)
+            expectEqual(stage.server.requests.count, 0)
+            expectEqual(stage.results.map(\.errorCode), [.cancelled])
+            // And another one does.
+            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            expectEqual(picture.currentImage?.color, 0x111111)
+        },
+
         Scenario("With loadUnmapped the load starts at once") {
             let stage = try Stage()
             let picture = Picture()

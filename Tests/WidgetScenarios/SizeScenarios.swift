@@ -81,6 +81,35 @@ extension Scenario {
             expectEqual(stage.server.requests.count, 1)
         },
 
+        Scenario("A larger picture that cannot be had is asked for once, not with every frame") {
+            let log = EventLog<Int>()
+            let stage = try Stage { request in
+                log.add(1)
+                return log.all.count == 1 ? Stage.answer(request) : .notFound
+            }
+            let picture = stage.addPicture()
+            constrain(picture, width: 100, height: 80, in: stage)
+            stage.present()
+            picture.setImage(
+                with: stage.url(0x336699, "800x600"),
+                options: .memoryCacheOnly,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            constrain(picture, width: 300, height: 240, in: stage)
+            expect(
+                MainLoopPump.run(until: {
+                    gtk_widget_queue_draw(stage.window)
+                    return log.all.count == 2 && stage.isIdle
+                })
+            )
+            for _ in 0..<10 { expect(stage.waitForFrame()) }
+            stage.waitUntilIdle()
+            expectEqual(log.all.count, 2)
+            expectEqual(picture.currentImage?.pixelSize.width, 100)
+        },
+
         Scenario("A picture named @2x takes half as many application pixels") {
             let stage = try Stage { _ in
                 .ok(TestPicture.solid(1, size: PixelSize(width: 64, height: 48)), contentType: "image/png")

@@ -32,9 +32,10 @@ public final class ImageLoad: Sendable {
     /// Ends it with ``ImageError/Code/cancelled``, unless it has ended. The completion is called in a later turn of the
     /// main loop. From any thread.
     public func cancel() {
-        let (isFirst, task) = state.withLock { state in
-            defer { state.isCancelled = true }
-            return (!state.isCancelled && !state.isFinished, state.task)
+        let (isFirst, task) = state.withLock { state -> (Bool, ImageTask?) in
+            guard !state.isCancelled, !state.isFinished else { return (false, nil) }
+            state.isCancelled = true
+            return (true, state.task)
         }
         guard isFirst else { return }
         task?.cancel()

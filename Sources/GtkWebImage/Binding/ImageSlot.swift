@@ -32,6 +32,8 @@ final class ImageSlot {
     private let loadHandle = LoadHandle()
     /// Fetches the picture again, larger, when it is drawn larger than it was decoded.
     private var refinement: ImageTask?
+    /// Whether that failed: it is not tried again with every frame.
+    private var hasFailedRefinement = false
 
     init(_ target: any SlotTarget, _ widget: WidgetReference) {
         self.target = target
@@ -80,6 +82,7 @@ final class ImageSlot {
     private func end() {
         refinement?.cancel()
         refinement = nil
+        hasFailedRefinement = false
         load?.cancel()
         load = nil
         stage = .idle
@@ -199,7 +202,7 @@ extension ImageSlot {
         guard let request, let pointer = widget.pointer else { return }
         switch stage {
         case .unmapped:
-            guard let load else { return }
+            guard let load, !load.isCancelled else { return }
             if let size = decodeSize(request) { start(load, size) } else { waitForLayout(pointer) }
         case .loading:
             load?.setPriority(.high)
@@ -240,7 +243,9 @@ extension ImageSlot {
     private func waitForLayout(_ pointer: UnsafeMutablePointer<GtkWidget>) {
         stage = .unsized
         LayoutWaiter.wait(for: pointer) { [weak self] in
-            guard let self, case .unsized = self.stage, let load = self.load, let request = self.request else { return }
+            guard let self, case .unsized = self.stage, let load = self.load, !load.isCancelled,
+                let request = self.request
+            else { return }
             // A widget that has no size of its own gets that of its picture.
             self.start(load, self.decodeSize(request) ?? .original)
         }
@@ -248,7 +253,8 @@ extension ImageSlot {
 
     /// Within GTK's snapshot; so later.
     private func outgrown() {
-        guard refinement == nil, case .shown = stage, let request, let url = request.url, let load,
+        guard refinement == nil, !hasFailedRefinement, case .shown = stage, let request, let url = request.url,
+            let load,
             !request.options.contains(.avoidAutoSetImage), let size = decodeSize(request),
             let image = target.image, size.target(for: image.naturalSizeBeforeTransform) != image.decodedSize
         else { return }
@@ -263,7 +269,10 @@ extension ImageSlot {
             MainActor.assumeIsolated {
                 guard let self, self.load === load else { return }
                 self.refinement = nil
-                if case .success(let response) = result { self.target.show(response.image) }
+                switch result {
+                case .success(let response): self.target.show(response.image)
+                case .failure(let error): self.hasFailedRefinement = !error.isCancelled
+                }
             }
         }
     }
