@@ -67,11 +67,7 @@ extension Scenario {
 
         Scenario("A widget that leaves its window ends its load; when it comes back, so does its picture") {
             let gate = ServerGate()
-            let stage = try Stage { request in
-                var response = Stage.answer(request)
-                response.faults.gate = gate
-                return response
-            }
+            let stage = try Stage(heldBy: gate)
             let picture = stage.addPicture()
             stage.present()
             picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
@@ -88,11 +84,7 @@ extension Scenario {
 
         Scenario("A widget that is moved to another parent within a turn keeps its load") {
             let gate = ServerGate()
-            let stage = try Stage { request in
-                var response = Stage.answer(request)
-                response.faults.gate = gate
-                return response
-            }
+            let stage = try Stage(heldBy: gate)
             let picture = stage.addPicture()
             let other = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)!
             stage.append(other)
@@ -110,11 +102,7 @@ extension Scenario {
 
         Scenario("A widget that is destroyed while it loads is freed, and its completion called") {
             let gate = ServerGate()
-            let stage = try Stage { request in
-                var response = Stage.answer(request)
-                response.faults.gate = gate
-                return response
-            }
+            let stage = try Stage(heldBy: gate)
             let log = EventLog<String>()
             var picture: Picture? = stage.addPicture()
             stage.present()

@@ -7,11 +7,7 @@ extension Scenario {
     static let placeholders: [Scenario] = [
         Scenario("The placeholder is shown while the picture is loaded, and stays when that fails") {
             let gate = ServerGate()
-            let stage = try Stage { request in
-                var response = Stage.answer(request)
-                response.faults.gate = gate
-                return response
-            }
+            let stage = try Stage(heldBy: gate)
             let picture = stage.addPicture()
             stage.present()
             let placeholder = makeImage(0x00FF00)

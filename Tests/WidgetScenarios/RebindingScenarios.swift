@@ -27,11 +27,7 @@ extension Scenario {
 
         Scenario("A cancelled load ends with its error, once, and its transfer stops") {
             let gate = ServerGate()
-            let stage = try Stage { request in
-                var response = Stage.answer(request)
-                response.faults.gate = gate
-                return response
-            }
+            let stage = try Stage(heldBy: gate)
             let picture = stage.addPicture()
             stage.present()
             picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)

@@ -84,11 +84,7 @@ extension Scenario {
 
         Scenario("The same URL again neither restarts nor flickers, while it is loaded and when it is shown") {
             let gate = ServerGate()
-            let stage = try Stage { request in
-                var response = Stage.answer(request)
-                response.faults.gate = gate
-                return response
-            }
+            let stage = try Stage(heldBy: gate)
             let picture = stage.addPicture()
             stage.present()
             let url = stage.url(0x336699)

@@ -28,6 +28,15 @@ final class Stage {
         gtk_window_set_child(window.as(GtkWindow.self), box)
     }
 
+    /// With a server that answers when the gate is open.
+    convenience init(heldBy gate: ServerGate) throws {
+        try self.init { request in
+            var response = Stage.answer(request)
+            response.faults.gate = gate
+            return response
+        }
+    }
+
     deinit {
         try? FileManager.default.removeItem(atPath: folder)
     }

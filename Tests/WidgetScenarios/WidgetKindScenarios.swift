@@ -37,11 +37,7 @@ extension Scenario {
 
         Scenario("A label that the app gives a button stays, although a picture comes after it") {
             let gate = ServerGate()
-            let stage = try Stage { request in
-                var response = Stage.answer(request)
-                response.faults.gate = gate
-                return response
-            }
+            let stage = try Stage(heldBy: gate)
             let button = Button()
             stage.append(button.widget)
             stage.present()

@@ -2,22 +2,22 @@ package import FoundationEssentials
 import Synchronization
 
 /// The coders of a manager, asked from the newest to the oldest. From any thread.
-public final class CoderRegistry: Sendable {
+package final class CoderRegistry: Sendable {
     private let coders: Mutex<[any ImageDecoding]>
 
     /// Makes a registry.
     /// - Parameter coders: From the oldest to the newest.
-    public init(_ coders: [any ImageDecoding]) {
+    package init(_ coders: [any ImageDecoding]) {
         self.coders = Mutex(coders)
     }
 
     /// Adds a coder that is asked before all others.
-    public func add(_ coder: any ImageDecoding) {
+    package func add(_ coder: any ImageDecoding) {
         coders.withLock { $0.append(coder) }
     }
 
     /// The newest coder that decodes `format`.
-    public func coder(for format: ImageFormat) -> (any ImageDecoding)? {
+    package func coder(for format: ImageFormat) -> (any ImageDecoding)? {
         coders.withLock { $0.last { $0.canDecode(format) } }
     }
 
@@ -35,7 +35,7 @@ public final class CoderRegistry: Sendable {
             url: url,
             reason: "Nothing on this machine decodes \(format.rawValue.uppercased())",
             remedy: format.debianPackage.map { "Install the Debian package \($0)." }
-                ?? "Add a coder for it to the manager's CoderRegistry."
+                ?? "Give the manager a coder for it (ImageManagerConfiguration.coders)."
         )
     }
 

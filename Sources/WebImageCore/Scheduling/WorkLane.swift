@@ -11,9 +11,9 @@ import Synchronization
 ///
 /// Reading files and decoding have a lane each, so that neither fills the other's threads, and none ever runs on the
 /// main thread or on the network thread.
-public final class WorkLane: Sendable {
+package final class WorkLane: Sendable {
     /// Work that was submitted, as a handle to cancel it or to change its priority.
-    public struct Ticket: Hashable, Sendable {
+    package struct Ticket: Hashable, Sendable {
         fileprivate let number: UInt64
     }
 
@@ -24,7 +24,7 @@ public final class WorkLane: Sendable {
     ///   - name: Shown by debuggers, at most 15 bytes.
     ///   - threadCount: How many pieces of work run at a time, 1 to 64.
     ///   - niceness: 0 to 19, as in `setpriority(2)`: how far the threads stand back behind the main thread.
-    public init(name: String, threadCount: Int, niceness: Int = 0) {
+    package init(name: String, threadCount: Int, niceness: Int = 0) {
         shared = LaneState(name: name, niceness: niceness)
         for _ in 0..<min(max(1, threadCount), 64) { startThread(shared) }
     }
@@ -35,24 +35,24 @@ public final class WorkLane: Sendable {
 
     /// Queues `work`. It runs on one of the lane's threads, unless it is cancelled first.
     @discardableResult
-    public func submit(priority: ImagePriority = .normal, _ work: @escaping @Sendable () -> Void) -> Ticket {
+    package func submit(priority: ImagePriority = .normal, _ work: @escaping @Sendable () -> Void) -> Ticket {
         Ticket(number: shared.push(priority, work))
     }
 
     /// Takes work out of the queue; nothing happens when it has begun.
     /// - Returns: Whether it will never run.
     @discardableResult
-    public func cancel(_ ticket: Ticket) -> Bool {
+    package func cancel(_ ticket: Ticket) -> Bool {
         shared.state.withLock { $0.queue.remove(ticket.number) != nil }
     }
 
     /// Moves work that has not begun to the end of another priority.
-    public func setPriority(_ priority: ImagePriority, of ticket: Ticket) {
+    package func setPriority(_ priority: ImagePriority, of ticket: Ticket) {
         shared.state.withLock { $0.queue.move(ticket.number, to: priority) }
     }
 
     /// How many pieces of work wait or run.
-    public var pendingCount: Int { shared.state.withLock { $0.queue.count + $0.running } }
+    package var pendingCount: Int { shared.state.withLock { $0.queue.count + $0.running } }
 }
 
 /// What the lane and its threads share; the threads end when the lane is gone and the queue is empty.
