@@ -119,6 +119,10 @@ struct LoadingTests {
         for count in [10, 20, 30] { fixture.loader.send(Data(count: count), for: fixture.url("a"), expected: 100) }
         dispatcher.run()
         #expect(log.all == [30])
+        // What is never finished keeps its manager.
+        fixture.loader.finish(fixture.url("a"))
+        dispatcher.run()
+        #expect(fixture.isIdle)
     }
 
     @Test("A URL that nothing loads ends in an error that says so")
