@@ -51,4 +51,14 @@ extension DecodeOptions {
             remedy: "Check what the server sends for this URL; nothing was cached, so that it can be loaded again."
         )
     }
+
+    /// The error for pixels that the system has no memory for.
+    package func outOfMemory(_ size: PixelSize) -> ImageError {
+        ImageError(
+            .imageTooLarge,
+            url: url,
+            reason: "There is no memory for \(size) pixels",
+            remedy: "Decode it at a smaller size, or lower maximumPixelCount."
+        )
+    }
 }

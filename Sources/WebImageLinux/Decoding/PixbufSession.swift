@@ -107,7 +107,7 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
         let width = Int32(target.width)
         let height = Int32(target.height)
         guard let scaled = gdk_pixbuf_scale_simple(pixbuf, width, height, GDK_INTERP_BILINEAR) else {
-            throw outOfMemory(target)
+            throw options.outOfMemory(target)
         }
         defer { g_object_unref(UnsafeMutableRawPointer(scaled)) }
         return try makeImage(scaled)
@@ -170,7 +170,7 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
 
     private func makeImage(_ pixbuf: OpaquePointer) throws(ImageError) -> WebImage {
         let rows = pixelRows(pixbuf)
-        guard let pixels = PixelBuffer(rows, orientation: orientation) else { throw outOfMemory(rows.size) }
+        guard let pixels = PixelBuffer(rows, orientation: orientation) else { throw options.outOfMemory(rows.size) }
         return makeImage(pixels, isPartial: false)
     }
 
@@ -181,15 +181,6 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
             scale: options.scale,
             format: format,
             isPartial: isPartial
-        )
-    }
-
-    private func outOfMemory(_ size: PixelSize) -> ImageError {
-        ImageError(
-            .imageTooLarge,
-            url: options.url,
-            reason: "There is no memory for \(size) pixels",
-            remedy: "Decode it at a smaller size, or lower maximumPixelCount."
         )
     }
 

@@ -24,7 +24,7 @@ package struct WebPCoder: ImageDecoding {
                 mode: features.hasAlpha ? (isDirect ? MODE_rgbA : MODE_RGBA) : MODE_RGB
             )
         }
-        guard let decoded else { throw options.badData("There is no memory for \(target) pixels") }
+        guard let decoded else { throw options.outOfMemory(target) }
         guard status == VP8_STATUS_OK else { throw options.badData(Self.describe(status)) }
         guard !isDirect else { return features.image(decoded, options) }
         let rows = PixelRows(
@@ -34,7 +34,7 @@ package struct WebPCoder: ImageDecoding {
             layout: features.hasAlpha ? .rgba : .rgb
         )
         let upright = withExtendedLifetime(decoded) { PixelBuffer(rows, orientation: features.orientation) }
-        guard let upright else { throw options.badData("There is no memory for \(target) pixels") }
+        guard let upright else { throw options.outOfMemory(target) }
         return features.image(upright, options)
     }
 

@@ -1,5 +1,6 @@
 internal import CWebImageWebP
 import FoundationEssentials
+import Glibc
 import WebImageCore
 
 /// A WebP file that is still arriving.
@@ -25,7 +26,7 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
         if let decoder { WebPIDelete(decoder) }
         WebPFreeDecBuffer(&config.pointee.output)
         config.deallocate()
-        canvas?.deallocate()
+        free(canvas?.baseAddress)
     }
 
     func append(_ data: Data) throws(ImageError) {
@@ -67,7 +68,7 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
         let layout = final.hasAlpha ? PixelRows.Layout.rgba : .rgbx
         let rows = PixelRows(start: canvas.baseAddress!, size: target, bytesPerRow: target.width * 4, layout: layout)
         guard let pixels = PixelBuffer(rows, orientation: final.orientation) else {
-            throw options.badData("There is no memory for \(target) pixels")
+            throw options.outOfMemory(target)
         }
         return final.image(pixels, options)
     }
@@ -79,8 +80,9 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
         }
         target = features.orientation.apply(to: options.size.target(for: features.size))
         self.features = features
-        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: target.pixelCount * 4, alignment: 16)
-        memory.initializeMemory(as: UInt8.self, repeating: 0)
+        // Cleared, so that rows still to come are transparent; and it can say no.
+        guard let start = calloc(target.pixelCount, 4) else { throw options.outOfMemory(target) }
+        let memory = UnsafeMutableRawBufferPointer(start: start, count: target.pixelCount * 4)
         canvas = memory
         guard WebPInitDecoderConfig(config) != 0 else { throw options.badData("This libwebp is of another version") }
         config.pointee.options.use_scaling = 1
