@@ -133,6 +133,32 @@ extension Scenario {
             }
         },
 
+        Scenario(
+            "Nothing is decoded on the main thread: not what is fetched, not parts of it, not what is read from disk"
+        ) {
+            let coder = WitnessCoder()
+            let stage = try Stage(coders: [coder])
+            let pictures = (0..<10).map { _ in stage.addPicture(width: 30, height: 20) }
+            stage.present()
+            for round in 1...2 {
+                for (index, picture) in pictures.enumerated() {
+                    picture.setImage(
+                        with: stage.url(UInt32(index + 1), type: "jpg"),
+                        options: index % 2 == 0 ? .progressive : [],
+                        manager: stage.manager,
+                        completion: stage.completion
+                    )
+                }
+                stage.waitForResults(round * 10)
+                for picture in pictures { picture.setImage(with: nil, manager: stage.manager) }
+                stage.manager.removeAllFromMemory()
+            }
+            expect(stage.results.allSatisfy { $0.errorCode == nil })
+            expectEqual(stage.results.filter { $0.source == .disk }.count, 10, "read from disk")
+            expect(coder.wasOnMainThread.all.count >= 20, "\(coder.wasOnMainThread.all.count) calls")
+            expect(!coder.wasOnMainThread.all.contains(true), "decoded on the main thread")
+        },
+
         Scenario("With avoidAutoSetImage the completion gets the picture and the widget is left alone") {
             let stage = try Stage()
             let picture = stage.addPicture()
@@ -148,4 +174,25 @@ extension Scenario {
             expect(picture.currentImage == nil, "it was set")
         },
     ]
+}
+
+/// gdk-pixbuf, watched: where is it called?
+private final class WitnessCoder: ImageDecoding {
+    let wasOnMainThread = EventLog<Bool>()
+    private let coder = PixbufCoder()
+
+    func canDecode(_ format: ImageFormat) -> Bool { coder.canDecode(format) }
+
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        wasOnMainThread.add(MainLoopDispatcher.shared.isCurrent)
+        return try coder.decode(data, options: options)
+    }
+
+    func makeIncrementalDecoder(
+        for format: ImageFormat,
+        options: DecodeOptions
+    ) -> (any IncrementalImageDecoding)? {
+        wasOnMainThread.add(MainLoopDispatcher.shared.isCurrent)
+        return coder.makeIncrementalDecoder(for: format, options: options)
+    }
 }

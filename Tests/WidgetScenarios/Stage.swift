@@ -12,15 +12,20 @@ final class Stage {
     let box: UnsafeMutablePointer<GtkWidget>
     let server: LocalImageServer
     let manager: ImageManager
-    private let folder: String
+    private let folder = TemporaryDirectory()
     private(set) var results: [Result] = []
 
-    /// - Parameter handler: What the server answers; by default ``Stage/answer(_:)``.
-    init(_ handler: @escaping @Sendable (ServerRequest) -> ServerResponse = Stage.answer) throws {
+    /// - Parameters:
+    ///   - handler: What the server answers; by default ``Stage/answer(_:)``.
+    ///   - coders: Asked before those of the library.
+    init(
+        _ handler: @escaping @Sendable (ServerRequest) -> ServerResponse = Stage.answer,
+        coders: [any ImageDecoding] = []
+    ) throws {
         server = try LocalImageServer(handler: handler)
-        folder = "\(FileManager.default.temporaryDirectory.path())/gwi-scenario-\(UInt64.random(in: 0 ... .max))"
         var configuration = ImageManagerConfiguration()
-        configuration.diskCacheDirectory = folder
+        configuration.diskCacheDirectory = folder.path
+        configuration.coders = coders
         manager = ImageManager(configuration: configuration)
         window = gtk_window_new()
         box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)
@@ -35,10 +40,6 @@ final class Stage {
             response.faults.gate = gate
             return response
         }
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: folder)
     }
 
     /// `/RRGGBB/WxH.png`: a picture of that colour and size; anything else is not found.

@@ -19,20 +19,20 @@ public final class BroadwayDisplay: Sendable {
     /// The port on 127.0.0.1 at which a real browser may look, too.
     public let httpPort: UInt16
     private let browser: BroadwayBrowser
-    private let directory: String
+    private let directory: Mutex<TemporaryDirectory?>
     private let daemon: Mutex<DaemonProcess?>
 
     private init(
         environment: [String: String],
         httpPort: UInt16,
         browser: BroadwayBrowser,
-        directory: String,
+        directory: TemporaryDirectory,
         daemon: DaemonProcess
     ) {
         self.environment = environment
         self.httpPort = httpPort
         self.browser = browser
-        self.directory = directory
+        self.directory = Mutex(directory)
         self.daemon = Mutex(daemon)
     }
 
@@ -46,9 +46,8 @@ public final class BroadwayDisplay: Sendable {
     ///   - height: Of the screen, in pixels. Default: 900.
     /// - Throws: ``Failure`` when the Debian package libgtk-4-bin is not installed or no port is free.
     public static func start(width: Int = 1280, height: Int = 900) throws -> BroadwayDisplay {
-        var template = Array("\(FileManager.default.temporaryDirectory.path())/gwi-broadway-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failure(description: "No temporary directory can be made") }
-        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let directory = TemporaryDirectory()
+        guard !directory.path.isEmpty else { throw Failure(description: "No temporary directory can be made") }
         // Somebody may take the port between asking for it and using it.
         var last = ""
         for _ in 0..<5 {
@@ -56,7 +55,7 @@ public final class BroadwayDisplay: Sendable {
             let daemon = try DaemonProcess(
                 "gtk4-broadwayd",
                 ["--address", "127.0.0.1", "--port", "\(port)", ":7"],
-                environment: ["XDG_RUNTIME_DIR": directory]
+                environment: ["XDG_RUNTIME_DIR": directory.path]
             )
             // It says so of its socket for programs; the one for browsers follows.
             let isReady = daemon.waitForOutput { $0.contains("Listening") ? true : nil } != nil
@@ -66,7 +65,8 @@ public final class BroadwayDisplay: Sendable {
                 continue
             }
             let environment = [
-                "GDK_BACKEND": "broadway", "BROADWAY_DISPLAY": ":7", "XDG_RUNTIME_DIR": directory, "GTK_A11Y": "test",
+                "GDK_BACKEND": "broadway", "BROADWAY_DISPLAY": ":7", "XDG_RUNTIME_DIR": directory.path,
+                "GTK_A11Y": "test",
                 "GSETTINGS_BACKEND": "memory",
             ]
             return BroadwayDisplay(
@@ -77,7 +77,6 @@ public final class BroadwayDisplay: Sendable {
                 daemon: daemon
             )
         }
-        try? FileManager.default.removeItem(atPath: directory)
         throw Failure(
             description: "gtk4-broadwayd does not start (\(last)); is the Debian package libgtk-4-bin installed?"
         )
@@ -101,7 +100,7 @@ public final class BroadwayDisplay: Sendable {
         guard let daemon = daemon.withLock({ $0.take() }) else { return }
         browser.stop()
         daemon.stop()
-        try? FileManager.default.removeItem(atPath: directory)
+        directory.withLock { $0 = nil }
     }
 
     private static func connect(_ port: UInt16, _ width: Int, _ height: Int) -> BroadwayBrowser? {
