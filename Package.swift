@@ -76,14 +76,20 @@ let package = Package(
         ),
 
         // The tests.
+        .target(
+            name: "TestSupport",
+            dependencies: ["WebImageCore", "WebImageTesting"],
+            path: "Tests/Support",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "CoreTests",
-            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting"],
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "LinuxTests",
-            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting"],
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport"],
             swiftSettings: strict
         ),
         .executableTarget(

@@ -24,6 +24,10 @@ CURLcode gwi_curl_set_data_function(CURL *handle, CURLoption option, gwi_curl_da
     return curl_easy_setopt(handle, option, function);
 }
 
+CURLcode gwi_curl_copy_body(CURL *handle, const void *bytes) {
+    return curl_easy_setopt(handle, CURLOPT_COPYPOSTFIELDS, bytes);
+}
+
 CURLcode gwi_curl_get_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }
@@ -42,4 +46,8 @@ CURLcode gwi_curl_get_pointer(CURL *handle, CURLINFO info, void **value) {
 
 CURLMcode gwi_curl_multi_set_long(CURLM *handle, CURLMoption option, long value) {
     return curl_multi_setopt(handle, option, value);
+}
+
+CURLSHcode gwi_curl_share_set_data(CURLSH *handle, curl_lock_data value) {
+    return curl_share_setopt(handle, CURLSHOPT_SHARE, value);
 }

@@ -22,12 +22,16 @@ public struct ImageError: Error, Sendable {
         public static let transformFailed = Code(rawValue: 1012)
         /// Only the caches were to be asked, and they do not have it.
         public static let notInCache = Code(rawValue: 1013)
-        /// The server answered with a status other than 200 to 299.
+        /// The request modifier refused to make a request.
+        public static let invalidRequest = Code(rawValue: 2000)
+        /// The server answered with a status that is not among those that are accepted: 200 to 299.
         public static let badStatus = Code(rawValue: 2001)
         /// The load was cancelled, or the widget that it was for is gone.
         public static let cancelled = Code(rawValue: 2002)
-        /// The server's answer cannot be understood.
+        /// The server's answer cannot be understood, or the response modifier refused it.
         public static let badResponse = Code(rawValue: 2003)
+        /// The server sent another media type than those that are accepted.
+        public static let badContentType = Code(rawValue: 2004)
         /// No connection to the server.
         public static let connectionFailed = Code(rawValue: 2010)
         /// The name of the server could not be resolved.
@@ -44,6 +48,8 @@ public struct ImageError: Error, Sendable {
         public static let transferIncomplete = Code(rawValue: 2016)
         /// A file or resource cannot be read.
         public static let unreadable = Code(rawValue: 2017)
+        /// This machine is offline.
+        public static let offline = Code(rawValue: 2018)
     }
 
     /// What went wrong.
@@ -56,14 +62,29 @@ public struct ImageError: Error, Sendable {
     public let remedy: String
     /// The HTTP status, for ``Code/badStatus``.
     public let httpStatus: Int?
+    /// How long the server wants to be left alone (`Retry-After`, RFC 9110, 10.2.3).
+    public let retryAfter: Duration?
+    /// How often it was tried.
+    public package(set) var attempts = 1
+    /// Whether nothing was tried this time: the same load failed for good not long ago, and
+    /// ``ImageOptions/retryFailed`` was not among the options.
+    public package(set) var isRemembered = false
 
     /// Makes an error; custom loaders, coders and transformers make theirs with it.
-    public init(_ code: Code, url: URL?, reason: String, remedy: String, httpStatus: Int? = nil) {
+    public init(
+        _ code: Code,
+        url: URL?,
+        reason: String,
+        remedy: String,
+        httpStatus: Int? = nil,
+        retryAfter: Duration? = nil
+    ) {
         self.code = code
         self.url = url
         self.reason = reason
         self.remedy = remedy
         self.httpStatus = httpStatus
+        self.retryAfter = retryAfter
     }
 
     /// Whether nothing failed: the load was just not wanted any more.
@@ -74,7 +95,8 @@ extension ImageError: CustomStringConvertible {
     /// Code, reason, URL and remedy on one line. A long URL (a `data:` one) is cut.
     public var description: String {
         let address = url.map { " <\($0.absoluteString.prefix(200))>" } ?? ""
-        return "\(reason)\(address) (code \(code.rawValue)). \(remedy)"
+        let tries = isRemembered ? ", remembered" : attempts > 1 ? ", \(attempts) attempts" : ""
+        return "\(reason)\(address) (code \(code.rawValue)\(tries)). \(remedy)"
     }
 }
 

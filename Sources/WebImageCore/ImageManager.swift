@@ -12,17 +12,40 @@ import Synchronization
 public final class ImageManager: Sendable {
     let parts: Parts
     let graph = Mutex(JobGraph())
+    /// Kept, so that the network monitor goes on to tell of changes.
+    private let networkObservation = Mutex<(any AnyObject & Sendable)?>(nil)
 
     /// Makes a manager of its parts.
     package init(parts: Parts) {
         self.parts = parts
+        let observation = parts.network.observe { [weak self] status in
+            if status.isAvailable { self?.retryWaiting() }
+        }
+        networkObservation.withLock { $0 = observation }
+    }
+
+    /// The loaders, for http, https, file, data and resource URLs; more can be added.
+    public var loaders: LoaderRegistry { parts.loaders }
+
+    /// Whether the machine is online, and whether there are reasons to be sparing, as far as the manager knows.
+    public var networkStatus: NetworkStatus { parts.network.status }
+
+    /// Forgets that loading `url` failed for good, as ``ImageOptions/retryFailed`` does for one load.
+    public func forgetFailure(of url: URL) {
+        parts.failures.forget(url.absoluteString)
+    }
+
+    /// Forgets all failures.
+    public func forgetAllFailures() {
+        parts.failures.forgetAll()
     }
 
     /// Starts to load.
     /// - Parameters:
     ///   - request: What to load.
     ///   - progress: Bytes received so far, and in all where that is known. On the main loop.
-    ///   - partial: Partial pictures, with ``ImageOptions/progressive``. On the main loop.
+    ///   - partial: Partial pictures, with ``ImageOptions/progressive``, and the cached picture, with
+    ///     ``ImageOptions/refreshCached``. On the main loop.
     ///   - completion: Called exactly once, on the main loop; before this call returns when it is made on the main
     ///     thread and the picture is in the memory cache.
     /// - Returns: A handle to cancel the load or to change its priority.
@@ -97,43 +120,6 @@ public final class ImageManager: Sendable {
     /// The number of loads under way, for tests and for those who look for leaks.
     package var activeCounts: (images: Int, sources: Int) {
         graph.withLock { ($0.jobs.count, $0.sources.count) }
-    }
-}
-
-extension ImageManager {
-    /// What a manager is made of.
-    package struct Parts: Sendable {
-        package var memoryCache: any MemoryCaching
-        package var diskCache: (any DiskCaching)?
-        /// Asked in order.
-        package var loaders: [any ImageLoading]
-        package var coders: CoderRegistry
-        package var dispatcher: any CallbackDispatching
-        /// Reads and writes files.
-        package var ioLane: WorkLane
-        /// Decodes and transforms.
-        package var decodeLane: WorkLane
-        package var maximumPixelCount = DecodeOptions().maximumPixelCount
-        /// The shortest time between two partial pictures of a load.
-        package var partialInterval = Duration.milliseconds(100)
-
-        package init(
-            memoryCache: any MemoryCaching,
-            diskCache: (any DiskCaching)?,
-            loaders: [any ImageLoading],
-            coders: CoderRegistry,
-            dispatcher: any CallbackDispatching,
-            ioLane: WorkLane,
-            decodeLane: WorkLane
-        ) {
-            self.memoryCache = memoryCache
-            self.diskCache = diskCache
-            self.loaders = loaders
-            self.coders = coders
-            self.dispatcher = dispatcher
-            self.ioLane = ioLane
-            self.decodeLane = decodeLane
-        }
     }
 }
 

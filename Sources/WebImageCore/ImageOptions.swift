@@ -16,6 +16,14 @@ public struct ImageOptions: OptionSet, Hashable, Sendable {
     public static let fromLoaderOnly = ImageOptions(rawValue: 1 << 2)
     /// Nothing of this load is written to the disk cache.
     public static let memoryCacheOnly = ImageOptions(rawValue: 1 << 3)
+    /// A cached picture is handed to the partial handler at once, and the server is asked whether it is still the right
+    /// one, which costs one conditional request; the completion has the result. When the server cannot be asked, it has
+    /// the cached picture, and ``ImageResponse/refreshError`` says why.
+    public static let refreshCached = ImageOptions(rawValue: 1 << 4)
+    /// A failure that is remembered from before does not count.
+    public static let retryFailed = ImageOptions(rawValue: 1 << 5)
+    /// A picture in the disk cache is good however old it is, whatever the server said about that.
+    public static let ignoreFreshness = ImageOptions(rawValue: 1 << 6)
 
     /// The placeholder is shown only when the load has ended without a picture.
     public static let delayPlaceholder = ImageOptions(rawValue: 1 << 8)

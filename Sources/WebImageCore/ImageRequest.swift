@@ -15,6 +15,16 @@ public struct ImageRequest: Sendable {
     /// Pixels of the file per application pixel. Default: from the name (`@2x`, `@3x`), else 1.
     public var scale: Double
 
+    /// How the bytes are asked for over the network: header fields, credentials, timeouts. Default: as the downloader
+    /// does it.
+    public var loadOptions: LoadOptions {
+        get { boxedLoadOptions?.value ?? LoadOptions() }
+        set { boxedLoadOptions = newValue == LoadOptions() ? nil : Box(newValue) }
+    }
+
+    /// Most requests have none, and requests are copied a lot.
+    private(set) var boxedLoadOptions: Box<LoadOptions>?
+
     /// Whether a cached picture up to twice as large may stand in for the size asked for. Bound widgets say yes, since
     /// they scale when they draw.
     package var acceptsLarger = false
@@ -46,4 +56,17 @@ public struct ImageRequest: Sendable {
         if name.hasSuffix("@3x") { return 3 }
         return 1
     }
+}
+
+/// A large value that is rarely there, in little space.
+final class Box<Value: Hashable & Sendable>: Hashable, Sendable {
+    let value: Value
+
+    init(_ value: Value) {
+        self.value = value
+    }
+
+    static func == (lhs: Box, rhs: Box) -> Bool { lhs === rhs || lhs.value == rhs.value }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }

@@ -10,6 +10,8 @@ public struct ImageResponse: Sendable {
         case disk
         /// The loader: the bytes came over the network, or from a file, a data URL or a resource.
         case loader
+        /// The caches, after the server said that the picture is still the right one.
+        case revalidated
     }
 
     /// The picture.
@@ -18,6 +20,10 @@ public struct ImageResponse: Sendable {
     public let source: Source
     /// The URL that was asked for, not one that it was redirected to.
     public let url: URL
+    /// How the transfer went, if there was one.
+    public var metrics: TransferMetrics?
+    /// Why the server could not be asked whether a cached picture is still the right one; it may be an old one.
+    public var refreshError: ImageError?
 
     /// Makes a response; loads make theirs, tests and custom managers make their own.
     public init(image: WebImage, source: Source, url: URL) {

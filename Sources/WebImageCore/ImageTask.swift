@@ -78,7 +78,11 @@ public final class ImageTask: Sendable {
     }
 
     var wantsPartialImages: Bool {
-        request.options.contains(.progressive) && state.withLock { $0.handlers?.partial != nil }
+        request.options.contains(.progressive) && showsPartialImages
+    }
+
+    var showsPartialImages: Bool {
+        state.withLock { $0.handlers?.partial != nil }
     }
 }
 
@@ -100,6 +104,12 @@ extension ImageTask {
             return state.partial == nil
         }
         if isFirst { dispatcher.dispatch { self.deliverPartial() } }
+    }
+
+    /// Shows a picture within this call, when the caller is where pictures go.
+    func reportNow(partial: WebImage) {
+        guard dispatcher.isCurrent else { return report(partial: partial) }
+        if let handler = state.withLock({ $0.isCancelled ? nil : $0.handlers?.partial }) { handler(partial) }
     }
 
     func finish(_ result: Result<ImageResponse, ImageError>) {

@@ -25,8 +25,8 @@ extension ImageManager {
     public convenience init(configuration: ImageManagerConfiguration) {
         let ioLane = WorkLane(name: "gwi-io", threadCount: 2)
         let builtIn: [any ImageLoading] = [
-            CurlLoader(configuration: configuration.network),
-            LaneLoader.files(lane: ioLane, maximumByteCount: configuration.network.maximumByteCount),
+            configuration.downloader,
+            LaneLoader.files(lane: ioLane, maximumByteCount: configuration.downloader.configuration.maximumByteCount),
             LaneLoader.dataURLs(lane: ioLane),
             LaneLoader.resources(lane: ioLane),
         ]
@@ -36,13 +36,16 @@ extension ImageManager {
         var parts = Parts(
             memoryCache: MemoryCache(costLimit: configuration.memoryCacheLimit),
             diskCache: diskCache,
-            loaders: configuration.loaders + builtIn,
+            loaders: LoaderRegistry(configuration.loaders + builtIn),
             coders: CoderRegistry([PixbufCoder(), WebPCoder()] + configuration.coders),
             dispatcher: MainLoopDispatcher.shared,
             ioLane: ioLane,
             decodeLane: WorkLane(name: "gwi-decode", threadCount: configuration.decoderCount, niceness: 10)
         )
         parts.maximumPixelCount = configuration.maximumPixelCount
+        parts.retryPolicy = configuration.retryPolicy
+        parts.failures = FailureCache(lifetime: configuration.failureLifetime)
+        parts.network = NetworkMonitor.shared
         self.init(parts: parts)
     }
 }

@@ -11,9 +11,14 @@ public struct ImageManagerConfiguration: Sendable {
     public var diskCacheLimit: Int
     /// Pictures with more pixels are turned down. Default: 134,217,728.
     public var maximumPixelCount: Int
-    /// How `http` and `https` URLs are fetched.
-    public var network: CurlConfiguration
-    /// Loaders of the app's own, asked before those of the library.
+    /// What fetches `http` and `https` URLs. Default: ``ImageDownloader/shared``.
+    public var downloader: ImageDownloader
+    /// When a load that failed is tried again. Default: see ``RetryPolicy``.
+    public var retryPolicy: RetryPolicy
+    /// How long failures that are for good are remembered instead of being met again: a picture that is not there
+    /// (404, 410), one that cannot be decoded. Default: 5 minutes; zero: not at all.
+    public var failureLifetime: Duration
+    /// Loaders of the app's own, asked before those of the library, the first one first.
     public var loaders: [any ImageLoading]
     /// Coders of the app's own, asked before those of the library, the last one first.
     public var coders: [any ImageDecoding]
@@ -26,7 +31,9 @@ public struct ImageManagerConfiguration: Sendable {
         diskCacheDirectory = CacheDirectory.standard()
         diskCacheLimit = 250_000_000
         maximumPixelCount = DecodeOptions().maximumPixelCount
-        network = CurlConfiguration()
+        downloader = .shared
+        retryPolicy = RetryPolicy()
+        failureLifetime = .seconds(300)
         loaders = []
         coders = []
         decoderCount = min(Machine.processorCount, 8)

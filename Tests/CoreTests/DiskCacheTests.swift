@@ -15,7 +15,10 @@ struct DiskCacheTests {
 
     private func entry(_ key: String, _ bytes: Int = 1000) -> DiskEntry {
         let data = Data((0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ key.utf8.count) })
-        return DiskEntry(data: data, metadata: .init(key: key, contentType: "image/png", etag: "\"1\"", storedAt: 1))
+        return DiskEntry(
+            data: data,
+            metadata: .init(key: key, response: ResponseMetadata(contentType: "image/png"), storedAt: 1)
+        )
     }
 
     @Test("What was stored is found by another cache on the same directory, with what was said about it")

@@ -27,7 +27,7 @@ struct LoadingTests {
         #expect(error?.reason.contains(word) == true, "\(String(describing: error))")
         // Loaded again, it is fetched again
         fixture.loader.answer(url, with: picture)
-        _ = try await fixture.manager.image(for: url)
+        _ = try await fixture.manager.response(for: ImageRequest(url: url, options: .retryFailed))
         #expect(fixture.loader.started.count == 2)
     }
 
@@ -64,7 +64,9 @@ struct LoadingTests {
     func notStored(byOption: Bool) {
         let fixture = ManagerFixture()
         let control = byOption ? nil : "private, No-Store"
-        fixture.loader.answer(fixture.url("a"), with: .success(LoadedData(data: picture, cacheControl: control)))
+        var metadata = ResponseMetadata()
+        metadata.cacheControl = control
+        fixture.loader.answer(fixture.url("a"), with: .success(LoadedData(data: picture, metadata: metadata)))
         fixture.load("a", options: byOption ? .memoryCacheOnly : [])
         #expect(fixture.outcomes.wait { $0.count == 1 })
         fixture.manager.removeAllFromMemory()
@@ -131,7 +133,7 @@ struct LoadingTests {
             parts: ImageManager.Parts(
                 memoryCache: MemoryCache(costLimit: 1000),
                 diskCache: nil,
-                loaders: [],
+                loaders: LoaderRegistry([]),
                 coders: CoderRegistry([]),
                 dispatcher: InlineDispatcher(),
                 ioLane: WorkLane(name: "test", threadCount: 1),

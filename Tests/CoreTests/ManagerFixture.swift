@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
@@ -15,22 +16,33 @@ struct ManagerFixture {
     let memory = MemoryCache(costLimit: 64 << 20)
     let decodes = CountingCoder()
     let outcomes = EventLog<Outcome>()
+    let clock = ManualClock()
+    let network = ManualNetwork()
+    let disk: DiskCache?
     private let directory = TemporaryDirectory()
 
-    init(isHolding: Bool = false, dispatcher: any CallbackDispatching = InlineDispatcher(), hasDisk: Bool = true) {
+    init(
+        isHolding: Bool = false,
+        dispatcher: any CallbackDispatching = InlineDispatcher(),
+        hasDisk: Bool = true,
+        retryPolicy: RetryPolicy = .never
+    ) {
         loader = FakeLoader(isHolding: isHolding)
-        let disk = DiskCache(directory: directory.path, sizeLimit: 100_000_000, hashing: XXHasher())
-        manager = ImageManager(
-            parts: ImageManager.Parts(
-                memoryCache: memory,
-                diskCache: hasDisk ? disk : nil,
-                loaders: [loader],
-                coders: CoderRegistry([decodes]),
-                dispatcher: dispatcher,
-                ioLane: WorkLane(name: "test-io", threadCount: 2),
-                decodeLane: WorkLane(name: "test-decode", threadCount: 2)
-            )
+        let cache = DiskCache(directory: directory.path, sizeLimit: 100_000_000, hashing: XXHasher())
+        disk = hasDisk ? cache : nil
+        var parts = ImageManager.Parts(
+            memoryCache: memory,
+            diskCache: disk,
+            loaders: LoaderRegistry([loader]),
+            coders: CoderRegistry([decodes]),
+            dispatcher: dispatcher,
+            ioLane: WorkLane(name: "test-io", threadCount: 2),
+            decodeLane: WorkLane(name: "test-decode", threadCount: 2)
         )
+        parts.retryPolicy = retryPolicy
+        parts.clock = clock
+        parts.network = network
+        manager = ImageManager(parts: parts)
     }
 
     func url(_ name: String) -> URL { URL(string: "http://host/\(name)")! }

@@ -5,12 +5,13 @@
 #include <curl/curl.h>
 #include <glib.h>
 
-// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt take their last argument through "...".
+// curl_easy_setopt, curl_easy_getinfo, curl_multi_setopt and curl_share_setopt take their last argument through "...".
 CURLcode gwi_curl_set_long(CURL *handle, CURLoption option, long value);
 CURLcode gwi_curl_set_offset(CURL *handle, CURLoption option, curl_off_t value);
 CURLcode gwi_curl_set_string(CURL *handle, CURLoption option, const char *value);
 CURLcode gwi_curl_set_pointer(CURL *handle, CURLoption option, void *value);
 CURLcode gwi_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value);
+CURLcode gwi_curl_copy_body(CURL *handle, const void *bytes);
 typedef size_t (*gwi_curl_data_function)(char *bytes, size_t size, size_t count, void *context);
 CURLcode gwi_curl_set_data_function(CURL *handle, CURLoption option, gwi_curl_data_function function);
 CURLcode gwi_curl_get_long(CURL *handle, CURLINFO info, long *value);
@@ -18,6 +19,7 @@ CURLcode gwi_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value);
 CURLcode gwi_curl_get_string(CURL *handle, CURLINFO info, const char **value);
 CURLcode gwi_curl_get_pointer(CURL *handle, CURLINFO info, void **value);
 CURLMcode gwi_curl_multi_set_long(CURLM *handle, CURLMoption option, long value);
+CURLSHcode gwi_curl_share_set_data(CURLSH *handle, curl_lock_data value);
 
 // The main queue of libdispatch, as CoreFoundation's run loop drains it. The handle is an eventfd, or -1 when this
 // libdispatch does not export the two functions.

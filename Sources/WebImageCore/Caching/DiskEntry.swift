@@ -6,26 +6,18 @@ package struct DiskEntry: Sendable, Equatable {
     package struct Metadata: Codable, Sendable, Equatable {
         /// The whole key; a file whose name is right but whose key is another's is not this entry.
         package var key: String
-        package var contentType: String?
-        package var etag: String?
-        package var lastModified: String?
-        package var cacheControl: String?
+        /// What the server said about the bytes.
+        package var response: ResponseMetadata
         /// Seconds since 1970 when it was stored.
         package var storedAt: Double
 
         package init(
             key: String,
-            contentType: String? = nil,
-            etag: String? = nil,
-            lastModified: String? = nil,
-            cacheControl: String? = nil,
+            response: ResponseMetadata = ResponseMetadata(),
             storedAt: Double
         ) {
             self.key = key
-            self.contentType = contentType
-            self.etag = etag
-            self.lastModified = lastModified
-            self.cacheControl = cacheControl
+            self.response = response
             self.storedAt = storedAt
         }
     }

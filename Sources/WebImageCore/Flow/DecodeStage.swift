@@ -5,7 +5,11 @@ import Synchronization
 extension ImageManager {
     /// Ends a source; each of its jobs decodes the bytes at its own size.
     func decode(_ id: JobGraph.Identifier, _ source: LoadedSource) {
-        for (job, priority) in graph.withLock({ $0.finishSource(id) }) {
+        let jobs = graph.withLock { $0.finishSource(id) }
+        // A load that was finished for the cache only.
+        if jobs.isEmpty, (try? parts.coders.coder(for: source.loaded.data, url: nil)) != nil { source.store?.perform() }
+        for (job, priority) in jobs {
+            if graph.withLock({ $0.leaveAfterPreview(source, job) }) { continue }
             // A thread that makes a partial picture just now goes on with the whole one.
             let isBusy = graph.withLock { graph in
                 graph.updatePartial(of: job) { partial in
@@ -24,21 +28,37 @@ extension ImageManager {
         guard let job = graph.withLock({ $0.jobs[id] }) else { return }
         let result: Result<ImageResponse, ImageError>
         do {
-            let decoded = try decodedImage(job, source)
-            // Bytes that decode are worth keeping, whatever a transformer makes of them.
-            source.store?.perform()
-            let image = try transformed(decoded, job.request)
-            job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
-            parts.memoryCache.store(image, for: job.key.image)
-            result = .success(ImageResponse(image: image, source: source.origin, url: job.request.url))
+            var response = ImageResponse(
+                image: try wholeImage(job, source),
+                source: source.origin,
+                url: job.request.url
+            )
+            response.metrics = source.loaded.metrics
+            response.refreshError = source.refreshError
+            result = .success(response)
         } catch {
             WebImageLog.debug("\(error)")
+            if error.isPermanent { removeUndecodable(source, job.request) }
+            if source.origin == .loader { remember(error, of: job.request) }
             result = .failure(error)
         }
         for task in graph.withLock({ $0.finishJob(id) }) { task.finish(result) }
     }
 
-    private func decodedImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {
+    private func wholeImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {
+        // The picture that was shown meanwhile.
+        let isAsBefore = source.origin == .revalidated || source.refreshError != nil
+        if isAsBefore, let image = cachedImage(for: job.request) { return image }
+        let decoded = try decodedImage(job, source)
+        // Bytes that decode are worth keeping, whatever a transformer makes of them.
+        source.store?.perform()
+        let image = try transformed(decoded, job.request)
+        job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
+        parts.memoryCache.store(image, for: job.key.image)
+        return image
+    }
+
+    func decodedImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {
         let data = source.loaded.data
         let coder = try parts.coders.coder(for: data, url: job.request.url)
         if case .running(let decoder) = job.partial?.decoder {

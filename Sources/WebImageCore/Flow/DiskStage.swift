@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Synchronization
 
-// Second stage: the disk cache, on the I/O lane.
+// Second stage: the disk cache, on the I/O lane; what it has is shown, or the server is asked about it first.
 extension ImageManager {
-    /// Looks for the bytes of a new source. What is never cached on disk goes to its loader at once.
+    /// Starts a source. What is not cached on disk goes to its loader at once.
     func begin(_ id: JobGraph.Identifier, _ priority: ImagePriority) {
         guard let request = graph.withLock({ $0.sources[id]?.request }) else { return }
-        guard let loader = parts.loaders.first(where: { $0.canLoad(request.url) }) else {
+        guard let loader = parts.loaders.loader(for: request.url) else {
             let scheme = request.url.scheme.map { "Nothing loads the scheme \($0)" } ?? "The URL has no scheme"
             fail(id, .invalidURL(request.url, scheme))
             return
@@ -26,14 +26,36 @@ extension ImageManager {
             load(id, with: loader)
             return
         }
-        let loaded = LoadedData(
-            data: entry.data,
-            contentType: entry.metadata.contentType,
-            etag: entry.metadata.etag,
-            lastModified: entry.metadata.lastModified,
-            cacheControl: entry.metadata.cacheControl
+        let asked = LoadRequest(url: request.url, options: request.loadOptions)
+        let headers = entry.metadata.response.vary == nil ? [:] : loader.headers(for: asked)
+        let response = entry.metadata.response
+        switch Reuse(response, options: request.options, headers: headers, now: parts.clock.now) {
+        case .use:
+            decode(id, LoadedSource(stored: entry, origin: .disk))
+        case .useAndRefresh:
+            decode(id, LoadedSource(stored: entry, origin: .disk))
+            refreshInBackground(request)
+        case .validate:
+            graph.withLock { $0.setStored(entry, ofSource: id) }
+            if request.options.contains(.refreshCached) { preview(id, entry) }
+            load(id, with: loader)
+        case .ignore:
+            load(id, with: loader)
+        }
+    }
+
+    /// For the next time: one conditional request, whose result goes to the caches only.
+    private func refreshInBackground(_ request: ImageRequest) {
+        var request = request
+        request.options = request.options.intersection([.memoryCacheOnly]).union(.refreshCached)
+        request.priority = .low
+        let task = ImageTask(
+            request: request,
+            manager: self,
+            dispatcher: InlineDispatcher(),
+            handlers: .init { _ in }
         )
-        decode(id, LoadedSource(loaded: loaded, origin: .disk, store: nil))
+        start(task)
     }
 
     /// Ends a source and all that wait for it with an error.

@@ -19,10 +19,14 @@ struct JobGraph {
     struct SourceKey: Hashable {
         let url: String
         let policy: ImageOptions
+        let loadOptions: Box<LoadOptions>?
 
         init(_ request: ImageRequest) {
             url = request.url.absoluteString
-            policy = request.options.intersection([.fromCacheOnly, .fromLoaderOnly, .memoryCacheOnly])
+            policy = request.options.intersection([
+                .fromCacheOnly, .fromLoaderOnly, .memoryCacheOnly, .refreshCached, .ignoreFreshness,
+            ])
+            loadOptions = request.boxedLoadOptions
         }
     }
 
@@ -34,6 +38,10 @@ struct JobGraph {
         var priority: ImagePriority
         var ticket: WorkLane.Ticket?
         var partial: PartialDecoding?
+        /// While the cached picture is decoded, to be shown until the server has answered.
+        var isPreviewing = false
+        /// The answer, when it came before that was done.
+        var afterPreview: LoadedSource?
     }
 
     struct Source {
@@ -43,8 +51,15 @@ struct JobGraph {
         var priority: ImagePriority
         /// In the I/O lane, while the disk cache is to be asked.
         var ticket: WorkLane.Ticket?
+        /// What the disk cache has, when the server is asked whether it is still the right one.
+        var stored: DiskEntry?
         /// At a loader, after that.
         var operation: (any LoadOperation)?
+        /// How often a loader was asked.
+        var attempts = 0
+        /// Until a loader is asked again.
+        var isWaiting = false
+        var hasWaitedForNetwork = false
         /// Whether a job decodes partial pictures; then the bytes so far are kept for those who join later.
         var wantsData = false
         var chunks: [Data] = []
@@ -58,15 +73,17 @@ struct JobGraph {
         case prioritizeLoad(any LoadOperation, ImagePriority)
         case prioritizeDecode(WorkLane.Ticket, ImagePriority)
         case dropRead(WorkLane.Ticket)
+        /// Nobody waits for this load any more.
+        case leaveLoad(Identifier, any LoadOperation)
         case dropLoad(any LoadOperation)
         case dropDecode(WorkLane.Ticket)
     }
 
-    private(set) var jobs: [Identifier: Job] = [:]
-    private(set) var sources: [Identifier: Source] = [:]
-    private var jobsByKey: [JobKey: Identifier] = [:]
-    private var sourcesByKey: [SourceKey: Identifier] = [:]
-    private var jobsByTask: [ObjectIdentifier: Identifier] = [:]
+    var jobs: [Identifier: Job] = [:]
+    var sources: [Identifier: Source] = [:]
+    var jobsByKey: [JobKey: Identifier] = [:]
+    var sourcesByKey: [SourceKey: Identifier] = [:]
+    var jobsByTask: [ObjectIdentifier: Identifier] = [:]
     private var lastIdentifier: Identifier = 0
 }
 
@@ -103,14 +120,18 @@ extension JobGraph {
         guard let job = removeJob(id) else { return [] }
         var changes = job.ticket.map { [Change.dropDecode($0)] } ?? []
         guard let source = sources[job.source] else { return changes }
-        if source.jobs.isEmpty {
-            removeSource(job.source)
-            if let ticket = source.ticket { changes.append(.dropRead(ticket)) }
-            if let operation = source.operation { changes.append(.dropLoad(operation)) }
-        } else {
-            changes += updateSourcePriority(job.source)
-        }
+        guard source.jobs.isEmpty else { return changes + updateSourcePriority(job.source) }
+        if let operation = source.operation { return changes + [.leaveLoad(job.source, operation)] }
+        removeSource(job.source)
+        if let ticket = source.ticket { changes.append(.dropRead(ticket)) }
         return changes
+    }
+
+    /// Ends a source that nobody waits for, unless somebody has come meanwhile.
+    mutating func dropUnwanted(_ id: Identifier) -> [Change] {
+        guard let source = sources[id], source.jobs.isEmpty else { return [] }
+        removeSource(id)
+        return source.operation.map { [.dropLoad($0)] } ?? []
     }
 
     /// Sets the priority of a job to the highest of its tasks, and that of its source to the highest of its jobs.
@@ -141,6 +162,8 @@ extension JobGraph {
 
     private mutating func startPartialDecoding(of id: Identifier) -> [Change] {
         guard let job = jobs[id], job.partial == nil, let source = sources[job.source] else { return [] }
+        // With a whole picture to show meanwhile, and after a load that broke off, there is nothing to gain.
+        guard source.stored == nil, source.attempts < 2 else { return [] }
         jobs[id]?.partial = PartialDecoding(pending: source.chunks)
         guard !source.wantsData else { return [] }
         sources[job.source]?.wantsData = true
@@ -162,82 +185,5 @@ extension JobGraph {
     private mutating func makeIdentifier() -> Identifier {
         lastIdentifier += 1
         return lastIdentifier
-    }
-}
-
-// What the stages change. Each does nothing when the job or source has gone in the meantime.
-extension JobGraph {
-    mutating func setTicket(_ ticket: WorkLane.Ticket, ofSource id: Identifier) {
-        // A read that was quicker than this call has handed over to a loader, or has ended.
-        if sources[id]?.operation == nil { sources[id]?.ticket = ticket }
-    }
-
-    /// - Returns: What to do with the operation now, which is to drop it when nobody waits for it any more.
-    mutating func setOperation(_ operation: any LoadOperation, ofSource id: Identifier, asked: LoadRequest) -> [Change]
-    {
-        guard let source = sources[id] else { return [.dropLoad(operation)] }
-        sources[id]?.operation = operation
-        sources[id]?.ticket = nil
-        var changes: [Change] = []
-        if source.wantsData, !asked.wantsData { changes.append(.deliverData(operation)) }
-        if source.priority != asked.priority { changes.append(.prioritizeLoad(operation, source.priority)) }
-        return changes
-    }
-
-    mutating func setTicket(_ ticket: WorkLane.Ticket, ofJob id: Identifier) {
-        jobs[id]?.ticket = ticket
-    }
-
-    /// Keeps bytes for those who join later, and hands them to the jobs that decode partial pictures.
-    /// - Returns: The jobs that have something to do and are not at it already.
-    mutating func append(_ chunk: Data, toSource id: Identifier) -> [(Identifier, ImagePriority)] {
-        sources[id]?.chunks.append(chunk)
-        return (sources[id]?.jobs ?? []).compactMap { job in
-            guard jobs[job]?.partial?.append(chunk) == true else { return nil }
-            return (job, jobs[job]?.priority ?? .normal)
-        }
-    }
-
-    func tasks(ofSource id: Identifier) -> [ImageTask] {
-        (sources[id]?.jobs ?? []).flatMap { jobs[$0]?.tasks ?? [] }
-    }
-
-    mutating func updatePartial<R>(of id: Identifier, _ body: (inout PartialDecoding) -> R) -> R? {
-        guard jobs[id]?.partial != nil else { return nil }
-        return body(&jobs[id]!.partial!)
-    }
-
-    /// Ends a source that has its bytes; its jobs go on to decode them.
-    mutating func finishSource(_ id: Identifier) -> [(Identifier, ImagePriority)] {
-        guard let source = removeSource(id) else { return [] }
-        return source.jobs.compactMap { job in jobs[job].map { (job, $0.priority) } }
-    }
-
-    /// Ends a source that failed, with its jobs.
-    mutating func failSource(_ id: Identifier) -> [ImageTask] {
-        guard let source = removeSource(id) else { return [] }
-        return source.jobs.flatMap { finishJob($0) }
-    }
-
-    /// Ends a job.
-    /// - Returns: The tasks that waited for it.
-    mutating func finishJob(_ id: Identifier) -> [ImageTask] {
-        guard let job = removeJob(id) else { return [] }
-        for task in job.tasks { jobsByTask[ObjectIdentifier(task)] = nil }
-        return job.tasks
-    }
-
-    private mutating func removeJob(_ id: Identifier) -> Job? {
-        guard let job = jobs.removeValue(forKey: id) else { return nil }
-        jobsByKey[job.key] = nil
-        sources[job.source]?.jobs.removeAll { $0 == id }
-        return job
-    }
-
-    @discardableResult
-    private mutating func removeSource(_ id: Identifier) -> Source? {
-        guard let source = sources.removeValue(forKey: id) else { return nil }
-        sourcesByKey[source.key] = nil
-        return source
     }
 }

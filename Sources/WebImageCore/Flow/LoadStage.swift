@@ -4,20 +4,43 @@ import Synchronization
 // Third stage: the loader, on its own threads.
 extension ImageManager {
     func load(_ id: JobGraph.Identifier, with loader: any ImageLoading) {
-        guard let source = graph.withLock({ $0.sources[id] }) else { return }
-        guard !source.request.options.contains(.fromCacheOnly) else {
+        guard let request = graph.withLock({ $0.sources[id]?.request }) else { return }
+        let url = request.url
+        guard !request.options.contains(.fromCacheOnly) else {
             let error = ImageError(
                 .notInCache,
-                url: source.request.url,
+                url: url,
                 reason: "The picture is in none of the caches",
                 remedy: "Load it without fromCacheOnly."
             )
             fail(id, error)
             return
         }
-        let request = LoadRequest(url: source.request.url, priority: source.priority, wantsData: source.wantsData)
+        if !request.options.contains(.retryFailed),
+            let error = parts.failures.error(for: url.absoluteString, now: parts.clock.now)
+        {
+            fail(id, error)
+        } else if loader.needsNetwork(url), !parts.network.status.isAvailable {
+            loadFailed(id, .offline(url))
+        } else {
+            start(id, loader)
+        }
+    }
+
+    private func start(_ id: JobGraph.Identifier, _ loader: any ImageLoading) {
+        guard let source = graph.withLock({ $0.beginAttempt(ofSource: id) }) else { return }
+        let request = LoadRequest(
+            url: source.request.url,
+            priority: source.priority,
+            wantsData: source.wantsData,
+            options: source.request.loadOptions,
+            validators: source.stored?.metadata.response.validators
+        )
         let operation = loader.load(request) { event in self.receive(event, id, loader) }
-        perform(graph.withLock { $0.setOperation(operation, ofSource: id, asked: request) })
+        let changes = graph.withLock {
+            $0.setOperation(operation, ofSource: id, attempt: source.attempts, asked: request)
+        }
+        perform(changes)
     }
 
     private func receive(_ event: LoadEvent, _ id: JobGraph.Identifier, _ loader: any ImageLoading) {
@@ -31,9 +54,36 @@ extension ImageManager {
                 parts.decodeLane.submit(priority: priority) { self.decodePartial(job) }
             }
         case .finished(.success(let loaded)):
-            decode(id, LoadedSource(loaded: loaded, origin: .loader, store: storing(loaded, id, loader)))
+            loadFinished(id, loaded, loader)
         case .finished(.failure(let error)):
-            fail(id, error)
+            loadFailed(id, error)
         }
+    }
+
+    private func loadFinished(_ id: JobGraph.Identifier, _ loaded: LoadedData, _ loader: any ImageLoading) {
+        guard let source = graph.withLock({ $0.sources[id] }) else { return }
+        parts.failures.forget(source.key.url)
+        if loaded.isNotModified, let stored = source.stored {
+            var answer = LoadedSource(stored: renew(stored, loaded.metadata), origin: .revalidated)
+            answer.loaded.metrics = loaded.metrics
+            decode(id, answer)
+            return
+        }
+        // Other sizes of what was there before are of another picture now.
+        if source.stored != nil || source.request.options.contains(.fromLoaderOnly) {
+            parts.memoryCache.removeImages(source: source.key.url)
+        }
+        decode(id, LoadedSource(loaded: loaded, origin: .loader, store: storing(loaded, source, loader)))
+    }
+}
+
+extension ImageError {
+    fileprivate static func offline(_ url: URL) -> ImageError {
+        ImageError(
+            .offline,
+            url: url,
+            reason: "This machine is offline",
+            remedy: "Connect it to a network; RetryPolicy.networkTimeout makes loads wait for that."
+        )
     }
 }

@@ -7,8 +7,11 @@ extension ImageManager {
         guard !task.isCancelled else { return }
         let request = task.request
         if !request.options.contains(.fromLoaderOnly), let image = cachedImage(for: request) {
-            task.finishNow(.success(ImageResponse(image: image, source: .memory, url: request.url)))
-            return
+            guard request.options.contains(.refreshCached) else {
+                task.finishNow(.success(ImageResponse(image: image, source: .memory, url: request.url)))
+                return
+            }
+            task.reportNow(partial: image)
         }
         guard !request.url.absoluteString.isEmpty else {
             task.finish(.failure(.invalidURL(request.url, "The URL is empty")))
@@ -36,10 +39,21 @@ extension ImageManager {
             case .prioritizeLoad(let operation, let priority): operation.setPriority(priority)
             case .prioritizeDecode(let ticket, let priority): parts.decodeLane.setPriority(priority, of: ticket)
             case .dropRead(let ticket): parts.ioLane.cancel(ticket)
+            case .leaveLoad(let source, let operation):
+                // Nearly there: the caches want it, if nobody else does.
+                if operation.isWorthFinishing, isStored(source) { continue }
+                perform(graph.withLock { $0.dropUnwanted(source) })
             case .dropLoad(let operation): operation.cancel()
             case .dropDecode(let ticket): parts.decodeLane.cancel(ticket)
             }
         }
+    }
+}
+
+extension ImageManager {
+    private func isStored(_ id: JobGraph.Identifier) -> Bool {
+        guard parts.diskCache != nil, let request = graph.withLock({ $0.sources[id]?.request }) else { return false }
+        return !request.options.contains(.memoryCacheOnly)
     }
 }
 

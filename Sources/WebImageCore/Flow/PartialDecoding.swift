@@ -18,6 +18,8 @@ struct PartialDecoding: Sendable {
     /// The whole file, once it is there.
     var ending: LoadedSource?
     var lastPartial: ContinuousClock.Instant?
+    /// The bytes so far have turned out to be of no use.
+    private var isAbandoned = false
 
     init(pending: [Data]) {
         self.pending = pending
@@ -45,6 +47,18 @@ struct PartialDecoding: Sendable {
         return .feed(pending, decoder)
     }
 
+    /// There will be no more partial pictures; what was decoded is forgotten.
+    mutating func abandon() {
+        isAbandoned = true
+        pending = []
+        decoder = .unavailable
+    }
+
+    /// What a thread has made of the decoder meanwhile.
+    mutating func setDecoder(_ decoder: Decoder) {
+        if !isAbandoned { self.decoder = decoder }
+    }
+
     /// - Returns: Whether a thread has to be asked to work on it.
     mutating func append(_ chunk: Data) -> Bool {
         if case .unavailable = decoder { return false }
@@ -56,8 +70,25 @@ struct PartialDecoding: Sendable {
 
 /// The bytes of a source and where they came from. Shared by the jobs that decode them.
 struct LoadedSource: Sendable {
-    let loaded: LoadedData
+    var loaded: LoadedData
     let origin: ImageResponse.Source
     /// Puts the bytes into the disk cache, at the first call.
     let store: StoreOnce?
+    /// Why these bytes have to serve although they may be old.
+    var refreshError: ImageError?
+
+    init(loaded: LoadedData, origin: ImageResponse.Source, store: StoreOnce?) {
+        self.loaded = loaded
+        self.origin = origin
+        self.store = store
+    }
+
+    /// What the disk cache has.
+    init(stored: DiskEntry, origin: ImageResponse.Source) {
+        self.init(
+            loaded: LoadedData(data: stored.data, metadata: stored.metadata.response),
+            origin: origin,
+            store: nil
+        )
+    }
 }

@@ -15,7 +15,7 @@ extension ImageManager {
                 return
             case .feed(let chunks, let decoder):
                 let decoder = feed(chunks, to: decoder, job)
-                _ = graph.withLock { $0.updatePartial(of: id) { $0.decoder = decoder } }
+                _ = graph.withLock { $0.updatePartial(of: id) { $0.setDecoder(decoder) } }
                 if case .running(let running) = decoder { showPartial(of: running, id, job) }
             }
         }

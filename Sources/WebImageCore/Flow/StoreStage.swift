@@ -3,24 +3,44 @@ import Synchronization
 
 // Last stage: the disk cache takes a copy of what came from a loader.
 extension ImageManager {
-    func storing(_ loaded: LoadedData, _ id: JobGraph.Identifier, _ loader: any ImageLoading) -> StoreOnce? {
-        guard let disk = parts.diskCache, let request = graph.withLock({ $0.sources[id]?.request }),
-            loader.isWorthCaching(request.url), !request.options.contains(.memoryCacheOnly), !loaded.forbidsStoring
+    func storing(_ loaded: LoadedData, _ source: JobGraph.Source, _ loader: any ImageLoading) -> StoreOnce? {
+        guard let disk = parts.diskCache, loader.isWorthCaching(source.request.url),
+            !source.request.options.contains(.memoryCacheOnly)
         else { return nil }
-        let key = request.url.absoluteString
+        let key = source.key.url
+        guard !CacheDirectives(loaded.metadata.cacheControl).isNoStore else {
+            if source.stored != nil { parts.ioLane.submit(priority: .veryLow) { disk.remove(key: key) } }
+            return nil
+        }
         let lane = parts.ioLane
+        let now = parts.clock.now.timeIntervalSince1970
         return StoreOnce {
-            let metadata = DiskEntry.Metadata(
-                key: key,
-                contentType: loaded.contentType,
-                etag: loaded.etag,
-                lastModified: loaded.lastModified,
-                cacheControl: loaded.cacheControl,
-                storedAt: Date().timeIntervalSince1970
-            )
+            let metadata = DiskEntry.Metadata(key: key, response: loaded.metadata, storedAt: now)
             disk.stage(DiskEntry(data: loaded.data, metadata: metadata))
             lane.submit(priority: .veryLow) { disk.flush() }
         }
+    }
+
+    /// Brings an entry up to date with a 304 (RFC 9111, 4.3.4).
+    func renew(_ entry: DiskEntry, _ newer: ResponseMetadata) -> DiskEntry {
+        var entry = entry
+        entry.metadata.response = entry.metadata.response.renewed(by: newer)
+        guard let disk = parts.diskCache else { return entry }
+        if CacheDirectives(newer.cacheControl).isNoStore {
+            let key = entry.metadata.key
+            parts.ioLane.submit(priority: .veryLow) { disk.remove(key: key) }
+        } else {
+            disk.stage(entry)
+            parts.ioLane.submit(priority: .veryLow) { disk.flush() }
+        }
+        return entry
+    }
+
+    /// An entry that is sound but no picture is of no use to anybody.
+    func removeUndecodable(_ source: LoadedSource, _ request: ImageRequest) {
+        guard source.origin != .loader, let disk = parts.diskCache else { return }
+        let key = request.url.absoluteString
+        parts.ioLane.submit(priority: .veryLow) { disk.remove(key: key) }
     }
 }
 
@@ -34,15 +54,5 @@ final class StoreOnce: Sendable {
 
     func perform() {
         work.withLock { $0.take() }?()
-    }
-}
-
-extension LoadedData {
-    /// RFC 9111, 5.2.2.5.
-    var forbidsStoring: Bool {
-        guard let cacheControl else { return false }
-        return cacheControl.split(separator: ",").contains {
-            $0.trimmingPrefix { $0 == " " }.prefix { $0 != " " && $0 != "=" }.lowercased() == "no-store"
-        }
     }
 }

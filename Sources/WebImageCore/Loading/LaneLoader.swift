@@ -115,7 +115,7 @@ extension LaneLoader {
                     remedy: "Write it as data:image/png;base64,... with correct base64 or percent-encoding."
                 )
             }
-            return LoadedData(data: content.data, contentType: content.mediaType)
+            return LoadedData(data: content.data, metadata: ResponseMetadata(contentType: content.mediaType))
         }
     }
 }

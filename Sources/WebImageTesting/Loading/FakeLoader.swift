@@ -7,10 +7,11 @@ public import WebImageCore
 public final class FakeLoader: ImageLoading {
     private struct State {
         var answers: [URL: Result<LoadedData, ImageError>] = [:]
-        var started: [URL] = []
+        var requests: [LoadRequest] = []
         var cancelled: [URL] = []
         var running: [FakeLoad] = []
         var isHolding: Bool
+        var isWorthFinishing = false
     }
 
     private let state: Mutex<State>
@@ -22,7 +23,9 @@ public final class FakeLoader: ImageLoading {
     }
 
     /// The URLs of all loads so far, in order.
-    public var started: [URL] { state.withLock { $0.started } }
+    public var started: [URL] { requests.map(\.url) }
+    /// What was asked for so far, in order.
+    public var requests: [LoadRequest] { state.withLock { $0.requests } }
     /// The URLs of the loads that were cancelled, in order.
     public var cancelled: [URL] { state.withLock { $0.cancelled } }
     /// The loads that have neither ended nor been cancelled.
@@ -60,6 +63,15 @@ public final class FakeLoader: ImageLoading {
         }
     }
 
+    /// Whether loads say that they are nearly through. Default: no.
+    public var isWorthFinishing: Bool {
+        get { state.withLock { $0.isWorthFinishing } }
+        set { state.withLock { $0.isWorthFinishing = newValue } }
+    }
+
+    /// Whether the host is one of the internet: any but `127.0.0.1`.
+    public func needsNetwork(_ url: URL) -> Bool { url.host() != "127.0.0.1" }
+
     /// Whether it is any URL: yes.
     public func canLoad(_ url: URL) -> Bool { true }
 
@@ -71,9 +83,11 @@ public final class FakeLoader: ImageLoading {
         let load = FakeLoad(request, onEvent) { [weak self] load in
             self?.remove(load)
             self?.state.withLock { $0.cancelled.append(load.url) }
+        } isWorthFinishing: { [weak self] in
+            self?.isWorthFinishing ?? false
         }
         let isHolding = state.withLock { state in
-            state.started.append(request.url)
+            state.requests.append(request)
             if state.isHolding { state.running.append(load) }
             return state.isHolding
         }
@@ -113,13 +127,16 @@ private final class FakeLoad: LoadOperation {
     let url: URL
     private let onEvent: @Sendable (LoadEvent) -> Void
     private let onCancel: @Sendable (FakeLoad) -> Void
+    private let worth: @Sendable () -> Bool
     private let state: Mutex<State>
 
     init(
         _ request: LoadRequest,
         _ onEvent: @escaping @Sendable (LoadEvent) -> Void,
-        onCancel: @escaping @Sendable (FakeLoad) -> Void
+        onCancel: @escaping @Sendable (FakeLoad) -> Void,
+        isWorthFinishing: @escaping @Sendable () -> Bool
     ) {
+        worth = isWorthFinishing
         url = request.url
         self.onEvent = onEvent
         self.onCancel = onCancel
@@ -128,6 +145,7 @@ private final class FakeLoad: LoadOperation {
 
     var priority: ImagePriority { state.withLock { $0.priority } }
     var wantsData: Bool { state.withLock { $0.wantsData } }
+    var isWorthFinishing: Bool { worth() }
 
     func send(_ event: LoadEvent) {
         if !state.withLock({ $0.isCancelled }) { onEvent(event) }

@@ -11,12 +11,8 @@ enum CurlFailure {
         // The same code stands for an answer that is no HTTP.
         case CURLE_UNSUPPORTED_PROTOCOL where !transfer.isRedirected:
             return transfer.error(.badResponse, "The server's answer makes no sense (\(reason))")
-        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_TOO_MANY_REDIRECTS:
-            return transfer.error(
-                .badRedirect,
-                "The server's redirect is not followed (\(reason))",
-                remedy: "Redirects lead to http and https only, and not on and on; correct the server or the URL."
-            )
+        case CURLE_UNSUPPORTED_PROTOCOL:
+            return transfer.badRedirect(reason)
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
             return transfer.error(
                 .hostNotFound,

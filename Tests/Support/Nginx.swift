@@ -1,15 +1,15 @@
-import FoundationEssentials
+package import FoundationEssentials
 import WebImageTesting
 
 /// nginx on 127.0.0.1 with files of the test's: cleartext, and TLS with HTTP/2.
-final class Nginx: Sendable {
+package final class Nginx: Sendable {
     /// Why it does not run.
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
     }
 
     /// A certificate that a server shows.
-    enum Certificate: CaseIterable {
+    package enum Certificate: CaseIterable, Sendable {
         /// For 127.0.0.1, signed by the authority of ``authorityFile``.
         case good
         /// The same, but for another host.
@@ -26,7 +26,7 @@ final class Nginx: Sendable {
 
     /// Starts it.
     /// - Parameter files: Their contents by name.
-    init(files: [String: Data]) throws {
+    package init(files: [String: Data]) throws {
         let root = folder.path
         try FileManager.default.createDirectory(atPath: "\(root)/files", withIntermediateDirectories: true)
         for (name, data) in files { try data.write(to: URL(filePath: "\(root)/files/\(name)")) }
@@ -50,16 +50,16 @@ final class Nginx: Sendable {
     }
 
     /// The certificate of the authority that signed the good one, in PEM.
-    var authorityFile: String { "\(folder.path)/authority.pem" }
+    package var authorityFile: String { "\(folder.path)/authority.pem" }
 
-    func url(_ name: String) -> URL { URL(string: "http://127.0.0.1:\(ports["clear"]!)/\(name)")! }
+    package func url(_ name: String) -> URL { URL(string: "http://127.0.0.1:\(ports["clear"]!)/\(name)")! }
 
-    func url(_ name: String, _ certificate: Certificate) -> URL {
+    package func url(_ name: String, _ certificate: Certificate) -> URL {
         URL(string: "https://127.0.0.1:\(ports["\(certificate)"]!)/\(name)")!
     }
 
     /// A line for each request that was answered: protocol, number of the connection, path.
-    var log: [String] {
+    package var log: [String] {
         let text = (try? String(contentsOfFile: "\(folder.path)/access.log", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map(String.init)
     }

@@ -1,9 +1,9 @@
 import Glibc
 
 /// Ports of this machine.
-enum LocalPort {
+package enum LocalPort {
     /// Whether somebody listens on 127.0.0.1.
-    static func isOpen(_ port: UInt16) -> Bool {
+    package static func isOpen(_ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         var address = sockaddr_in()

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
@@ -14,13 +15,13 @@ struct SecureTransferTests {
         nginx = try Nginx(files: Dictionary(uniqueKeysWithValues: (0..<60).map { ("\($0).bin", Self.body) }))
     }
 
-    private func loader(trusts: Bool = true) -> CurlLoader {
-        var configuration = CurlConfiguration()
+    private func loader(trusts: Bool = true) -> ImageDownloader {
+        var configuration = DownloaderConfiguration()
         if trusts { configuration.certificateAuthorityFile = nginx.authorityFile }
-        return CurlLoader(configuration: configuration)
+        return ImageDownloader(configuration: configuration)
     }
 
-    private func load(_ loader: CurlLoader, _ url: URL) -> Result<LoadedData, ImageError>? {
+    private func load(_ loader: ImageDownloader, _ url: URL) -> Result<LoadedData, ImageError>? {
         let log = EventLog<Result<LoadedData, ImageError>>()
         _ = loader.load(LoadRequest(url: url)) { if case .finished(let result) = $0 { log.add(result) } }
         log.wait { $0.count == 1 }

@@ -1,11 +1,12 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
 @Suite("Loading over HTTP with libcurl")
-struct CurlLoaderTests {
+struct TransferTests {
     /// What one who asks hears.
     private final class Listener: Sendable {
         let events = EventLog<LoadEvent>()
@@ -28,7 +29,7 @@ struct CurlLoaderTests {
 
     @discardableResult
     private func load(
-        _ loader: CurlLoader,
+        _ loader: ImageDownloader,
         _ url: URL,
         _ listener: Listener,
         priority: ImagePriority = .normal,
@@ -50,20 +51,20 @@ struct CurlLoaderTests {
             )
         }
         let listener = Listener()
-        load(CurlLoader(), server.url("/a?b=c"), listener)
+        load(ImageDownloader(), server.url("/a?b=c"), listener)
         let loaded = try #require(try listener.wait()?.get())
         #expect(loaded.data == Self.body)
-        #expect(loaded.contentType == "image/png")
-        #expect(loaded.etag == "\"x\"")
-        #expect(loaded.cacheControl == "max-age=60")
-        #expect(loaded.lastModified == "Sat, 21 Nov 2026 00:00:00 GMT")
+        #expect(loaded.metadata.contentType == "image/png")
+        #expect(loaded.metadata.etag == "\"x\"")
+        #expect(loaded.metadata.cacheControl == "max-age=60")
+        #expect(loaded.metadata.lastModified == "Sat, 21 Nov 2026 00:00:00 GMT")
         let last = listener.events.all.compactMap { event -> (Int64, Int64?)? in
             if case .progress(let received, let expected) = event { (received, expected) } else { nil }
         }.last
         #expect(last?.0 == 100_000 && last?.1 == 100_000)
         #expect(listener.bytes.isEmpty)
         #expect(server.requests[0].target == "/a?b=c")
-        #expect(server.requests[0].headers["user-agent"]?.hasPrefix("GtkWebImage/") == true)
+        #expect(server.requests[0].headers["user-agent"]?.contains("GtkWebImage/") == true)
     }
 
     @Test("All who ask for a URL share one transfer; one who wants the bytes late gets all of them")
@@ -74,7 +75,7 @@ struct CurlLoaderTests {
             response.faults.bodyGate = (afterBytes: 50_000, gate: gate)
             return response
         }
-        let loader = CurlLoader()
+        let loader = ImageDownloader()
         let listeners = (0..<10).map { _ in Listener() }
         for listener in listeners { load(loader, server.url("/a"), listener) }
         listeners[0].events.wait { !$0.isEmpty }
@@ -96,7 +97,7 @@ struct CurlLoaderTests {
             if request.path.hasPrefix("/held") { response.faults.gate = request.path == "/held0" ? firstGate : gate }
             return response
         }
-        let loader = CurlLoader()
+        let loader = ImageDownloader()
         let listeners = (0..<6).map { _ in Listener() }
         for (index, listener) in listeners.enumerated() { load(loader, server.url("/held\(index)"), listener) }
         #expect(EventLog<Int>.poll { gate.waitingCount == 5 && firstGate.waitingCount == 1 })
@@ -125,7 +126,7 @@ struct CurlLoaderTests {
     @Test("Connections are kept: a hundred requests one after the other take one")
     func keepAlive() throws {
         let server = try LocalImageServer { _ in .ok(Self.body, contentType: "image/png") }
-        let loader = CurlLoader()
+        let loader = ImageDownloader()
         for index in 0..<100 {
             let listener = Listener()
             load(loader, server.url("/\(index)"), listener)
@@ -137,7 +138,7 @@ struct CurlLoaderTests {
     @Test("Also after an error page the connection is kept")
     func keepAliveAfterError() throws {
         let server = try LocalImageServer { _ in .notFound }
-        let loader = CurlLoader()
+        let loader = ImageDownloader()
         for _ in 0..<5 {
             let listener = Listener()
             load(loader, server.url("/a"), listener)
@@ -154,7 +155,7 @@ struct CurlLoaderTests {
             response.faults.gate = gate
             return response
         }
-        let loader = CurlLoader()
+        let loader = ImageDownloader()
         let (stays, leaves) = (Listener(), Listener())
         load(loader, server.url("/a"), stays)
         let leaving = load(loader, server.url("/a"), leaves)
@@ -171,7 +172,7 @@ struct CurlLoaderTests {
     @Test("Ten thousand starts and cancels leave no transfer, no connection, no descriptor")
     func storm() throws {
         let server = try LocalImageServer { _ in .ok(Data(count: 100), contentType: "image/png") }
-        let loader = CurlLoader()
+        let loader = ImageDownloader()
         let warm = Listener()
         load(loader, server.url("/warm"), warm)
         _ = warm.wait()
@@ -203,7 +204,7 @@ struct CurlLoaderTests {
             }
         }
         let listener = Listener()
-        load(CurlLoader(), server.url(path), listener)
+        load(ImageDownloader(), server.url(path), listener)
         switch listener.wait() {
         case .success(let loaded): #expect(code == nil && loaded.data == Self.body)
         case .failure(let error): #expect(error.code == code, "\(error)")
@@ -218,10 +219,10 @@ struct CurlLoaderTests {
             response.faults.isChunked = !isTold
             return response
         }
-        var configuration = CurlConfiguration()
+        var configuration = DownloaderConfiguration()
         configuration.maximumByteCount = 99_999
         let listener = Listener()
-        load(CurlLoader(configuration: configuration), server.url("/a"), listener)
+        load(ImageDownloader(configuration: configuration), server.url("/a"), listener)
         let error = #expect(throws: ImageError.self) { try listener.wait()?.get() }
         #expect(error?.code == .bodyTooLarge)
     }
@@ -235,7 +236,7 @@ struct CurlLoaderTests {
             return response
         }
         let listener = Listener()
-        load(CurlLoader(), server.url("/a"), listener)
+        load(ImageDownloader(), server.url("/a"), listener)
         #expect(try listener.wait()?.get().data == Self.body)
     }
 
@@ -246,10 +247,10 @@ struct CurlLoaderTests {
             response.faults.stallAfterBytes = 1000
             return response
         }
-        var configuration = CurlConfiguration()
+        var configuration = DownloaderConfiguration()
         configuration.idleTimeout = .seconds(1)
         let listener = Listener()
-        load(CurlLoader(configuration: configuration), server.url("/a"), listener)
+        load(ImageDownloader(configuration: configuration), server.url("/a"), listener)
         let error = #expect(throws: ImageError.self) { try listener.wait()?.get() }
         #expect(error?.code == .timedOut)
     }
@@ -262,7 +263,7 @@ struct CurlLoaderTests {
             return response
         }
         let listener = Listener()
-        load(CurlLoader(), server.url("/a"), listener)
+        load(ImageDownloader(), server.url("/a"), listener)
         let error = #expect(throws: ImageError.self) { try listener.wait()?.get() }
         #expect(error?.code == .badResponse || error?.code == .connectionFailed, "\(String(describing: error))")
     }
@@ -270,7 +271,7 @@ struct CurlLoaderTests {
     @Test("A host that does not exist is an error of its own")
     func unknownHost() throws {
         let listener = Listener()
-        load(CurlLoader(), URL(string: "http://nowhere.invalid/a.png")!, listener)
+        load(ImageDownloader(), URL(string: "http://nowhere.invalid/a.png")!, listener)
         let error = #expect(throws: ImageError.self) { try listener.wait()?.get() }
         #expect(error?.code == .hostNotFound)
         #expect(error?.url?.absoluteString == "http://nowhere.invalid/a.png")
@@ -285,7 +286,7 @@ struct CurlLoaderTests {
             return response
         }
         let listener = Listener()
-        var loader: CurlLoader? = CurlLoader()
+        var loader: ImageDownloader? = ImageDownloader()
         load(loader!, server.url("/a"), listener)
         #expect(EventLog<Int>.poll { gate.waitingCount == 1 })
         loader = nil

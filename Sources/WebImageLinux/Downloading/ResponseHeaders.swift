@@ -1,16 +1,10 @@
-/// The headers of the newest response of a transfer: those of redirects before it are forgotten.
+/// The header fields of the newest response of a transfer: those of an informational one before it are forgotten.
 struct ResponseHeaders {
     private(set) var status = 0
-    private var fields: [String: String] = [:]
+    /// By name in lower case; lines of the same name joined by commas (RFC 9110, 5.3).
+    private(set) var fields: [String: String] = [:]
 
-    /// The last value of a field; the name in lower case.
     subscript(name: String) -> String? { fields[name] }
-
-    /// The number of bytes that will come, where the server says so and they come as they are.
-    var bodyLength: Int64? {
-        guard fields["content-encoding"] == nil else { return nil }
-        return fields["content-length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
-    }
 
     mutating func add(line: String) {
         if line.hasPrefix("HTTP/") {
@@ -22,6 +16,8 @@ struct ResponseHeaders {
         guard let colon = line.firstIndex(of: ":") else { return }
         let value = line[line.index(after: colon)...].drop(while: \.isWhitespace)
         let end = value.lastIndex { !$0.isWhitespace }.map { value.index(after: $0) } ?? value.startIndex
-        fields[line[..<colon].lowercased()] = String(value[..<end])
+        let name = line[..<colon].lowercased()
+        let text = String(value[..<end])
+        fields[name] = fields[name].map { "\($0), \(text)" } ?? text
     }
 }

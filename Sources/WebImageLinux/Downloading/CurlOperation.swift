@@ -6,6 +6,7 @@ final class CurlOperation: LoadOperation {
     private struct State {
         var priority: ImagePriority
         var wantsData: Bool
+        var isWorthFinishing = false
         var onEvent: (@Sendable (LoadEvent) -> Void)?
     }
 
@@ -22,6 +23,7 @@ final class CurlOperation: LoadOperation {
     var priority: ImagePriority { state.withLock { $0.priority } }
     var wantsData: Bool { state.withLock { $0.wantsData } }
     var isCancelled: Bool { state.withLock { $0.onEvent == nil } }
+    var isWorthFinishing: Bool { state.withLock { $0.isWorthFinishing } }
 
     func cancel() {
         // Without its closure it hears nothing more, although the network thread learns of the cancel later.
@@ -37,8 +39,10 @@ final class CurlOperation: LoadOperation {
     func deliverData() {
         inbox.post(.deliverData(self))
     }
+}
 
-    /// On the network thread.
+// On the network thread, or on the one that decrypts.
+extension CurlOperation {
     func send(_ event: LoadEvent) {
         let closure = state.withLock { state in
             if case .finished = event { return state.onEvent.take() }
@@ -47,46 +51,11 @@ final class CurlOperation: LoadOperation {
         closure?(event)
     }
 
-    /// On the network thread.
     func startDeliveringData() {
         state.withLock { $0.wantsData = true }
     }
-}
 
-/// What other threads ask of the network thread.
-enum CurlCommand: Sendable {
-    case start(CurlOperation)
-    case cancel(CurlOperation)
-    case prioritize(CurlOperation)
-    case deliverData(CurlOperation)
-    case stop
-}
-
-/// The commands that wait for the network thread, and the means to wake it.
-final class CurlInbox: Sendable {
-    private struct State {
-        var commands: [CurlCommand] = []
-        var wake: (@Sendable () -> Void)?
-    }
-
-    private let state = Mutex(State())
-
-    func post(_ command: CurlCommand) {
-        // Woken under the lock, so that the multi handle cannot go away meanwhile.
-        state.withLock { state in
-            state.commands.append(command)
-            if state.commands.count == 1 { state.wake?() }
-        }
-    }
-
-    func take() -> [CurlCommand] {
-        state.withLock { state in
-            defer { state.commands = [] }
-            return state.commands
-        }
-    }
-
-    func setWake(_ wake: (@Sendable () -> Void)?) {
-        state.withLock { $0.wake = wake }
+    func setWorthFinishing(_ isWorth: Bool) {
+        state.withLock { $0.isWorthFinishing = isWorth }
     }
 }

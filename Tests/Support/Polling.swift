@@ -1,9 +1,9 @@
 import Glibc
-import WebImageTesting
+package import WebImageTesting
 
 extension EventLog {
     /// Waits for something that another thread or process does and that nobody announces.
-    static func poll(seconds: Double = 20, until condition: () -> Bool) -> Bool {
+    package static func poll(seconds: Double = 20, until condition: () -> Bool) -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while !condition() {
             if ContinuousClock.now > deadline { return false }

@@ -1,0 +1,118 @@
+import FoundationEssentials
+
+// What the stages change. Each does nothing when the job or source has gone in the meantime.
+extension JobGraph {
+    mutating func setTicket(_ ticket: WorkLane.Ticket, ofSource id: Identifier) {
+        // A read that was quicker than this call has handed over to a loader, or has ended.
+        if sources[id]?.operation == nil { sources[id]?.ticket = ticket }
+    }
+
+    /// Keeps a copy that the server is to be asked about.
+    mutating func setStored(_ entry: DiskEntry, ofSource id: Identifier) {
+        sources[id]?.stored = entry
+        sources[id]?.wantsData = false
+        for job in sources[id]?.jobs ?? [] { jobs[job]?.partial = nil }
+    }
+
+    /// Counts a try at a loader. What an earlier one has brought is of no use to partial pictures.
+    /// - Returns: The source as it is now.
+    mutating func beginAttempt(ofSource id: Identifier) -> Source? {
+        sources[id]?.attempts += 1
+        sources[id]?.ticket = nil
+        guard let source = sources[id], source.attempts > 1 else { return sources[id] }
+        sources[id]?.wantsData = false
+        sources[id]?.chunks = []
+        for job in source.jobs { jobs[job]?.partial?.abandon() }
+        return sources[id]
+    }
+
+    /// Lets a source rest until a loader is asked again.
+    mutating func beginWaiting(_ id: Identifier, forNetwork: Bool) {
+        sources[id]?.operation = nil
+        sources[id]?.isWaiting = true
+        if forNetwork { sources[id]?.hasWaitedForNetwork = true }
+    }
+
+    /// - Parameter attempts: Those before the pause; another number means that the pause is over already.
+    /// - Returns: Whether to go on.
+    mutating func endWaiting(_ id: Identifier, attempts: Int) -> Bool {
+        guard let source = sources[id], source.isWaiting, source.attempts == attempts else { return false }
+        sources[id]?.isWaiting = false
+        return true
+    }
+
+    /// - Returns: What to do with the operation now, which is to drop it when nobody waits for it any more.
+    mutating func setOperation(
+        _ operation: any LoadOperation,
+        ofSource id: Identifier,
+        attempt: Int,
+        asked: LoadRequest
+    ) -> [Change] {
+        guard let source = sources[id] else { return [.dropLoad(operation)] }
+        // It has failed within the call that started it.
+        guard !source.isWaiting, source.attempts == attempt else { return [] }
+        sources[id]?.operation = operation
+        sources[id]?.ticket = nil
+        var changes: [Change] = []
+        if source.wantsData, !asked.wantsData { changes.append(.deliverData(operation)) }
+        if source.priority != asked.priority { changes.append(.prioritizeLoad(operation, source.priority)) }
+        return changes
+    }
+
+    mutating func setTicket(_ ticket: WorkLane.Ticket, ofJob id: Identifier) {
+        jobs[id]?.ticket = ticket
+    }
+
+    /// Keeps bytes for those who join later, and hands them to the jobs that decode partial pictures.
+    /// - Returns: The jobs that have something to do and are not at it already.
+    mutating func append(_ chunk: Data, toSource id: Identifier) -> [(Identifier, ImagePriority)] {
+        sources[id]?.chunks.append(chunk)
+        return (sources[id]?.jobs ?? []).compactMap { job in
+            guard jobs[job]?.partial?.append(chunk) == true else { return nil }
+            return (job, jobs[job]?.priority ?? .normal)
+        }
+    }
+
+    func tasks(ofSource id: Identifier) -> [ImageTask] {
+        (sources[id]?.jobs ?? []).flatMap { jobs[$0]?.tasks ?? [] }
+    }
+
+    mutating func updatePartial<R>(of id: Identifier, _ body: (inout PartialDecoding) -> R) -> R? {
+        guard jobs[id]?.partial != nil else { return nil }
+        return body(&jobs[id]!.partial!)
+    }
+
+    /// Ends a source that has its bytes; its jobs go on to decode them.
+    mutating func finishSource(_ id: Identifier) -> [(Identifier, ImagePriority)] {
+        guard let source = removeSource(id) else { return [] }
+        return source.jobs.compactMap { job in jobs[job].map { (job, $0.priority) } }
+    }
+
+    /// Ends a source that failed, with its jobs.
+    mutating func failSource(_ id: Identifier) -> [ImageTask] {
+        guard let source = removeSource(id) else { return [] }
+        return source.jobs.flatMap { finishJob($0) }
+    }
+
+    /// Ends a job.
+    /// - Returns: The tasks that waited for it.
+    mutating func finishJob(_ id: Identifier) -> [ImageTask] {
+        guard let job = removeJob(id) else { return [] }
+        for task in job.tasks { jobsByTask[ObjectIdentifier(task)] = nil }
+        return job.tasks
+    }
+
+    mutating func removeJob(_ id: Identifier) -> Job? {
+        guard let job = jobs.removeValue(forKey: id) else { return nil }
+        jobsByKey[job.key] = nil
+        sources[job.source]?.jobs.removeAll { $0 == id }
+        return job
+    }
+
+    @discardableResult
+    mutating func removeSource(_ id: Identifier) -> Source? {
+        guard let source = sources.removeValue(forKey: id) else { return nil }
+        sourcesByKey[source.key] = nil
+        return source
+    }
+}

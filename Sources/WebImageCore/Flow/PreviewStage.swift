@@ -1,0 +1,56 @@
+import FoundationEssentials
+import Synchronization
+
+// Beside the third stage: the cached picture, shown until the server has said whether it is still the right one.
+extension ImageManager {
+    func preview(_ id: JobGraph.Identifier, _ entry: DiskEntry) {
+        for (job, priority) in graph.withLock({ $0.beginPreviews(ofSource: id) }) {
+            let ticket = parts.decodeLane.submit(priority: priority) { self.decodePreview(job, entry) }
+            graph.withLock { $0.setTicket(ticket, ofJob: job) }
+        }
+    }
+
+    private func decodePreview(_ id: JobGraph.Identifier, _ entry: DiskEntry) {
+        guard let job = graph.withLock({ $0.jobs[id] }) else { return }
+        do {
+            let source = LoadedSource(stored: entry, origin: .disk)
+            let image = try cachedImage(for: job.request) ?? show(try decodedImage(job, source), job)
+            for task in graph.withLock({ $0.jobs[id]?.tasks ?? [] }) { task.report(partial: image) }
+        } catch {
+            WebImageLog.debug("No preview: \(error)")
+        }
+        // The answer may have come meanwhile.
+        if let answer = graph.withLock({ $0.endPreview(of: id) }) { decodeWhole(id, answer) }
+    }
+
+    private func show(_ decoded: WebImage, _ job: JobGraph.Job) throws(ImageError) -> WebImage {
+        let image = try transformed(decoded, job.request)
+        job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
+        parts.memoryCache.store(image, for: job.key.image)
+        return image
+    }
+}
+
+extension JobGraph {
+    /// - Returns: The jobs somebody wants to see something of.
+    fileprivate mutating func beginPreviews(ofSource id: Identifier) -> [(Identifier, ImagePriority)] {
+        (sources[id]?.jobs ?? []).compactMap { job in
+            guard jobs[job]?.tasks.contains(where: \.showsPartialImages) == true else { return nil }
+            jobs[job]?.isPreviewing = true
+            return (job, jobs[job]?.priority ?? .normal)
+        }
+    }
+
+    /// - Returns: What is to be decoded now.
+    fileprivate mutating func endPreview(of id: Identifier) -> LoadedSource? {
+        jobs[id]?.isPreviewing = false
+        return jobs[id]?.afterPreview
+    }
+
+    /// Leaves an answer for the thread that decodes the preview, if there is one.
+    mutating func leaveAfterPreview(_ source: LoadedSource, _ id: Identifier) -> Bool {
+        guard jobs[id]?.isPreviewing == true else { return false }
+        jobs[id]?.afterPreview = source
+        return true
+    }
+}

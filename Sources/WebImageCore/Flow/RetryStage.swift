@@ -1,0 +1,62 @@
+import FoundationEssentials
+import Synchronization
+
+// After a failed third stage: an older picture serves, or the loader is asked again later, or that was it.
+extension ImageManager {
+    func loadFailed(_ id: JobGraph.Identifier, _ error: ImageError) {
+        guard let source = graph.withLock({ $0.sources[id] }) else { return }
+        var error = error
+        error.attempts = max(source.attempts, 1)
+        if let stored = source.stored, isUsable(stored, despite: error) {
+            WebImageLog.debug("A cached picture is shown: \(error)")
+            var answer = LoadedSource(stored: stored, origin: .disk)
+            answer.refreshError = error
+            decode(id, answer)
+        } else if let delay = pause(after: error, source) {
+            WebImageLog.debug("Tried again in \(delay): \(error)")
+            graph.withLock { $0.beginWaiting(id, forNetwork: error.code == .offline) }
+            parts.clock.run(after: delay) { [weak self] in self?.retry(id, after: source.attempts) }
+        } else {
+            remember(error, of: source.request)
+            fail(id, error)
+        }
+    }
+
+    /// The network is back: whoever waits need not wait any longer.
+    func retryWaiting() {
+        let waiting = graph.withLock { graph in
+            graph.sources.compactMap { $0.value.isWaiting ? ($0.key, $0.value.attempts) : nil }
+        }
+        for (id, attempts) in waiting { retry(id, after: attempts) }
+    }
+
+    /// Remembers a failure that would only be met again.
+    func remember(_ error: ImageError, of request: ImageRequest) {
+        // What is on this machine is quickly looked at again.
+        guard parts.loaders.loader(for: request.url)?.isWorthCaching(request.url) == true else { return }
+        parts.failures.remember(error, for: request.url.absoluteString, now: parts.clock.now)
+    }
+
+    private func retry(_ id: JobGraph.Identifier, after attempts: Int) {
+        guard graph.withLock({ $0.endWaiting(id, attempts: attempts) }),
+            let url = graph.withLock({ $0.sources[id]?.request.url })
+        else { return }
+        guard let loader = parts.loaders.loader(for: url) else {
+            fail(id, .invalidURL(url, "The loader of this URL is gone"))
+            return
+        }
+        load(id, with: loader)
+    }
+
+    private func isUsable(_ stored: DiskEntry, despite error: ImageError) -> Bool {
+        Freshness(stored.metadata.response, now: parts.clock.now).isUsable(despite: error)
+    }
+
+    private func pause(after error: ImageError, _ source: JobGraph.Source) -> Duration? {
+        let policy = parts.retryPolicy
+        if error.code == .offline {
+            return policy.networkTimeout > .zero && !source.hasWaitedForNetwork ? policy.networkTimeout : nil
+        }
+        return policy.delay(after: error, attempt: source.attempts, chance: .random(in: 0...1))
+    }
+}

@@ -1,0 +1,39 @@
+extension ImageManager {
+    /// What a manager is made of.
+    package struct Parts: Sendable {
+        package var memoryCache: any MemoryCaching
+        package var diskCache: (any DiskCaching)?
+        package var loaders: LoaderRegistry
+        package var coders: CoderRegistry
+        package var dispatcher: any CallbackDispatching
+        /// Reads and writes files.
+        package var ioLane: WorkLane
+        /// Decodes and transforms.
+        package var decodeLane: WorkLane
+        package var maximumPixelCount = DecodeOptions().maximumPixelCount
+        /// The shortest time between two partial pictures of a load.
+        package var partialInterval = Duration.milliseconds(100)
+        package var retryPolicy = RetryPolicy()
+        package var failures = FailureCache(lifetime: .seconds(300))
+        package var network: any NetworkMonitoring = AlwaysOnline()
+        package var clock: any TimeKeeping = SystemClock()
+
+        package init(
+            memoryCache: any MemoryCaching,
+            diskCache: (any DiskCaching)?,
+            loaders: LoaderRegistry,
+            coders: CoderRegistry,
+            dispatcher: any CallbackDispatching,
+            ioLane: WorkLane,
+            decodeLane: WorkLane
+        ) {
+            self.memoryCache = memoryCache
+            self.diskCache = diskCache
+            self.loaders = loaders
+            self.coders = coders
+            self.dispatcher = dispatcher
+            self.ioLane = ioLane
+            self.decodeLane = decodeLane
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+
+@Suite("Freshness of stored responses (RFC 9111)")
+struct FreshnessTests {
+    private static let start = Date(timeIntervalSince1970: 1_800_000_000)
+
+    /// A response that came at the start.
+    private func metadata(_ cacheControl: String?, _ change: (inout ResponseMetadata) -> Void = { _ in })
+        -> ResponseMetadata
+    {
+        var metadata = ResponseMetadata()
+        metadata.cacheControl = cacheControl
+        metadata.etag = "\"1\""
+        metadata.date = Self.start
+        metadata.requestTime = Self.start
+        metadata.responseTime = Self.start
+        change(&metadata)
+        return metadata
+    }
+
+    private func reuse(
+        _ metadata: ResponseMetadata,
+        after seconds: Double,
+        _ options: ImageOptions = [],
+        headers: [String: String] = [:]
+    ) -> Reuse {
+        Reuse(metadata, options: options, headers: headers, now: Self.start.addingTimeInterval(seconds))
+    }
+
+    @Test(
+        "What the server says decides for how long",
+        arguments: [
+            ("max-age=60", 59.0, Reuse.use), ("max-age=60", 60.0, .validate), ("MAX-AGE = 60 , public", 59.0, .use),
+            ("max-age=\"60\"", 59.0, .use), ("max-age=x", 0.0, .validate), ("max-age=60, max-age=1", 30.0, .use),
+            ("max-age=99999999999999999999", 1e9, .use), ("no-cache", 0.0, .validate),
+            ("private, max-age=60", 1.0, .use),
+            ("no-cache=\"set-cookie, x\", max-age=60", 1.0, .use), ("public", 1e9, .use), ("", 1e9, .use),
+            ("max-age=60, stale-while-revalidate=30", 61.0, .useAndRefresh),
+            ("max-age=60, stale-while-revalidate=30", 91.0, .validate),
+            ("max-age=60, stale-while-revalidate=30, must-revalidate", 61.0, .validate),
+        ]
+    )
+    func directives(cacheControl: String, seconds: Double, expected: Reuse) {
+        #expect(reuse(metadata(cacheControl), after: seconds) == expected)
+    }
+
+    @Test("Age on the way and the time a response took count")
+    func age() {
+        let aged = metadata("max-age=60") { $0.age = 50 }
+        #expect(reuse(aged, after: 9) == .use)
+        #expect(reuse(aged, after: 10) == .validate)
+        let slow = metadata("max-age=60") {
+            $0.requestTime = Self.start.addingTimeInterval(-20); $0.age = 0
+        }
+        #expect(reuse(slow, after: 39) == .use)
+        #expect(reuse(slow, after: 40) == .validate)
+        let old = metadata("max-age=60") { $0.date = Self.start.addingTimeInterval(-30) }
+        #expect(reuse(old, after: 30) == .validate)
+    }
+
+    @Test("A clock that was set back makes nothing younger, and nothing older")
+    func clockSetBack() {
+        #expect(reuse(metadata("max-age=60"), after: -1000) == .use)
+        #expect(reuse(metadata("max-age=60") { $0.age = 60 }, after: -1000) == .validate)
+    }
+
+    @Test("Expires counts from Date, and less than max-age")
+    func expires() {
+        let expiring = metadata(nil) { $0.expires = Self.start.addingTimeInterval(100) }
+        #expect(reuse(expiring, after: 99) == .use)
+        #expect(reuse(expiring, after: 100) == .validate)
+        let both = metadata("max-age=10") { $0.expires = Self.start.addingTimeInterval(100) }
+        #expect(reuse(both, after: 50) == .validate)
+        // Expires: 0
+        #expect(reuse(metadata(nil) { $0.expires = .distantPast }, after: 0) == .validate)
+    }
+
+    @Test("What says nothing but when it was changed is fresh for a tenth of its age")
+    func heuristic() {
+        let changed = metadata(nil) { $0.lastModifiedDate = Self.start.addingTimeInterval(-1000) }
+        #expect(reuse(changed, after: 99) == .use)
+        #expect(reuse(changed, after: 100) == .validate)
+    }
+
+    @Test("A response that varies with header fields answers only requests that have the same in them")
+    func vary() {
+        let varying = metadata("max-age=60") { $0.vary = ["accept": "image/*", "x-theme": ""] }
+        #expect(reuse(varying, after: 1, headers: ["Accept": "image/*"]) == .use)
+        #expect(reuse(varying, after: 1, headers: ["Accept": "image/webp"]) == .ignore)
+        #expect(reuse(varying, after: 1, headers: ["Accept": "image/*", "X-Theme": "dark"]) == .ignore)
+        #expect(reuse(metadata("max-age=60") { $0.vary = ["*": ""] }, after: 1) == .ignore)
+    }
+
+    @Test("Options have the last word: any age, always ask, never ask")
+    func options() {
+        #expect(reuse(metadata("max-age=60"), after: 1e6, .ignoreFreshness) == .use)
+        #expect(reuse(metadata("max-age=60"), after: 1, .refreshCached) == .validate)
+        #expect(reuse(metadata("max-age=60, immutable"), after: 1, .refreshCached) == .use)
+        #expect(reuse(metadata("max-age=60, immutable"), after: 61, .refreshCached) == .validate)
+        #expect(reuse(metadata("no-cache"), after: 1, .fromCacheOnly) == .use)
+    }
+
+    @Test("When the server cannot be asked, an old picture serves, unless the server forbids it")
+    func staleIfError() {
+        func serves(_ cacheControl: String, after seconds: Double, _ code: ImageError.Code, status: Int? = nil) -> Bool
+        {
+            let error = ImageError(code, url: nil, reason: "", remedy: "", httpStatus: status)
+            let now = Self.start.addingTimeInterval(seconds)
+            return Freshness(metadata(cacheControl), now: now).isUsable(despite: error)
+        }
+        #expect(serves("max-age=60", after: 1e6, .connectionFailed))
+        #expect(serves("max-age=60", after: 1e6, .badStatus, status: 503))
+        #expect(!serves("max-age=60", after: 61, .badStatus, status: 404))
+        #expect(!serves("max-age=60, must-revalidate", after: 61, .connectionFailed))
+        #expect(serves("max-age=60, must-revalidate", after: 59, .connectionFailed))
+        #expect(!serves("no-cache", after: 1, .timedOut))
+        #expect(serves("max-age=60, stale-if-error=100", after: 159, .offline))
+        #expect(!serves("max-age=60, stale-if-error=100", after: 161, .offline))
+    }
+
+    @Test("A 304 replaces what it says anew, and starts a new life")
+    func renewal() {
+        let old = metadata("max-age=60") {
+            $0.contentType = "image/png"; $0.age = 5
+        }
+        var newer = ResponseMetadata()
+        newer.cacheControl = "max-age=1000"
+        newer.responseTime = Self.start.addingTimeInterval(500)
+        let renewed = old.renewed(by: newer)
+        #expect(renewed.contentType == "image/png" && renewed.etag == "\"1\"" && renewed.age == nil)
+        #expect(reuse(renewed, after: 1499) == .use)
+        #expect(reuse(renewed, after: 1500) == .validate)
+    }
+}

@@ -1,0 +1,74 @@
+import Testing
+import WebImageCore
+
+@Suite("The queue by priority")
+struct PriorityQueueTests {
+    private func queue(_ elements: [(String, ImagePriority)]) -> (PriorityQueue<String>, [UInt64]) {
+        var queue = PriorityQueue<String>()
+        let numbers = elements.map { queue.push($0.0, $0.1) }
+        return (queue, numbers)
+    }
+
+    private func drain(_ queue: inout PriorityQueue<String>, newestFirst: Bool = false) -> String {
+        var order = ""
+        while let element = queue.pop(newestFirst: newestFirst) { order += element }
+        return order
+    }
+
+    @Test("The highest goes first, then the one that came first, or last")
+    func order() {
+        let elements: [(String, ImagePriority)] = [
+            ("a", .normal), ("b", .high), ("c", .normal), ("d", .low), ("e", .high),
+        ]
+        var (first, _) = queue(elements)
+        #expect(drain(&first) == "beacd")
+        var (last, _) = queue(elements)
+        #expect(drain(&last, newestFirst: true) == "ebcad")
+    }
+
+    @Test("What is not ready stays where it is", arguments: [false, true])
+    func notReady(newestFirst: Bool) {
+        var (queue, numbers) = queue([("a", .normal), ("b", .normal), ("x", .normal), ("c", .normal), ("d", .low)])
+        _ = queue.remove(numbers[2])
+        #expect(queue.pop(newestFirst: newestFirst) { $0 == "b" } == "b")
+        #expect(queue.pop(newestFirst: newestFirst) { $0 == "d" } == "d")
+        #expect(queue.pop(newestFirst: newestFirst) { _ in false } == nil)
+        #expect(drain(&queue, newestFirst: newestFirst) == (newestFirst ? "ca" : "ac"))
+    }
+
+    @Test("Moved and moved back, an element comes once")
+    func moved() {
+        var (queue, numbers) = queue([("a", .normal), ("b", .normal)])
+        queue.move(numbers[0], to: .low)
+        queue.move(numbers[0], to: .normal)
+        queue.move(numbers[0], to: .high)
+        #expect(drain(&queue) == "ab")
+    }
+
+    @Test("Whatever is done to it, it agrees with a plain list")
+    func model() {
+        var generator = SystemRandomNumberGenerator()
+        var queue = PriorityQueue<Int>()
+        var model: [(number: UInt64, element: Int, priority: ImagePriority)] = []
+        for element in 0..<3000 {
+            let priority = ImagePriority.allCases.randomElement(using: &generator)!
+            switch Int.random(in: 0..<5) {
+            case 0, 1:
+                model.append((queue.push(element, priority), element, priority))
+            case 2 where !model.isEmpty:
+                let index = model.indices.randomElement()!
+                #expect(queue.remove(model[index].number) == model[index].element)
+                model.remove(at: index)
+            case 3:
+                let isReady = { (element: Int) in element % 3 != 0 }
+                let highest = model.filter { isReady($0.element) }.map(\.priority).max()
+                let index = model.firstIndex { isReady($0.element) && $0.priority == highest }
+                let popped = queue.pop(where: isReady)
+                #expect(popped == index.map { model[$0].element })
+                if let index { model.remove(at: index) }
+            default:
+                #expect(queue.count == model.count)
+            }
+        }
+    }
+}

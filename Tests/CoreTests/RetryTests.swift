@@ -1,0 +1,250 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Failures: trying again, remembering, being offline")
+struct RetryTests {
+    private static let picture = TestPicture.solid(1, size: PixelSize(width: 8, height: 8))
+
+    private static func policy(_ change: (inout RetryPolicy) -> Void = { _ in }) -> RetryPolicy {
+        var policy = RetryPolicy()
+        policy.jitter = 0
+        change(&policy)
+        return policy
+    }
+
+    private func fail(
+        _ fixture: ManagerFixture,
+        _ code: ImageError.Code,
+        status: Int? = nil,
+        retryAfter: Duration? = nil
+    ) {
+        let error = ImageError(
+            code,
+            url: fixture.url("a"),
+            reason: "r",
+            remedy: "r",
+            httpStatus: status,
+            retryAfter: retryAfter
+        )
+        fixture.loader.answer(fixture.url("a"), with: .failure(error))
+    }
+
+    @Test("A failure that may pass is tried again after growing pauses; the result is delivered once")
+    func backoff() {
+        let fixture = ManagerFixture(retryPolicy: Self.policy { $0.maximumCount = 3 })
+        fail(fixture, .connectionFailed)
+        fixture.load("a")
+        var pauses: [Double] = []
+        for round in 1...3 {
+            #expect(EventLog<Int>.poll { fixture.clock.pauses.count == 1 })
+            pauses += fixture.clock.pauses
+            if round == 3 { fixture.loader.answer(fixture.url("a"), with: Self.picture) }
+            fixture.clock.advance(by: .seconds(100))
+        }
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        #expect(pauses == [0.5, 1, 2])
+        #expect(fixture.outcomes.all == [.image(PixelSize(width: 8, height: 8), .loader)])
+        #expect(fixture.loader.requests.count == 4)
+    }
+
+    @Test("When the count is used up the error says how often it was tried")
+    func attempts() {
+        let fixture = ManagerFixture(retryPolicy: Self.policy { $0.initialDelay = .zero })
+        fail(fixture, .timedOut)
+        let errors = EventLog<ImageError?>()
+        fixture.manager.load(ImageRequest(url: fixture.url("a"))) { result in
+            if case .failure(let error) = result { errors.add(error) } else { errors.add(nil) }
+        }
+        for count in 1...2 {
+            #expect(EventLog<Int>.poll { fixture.loader.requests.count == count && fixture.clock.pauses.count == 1 })
+            fixture.clock.advance(by: .zero)
+        }
+        #expect(errors.wait { $0.count == 1 })
+        #expect(errors.all[0]?.attempts == 3 && errors.all[0]?.code == .timedOut)
+    }
+
+    @Test(
+        "What is tried again, and when",
+        arguments: [
+            (ImageError.Code.badStatus, 503, nil, 0.5), (.badStatus, 429, 7.0, 7), (.badStatus, 408, nil, 0.5),
+            (.badStatus, 503, 3600.0, nil), (.badStatus, 404, nil, nil), (.badStatus, 501, nil, nil),
+            (.badImageData, nil, nil, nil), (.tlsFailed, nil, nil, nil), (.transferIncomplete, nil, nil, 0.5),
+        ] as [(ImageError.Code, Int?, Double?, Double?)]
+    )
+    func policies(code: ImageError.Code, status: Int?, asked: Double?, expected: Double?) {
+        let error = ImageError(
+            code,
+            url: nil,
+            reason: "",
+            remedy: "",
+            httpStatus: status,
+            retryAfter: asked.map { .seconds($0) }
+        )
+        #expect(Self.policy().delay(after: error, attempt: 1, chance: 1) == expected.map { .seconds($0) })
+    }
+
+    @Test("Chance takes up to its share off a pause, and no pause is longer than the longest")
+    func jitter() {
+        let error = ImageError(.timedOut, url: nil, reason: "", remedy: "")
+        var policy = RetryPolicy()
+        policy.maximumCount = 100
+        #expect(policy.delay(after: error, attempt: 1, chance: 1) == .milliseconds(250))
+        #expect(policy.delay(after: error, attempt: 1, chance: 0) == .milliseconds(500))
+        #expect(policy.delay(after: error, attempt: 90, chance: 0) == .seconds(30))
+        #expect(RetryPolicy.never.delay(after: error, attempt: 1, chance: 0) == nil)
+    }
+
+    @Test("Cancelled while it waits, a load ends at once, and the loader is not asked again")
+    func cancelled() {
+        let fixture = ManagerFixture(retryPolicy: Self.policy())
+        fail(fixture, .connectionFailed)
+        let task = fixture.load("a")
+        #expect(EventLog<Int>.poll { fixture.clock.pauses.count == 1 })
+        task.cancel()
+        #expect(fixture.outcomes.all == [.failure(.cancelled)])
+        #expect(fixture.isIdle)
+        fixture.clock.advance(by: .seconds(100))
+        #expect(fixture.loader.requests.count == 1)
+    }
+
+    @Test("One who joins while a load waits gets what it brings")
+    func joined() {
+        let fixture = ManagerFixture(retryPolicy: Self.policy())
+        fail(fixture, .connectionFailed)
+        fixture.load("a")
+        #expect(EventLog<Int>.poll { fixture.clock.pauses.count == 1 })
+        fixture.load("a")
+        fixture.loader.answer(fixture.url("a"), with: Self.picture)
+        fixture.clock.advance(by: .seconds(1))
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        #expect(fixture.loader.requests.count == 2)
+    }
+
+    @Test("What failed for good is not asked for again for a time, unless that is asked for")
+    func remembered() async {
+        let fixture = ManagerFixture()
+        let url = fixture.url("a")
+        fail(fixture, .badStatus, status: 404)
+        let first = await #expect(throws: ImageError.self) { try await fixture.manager.image(for: url) }
+        #expect(first?.isRemembered == false)
+        let second = await #expect(throws: ImageError.self) { try await fixture.manager.image(for: url) }
+        #expect(second?.isRemembered == true && second?.httpStatus == 404)
+        #expect(fixture.loader.requests.count == 1)
+        // After the time
+        fixture.clock.advance(by: .seconds(301))
+        _ = try? await fixture.manager.image(for: url)
+        #expect(fixture.loader.requests.count == 2)
+        // When it is asked for, or the failure was forgotten
+        _ = try? await fixture.manager.response(for: ImageRequest(url: url, options: .retryFailed))
+        fixture.manager.forgetFailure(of: url)
+        _ = try? await fixture.manager.image(for: url)
+        #expect(fixture.loader.requests.count == 4)
+        // A success is the end of it
+        fixture.loader.answer(url, with: Self.picture)
+        _ = try? await fixture.manager.response(for: ImageRequest(url: url, options: .retryFailed))
+        fixture.manager.removeAllFromMemory()
+        await #expect(throws: Never.self) { try await fixture.manager.image(for: url) }
+    }
+
+    @Test("What may pass is not remembered", arguments: [ImageError.Code.connectionFailed, .timedOut, .tlsFailed])
+    func notRemembered(code: ImageError.Code) async {
+        let fixture = ManagerFixture()
+        fail(fixture, code)
+        for _ in 0..<2 { _ = try? await fixture.manager.image(for: fixture.url("a")) }
+        #expect(fixture.loader.requests.count == 2)
+    }
+
+    @Test("Offline, a load fails at once with an error of its own, and cached pictures still come")
+    func offline() async throws {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("b"), with: Self.picture)
+        _ = try await fixture.manager.image(for: fixture.url("b"))
+        fixture.network.status = NetworkStatus(isAvailable: false)
+        let error = await #expect(throws: ImageError.self) { try await fixture.manager.image(for: fixture.url("a")) }
+        #expect(error?.code == .offline)
+        #expect(fixture.loader.requests.count == 1)
+        fixture.manager.removeAllFromMemory()
+        #expect(try await fixture.manager.response(for: ImageRequest(url: fixture.url("b"))).source == .disk)
+        // What is near needs no network
+        let near = try #require(URL(string: "http://127.0.0.1/a"))
+        fixture.loader.answer(near, with: Self.picture)
+        _ = try await fixture.manager.image(for: near)
+    }
+
+    @Test("When the network is back, whoever waits need not wait any longer")
+    func backOnline() {
+        let fixture = ManagerFixture(retryPolicy: Self.policy { $0.networkTimeout = .seconds(60) })
+        fixture.network.status = NetworkStatus(isAvailable: false)
+        fixture.loader.answer(fixture.url("a"), with: Self.picture)
+        fixture.load("a")
+        #expect(EventLog<Int>.poll { fixture.clock.pauses == [60] })
+        fixture.network.status = NetworkStatus()
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        #expect(fixture.outcomes.all == [.image(PixelSize(width: 8, height: 8), .loader)])
+        // The clock that runs on does no harm
+        fixture.clock.advance(by: .seconds(100))
+        #expect(fixture.loader.requests.count == 1)
+    }
+
+    @Test("When the network does not come back, waiting for it ends")
+    func neverOnline() {
+        let fixture = ManagerFixture(retryPolicy: Self.policy { $0.networkTimeout = .seconds(60) })
+        fixture.network.status = NetworkStatus(isAvailable: false)
+        fixture.load("a")
+        #expect(EventLog<Int>.poll { fixture.clock.pauses == [60] })
+        fixture.clock.advance(by: .seconds(61))
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        #expect(fixture.outcomes.all == [.failure(.offline)])
+    }
+
+    @Test("A load that nobody waits for is finished for the disk cache when that is cheaper than cancelling it")
+    func finished() throws {
+        let fixture = ManagerFixture(isHolding: true)
+        let disk = try #require(fixture.disk)
+        fixture.loader.isWorthFinishing = true
+        fixture.loader.answer(fixture.url("a"), with: Self.picture)
+        let task = fixture.load("a")
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        task.cancel()
+        #expect(fixture.outcomes.all == [.failure(.cancelled)])
+        #expect(fixture.loader.cancelled.isEmpty)
+        fixture.loader.finish(fixture.url("a"))
+        #expect(disk.entry(for: fixture.url("a").absoluteString)?.data == Self.picture)
+        #expect(fixture.isIdle)
+        // With nothing to keep it in, it is cancelled
+        let other = fixture.load("b", options: .memoryCacheOnly)
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        other.cancel()
+        #expect(fixture.loader.cancelled.count == 1)
+    }
+
+    @Test("Whoever comes while such a load is finished shares it")
+    func finishedAndShared() {
+        let fixture = ManagerFixture(isHolding: true)
+        fixture.loader.isWorthFinishing = true
+        fixture.loader.answer(fixture.url("a"), with: Self.picture)
+        let task = fixture.load("a")
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        task.cancel()
+        fixture.load("a")
+        fixture.loader.finish(fixture.url("a"))
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        #expect(fixture.loader.requests.count == 1)
+    }
+
+    @Test("Loaders are added and taken out at run time; the newest goes first")
+    func loaders() async throws {
+        let fixture = ManagerFixture()
+        let newer = FakeLoader()
+        newer.answer(fixture.url("a"), with: Self.picture)
+        let registration = fixture.manager.loaders.add(newer)
+        _ = try await fixture.manager.image(for: fixture.url("a"))
+        #expect(newer.requests.count == 1 && fixture.loader.requests.isEmpty)
+        fixture.manager.loaders.remove(registration)
+        _ = try? await fixture.manager.image(for: fixture.url("b"))
+        #expect(newer.requests.count == 1 && fixture.loader.requests.count == 1)
+    }
+}

@@ -1,0 +1,187 @@
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Asking the server about cached pictures")
+struct RevalidationTests {
+    private let fixture = ManagerFixture()
+    private let small = PixelSize(width: 10, height: 10)
+    private let large = PixelSize(width: 20, height: 20)
+
+    private func answer(_ name: String, _ size: PixelSize, _ cacheControl: String? = nil, etag: String = "\"1\"") {
+        var metadata = ResponseMetadata(contentType: "image/png")
+        metadata.cacheControl = cacheControl
+        metadata.etag = etag
+        metadata.responseTime = fixture.clock.now
+        let data = TestPicture.solid(0xFF0000, size: size)
+        fixture.loader.answer(fixture.url(name), with: .success(LoadedData(data: data, metadata: metadata)))
+    }
+
+    private func answerNotModified(_ name: String, _ cacheControl: String? = nil) {
+        var metadata = ResponseMetadata()
+        metadata.cacheControl = cacheControl
+        metadata.responseTime = fixture.clock.now
+        let loaded = LoadedData(data: Data(), metadata: metadata, isNotModified: true)
+        fixture.loader.answer(fixture.url(name), with: .success(loaded))
+    }
+
+    private func answerFailure(_ name: String, _ code: ImageError.Code, status: Int? = nil) {
+        let error = ImageError(code, url: fixture.url(name), reason: "r", remedy: "r", httpStatus: status)
+        fixture.loader.answer(fixture.url(name), with: .failure(error))
+    }
+
+    @discardableResult
+    private func load(_ options: ImageOptions = [], keepsMemory: Bool = false) async throws(ImageError) -> ImageResponse
+    {
+        if !keepsMemory { fixture.manager.removeAllFromMemory() }
+        return try await fixture.manager.response(for: ImageRequest(url: fixture.url("a"), options: options))
+    }
+
+    @Test("A fresh picture is shown without a request; a stale one costs one, and a 304 makes it fresh again")
+    func renewal() async throws {
+        answer("a", small, "max-age=60")
+        #expect(try await load().source == .loader)
+        #expect(try await load().source == .disk)
+        fixture.clock.advance(by: .seconds(61))
+        answerNotModified("a", "max-age=100")
+        #expect(try await load().source == .revalidated)
+        #expect(fixture.loader.requests.last?.validators?.etag == "\"1\"")
+        // From then on it is fresh for as long as the 304 said
+        fixture.clock.advance(by: .seconds(99))
+        #expect(try await load().source == .disk)
+        #expect(fixture.loader.requests.count == 2)
+    }
+
+    @Test("A stale picture that has changed is replaced, in every size")
+    func replacement() async throws {
+        answer("a", small, "max-age=60")
+        try await load()
+        fixture.clock.advance(by: .seconds(61))
+        answer("a", large, "max-age=60", etag: "\"2\"")
+        let response = try await load()
+        #expect(response.source == .loader && response.image.pixelSize == large)
+        #expect(try await load().image.pixelSize == large)
+        #expect(fixture.loader.requests.count == 2)
+    }
+
+    @Test("Stale while revalidate: shown at once, asked about behind its back, new the next time")
+    func staleWhileRevalidate() async throws {
+        answer("a", small, "max-age=60, stale-while-revalidate=600")
+        try await load()
+        fixture.clock.advance(by: .seconds(61))
+        answer("a", large, "max-age=60", etag: "\"2\"")
+        let shown = try await load()
+        #expect(shown.source == .disk && shown.image.pixelSize == small)
+        #expect(EventLog<Int>.poll { fixture.loader.requests.count == 2 && fixture.isIdle })
+        #expect(fixture.loader.requests.last?.validators?.etag == "\"1\"")
+        #expect(try await load(keepsMemory: true).image.pixelSize == large)
+        #expect(fixture.loader.requests.count == 2)
+    }
+
+    @Test("Refresh: the cached picture is handed out first; one conditional request; the completion has the result")
+    func refresh() async throws {
+        answer("a", small)
+        try await load()
+        for (isInMemory, isChanged) in [(true, false), (false, false), (false, true), (true, true)] {
+            if isChanged { answer("a", large, etag: "\"2\"") } else { answerNotModified("a") }
+            if !isInMemory { fixture.manager.removeAllFromMemory() }
+            let count = fixture.loader.requests.count
+            let order = EventLog<String>()
+            let request = ImageRequest(url: fixture.url("a"), options: .refreshCached)
+            fixture.manager.load(request, partial: { order.add("shown \($0.pixelSize)") }) { result in
+                let response = try? result.get()
+                order.add("\(response?.source.rawValue ?? "error") \(response?.image.pixelSize ?? small)")
+            }
+            #expect(order.wait { $0.last?.hasPrefix("shown") == false })
+            let source = isChanged ? "loader" : "revalidated"
+            let size = isChanged ? large : small
+            #expect(order.all.last == "\(source) \(size)", "in memory: \(isInMemory), changed: \(isChanged)")
+            // A preview that takes longer than the server's answer is dropped.
+            #expect(order.all.dropLast().allSatisfy { $0 == "shown \(small)" } || isChanged)
+            #expect(fixture.loader.requests.count == count + 1)
+            #expect(EventLog<Int>.poll { fixture.isIdle })
+        }
+    }
+
+    @Test("Refreshing decodes the cached picture once, not once to show it and once to confirm it")
+    func refreshDecodesOnce() async throws {
+        answer("a", small)
+        try await load()
+        answerNotModified("a")
+        fixture.manager.removeAllFromMemory()
+        let before = fixture.decodes.count
+        let done = EventLog<Bool>()
+        let request = ImageRequest(url: fixture.url("a"), options: .refreshCached)
+        fixture.manager.load(request, partial: { _ in }) { _ in done.add(true) }
+        #expect(done.wait { $0.count == 1 })
+        #expect(fixture.decodes.count == before + 1)
+    }
+
+    @Test("A refresh that fails gives the cached picture and says why")
+    func refreshFailure() async throws {
+        answer("a", small)
+        try await load()
+        answerFailure("a", .connectionFailed)
+        let response = try await load(.refreshCached)
+        #expect(response.image.pixelSize == small && response.refreshError?.code == .connectionFailed)
+        // The server has it no longer: that is an answer
+        answerFailure("a", .badStatus, status: 404)
+        await #expect(throws: ImageError.self) { try await load(.refreshCached) }
+    }
+
+    @Test("A stale picture serves when the server has an error, but not if it forbids that")
+    func staleIfError() async throws {
+        answer("a", small, "max-age=60")
+        try await load()
+        fixture.clock.advance(by: .seconds(1000))
+        answerFailure("a", .badStatus, status: 503)
+        let response = try await load()
+        #expect(response.source == .disk && response.refreshError?.httpStatus == 503)
+        answer("a", small, "max-age=60, must-revalidate")
+        try await load(.fromLoaderOnly)
+        fixture.clock.advance(by: .seconds(1000))
+        answerFailure("a", .badStatus, status: 503)
+        await #expect(throws: ImageError.self) { try await load() }
+    }
+
+    @Test("A picture that must not be stored any more is removed", arguments: [true, false])
+    func noStore(isNotModified: Bool) async throws {
+        answer("a", small)
+        try await load()
+        if isNotModified { answerNotModified("a", "no-store") } else { answer("a", large, "no-store", etag: "\"2\"") }
+        try await load(.refreshCached)
+        let disk = try #require(fixture.disk)
+        #expect(EventLog<Int>.poll { disk.entry(for: fixture.url("a").absoluteString) == nil })
+    }
+
+    @Test("A response that varies is loaded again for a request with other header fields")
+    func vary() async throws {
+        var metadata = ResponseMetadata()
+        metadata.vary = ["x-theme": "dark"]
+        let data = TestPicture.solid(0, size: small)
+        fixture.loader.answer(fixture.url("a"), with: .success(LoadedData(data: data, metadata: metadata)))
+        var request = ImageRequest(url: fixture.url("a"))
+        request.loadOptions.headers = ["X-Theme": "dark"]
+        _ = try await fixture.manager.response(for: request)
+        fixture.manager.removeAllFromMemory()
+        #expect(try await fixture.manager.response(for: request).source == .disk)
+        fixture.manager.removeAllFromMemory()
+        request.loadOptions.headers = ["X-Theme": "light"]
+        #expect(try await fixture.manager.response(for: request).source == .loader)
+        #expect(fixture.loader.requests.last?.options.headers == ["X-Theme": "light"])
+    }
+
+    @Test("Bytes in the disk cache that are no picture are removed")
+    func undecodable() async throws {
+        let disk = try #require(fixture.disk)
+        let key = fixture.url("a").absoluteString
+        disk.stage(DiskEntry(data: Data("no picture".utf8), metadata: .init(key: key, storedAt: 0)))
+        await #expect(throws: ImageError.self) { try await load() }
+        #expect(EventLog<Int>.poll { disk.entry(for: key) == nil })
+        answer("a", small)
+        #expect(try await load().source == .loader)
+    }
+}
