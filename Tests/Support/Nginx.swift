@@ -31,7 +31,7 @@ package final class Nginx: Sendable {
         try FileManager.default.createDirectory(atPath: "\(root)/files", withIntermediateDirectories: true)
         for (name, data) in files { try data.write(to: URL(filePath: "\(root)/files/\(name)")) }
         try Self.makeCertificates(in: root)
-        var ports = ["clear": try Self.freePort()]
+        var ports = ["clear": try Self.freePort(), "secured": try Self.freePort()]
         for certificate in Certificate.allCases { ports["\(certificate)"] = try Self.freePort() }
         self.ports = ports
         try Self.configuration(root, ports).write(toFile: "\(root)/nginx.conf", atomically: true, encoding: .utf8)
@@ -47,6 +47,19 @@ package final class Nginx: Sendable {
                 description: "nginx does not start (\(daemon.output)); is it installed? Tests/run takes care of that."
             )
         }
+    }
+
+    /// A certificate that the server of ``securedURL(_:)`` wants to see, in PEM, and its key.
+    package var clientCertificate: (file: String, key: String) {
+        ("\(folder.path)/client.pem", "\(folder.path)/client.key")
+    }
+
+    /// Where only those get anything who show a certificate.
+    package func securedURL(_ name: String) -> URL { URL(string: "https://127.0.0.1:\(ports["secured"]!)/\(name)")! }
+
+    /// A host of a name that wants to be asked over TLS only (RFC 6797).
+    package func strictURL(_ name: String, scheme: String) -> URL {
+        URL(string: "\(scheme)://localhost:\(ports["good"]!)/\(name)")!
     }
 
     /// The certificate of the authority that signed the good one, in PEM.
@@ -77,6 +90,7 @@ package final class Nginx: Sendable {
                 listen 127.0.0.1:\(ports["\(certificate)"]!) ssl http2;
                 ssl_certificate \(root)/\(certificate).pem;
                 ssl_certificate_key \(root)/\(certificate).key;
+                add_header Strict-Transport-Security max-age=1000;
                 root \(root)/files;
             }
             """
@@ -93,6 +107,14 @@ package final class Nginx: Sendable {
                 uwsgi_temp_path \(root)/d; scgi_temp_path \(root)/e;
                 server { listen 127.0.0.1:\(ports["clear"]!); root \(root)/files; }
                 \(secure.joined(separator: "\n"))
+                server {
+                    listen 127.0.0.1:\(ports["secured"]!) ssl http2;
+                    ssl_certificate \(root)/good.pem;
+                    ssl_certificate_key \(root)/good.key;
+                    ssl_client_certificate \(root)/authority.pem;
+                    ssl_verify_client on;
+                    root \(root)/files;
+                }
             }
             """
     }
@@ -112,7 +134,8 @@ package final class Nginx: Sendable {
                 openssl x509 -req -in "$1.csr" -CA authority.pem -CAkey authority.key -CAcreateserial -extfile "$1.ext" \
                     -days "$4" -out "$1.pem"
             }
-            sign good 127.0.0.1 IP:127.0.0.1 30
+            sign good 127.0.0.1 IP:127.0.0.1,DNS:localhost 30
+            sign client client DNS:client 30
             sign otherName other.example DNS:other.example 30
             sign expired 127.0.0.1 IP:127.0.0.1 -1
             key selfSigned

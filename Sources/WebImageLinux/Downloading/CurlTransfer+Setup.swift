@@ -52,7 +52,7 @@ extension CurlTransfer {
         // A second request to a host waits to learn whether it can share the connection of the first. Over TLS the
         // handshake tells; without, only the first response would, and HTTP/2 is not to be had anyway.
         gwi_curl_set_long(easy, CURLOPT_PIPEWAIT, request.url.scheme?.lowercased() == "https" ? 1 : 0)
-        gwi_curl_set_long(easy, CURLOPT_HSTS_CTRL, 1 /* CURLHSTS_ENABLE, a macro that Swift cannot read */)
+        gwi_curl_set_long(easy, CURLOPT_HSTS_CTRL, CurlMacro.hstsEnable)
         setWeight()
     }
 
@@ -82,7 +82,7 @@ extension CurlTransfer {
         let isSameOrigin = request.url.isSameOrigin(as: key.url)
         let own = isSameOrigin ? key.options.credential : nil
         if let credential = own ?? configuration.credential?(request.url) {
-            gwi_curl_set_long(easy, CURLOPT_HTTPAUTH, 0b11 /* CURLAUTH_BASIC | CURLAUTH_DIGEST */)
+            gwi_curl_set_long(easy, CURLOPT_HTTPAUTH, CurlMacro.authBasic | CurlMacro.authDigest)
             gwi_curl_set_string(easy, CURLOPT_USERNAME, credential.user)
             gwi_curl_set_string(easy, CURLOPT_PASSWORD, credential.password)
         }
@@ -129,6 +129,13 @@ extension CurlTransfer {
     private static func isSound(_ text: String) -> Bool {
         !text.utf8.contains { $0 == 10 || $0 == 13 || $0 == 0 }
     }
+}
+
+/// Macros of curl.h that Swift cannot read.
+private enum CurlMacro {
+    static let hstsEnable = 1
+    static let authBasic = 1
+    static let authDigest = 2
 }
 
 extension Duration {

@@ -15,30 +15,24 @@ struct SecureTransferTests {
         nginx = try Nginx(files: Dictionary(uniqueKeysWithValues: (0..<60).map { ("\($0).bin", Self.body) }))
     }
 
-    private func loader(trusts: Bool = true) -> ImageDownloader {
-        var configuration = DownloaderConfiguration()
-        if trusts { configuration.certificateAuthorityFile = nginx.authorityFile }
-        return ImageDownloader(configuration: configuration)
-    }
-
-    private func load(_ loader: ImageDownloader, _ url: URL) -> Result<LoadedData, ImageError>? {
-        let log = EventLog<Result<LoadedData, ImageError>>()
-        _ = loader.load(LoadRequest(url: url)) { if case .finished(let result) = $0 { log.add(result) } }
-        log.wait { $0.count == 1 }
-        return log.all.first
+    private func downloader(
+        trusts: Bool = true,
+        _ change: (inout DownloaderConfiguration) -> Void = { _ in }
+    ) -> ImageDownloader {
+        ImageDownloader {
+            if trusts { $0.certificateAuthorityFile = nginx.authorityFile }
+            change(&$0)
+        }
     }
 
     @Test("A trusted server is loaded from over HTTP/2, sixty pictures on one connection, six at a time")
     func http2() throws {
-        let loader = loader()
-        let log = EventLog<Result<LoadedData, ImageError>>()
-        for number in 0..<60 {
-            _ = loader.load(LoadRequest(url: nginx.url("\(number).bin", .good))) { event in
-                if case .finished(let result) = event { log.add(result) }
-            }
+        let downloader = downloader()
+        let downloads = (0..<60).map { Download(downloader, nginx.url("\($0).bin", .good)) }
+        for download in downloads {
+            let loaded = try download.end()
+            #expect(loaded.data == Self.body && loaded.metrics?.protocolName == "HTTP/2")
         }
-        #expect(log.wait { $0.count == 60 })
-        for result in log.all { #expect(try result.get().data == Self.body) }
         #expect(EventLog<Int>.poll { nginx.log.count == 60 })
         #expect(nginx.log.allSatisfy { $0.hasPrefix("HTTP/2.0 ") })
         let connections = Set(nginx.log.map { $0.split(separator: " ")[1] })
@@ -47,15 +41,9 @@ struct SecureTransferTests {
 
     @Test("In cleartext it is HTTP/1.1, on at most six connections")
     func cleartext() throws {
-        let loader = loader()
-        let log = EventLog<Result<LoadedData, ImageError>>()
-        for number in 0..<60 {
-            _ = loader.load(LoadRequest(url: nginx.url("\(number).bin"))) { event in
-                if case .finished(let result) = event { log.add(result) }
-            }
-        }
-        #expect(log.wait { $0.count == 60 })
-        for result in log.all { #expect(try result.get().data == Self.body) }
+        let downloader = downloader()
+        let downloads = (0..<60).map { Download(downloader, nginx.url("\($0).bin")) }
+        for download in downloads { #expect(try download.end().data == Self.body) }
         #expect(EventLog<Int>.poll { nginx.log.count == 60 })
         #expect(nginx.log.allSatisfy { $0.hasPrefix("HTTP/1.1 ") })
         #expect(Set(nginx.log.map { $0.split(separator: " ")[1] }).count <= 6)
@@ -66,7 +54,7 @@ struct SecureTransferTests {
         arguments: [Nginx.Certificate.otherName, .expired, .selfSigned]
     )
     func refused(certificate: Nginx.Certificate) {
-        let error = #expect(throws: ImageError.self) { try load(loader(), nginx.url("0.bin", certificate))?.get() }
+        let error = Download(downloader(), nginx.url("0.bin", certificate)).failure()
         #expect(error?.code == .tlsFailed, "\(String(describing: error))")
         #expect(error?.remedy.contains("certificate") == true)
         #expect(nginx.log.isEmpty)
@@ -74,10 +62,58 @@ struct SecureTransferTests {
 
     @Test("An authority that this machine does not know is refused unless its file is given")
     func unknownAuthority() throws {
-        let error = #expect(throws: ImageError.self) {
-            try load(loader(trusts: false), nginx.url("0.bin", .good))?.get()
+        #expect(Download(downloader(trusts: false), nginx.url("0.bin", .good)).failure()?.code == .tlsFailed)
+        #expect(try Download(downloader(), nginx.url("0.bin", .good)).end().data == Self.body)
+    }
+
+    @Test("A request may do with any certificate; the next one does not, although there is a connection")
+    func invalidCertificates() throws {
+        let downloader = downloader()
+        let url = nginx.url("0.bin", .selfSigned)
+        #expect(try Download(downloader, url) { $0.allowsInvalidCertificates = true }.end().data == Self.body)
+        #expect(Download(downloader, url).failure()?.code == .tlsFailed)
+    }
+
+    @Test("A server that wants to know who asks is shown the client's certificate")
+    func clientCertificate() throws {
+        let (file, key) = nginx.clientCertificate
+        let known = downloader { $0.clientCertificate = ClientCertificate(file: file, keyFile: key) }
+        #expect(try Download(known, nginx.securedURL("0.bin")).end().data == Self.body)
+        #expect(Download(downloader(), nginx.securedURL("0.bin")).failure()?.httpStatus == 400)
+    }
+
+    @Test("A host that wants TLS only is not asked without it again", arguments: [false, true])
+    func strictTransportSecurity(hasCookies: Bool) throws {
+        let downloader = downloader()
+        func load(_ scheme: String) throws -> Data {
+            let url = nginx.strictURL("0.bin", scheme: scheme)
+            return try Download(downloader, url) { $0.handlesCookies = hasCookies }.end().data
         }
-        #expect(error?.code == .tlsFailed)
-        #expect(try load(loader(), nginx.url("0.bin", .good))?.get().data == Self.body)
+        #expect(throws: ImageError.self) { try load("http") }
+        #expect(try load("https") == Self.body)
+        #expect(try load("http") == Self.body)
+    }
+
+    @Test("A transfer that was broken off is continued over HTTP/2")
+    func resumed() throws {
+        let downloader = downloader()
+        let first = Download(downloader, nginx.url("0.bin", .good))
+        first.events.wait { !$0.isEmpty }
+        first.cancel()
+        let loaded = try Download(downloader, nginx.url("0.bin", .good)).end()
+        // The first may have been through before it was cancelled.
+        #expect(loaded.data == Self.body)
+    }
+
+    @Test("Many requests that are cancelled at any time leave an HTTP/2 connection that works")
+    func cancels() throws {
+        let downloader = downloader { $0.rateLimit = nil }
+        for round in 0..<20 {
+            let downloads = (0..<60).map { Download(downloader, nginx.url("\($0).bin", .good)) }
+            if round % 2 == 0 { downloads[round].events.wait { !$0.isEmpty } }
+            for download in downloads { download.cancel() }
+        }
+        #expect(try Download(downloader, nginx.url("59.bin", .good)).end().data == Self.body)
+        #expect(EventLog<Int>.poll { downloader.currentTransferCount == (0, 0) })
     }
 }

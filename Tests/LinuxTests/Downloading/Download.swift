@@ -1,0 +1,74 @@
+import FoundationEssentials
+import TestSupport
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+/// One load of a downloader, and what is heard of it.
+final class Download: Sendable {
+    static let body = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 17) })
+
+    let events = EventLog<LoadEvent>()
+    private let operation: any LoadOperation
+
+    init(_ downloader: ImageDownloader, _ request: LoadRequest) {
+        let events = events
+        operation = downloader.load(request) { events.add($0) }
+    }
+
+    convenience init(
+        _ downloader: ImageDownloader,
+        _ url: URL,
+        priority: ImagePriority = .normal,
+        wantsData: Bool = false,
+        _ change: (inout LoadOptions) -> Void = { _ in }
+    ) {
+        var options = LoadOptions()
+        change(&options)
+        self.init(downloader, LoadRequest(url: url, priority: priority, wantsData: wantsData, options: options))
+    }
+
+    var results: [Result<LoadedData, ImageError>] {
+        events.all.compactMap { if case .finished(let result) = $0 { result } else { nil } }
+    }
+
+    /// The bytes that came in pieces.
+    var pieces: Data {
+        events.all.reduce(into: Data()) { if case .data(let data) = $1 { $0 += data } }
+    }
+
+    var progress: [(received: Int64, expected: Int64?)] {
+        events.all.compactMap { if case .progress(let received, let expected) = $0 { (received, expected) } else { nil } }
+    }
+
+    /// Waits for the end.
+    func end() throws -> LoadedData {
+        events.wait { if case .finished = $0.last { true } else { false } }
+        guard let result = results.first else { throw NoEnd() }
+        return try result.get()
+    }
+
+    /// Waits for the end, which has to be an error.
+    func failure() -> ImageError? {
+        do {
+            _ = try end()
+            return nil
+        } catch {
+            return error as? ImageError
+        }
+    }
+
+    func cancel() { operation.cancel() }
+    func setPriority(_ priority: ImagePriority) { operation.setPriority(priority) }
+
+    private struct NoEnd: Error {}
+}
+
+extension ImageDownloader {
+    /// A downloader with a configuration that differs from the default.
+    convenience init(_ change: (inout DownloaderConfiguration) -> Void) {
+        var configuration = DownloaderConfiguration()
+        change(&configuration)
+        self.init(configuration: configuration)
+    }
+}

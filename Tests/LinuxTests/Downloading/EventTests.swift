@@ -1,0 +1,89 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("Watching the downloader")
+struct EventTests {
+    private func names(_ events: AsyncStream<TransferEvent>, count: Int) async -> [String] {
+        var names: [String] = []
+        for await event in events {
+            switch event {
+            case .started(let url): names.append("started \(url.path())")
+            case .responded(let url, let response): names.append("responded \(url.path()) \(response.status)")
+            case .stopped(let url, let error): names.append("stopped \(url.path()) \(error?.code.rawValue ?? 0)")
+            case .finished(let url, _): names.append("finished \(url.path())")
+            }
+            if names.count == count { break }
+        }
+        return names
+    }
+
+    @Test("Start, response, stop and finish are told, for failures and cancels all but finish")
+    func events() async throws {
+        let gate = ServerGate()
+        let server = try LocalImageServer { request in
+            switch request.path {
+            case "/a": return .redirect(to: "/b")
+            case "/b": return .ok(Download.body, contentType: "image/png")
+            case "/held":
+                var response = ServerResponse.ok(Download.body, contentType: "image/png")
+                response.faults.gate = gate
+                return response
+            default: return .notFound
+            }
+        }
+        let downloader = ImageDownloader()
+        let events = downloader.events()
+        _ = try Download(downloader, server.url("/a")).end()
+        _ = Download(downloader, server.url("/missing")).failure()
+        let held = Download(downloader, server.url("/held"))
+        #expect(EventLog<Int>.poll { gate.waitingCount == 1 })
+        held.cancel()
+        #expect(
+            await names(events, count: 9) == [
+                "started /a", "responded /a 200", "stopped /a 0", "finished /a",
+                "started /missing", "responded /missing 404", "stopped /missing 2001",
+                "started /held", "stopped /held 2002",
+            ]
+        )
+    }
+
+    @Test("Metrics say where the time went, and what was moved")
+    func metrics() throws {
+        let server = try LocalImageServer { request in
+            if request.path == "/redirected" { return .redirect(to: "/a") }
+            var response = ServerResponse.ok(Download.body, contentType: "image/png")
+            response.faults.delay = .milliseconds(50)
+            return response
+        }
+        let downloader = ImageDownloader()
+        let first = try #require(try Download(downloader, server.url("/a")).end().metrics)
+        #expect(!first.isReusedConnection && first.protocolName == "HTTP/1.1" && first.redirectCount == 0)
+        #expect(first.receivedByteCount == 100_000 && first.cacheDecision == .fetched)
+        #expect(first.firstByte >= .milliseconds(45) && first.firstByte <= first.total)
+        #expect(first.nameLookup <= first.connect && first.connect <= first.secureConnect)
+        let second = try #require(try Download(downloader, server.url("/redirected")).end().metrics)
+        #expect(second.isReusedConnection && second.redirectCount == 1)
+    }
+
+    @Test("A copy that the server confirms is said to be one")
+    func notModified() throws {
+        let server = try LocalImageServer { request in
+            var response = ServerResponse.ok(Download.body, contentType: "image/png")
+            response.headers.append(("ETag", "\"1\""))
+            return response.conditional(on: request)
+        }
+        let downloader = ImageDownloader()
+        func ask(_ etag: String) throws -> LoadedData {
+            let validators = ResponseMetadata.Validators(etag: etag, lastModified: nil)
+            return try Download(downloader, LoadRequest(url: server.url("/a"), validators: validators)).end()
+        }
+        let same = try ask("\"1\"")
+        #expect(same.isNotModified && same.data.isEmpty && same.metrics?.cacheDecision == .notModified)
+        let other = try ask("\"0\"")
+        #expect(!other.isNotModified && other.data == Download.body && other.metrics?.cacheDecision == .replaced)
+    }
+}

@@ -1,0 +1,215 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("What the downloader sends")
+struct RequestTests {
+    private func server() throws -> LocalImageServer {
+        try LocalImageServer { _ in .ok(Download.body, contentType: "image/png") }
+    }
+
+    @Test("Header fields: of the downloader, of the request, after the filter and the modifier")
+    func headers() throws {
+        let server = try server()
+        let downloader = ImageDownloader {
+            $0.userAgent = "Test/1"
+            $0.headers = ["Accept": "image/png", "X-One": "1", "X-Gone": "x"]
+            $0.headerFilter = { _, headers in headers.filter { $0.key != "X-Gone" } }
+            $0.requestModifier = .headers(["X-All": "all"])
+        }
+        _ = try Download(downloader, server.url("/a")) { $0.headers["X-One"] = "2" }.end()
+        let own = RequestModifier.headers(["X-Own": "own"]).then(.headers(["X-Own": "last"]))
+        _ = try Download(downloader, server.url("/b")) { $0.requestModifier = own }.end()
+        let (first, second) = (server.requests[0].headers, server.requests[1].headers)
+        #expect(first["accept"] == "image/png" && first["user-agent"] == "Test/1" && first["x-one"] == "2")
+        #expect(first["x-gone"] == nil && first["x-all"] == "all")
+        // That of a request takes the place of that of the downloader
+        #expect(second["x-own"] == "last" && second["x-all"] == nil)
+    }
+
+    @Test("A modifier may send another request, or none")
+    func modifier() throws {
+        let server = try server()
+        let elsewhere = RequestModifier(key: "elsewhere") { request in
+            HTTPRequest(url: server.url("/signed"), method: "POST", headers: request.headers, body: Data("query".utf8))
+        }
+        _ = try Download(ImageDownloader(), server.url("/a")) { $0.requestModifier = elsewhere }.end()
+        #expect(server.requests[0].method == "POST" && server.requests[0].path == "/signed")
+        #expect(server.requests[0].headers["content-length"] == "5")
+        let refusing = RequestModifier(key: "refusing") { _ in nil }
+        let error = Download(ImageDownloader(), server.url("/a")) { $0.requestModifier = refusing }.failure()
+        #expect(error?.code == .invalidRequest)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("A header field that holds a line break is not sent")
+    func injection() throws {
+        let server = try server()
+        _ = try Download(ImageDownloader(), server.url("/a")) { $0.headers["X-Bad"] = "1\r\nX-Injected: 1" }.end()
+        #expect(server.requests[0].headers["x-bad"] == nil && server.requests[0].headers["x-injected"] == nil)
+    }
+
+    @Test("Cookies are kept and sent only for those who ask for it")
+    func cookies() throws {
+        let server = try LocalImageServer { _ in
+            ServerResponse(status: 200, headers: [("Set-Cookie", "session=1; Path=/")], body: Data(count: 1))
+        }
+        let downloader = ImageDownloader()
+        for isAsked in [false, true, true, false] {
+            _ = try Download(downloader, server.url("/a")) { $0.handlesCookies = isAsked }.end()
+        }
+        #expect(server.requests.map { $0.headers["cookie"] } == [nil, nil, "session=1", nil])
+    }
+
+    @Test("Credentials: Basic", arguments: [true, false])
+    func basic(isPerRequest: Bool) throws {
+        let server = try LocalImageServer { request in
+            guard request.headers["authorization"] == "Basic dTpw" else {
+                return ServerResponse(status: 401, headers: [("WWW-Authenticate", "Basic realm=\"x\"")])
+            }
+            return .ok(Download.body, contentType: "image/png")
+        }
+        let credential = Credential(user: "u", password: "p")
+        let downloader = ImageDownloader { if !isPerRequest { $0.credential = { _ in credential } } }
+        let download = Download(downloader, server.url("/a")) { if isPerRequest { $0.credential = credential } }
+        #expect(try download.end().data == Download.body)
+        let error = Download(ImageDownloader(), server.url("/a")).failure()
+        #expect(error?.httpStatus == 401 && error?.remedy.contains("credentials") == true)
+        let wrong = Download(ImageDownloader(), server.url("/a")) { $0.credential = Credential(user: "u", password: "x") }
+        #expect(wrong.failure()?.httpStatus == 401)
+    }
+
+    @Test("Credentials: Digest, with the password never on the wire")
+    func digest() throws {
+        let server = try LocalImageServer { request in
+            guard let field = request.headers["authorization"], DigestAnswer(field)?.isRight(user: "u", password: "p") == true
+            else {
+                let challenge = "Digest realm=\"pictures\", nonce=\"abc\", qop=\"auth\", algorithm=MD5"
+                return ServerResponse(status: 401, headers: [("WWW-Authenticate", challenge)])
+            }
+            return .ok(Download.body, contentType: "image/png")
+        }
+        let download = Download(ImageDownloader(), server.url("/a")) { $0.credential = Credential(user: "u", password: "p") }
+        #expect(try download.end().data == Download.body)
+        #expect(server.requests.count == 2)
+        let wrong = Download(ImageDownloader(), server.url("/a")) { $0.credential = Credential(user: "u", password: "x") }
+        #expect(wrong.failure()?.httpStatus == 401)
+    }
+
+    @Test(
+        "Redirects are followed, but not on and on, and not to other schemes or to nowhere",
+        arguments: [
+            ("/start", nil), ("/relative", nil), ("/loop", ImageError.Code.badRedirect), ("/file", .badRedirect),
+            ("/ftp", .badRedirect), ("/nowhere", .badRedirect), ("/without", .badStatus),
+        ]
+    )
+    func redirects(path: String, code: ImageError.Code?) throws {
+        let server = try LocalImageServer { request in
+            switch request.path {
+            case "/start": .redirect(to: "/relative")
+            case "/relative": .redirect(to: "end?x=1")
+            case "/loop": .redirect(to: "/loop")
+            case "/file": .redirect(to: "file:///etc/passwd")
+            case "/ftp": .redirect(to: "ftp://127.0.0.1/a.png")
+            case "/nowhere": .redirect(to: "http://")
+            case "/without": .status(302)
+            default: .ok(Download.body, contentType: "image/png")
+            }
+        }
+        let download = Download(ImageDownloader(), server.url(path))
+        if let code {
+            #expect(download.failure()?.code == code)
+        } else {
+            let loaded = try download.end()
+            #expect(loaded.data == Download.body)
+            #expect(loaded.metrics?.redirectCount == (path == "/start" ? 2 : 1))
+        }
+        #expect(server.requests.count <= 11)
+    }
+
+    @Test("What is meant for one host is not told to another that it redirects to")
+    func secrets() throws {
+        let other = try LocalImageServer { request in
+            // Asks for everything there is to have
+            guard request.headers["authorization"] == nil else { return .ok(Download.body, contentType: "image/png") }
+            return ServerResponse(status: 401, headers: [("WWW-Authenticate", "Basic realm=\"x\"")])
+        }
+        let server = try LocalImageServer { request in
+            request.path == "/a" ? .redirect(to: other.url("/b").absoluteString) : .redirect(to: "/a")
+        }
+        let downloader = ImageDownloader { $0.headers["Authorization"] = "Bearer all" }
+        let download = Download(downloader, server.url("/start")) {
+            $0.credential = Credential(user: "u", password: "p")
+            $0.headers = ["X-Api-Key": "secret", "Cookie": "session=1"]
+            $0.requestModifier = .headers(["X-Signature": "secret"])
+        }
+        #expect(download.failure()?.httpStatus == 401)
+        // To the same host all of it goes, also after a redirect
+        #expect(server.requests.map { $0.headers["x-api-key"] } == ["secret", "secret"])
+        #expect(server.requests.map { $0.headers["x-signature"] } == ["secret", "secret"])
+        for request in other.requests {
+            for name in ["x-api-key", "cookie", "x-signature", "authorization"] {
+                #expect(request.headers[name] == nil, "\(name)")
+            }
+        }
+    }
+
+    @Test("Proxies: the desktop's, for each URL; a fixed one; none")
+    func proxies() throws {
+        let proxy = try LocalImageServer { _ in .ok(Data("proxied".utf8), contentType: "image/png") }
+        let server = try server()
+        let asked = EventLog<String>()
+        let desktop = ImageDownloader(configuration: DownloaderConfiguration()) { url in
+            asked.add(url.host() ?? "")
+            return url.host() == "far.example" ? ["weird://x", "http://127.0.0.1:\(proxy.port)"] : ["direct://"]
+        }
+        let far = URL(string: "http://far.example/picture.png")!
+        #expect(try Download(desktop, far).end().data == Data("proxied".utf8))
+        #expect(try Download(desktop, server.url("/a")).end().data == Download.body)
+        // Asked once a host
+        #expect(try Download(desktop, URL(string: "http://far.example/other.png")!).end().data == Data("proxied".utf8))
+        #expect(asked.all == ["far.example", "127.0.0.1"])
+        #expect(proxy.requests.map(\.target) == ["http://far.example/picture.png", "http://far.example/other.png"])
+        let fixed = ImageDownloader { $0.proxy = .fixed(proxy.baseURL) }
+        #expect(try Download(fixed, far).end().data == Data("proxied".utf8))
+        let none = ImageDownloader { $0.proxy = .none }
+        #expect(try Download(none, server.url("/a")).end().data == Download.body)
+    }
+
+    @Test("A proxy that nobody answers for is an error, and a cancel while it is looked for leaves nothing")
+    func proxyLookup() throws {
+        let gate = ServerGate()
+        let server = try server()
+        let looking = EventLog<Int>()
+        let release = EventLog<Int>()
+        let downloader = ImageDownloader(configuration: DownloaderConfiguration()) { _ in
+            looking.add(1)
+            release.wait { !$0.isEmpty }
+            return nil
+        }
+        let cancelled = Download(downloader, server.url("/a"))
+        looking.wait { !$0.isEmpty }
+        cancelled.cancel()
+        release.add(1)
+        #expect(try Download(downloader, server.url("/b")).end().data == Download.body)
+        #expect(server.requests.map(\.path) == ["/b"])
+        gate.open()
+        let closed = ImageDownloader { $0.proxy = .fixed(URL(string: "http://127.0.0.1:1")!) }
+        #expect(Download(closed, server.url("/c")).failure()?.code == .connectionFailed)
+    }
+
+    @Test(
+        "Only hosts beyond this network need one",
+        arguments: [
+            ("example.org", true), ("127.0.0.1", false), ("localhost", false), ("192.168.1.5", false), ("10.0.0.1", false),
+            ("172.20.0.1", false), ("172.32.0.1", true), ("8.8.8.8", true), ("nas", false), ("nas.local", false),
+            ("[::1]", false), ("[fd00::1]", false), ("[2001:db8::1]", true),
+        ]
+    )
+    func near(host: String, needs: Bool) throws {
+        #expect(ImageDownloader().needsNetwork(try #require(URL(string: "http://\(host)/a"))) == needs)
+    }
+}

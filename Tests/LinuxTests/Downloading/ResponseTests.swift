@@ -1,0 +1,128 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("What the downloader accepts")
+struct ResponseTests {
+    @Test("A status that is not accepted is an error that names it, with how long to wait")
+    func statuses() throws {
+        let server = try LocalImageServer { request in
+            var response = ServerResponse.status(Int(request.path.dropFirst()) ?? 500)
+            if request.path == "/429" { response.headers.append(("Retry-After", "7")) }
+            if request.path == "/503" { response.headers.append(("Retry-After", "Fri, 21 Nov 2098 00:00:00 GMT")) }
+            return response
+        }
+        for status in [400, 404, 429, 500, 503] {
+            let error = Download(ImageDownloader(), server.url("/\(status)")).failure()
+            #expect(error?.code == .badStatus && error?.httpStatus == status)
+            #expect(error?.reason.contains("\(status)") == true)
+        }
+        #expect(Download(ImageDownloader(), server.url("/429")).failure()?.retryAfter == .seconds(7))
+        #expect(Download(ImageDownloader(), server.url("/503")).failure()?.retryAfter.map { $0 > .seconds(86400) } == true)
+        let tolerant = ImageDownloader { $0.acceptedStatusCodes = [404] }
+        #expect(try Download(tolerant, server.url("/404")).end().data.isEmpty == false)
+    }
+
+    @Test("A 304 and a part are errors for one who asked for the whole", arguments: [304, 206])
+    func unsolicited(status: Int) throws {
+        let server = try LocalImageServer { _ in
+            ServerResponse(status: status, headers: [("Content-Range", "bytes 0-9/100")], body: Data(count: 10))
+        }
+        let error = Download(ImageDownloader(), server.url("/a")).failure()
+        #expect(error?.code == (status == 206 ? .badResponse : .badStatus))
+    }
+
+    @Test("Media types, where only some are accepted")
+    func contentTypes() throws {
+        let server = try LocalImageServer { request in
+            let type = request.query["type"] ?? ""
+            return ServerResponse(status: 200, headers: type.isEmpty ? [] : [("Content-Type", type)], body: Data(count: 5))
+        }
+        let downloader = ImageDownloader { $0.acceptedContentTypes = ["image/*", "application/pdf"] }
+        for type in ["image/png", "IMAGE/WebP;q=1", "application/pdf", ""] {
+            #expect(try Download(downloader, server.url("/a?type=\(type)")).end().data.count == 5, "\(type)")
+        }
+        let error = Download(downloader, server.url("/a?type=text/html")).failure()
+        #expect(error?.code == .badContentType && error?.reason.contains("text/html") == true)
+    }
+
+    @Test("A response modifier changes the head, or refuses it")
+    func modifier() throws {
+        let server = try LocalImageServer { _ in ServerResponse(status: 404, headers: [("ETag", "\"1\"")], body: Data(count: 5)) }
+        let repair = ResponseModifier(key: "repair") { response in
+            var response = response
+            response.status = 200
+            return response
+        }
+        let downloader = ImageDownloader { $0.responseModifier = repair.then(.headers(["Cache-Control": "max-age=5"])) }
+        let loaded = try Download(downloader, server.url("/a")).end()
+        #expect(loaded.data.count == 5 && loaded.metadata.cacheControl == "max-age=5" && loaded.metadata.etag == "\"1\"")
+        let refusing = ResponseModifier(key: "refusing") { _ in nil }
+        let error = Download(downloader, server.url("/a")) { $0.responseModifier = refusing }.failure()
+        #expect(error?.code == .badResponse)
+    }
+
+    @Test("A decryptor makes a picture of what came, away from the network thread; it has no partial bytes")
+    func decryptor() throws {
+        let server = try LocalImageServer { _ in .ok(Download.body.base64EncodedData(), contentType: "text/plain") }
+        let downloader = ImageDownloader { $0.decryptor = .base64 }
+        let download = Download(downloader, server.url("/a"), wantsData: true)
+        #expect(try download.end().data == Download.body)
+        #expect(download.pieces.isEmpty && download.progress.isEmpty == false)
+        let failing = Decryptor(key: "failing") { _, _ in nil }
+        #expect(Download(downloader, server.url("/a")) { $0.decryptor = failing }.failure()?.code == .badImageData)
+    }
+
+    @Test("A body beyond the limit is refused, whether its length is told or not", arguments: [true, false])
+    func limit(isTold: Bool) throws {
+        let server = try LocalImageServer { _ in
+            var response = ServerResponse.ok(Download.body, contentType: "image/png")
+            response.faults.isChunked = !isTold
+            return response
+        }
+        let downloader = ImageDownloader { $0.maximumByteCount = 99_999 }
+        let download = Download(downloader, server.url("/a"))
+        let error = download.failure()
+        #expect(error?.code == .bodyTooLarge && error?.remedy.contains("maximumByteCount") == true)
+    }
+
+    @Test("Compressed bodies are unpacked; one that unpacks to more than the limit is refused on the way")
+    func compressed() throws {
+        let bomb = try Self.gzip("head -c 50000000 /dev/zero")
+        let hello = try Self.gzip("printf hello")
+        #expect(bomb.count < 100_000)
+        let server = try LocalImageServer { request in
+            let body = request.path == "/bomb" ? bomb : hello
+            return ServerResponse(status: 200, headers: [("Content-Encoding", "gzip")], body: body)
+        }
+        #expect(try Download(ImageDownloader(), server.url("/hello")).end().data == Data("hello".utf8))
+        let downloader = ImageDownloader { $0.maximumByteCount = 1_000_000 }
+        #expect(Download(downloader, server.url("/bomb")).failure()?.code == .bodyTooLarge)
+        // What is not what it says
+        let lying = try LocalImageServer { _ in
+            ServerResponse(status: 200, headers: [("Content-Encoding", "gzip")], body: Download.body)
+        }
+        #expect(Download(ImageDownloader(), lying.url("/a")).failure()?.code == .badResponse)
+    }
+
+    @Test("Headers without end are given up", .timeLimit(.minutes(1)))
+    func endlessHeaders() throws {
+        let line = "X-Padding: \(String(repeating: "x", count: 1000))\r\n"
+        let server = try LocalImageServer { _ in
+            var response = ServerResponse.status(200)
+            response.faults.rawResponse = Data(("HTTP/1.1 200 OK\r\n" + String(repeating: line, count: 2000)).utf8)
+            return response
+        }
+        #expect(Download(ImageDownloader(), server.url("/a")).failure() != nil)
+    }
+
+    private static func gzip(_ command: String) throws -> Data {
+        let directory = TemporaryDirectory()
+        let path = "\(directory.path)/body.gz"
+        _ = try ChildProcess.run("sh", ["-c", "\(command) | gzip -9 > '\(path)'"])
+        return try Data(contentsOf: URL(filePath: path))
+    }
+}

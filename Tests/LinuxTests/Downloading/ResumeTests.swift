@@ -1,0 +1,164 @@
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("Continuing transfers that were broken off")
+struct ResumeTests {
+    private static let rest = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 29) })
+
+    /// A server whose first response ends in the middle.
+    private func server(
+        etag: String? = "\"1\"",
+        lastModified: String? = nil,
+        laterETag: String? = nil,
+        later: Data = Download.body,
+        knowsRanges: Bool = true
+    ) throws -> LocalImageServer {
+        let isFirst = Mutex(true)
+        return try LocalImageServer { request in
+            let breaksOff = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            var response = ServerResponse.ok(breaksOff ? Download.body : later, contentType: "image/png")
+            if let etag { response.headers.append(("ETag", breaksOff ? etag : laterETag ?? etag)) }
+            if let lastModified { response.headers.append(("Last-Modified", lastModified)) }
+            if breaksOff { response.faults.resetAfterBytes = 60_000 }
+            return knowsRanges ? response.conditional(on: request) : response
+        }
+    }
+
+    /// The second load, after a first that broke off.
+    private func secondLoad(_ server: LocalImageServer, _ downloader: ImageDownloader = ImageDownloader()) throws -> Download {
+        #expect(Download(downloader, server.url("/a")).failure()?.code == .transferIncomplete)
+        return Download(downloader, server.url("/a"), wantsData: true)
+    }
+
+    @Test("The rest is asked for, and put together with what is there", arguments: [true, false])
+    func resumed(hasETag: Bool) throws {
+        let date = "Sat, 21 Nov 2026 00:00:00 GMT"
+        let server = try server(etag: hasETag ? "\"1\"" : nil, lastModified: date)
+        let download = try secondLoad(server)
+        let loaded = try download.end()
+        #expect(loaded.data == Download.body)
+        #expect(download.pieces == Download.body)
+        #expect(download.progress.last?.received == 100_000 && download.progress.last?.expected == 100_000)
+        let headers = server.requests[1].headers
+        #expect(headers["if-range"] == (hasETag ? "\"1\"" : date))
+        let start = try #require(headers["range"].flatMap { Int64($0.dropFirst(6).dropLast()) })
+        #expect(start > 0 && start <= 60_000)
+        #expect(loaded.metrics?.cacheDecision == .resumed(start))
+        #expect(loaded.metrics?.receivedByteCount == 100_000 - start)
+        // What was put together is done with
+        _ = try Download(ImageDownloader(), server.url("/a")).end()
+        #expect(server.requests[2].headers["range"] == nil)
+    }
+
+    @Test("A resource that has changed starts anew")
+    func changed() throws {
+        let server = try server(laterETag: "\"2\"", later: Self.rest)
+        let loaded = try secondLoad(server).end()
+        #expect(loaded.data == Self.rest && loaded.metrics?.cacheDecision == .fetched)
+        #expect(server.requests.count == 2)
+    }
+
+    @Test("A resource that has become shorter starts anew, with another request")
+    func shorter() throws {
+        let server = try server(later: Data(Self.rest.prefix(1000)))
+        #expect(try secondLoad(server).end().data == Self.rest.prefix(1000))
+        #expect(server.requests.map { $0.headers["range"] == nil } == [true, false, true])
+    }
+
+    @Test("A server that knows no ranges sends the whole")
+    func noRanges() throws {
+        let server = try server(knowsRanges: false)
+        #expect(try secondLoad(server).end().data == Download.body)
+        #expect(server.requests.count == 2)
+    }
+
+    @Test("A part that is another than the one asked for is not used")
+    func wrongPart() throws {
+        let count = Mutex(0)
+        let server = try LocalImageServer { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            var response = ServerResponse.ok(Download.body, contentType: "image/png")
+            response.headers.append(("ETag", "\"1\""))
+            if number == 1 { response.faults.resetAfterBytes = 60_000 }
+            guard number == 2 else { return response }
+            response.status = 206
+            response.headers.append(("Content-Range", "bytes 5-99999/100000"))
+            return response
+        }
+        #expect(try secondLoad(server).end().data == Download.body)
+        #expect(server.requests.count == 3)
+    }
+
+    @Test("Without a strong validator there is nothing to go by", arguments: [nil, "W/\"1\""])
+    func noValidator(etag: String?) throws {
+        let server = try server(etag: etag)
+        #expect(try secondLoad(server).end().data == Download.body)
+        #expect(server.requests[1].headers["range"] == nil)
+    }
+
+    @Test("A transfer that was cancelled is continued, too; also one that is large enough for a file")
+    func cancelled() throws {
+        let gate = ServerGate()
+        let server = try LocalImageServer { request in
+            var response = ServerResponse.ok(Download.body, contentType: "image/png")
+            response.headers.append(("ETag", "\"1\""))
+            response.faults.bodyGate = (afterBytes: 60_000, gate: gate)
+            return response.conditional(on: request)
+        }
+        let downloader = ImageDownloader { $0.spillThreshold = 10_000 }
+        let first = Download(downloader, server.url("/a"))
+        first.events.wait { events in
+            events.contains { if case .progress(let received, _) = $0 { received == 60_000 } else { false } }
+        }
+        first.cancel()
+        #expect(EventLog<Int>.poll { downloader.currentTransferCount == (0, 0) })
+        gate.open()
+        #expect(try Download(downloader, server.url("/a")).end().data == Download.body)
+        #expect(server.requests[1].headers["range"] == "bytes=60000-")
+    }
+
+    @Test("Of what was broken off only so much is kept", arguments: [0, 50_000])
+    func bounded(limit: Int) throws {
+        let server = try server()
+        let downloader = ImageDownloader { $0.resumableByteCount = limit }
+        let loaded = try secondLoad(server, downloader).end()
+        let received = server.requests[1].headers["range"] != nil
+        // A reset may throw away what the kernel had: fewer than 50,000 bytes may have come.
+        #expect(loaded.data == Download.body && (limit > 0 || !received))
+    }
+
+    @Test("A manager's retry continues, too")
+    func retried() async throws {
+        let picture = ShippedPicture.data("cat.jpg")
+        let isFirst = Mutex(true)
+        let server = try LocalImageServer { request in
+            var response = ServerResponse.ok(picture, contentType: "image/jpeg")
+            response.headers.append(("ETag", "\"1\""))
+            let breaksOff = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            if breaksOff { response.faults.closeAfterBytes = picture.count / 2 }
+            return response.conditional(on: request)
+        }
+        var configuration = ImageManagerConfiguration()
+        configuration.diskCacheDirectory = nil
+        configuration.downloader = ImageDownloader()
+        configuration.retryPolicy.initialDelay = .zero
+        let manager = ImageManager(configuration: configuration)
+        let response = try await manager.response(for: ImageRequest(url: server.url("/cat.jpg")))
+        #expect(response.metrics?.cacheDecision == .resumed(Int64(picture.count / 2)))
+        #expect(server.requests.count == 2)
+    }
+}
