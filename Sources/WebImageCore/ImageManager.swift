@@ -30,6 +30,13 @@ public final class ImageManager: Sendable {
     /// Whether the machine is online, and whether there are reasons to be sparing, as far as the manager knows.
     public var networkStatus: NetworkStatus { parts.network.status }
 
+    /// Calls `handler` with every change of the network, on any thread, as long as the result is kept.
+    package func observeNetwork(
+        _ handler: @escaping @Sendable (NetworkStatus) -> Void
+    ) -> any AnyObject & Sendable {
+        parts.network.observe(handler)
+    }
+
     /// Forgets that loading `url` failed for good, as ``ImageOptions/retryFailed`` does for one load.
     public func forgetFailure(of url: URL) {
         parts.failures.forget(url.absoluteString)

@@ -45,7 +45,7 @@ extension ImageManager {
         parts.maximumPixelCount = configuration.maximumPixelCount
         parts.retryPolicy = configuration.retryPolicy
         parts.failures = FailureCache(lifetime: configuration.failureLifetime)
-        parts.network = NetworkMonitor.shared
+        parts.network = configuration.networkMonitor
         self.init(parts: parts)
     }
 }

@@ -24,6 +24,8 @@ public struct ImageManagerConfiguration: Sendable {
     public var coders: [any ImageDecoding]
     /// Pictures that are decoded at a time. Default: the number of processors, at most 8.
     public var decoderCount: Int
+    /// Tests put their own in its place.
+    package var networkMonitor: any NetworkMonitoring = NetworkMonitor.shared
 
     /// Makes a configuration of defaults.
     public init() {

@@ -34,6 +34,8 @@ final class ImageSlot {
     private var refinement: ImageTask?
     /// Whether that failed: it is not tried again with every frame.
     private var hasFailedRefinement = false
+    /// While there is no picture for want of a network.
+    private var networkObservation: (any AnyObject & Sendable)?
 
     init(_ target: any SlotTarget, _ widget: WidgetReference) {
         self.target = target
@@ -72,6 +74,8 @@ final class ImageSlot {
         case .unmapped, .unsized, .loading:
             if let completion { load.add(completion) }
         case .shown(let response):
+            // Shown as it is while the server is asked again.
+            if request?.options.contains(.refreshCached) == true { return nil }
             completion?(.success(response))
         case .idle, .failed, .detached:
             return nil
@@ -83,6 +87,7 @@ final class ImageSlot {
         refinement?.cancel()
         refinement = nil
         hasFailedRefinement = false
+        networkObservation = nil
         load?.cancel()
         load = nil
         stage = .idle
@@ -104,10 +109,14 @@ final class ImageSlot {
         let size = decodeSize(request)
         if let image = cachedImage(request, url, size) {
             // Within this call: no placeholder, no turn of the main loop, no flicker.
-            finish(load, .success(ImageResponse(image: image, source: .memory, url: url)))
-            return
+            guard request.options.contains(.refreshCached) else {
+                finish(load, .success(ImageResponse(image: image, source: .memory, url: url)))
+                return
+            }
+            if !request.options.contains(.avoidAutoSetImage) { target.show(image) }
+        } else if !request.options.contains(.delayPlaceholder) {
+            showPlaceholder(request)
         }
-        if !request.options.contains(.delayPlaceholder) { showPlaceholder(request) }
         guard let pointer = widget.pointer else { return }
         if request.options.contains(.loadUnmapped) {
             start(load, size ?? .original)
@@ -188,11 +197,28 @@ extension ImageSlot {
         case .success(let response):
             stage = .shown(response)
             if !request.options.contains(.avoidAutoSetImage) { target.show(response.image) }
-        case .failure:
+        case .failure(let error):
             stage = .failed
             if request.options.contains(.delayPlaceholder) { showPlaceholder(request) }
+            if error.isForWantOfNetwork { awaitNetwork(request.manager) }
         }
         load.finish(result)
+    }
+
+    /// The completions have had their error; the picture comes all the same when the network is back.
+    private func awaitNetwork(_ manager: ImageManager) {
+        networkObservation = manager.observeNetwork { [weak self] status in
+            guard status.isAvailable else { return }
+            MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { self?.networkReturned() } }
+        }
+    }
+
+    private func networkReturned() {
+        guard case .failed = stage, networkObservation != nil, let request else { return }
+        networkObservation = nil
+        let again = ImageLoad(request.url)
+        load = again
+        begin(again, request)
     }
 }
 
@@ -276,4 +302,9 @@ extension ImageSlot {
             }
         }
     }
+}
+
+extension ImageError {
+    /// Whether it may be the network that is missing, not the picture.
+    fileprivate var isForWantOfNetwork: Bool { [.offline, .hostNotFound, .connectionFailed].contains(code) }
 }

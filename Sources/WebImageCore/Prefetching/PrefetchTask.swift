@@ -1,0 +1,103 @@
+import Synchronization
+
+/// A batch of pictures that are being prefetched.
+public final class PrefetchTask: Sendable {
+    fileprivate struct State {
+        /// The next one last.
+        var waiting: [ImageRequest]
+        var running: [Int: ImageTask] = [:]
+        var lastNumber = 0
+        var result = PrefetchResult()
+        var isCancelled = false
+        var progress: (@Sendable (Int, Int) -> Void)?
+        var completion: (@Sendable (PrefetchResult) -> Void)?
+    }
+
+    private let total: Int
+    private let dispatcher: any CallbackDispatching
+    private let state: Mutex<State>
+
+    init(
+        _ requests: [ImageRequest],
+        _ dispatcher: any CallbackDispatching,
+        progress: (@Sendable (Int, Int) -> Void)?,
+        completion: (@Sendable (PrefetchResult) -> Void)?
+    ) {
+        total = requests.count
+        self.dispatcher = dispatcher
+        state = Mutex(State(waiting: requests.reversed(), progress: progress, completion: completion))
+    }
+
+    /// Whether all are through or cancelled.
+    public var isFinished: Bool { state.withLock { $0.isFinished(total) } }
+
+    /// Ends what has not ended; the completion is called. Harmless when all is through.
+    public func cancel() {
+        let running = state.withLock { state in
+            state.result.cancelledCount += state.waiting.count
+            state.waiting = []
+            state.isCancelled = true
+            return state.running.values
+        }
+        for task in running { task.cancel() }
+        finishIfDone()
+    }
+
+    func takeNext() -> ImageRequest? {
+        state.withLock { $0.waiting.popLast() }
+    }
+
+    func nextNumber() -> Int {
+        state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+    }
+
+    func started(_ number: Int, _ task: ImageTask) {
+        let isCancelled = state.withLock { state in
+            state.running[number] = task
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    func finish(_ number: Int, _ result: Result<ImageResponse, ImageError>) {
+        let total = total
+        let report = state.withLock { state -> (@Sendable () -> Void)? in
+            guard state.running.removeValue(forKey: number) != nil else { return nil }
+            switch result {
+            case .success: state.result.loadedCount += 1
+            case .failure(let error): state.result.count(error)
+            }
+            guard let progress = state.progress else { return nil }
+            let count = state.result.count
+            return { progress(count, total) }
+        }
+        if let report { dispatcher.dispatch(report) }
+        finishIfDone()
+    }
+
+    func finishIfDone() {
+        let total = total
+        let report = state.withLock { state -> (@Sendable () -> Void)? in
+            guard state.isFinished(total), let completion = state.completion.take() else { return nil }
+            state.progress = nil
+            let result = state.result
+            return { completion(result) }
+        }
+        if let report { dispatcher.dispatch(report) }
+    }
+}
+
+extension PrefetchTask.State {
+    fileprivate func isFinished(_ total: Int) -> Bool { result.count == total }
+}
+
+extension PrefetchResult {
+    fileprivate var count: Int { loadedCount + failedCount + cancelledCount }
+
+    fileprivate mutating func count(_ error: ImageError) {
+        if error.isCancelled { cancelledCount += 1 } else { failedCount += 1 }
+    }
+}

@@ -1,0 +1,119 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Prefetching")
+struct PrefetcherTests {
+    private static let picture = TestPicture.solid(1, size: PixelSize(width: 8, height: 8))
+
+    private func urls(_ fixture: ManagerFixture, _ count: Int) -> [URL] {
+        (0..<count).map { index in
+            let url = fixture.url("\(index)")
+            fixture.loader.answer(url, with: Self.picture)
+            return url
+        }
+    }
+
+    @Test("All are loaded into the caches, and counted; progress comes for each, completion once")
+    func counts() {
+        let fixture = ManagerFixture()
+        var urls = urls(fixture, 10)
+        urls.append(fixture.url("missing"))
+        urls.append(urls[0])
+        let (results, progress) = (EventLog<PrefetchResult>(), EventLog<Int>())
+        ImagePrefetcher(manager: fixture.manager).prefetch(urls) { finished, total in
+            progress.add(finished * 100 + total)
+        } completion: {
+            results.add($0)
+        }
+        #expect(results.wait { $0.count == 1 })
+        #expect(results.all == [PrefetchResult(loadedCount: 11, failedCount: 1, cancelledCount: 0)])
+        #expect(Set(progress.all) == Set((1...12).map { $0 * 100 + 12 }))
+        #expect(fixture.manager.cachedImage(for: ImageRequest(url: urls[0])) != nil)
+    }
+
+    @Test("Three at a time, at the lowest priority")
+    func window() {
+        let fixture = ManagerFixture(isHolding: true)
+        let urls = urls(fixture, 10)
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        let task = prefetcher.prefetch(urls)
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 3 })
+        #expect(fixture.loader.priority(of: urls[0]) == .veryLow)
+        for count in 1...10 {
+            fixture.loader.finish(urls[count - 1])
+            #expect(EventLog<Int>.poll { fixture.loader.requests.count == min(10, count + 3) })
+        }
+        #expect(EventLog<Int>.poll { task.isFinished })
+    }
+
+    @Test("Cancelled, it ends with the right counts; what others wait for goes on")
+    func cancelled() {
+        let fixture = ManagerFixture(isHolding: true)
+        let urls = urls(fixture, 10)
+        let results = EventLog<PrefetchResult>()
+        let task = ImagePrefetcher(manager: fixture.manager).prefetch(urls) { results.add($0) }
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 3 })
+        fixture.load("0")
+        fixture.loader.finish(urls[1])
+        #expect(EventLog<Int>.poll { fixture.loader.requests.count == 4 })
+        task.cancel()
+        #expect(results.wait { $0.count == 1 })
+        #expect(results.all == [PrefetchResult(loadedCount: 1, failedCount: 0, cancelledCount: 9)])
+        fixture.loader.finish(urls[0])
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        #expect(EventLog<Int>.poll { fixture.isIdle })
+    }
+
+    @Test("Nothing to do is done at once; a thousand pictures in memory need no deep stack")
+    func cached() {
+        let fixture = ManagerFixture()
+        let results = EventLog<PrefetchResult>()
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        prefetcher.prefetch([URL]()) { results.add($0) }
+        #expect(results.wait { $0 == [PrefetchResult()] })
+        let url = urls(fixture, 1)[0]
+        prefetcher.prefetch([url]) { results.add($0) }
+        #expect(results.wait { $0.count == 2 })
+        prefetcher.prefetch([URL](repeating: url, count: 20_000)) { results.add($0) }
+        #expect(results.wait { $0.count == 3 })
+        #expect(results.all.last?.loadedCount == 20_000 && fixture.loader.requests.count == 1)
+    }
+
+    @Test(
+        "Offline, on a metered network, and while the machine saves power, it rests, and goes on after that",
+        arguments: [
+            NetworkStatus(isAvailable: false), NetworkStatus(isMetered: true), NetworkStatus(isPowerSaving: true),
+        ]
+    )
+    func sparing(status: NetworkStatus) {
+        let fixture = ManagerFixture()
+        fixture.network.status = status
+        let results = EventLog<PrefetchResult>()
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        let urls = urls(fixture, 5)
+        prefetcher.prefetch(urls) { results.add($0) }
+        #expect(fixture.loader.requests.isEmpty)
+        if status.isMetered {
+            let eager = ImagePrefetcher(manager: fixture.manager, ignoresNetworkStatus: true)
+            eager.prefetch([fixture.url("other")])
+            #expect(EventLog<Int>.poll { fixture.loader.requests.count == 1 })
+        }
+        fixture.network.status = NetworkStatus()
+        #expect(results.wait { $0.count == 1 })
+        #expect(results.all[0].loadedCount == 5)
+    }
+
+    @Test("Paused, it starts nothing")
+    func paused() {
+        let fixture = ManagerFixture()
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        prefetcher.isPaused = true
+        let task = prefetcher.prefetch(urls(fixture, 5))
+        #expect(fixture.loader.requests.isEmpty && !task.isFinished)
+        prefetcher.isPaused = false
+        #expect(EventLog<Int>.poll { task.isFinished })
+    }
+}
