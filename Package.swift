@@ -78,7 +78,7 @@ let package = Package(
         // The tests.
         .target(
             name: "TestSupport",
-            dependencies: ["WebImageCore", "WebImageTesting"],
+            dependencies: ["WebImageCore", "WebImageTesting", "CWebImageGLib"],
             path: "Tests/Support",
             swiftSettings: strict
         ),
@@ -94,13 +94,22 @@ let package = Package(
         ),
         .executableTarget(
             name: "WidgetScenarios",
-            dependencies: ["GtkWebImage", "WebImageTesting", "CWebImageGtk4"],
+            dependencies: ["GtkWebImage", "WebImageTesting", "TestSupport", "CWebImageGtk4"],
             path: "Tests/WidgetScenarios",
             swiftSettings: strict
         ),
         .testTarget(
             name: "WidgetTests",
             dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "WidgetScenarios", "Gallery"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "GtkWebImage", "WebImageTesting", "TestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Benchmarks",
             swiftSettings: strict
         ),
     ],

@@ -41,7 +41,9 @@ package final class Nginx: Sendable {
             environment: ["PATH": "\(ProcessInfo.processInfo.environment["PATH"] ?? ""):/usr/sbin:/sbin"]
         )
         let clear = ports["clear"]!
-        guard EventLog<Int>.poll(seconds: 10, until: { LocalPort.isOpen(clear) }) else {
+        let daemon = daemon
+        guard EventLog<Int>.poll(seconds: 10, until: { LocalPort.isOpen(clear) || !daemon.output.isEmpty }), LocalPort.isOpen(clear)
+        else {
             daemon.stop()
             throw Failure(
                 description: "nginx does not start (\(daemon.output)); is it installed? Tests/run takes care of that."

@@ -12,5 +12,5 @@ struct Scenario: Sendable {
     }
 
     static let all: [Scenario] =
-        mainLoop + showing + placeholders + rebinding + lifetime + sizes + failures + widgets + progressive
+        mainLoop + showing + placeholders + rebinding + lifetime + sizes + failures + refreshing + widgets + progressive
 }

@@ -18,14 +18,18 @@ final class Stage {
     /// - Parameters:
     ///   - handler: What the server answers; by default ``Stage/answer(_:)``.
     ///   - coders: Asked before those of the library.
+    ///   - network: Whether the machine is online.
     init(
         _ handler: @escaping @Sendable (ServerRequest) -> ServerResponse = Stage.answer,
-        coders: [any ImageDecoding] = []
+        coders: [any ImageDecoding] = [],
+        network: any NetworkMonitoring = AlwaysOnline()
     ) throws {
         server = try LocalImageServer(handler: handler)
         var configuration = ImageManagerConfiguration()
         configuration.diskCacheDirectory = folder.path
         configuration.coders = coders
+        configuration.retryPolicy = .never
+        configuration.networkMonitor = network
         manager = ImageManager(configuration: configuration)
         window = gtk_window_new()
         box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)

@@ -1,0 +1,11 @@
+import ArgumentParser
+
+/// What the library costs, beside something that everybody can run.
+@main
+struct Benchmarks: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "Tests/bench",
+        abstract: "Measures the library side by side with other programs; quote the ratios, machines are noisy.",
+        subcommands: [Downloads.self]
+    )
+}

@@ -1,0 +1,84 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import Synchronization
+import TestSupport
+import WebImageTesting
+
+extension Scenario {
+    static let refreshing: [Scenario] = [
+        Scenario("Refreshed, the cached picture is shown within the call and the new one when it is there") {
+            let color = Mutex<UInt32>(0xFF0000)
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                let (now, size) = (color.withLock { $0 }, PixelSize(width: 64, height: 48))
+                var response = ServerResponse.ok(TestPicture.solid(now, size: size), contentType: "image/png")
+                response.headers.append(("ETag", "\"\(now)\""))
+                if request.headers["if-none-match"] != nil { response.faults.gate = gate }
+                return response.conditional(on: request)
+            }
+            let picture = stage.addPicture()
+            stage.present()
+            let url = stage.server.url("/a.png")
+            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            color.withLock { $0 = 0x00FF00 }
+            // When the widget that shows it is told to refresh
+            var seen: [UInt32?] = []
+            for _ in 0..<2 {
+                picture.setImage(
+                    with: url,
+                    placeholder: .icon("image-missing-symbolic"),
+                    options: .refreshCached,
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+                seen.append(picture.currentImage?.color)
+            }
+            expectEqual(seen, [0xFF0000, 0xFF0000])
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            expectEqual(stage.results.count, 1)
+            gate.open()
+            stage.waitForResults(3)
+            expectEqual(picture.currentImage?.color, 0x00FF00)
+            expectEqual(stage.server.requests.count, 2)
+            // And again, when nothing has changed
+            picture.setImage(with: url, options: .refreshCached, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(4)
+            expectEqual(stage.results[3].source, .revalidated)
+            expectEqual(stage.server.requests.count, 3)
+        },
+        Scenario("Refreshed without a server, the cached picture stays, and the completion says why") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            stage.present()
+            let url = stage.url(0x336699)
+            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            stage.server.stop()
+            picture.setImage(with: url, options: .refreshCached, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            expect((try? stage.results[1].get().refreshError) != nil)
+            expectEqual(picture.currentImage?.color, 0x336699)
+        },
+        Scenario("A picture that failed for want of a network comes when the network is back") {
+            let network = ManualNetwork()
+            let stage = try Stage(network: network)
+            let picture = stage.addPicture()
+            stage.present()
+            let closed = try LocalImageServer { _ in .notFound }
+            let (port, url) = (closed.port, closed.url("/336699/64x48.png"))
+            closed.stop()
+            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            expectEqual(stage.results[0].errorCode, .connectionFailed)
+            let server = try LocalImageServer(port: port, handler: Stage.answer)
+            network.status = NetworkStatus(isAvailable: false)
+            expect(picture.currentImage == nil)
+            network.status = NetworkStatus()
+            expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x336699 }))
+            expectEqual(stage.results.count, 1)
+            expectEqual(server.requests.count, 1)
+        },
+    ]
+}
