@@ -81,7 +81,8 @@ private struct CurlList {
         let lines = urls.map { "url = \"\($0.absoluteString)\"\noutput = /dev/null\n" }
         try lines.joined().write(toFile: path, atomically: true, encoding: .utf8)
         arguments = [
-            "--silent", "--show-error", "--fail", "--parallel", "--parallel-max", "\(window)", "--cacert", authorityFile,
+            "--silent", "--show-error", "--fail", "--parallel", "--parallel-max", "\(window)", "--cacert",
+            authorityFile,
             "--config", path,
         ]
     }

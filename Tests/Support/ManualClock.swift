@@ -1,6 +1,6 @@
 package import FoundationEssentials
 import Synchronization
-package import WebImageCore
+import WebImageCore
 
 /// A clock that stands still until a test turns it.
 package final class ManualClock: TimeKeeping {

@@ -42,7 +42,9 @@ package final class Nginx: Sendable {
         )
         let clear = ports["clear"]!
         let daemon = daemon
-        guard EventLog<Int>.poll(seconds: 10, until: { LocalPort.isOpen(clear) || !daemon.output.isEmpty }), LocalPort.isOpen(clear)
+        guard
+            EventLog<Int>.poll(seconds: 10, until: { LocalPort.isOpen(clear) || daemon.output.contains("not found") }),
+            LocalPort.isOpen(clear)
         else {
             daemon.stop()
             throw Failure(

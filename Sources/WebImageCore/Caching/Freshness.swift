@@ -5,8 +5,8 @@ package struct Freshness {
     package let directives: CacheDirectives
     /// Seconds since the server made the response (RFC 9111, 4.2.3).
     package let age: Double
-    /// Seconds for which it is good; `nil` when the server says nothing at all, which is taken as for ever: the limits of
-    /// the cache end it.
+    /// Seconds for which it is good; `nil` when the server says nothing at all, which is taken as for ever: the limits
+    /// of the cache end it.
     package let lifetime: Double?
 
     package init(_ metadata: ResponseMetadata, now: Date) {
@@ -25,8 +25,8 @@ package struct Freshness {
         !directives.isNoCache && !directives.mustRevalidate && staleness < directives.staleWhileRevalidate ?? 0
     }
 
-    /// Whether it may be shown when the server could not be asked, or had an error of its own (RFC 5861, 4). A server that
-    /// does not say for how long gets no limit: an old picture serves better than none (RFC 9111, 4.2.4).
+    /// Whether it may be shown when the server could not be asked, or had an error of its own (RFC 5861, 4). A server
+    /// that does not say for how long gets no limit: an old picture serves better than none (RFC 9111, 4.2.4).
     package func isUsable(despite error: ImageError) -> Bool {
         guard error.isTransient else { return false }
         if isFresh { return true }

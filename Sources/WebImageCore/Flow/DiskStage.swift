@@ -33,8 +33,10 @@ extension ImageManager {
         case .use:
             decode(id, LoadedSource(stored: entry, origin: .disk))
         case .useAndRefresh:
-            decode(id, LoadedSource(stored: entry, origin: .disk))
-            refreshInBackground(request)
+            // After these bytes have been decoded: what the server sends must not be overtaken by them in memory.
+            var source = LoadedSource(stored: entry, origin: .disk)
+            source.afterwards = Afterwards { [weak self] in self?.refreshInBackground(request) }
+            decode(id, source)
         case .validate:
             graph.withLock { $0.setStored(entry, ofSource: id) }
             if request.options.contains(.refreshCached) { preview(id, entry) }

@@ -67,28 +67,3 @@ struct PartialDecoding: Sendable {
         return !isBusy
     }
 }
-
-/// The bytes of a source and where they came from. Shared by the jobs that decode them.
-struct LoadedSource: Sendable {
-    var loaded: LoadedData
-    let origin: ImageResponse.Source
-    /// Puts the bytes into the disk cache, at the first call.
-    let store: StoreOnce?
-    /// Why these bytes have to serve although they may be old.
-    var refreshError: ImageError?
-
-    init(loaded: LoadedData, origin: ImageResponse.Source, store: StoreOnce?) {
-        self.loaded = loaded
-        self.origin = origin
-        self.store = store
-    }
-
-    /// What the disk cache has.
-    init(stored: DiskEntry, origin: ImageResponse.Source) {
-        self.init(
-            loaded: LoadedData(data: stored.data, metadata: stored.metadata.response),
-            origin: origin,
-            store: nil
-        )
-    }
-}

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
-/// Makes the bytes of a picture of what a server sends. What it returns is what the disk cache keeps. There are no partial
-/// pictures of what needs it.
+/// Makes the bytes of a picture of what a server sends. What it returns is what the disk cache keeps. There are no
+/// partial pictures of what needs it.
 public struct Decryptor: Hashable, Sendable {
     /// Tells decryptors apart; those with equal keys are taken for the same.
     public let key: String

@@ -1,8 +1,8 @@
 package import FoundationEssentials
 import Synchronization
 
-/// What failed for good, so that it is not asked for again and again: a list that scrolls over a missing picture asks the
-/// server once.
+/// What failed for good, so that it is not asked for again and again: a list that scrolls over a missing picture asks
+/// the server once.
 package final class FailureCache: Sendable {
     private struct Entry {
         let error: ImageError

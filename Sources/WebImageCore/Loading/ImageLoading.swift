@@ -12,8 +12,8 @@ public protocol ImageLoading: Sendable {
     /// Default: no.
     func needsNetwork(_ url: URL) -> Bool
 
-    /// The header fields that a load would send, for responses that vary with them (RFC 9110, 12.5.5). Default: those of
-    /// the request's options.
+    /// The header fields that a load would send, for responses that vary with them (RFC 9110, 12.5.5). Default: those
+    /// of the request's options.
     func headers(for request: LoadRequest) -> [String: String]
 
     /// Starts to load.

@@ -9,8 +9,8 @@ public protocol LoadOperation: Sendable {
     /// Asks for ``LoadEvent/data(_:)`` from now on; the first holds all that has come so far.
     func deliverData()
 
-    /// Whether the rest will be here sooner than a new load would bring its first byte, so that a load that nobody waits
-    /// for is better finished, for the cache, than cancelled. Default: no.
+    /// Whether the rest will be here sooner than a new load would bring its first byte, so that a load that nobody
+    /// waits for is better finished, for the cache, than cancelled. Default: no.
     var isWorthFinishing: Bool { get }
 }
 

@@ -11,8 +11,8 @@ public struct RetryPolicy: Sendable {
     /// Which share of a pause is left to chance, 0 to 1, so that many clients do not come back at the same moment.
     /// Default: 0.5.
     public var jitter = 0.5
-    /// How long a load that fails because the machine is offline waits for the network. Default: not at all; it fails at
-    /// once.
+    /// How long a load that fails because the machine is offline waits for the network. Default: not at all; it fails
+    /// at once.
     public var networkTimeout = Duration.zero
     /// Whether a failure may pass. Default: no connection, a broken one, timeouts, and the statuses 408, 429 and 500 to
     /// 599 without 501 and 505.

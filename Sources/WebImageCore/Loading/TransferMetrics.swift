@@ -1,5 +1,5 @@
-/// How a transfer went: where the time was spent, and what was moved. Times count from the start of the last request, in
-/// the order in which they are reached; a step that was skipped has the time of the one before it.
+/// How a transfer went: where the time was spent, and what was moved. Times count from the start of the last request,
+/// in the order in which they are reached; a step that was skipped has the time of the one before it.
 public struct TransferMetrics: Sendable, Hashable {
     /// What became of the copy that was at hand, if there was one.
     public enum CacheDecision: Sendable, Hashable {

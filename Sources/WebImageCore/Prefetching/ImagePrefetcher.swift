@@ -4,7 +4,8 @@ import Synchronization
 /// Loads pictures into the caches before they are shown: a few at a time, at the lowest priority, so that what is on
 /// screen goes first.
 ///
-/// It rests while the machine is offline, on a metered network, or saving power, and goes on after that. From any thread.
+/// It rests while the machine is offline, on a metered network, or saving power, and goes on after that. From any
+/// thread.
 public final class ImagePrefetcher: Sendable {
     private struct State {
         /// In the order in which they were asked for; those that are through drop out.
@@ -28,8 +29,8 @@ public final class ImagePrefetcher: Sendable {
     /// - Parameters:
     ///   - manager: What loads.
     ///   - maximumConcurrentCount: Loads at a time. Default: 3.
-    ///   - ignoresNetworkStatus: Whether it goes on also on a metered network and while the machine saves power. Default:
-    ///     no.
+    ///   - ignoresNetworkStatus: Whether it goes on also on a metered network and while the machine saves power.
+    ///     Default: no.
     public init(manager: ImageManager, maximumConcurrentCount: Int = 3, ignoresNetworkStatus: Bool = false) {
         self.manager = manager
         self.maximumConcurrentCount = max(1, maximumConcurrentCount)
@@ -71,8 +72,8 @@ public final class ImagePrefetcher: Sendable {
         return prefetch(requests: requests, progress: progress, completion: completion)
     }
 
-    /// Loads what requests ask for, at the priority that they say: the way to prefetch at the size at which pictures will
-    /// be shown.
+    /// Loads what requests ask for, at the priority that they say: the way to prefetch at the size at which pictures
+    /// will be shown.
     @discardableResult
     public func prefetch(
         requests: [ImageRequest],

@@ -1,5 +1,5 @@
-/// Elements by priority, within a priority in the order in which they came or the reverse; each can be taken out or moved
-/// by its number.
+/// Elements by priority, within a priority in the order in which they came or the reverse; each can be taken out or
+/// moved by its number.
 ///
 /// Taking out and moving leave a stale number behind in a list, which is skipped when its turn comes.
 package struct PriorityQueue<Element> {

@@ -7,8 +7,8 @@
 
     /// Stands in for `Mutex` in `THREAD_SANITIZER=1 swift test --sanitize=thread`.
     ///
-    /// ThreadSanitizer sees the locks of pthreads but not those of Synchronization on Linux, and takes everything behind
-    /// them for races. Each module names this one `Mutex` in that build, and only in that.
+    /// ThreadSanitizer sees the locks of pthreads but not those of Synchronization on Linux, and takes everything
+    /// behind them for races. Each module names this one `Mutex` in that build, and only in that.
     ///
     /// `@unchecked`: the value is reached through the lock alone.
     package struct SanitizerMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {

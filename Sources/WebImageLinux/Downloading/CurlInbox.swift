@@ -9,13 +9,13 @@ enum CurlCommand: Sendable {
     case deliverData(CurlOperation)
     case useProxy(TransferNumber, ProxyChoice)
     case cancelAll
-    /// Something that is looked at in every round has changed.
-    case wake
+    /// The configuration has changed, or whether anything is started.
+    case configure
     case stop
 }
 
-/// What the threads of a downloader share: commands that wait for the network thread, and the means to start and to wake
-/// it.
+/// What the threads of a downloader share: commands that wait for the network thread, and the means to start and to
+/// wake it.
 final class CurlInbox: Sendable {
     private struct State {
         var commands: [CurlCommand] = []
@@ -62,7 +62,7 @@ final class CurlInbox: Sendable {
         get { state.withLock { $0.configuration } }
         set {
             state.withLock { $0.configuration = newValue }
-            post(.wake)
+            post(.configure)
         }
     }
 
@@ -70,7 +70,7 @@ final class CurlInbox: Sendable {
         get { state.withLock { $0.isSuspended } }
         set {
             state.withLock { $0.isSuspended = newValue }
-            post(.wake)
+            post(.configure)
         }
     }
 

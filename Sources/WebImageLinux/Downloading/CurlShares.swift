@@ -1,8 +1,8 @@
 internal import CWebImageCurl
 internal import CWebImageShims
 
-/// What transfers have in common beside their connections: which hosts want TLS (HSTS, RFC 6797), and for those that ask
-/// for it, cookies. In memory, for as long as the network thread lives, which is the only one to use it.
+/// What transfers have in common beside their connections: which hosts want TLS (HSTS, RFC 6797), and for those that
+/// ask for it, cookies. In memory, for as long as the network thread lives, which is the only one to use it.
 final class CurlShares {
     // A share with cookies hands them to every transfer that uses it, so there are two.
     private let plain: UnsafeMutableRawPointer

@@ -7,6 +7,8 @@ import WebImageCore
 final class CurlThread {
     private let inbox: CurlInbox
     private var configuration: DownloaderConfiguration
+    private var isSuspended = false
+    private var counts = (running: 0, waiting: 0)
     private let multi: UnsafeMutableRawPointer
     private let shares = CurlShares()
     /// Transfers that wait or run.
@@ -47,15 +49,15 @@ final class CurlThread {
     private func run() {
         let waker = Waker(multi: multi)
         inbox.setWake { curl_multi_wakeup(waker.multi) }
+        configure()
         while true {
             for command in inbox.take() { obey(command) }
-            configure()
             startWaiting()
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
             // What ended has made room for what waits.
             if finishDone(), waiting.count > 0 { continue }
-            inbox.counts = (active.count, waiting.count)
+            publishCounts()
             if isStopping, transfers.isEmpty { break }
             let timeout = pause.map { Int32(($0 / .milliseconds(1)).rounded(.up)) } ?? 60_000
             curl_multi_poll(multi, nil, 0, max(1, timeout), nil)
@@ -67,10 +69,17 @@ final class CurlThread {
 
     private func configure() {
         configuration = inbox.configuration
+        isSuspended = inbox.isSuspended
         gwi_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumTransfersPerHost))
         if bucket?.limit != configuration.rateLimit {
             bucket = configuration.rateLimit.map { ($0, TokenBucket($0, now: .now)) }
         }
+    }
+
+    private func publishCounts() {
+        guard counts != (active.count, waiting.count) else { return }
+        counts = (active.count, waiting.count)
+        inbox.counts = counts
     }
 
     private func obey(_ command: CurlCommand) {
@@ -93,8 +102,8 @@ final class CurlThread {
             launch(transfer)
         case .cancelAll:
             for transfer in transfers.values { end(transfer, .failure(.cancelled(transfer.url))) }
-        case .wake:
-            break
+        case .configure:
+            configure()
         case .stop:
             isStopping = true
         }
@@ -128,7 +137,7 @@ final class CurlThread {
 extension CurlThread {
     private func startWaiting() {
         pause = nil
-        while !inbox.isSuspended, waiting.count > 0, active.count < max(1, configuration.maximumConcurrentTransfers) {
+        while !isSuspended, waiting.count > 0, active.count < max(1, configuration.maximumConcurrentTransfers) {
             pause = bucket?.tokens.take(now: .now)
             guard pause == nil else { return }
             let isNewestFirst = configuration.executionOrder == .lastInFirstOut

@@ -13,6 +13,8 @@ extension CurlTransfer {
         gwi_curl_set_pointer(easy, CURLOPT_SHARE, share)
         gwi_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, message)
         gwi_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+        // Eight times the default: fewer calls to the kernel, and to here.
+        gwi_curl_set_long(easy, CURLOPT_BUFFERSIZE, 128 << 10)
         setCallbacks(easy)
         setProtocol(easy)
         setLimits(easy)

@@ -208,7 +208,9 @@ extension CurlTransfer {
     private func follow(_ target: URL?) -> Outcome {
         redirectCount += 1
         metrics.redirectCount = redirectCount
-        guard let target, target.host()?.isEmpty == false || target.scheme?.hasPrefix("http") == false else { return .end(.failure(badRedirect("to something that is no URL"))) }
+        guard let target, target.host()?.isEmpty == false || target.scheme?.hasPrefix("http") == false else {
+            return .end(.failure(badRedirect("to something that is no URL")))
+        }
         let isAllowed = ["http", "https"].contains(target.scheme?.lowercased() ?? "")
         guard isAllowed, redirectCount <= configuration.maximumRedirects else {
             let reason =

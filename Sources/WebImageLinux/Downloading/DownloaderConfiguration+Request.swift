@@ -5,8 +5,8 @@ extension DownloaderConfiguration {
     /// The request for a URL.
     /// - Parameters:
     ///   - options: What the one who asks says.
-    ///   - isSameOrigin: Whether it goes where they said, rather than where a redirect leads. What is meant for one host is
-    ///     not told to another.
+    ///   - isSameOrigin: Whether it goes where they said, rather than where a redirect leads. What is meant for one
+    ///     host is not told to another.
     /// - Returns: `nil` when the modifier refuses.
     func request(_ url: URL, _ options: LoadOptions, isSameOrigin: Bool) -> HTTPRequest? {
         var headers = headers

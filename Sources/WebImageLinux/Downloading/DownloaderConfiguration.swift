@@ -10,7 +10,8 @@ public struct DownloaderConfiguration: Sendable {
     public var maximumTransfersPerHost = 6
     /// Which of those of the same priority goes first. Default: the one that was asked for first.
     public var executionOrder = ExecutionOrder.firstInFirstOut
-    /// How fast transfers may be started that are then cancelled. Default: see ``RateLimit``; `nil`: as fast as asked for.
+    /// How fast transfers may be started that are then cancelled. Default: see ``RateLimit``; `nil`: as fast as asked
+    /// for.
     public var rateLimit: RateLimit? = RateLimit()
     /// How long a connection may take to be made, TLS included. Default: 15 seconds.
     public var connectTimeout = Duration.seconds(15)
@@ -26,8 +27,8 @@ public struct DownloaderConfiguration: Sendable {
     public var maximumByteCount = 128 << 20
     /// Bytes of a body from which on it is kept in a file instead of memory. Default: 16 MiB.
     public var spillThreshold = 16 << 20
-    /// Bytes of transfers that were broken off which are kept in memory, so that they can be continued. Default: 32 MiB; 0:
-    /// none.
+    /// Bytes of transfers that were broken off which are kept in memory, so that they can be continued. Default: 32
+    /// MiB; 0: none.
     public var resumableByteCount = 32 << 20
     /// Redirects that are followed, to `http` and `https` only. Default: 10.
     public var maximumRedirects = 10
@@ -40,8 +41,8 @@ public struct DownloaderConfiguration: Sendable {
     public var userAgent = UserAgent.standard
     /// Further header fields of every request. Default: `Accept` for pictures.
     public var headers: [String: String] = ["Accept": "image/*,*/*;q=0.8"]
-    /// Has the last word on the header fields of a request. Called on the network thread and on those that read the disk
-    /// cache. Default: none.
+    /// Has the last word on the header fields of a request. Called on the network thread and on those that read the
+    /// disk cache. Default: none.
     public var headerFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
     /// Changes requests before they are sent. Default: none.
     public var requestModifier: RequestModifier?
@@ -53,8 +54,8 @@ public struct DownloaderConfiguration: Sendable {
     /// thread. Default: none.
     public var credential: (@Sendable (URL) -> Credential?)?
 
-    /// A file of certificates in PEM, of authorities to be trusted instead of those that the system trusts. Certificates
-    /// are always verified, unless a request says otherwise. Default: those of the system.
+    /// A file of certificates in PEM, of authorities to be trusted instead of those that the system trusts.
+    /// Certificates are always verified, unless a request says otherwise. Default: those of the system.
     public var certificateAuthorityFile: String?
     /// What this program identifies itself with to servers that ask for it. Default: nothing.
     public var clientCertificate: ClientCertificate?

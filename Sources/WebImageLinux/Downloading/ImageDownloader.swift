@@ -6,8 +6,8 @@ public import WebImageCore
 ///
 /// However many ask for a URL at a time, there is one transfer, as urgent as the most urgent of them; it stops when the
 /// last one leaves. Connections are kept and shared, HTTP/2 is used where the server has it; a transfer that was broken
-/// off is continued where it ended, where the server can do that. A downloader that is dropped finishes what is under way.
-/// From any thread.
+/// off is continued where it ended, where the server can do that. A downloader that is dropped finishes what is under
+/// way. From any thread.
 public final class ImageDownloader: ImageLoading {
     /// The one that ``ImageManager/shared`` uses, unless it is configured with another.
     public static let shared = ImageDownloader()

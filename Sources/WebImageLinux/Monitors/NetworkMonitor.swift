@@ -2,8 +2,8 @@ internal import CWebImageGLib
 import Synchronization
 package import WebImageCore
 
-/// What GLib knows of the network (`GNetworkMonitor`) and of the power saver (`GPowerProfileMonitor`). Both tell it on the
-/// main loop; until that runs, all is taken to be well.
+/// What GLib knows of the network (`GNetworkMonitor`) and of the power saver (`GPowerProfileMonitor`). Both tell it on
+/// the main loop; until that runs, all is taken to be well.
 package final class NetworkMonitor: NetworkMonitoring {
     private struct State {
         var status = NetworkStatus()

@@ -38,7 +38,9 @@ final class Download: Sendable {
     }
 
     var progress: [(received: Int64, expected: Int64?)] {
-        events.all.compactMap { if case .progress(let received, let expected) = $0 { (received, expected) } else { nil } }
+        events.all.compactMap {
+            if case .progress(let received, let expected) = $0 { (received, expected) } else { nil }
+        }
     }
 
     /// Waits for the end.

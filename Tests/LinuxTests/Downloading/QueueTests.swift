@@ -2,13 +2,16 @@ import FoundationEssentials
 import TestSupport
 import Testing
 import WebImageCore
-@testable import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageLinux
 
 @Suite("The queue of the downloader")
 struct QueueTests {
     /// A server that holds what `path` says until a gate is opened.
-    private func server(holding gate: ServerGate, _ holds: @escaping @Sendable (String) -> Bool) throws -> LocalImageServer {
+    private func server(holding gate: ServerGate, _ holds: @escaping @Sendable (String) -> Bool) throws
+        -> LocalImageServer
+    {
         try LocalImageServer { request in
             var response = ServerResponse.ok(Data(count: 10), contentType: "image/png")
             if holds(request.path) { response.faults.gate = gate }
@@ -46,7 +49,10 @@ struct QueueTests {
         #expect(server.totalConnections <= 6)
     }
 
-    @Test("In the order in which they were asked for, or the reverse", arguments: [ExecutionOrder.firstInFirstOut, .lastInFirstOut])
+    @Test(
+        "In the order in which they were asked for, or the reverse",
+        arguments: [ExecutionOrder.firstInFirstOut, .lastInFirstOut]
+    )
     func order(order: ExecutionOrder) throws {
         let gate = ServerGate()
         let server = try server(holding: gate) { $0 == "/held" }

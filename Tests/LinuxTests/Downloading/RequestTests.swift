@@ -78,24 +78,31 @@ struct RequestTests {
         #expect(try download.end().data == Download.body)
         let error = Download(ImageDownloader(), server.url("/a")).failure()
         #expect(error?.httpStatus == 401 && error?.remedy.contains("credentials") == true)
-        let wrong = Download(ImageDownloader(), server.url("/a")) { $0.credential = Credential(user: "u", password: "x") }
+        let wrong = Download(ImageDownloader(), server.url("/a")) {
+            $0.credential = Credential(user: "u", password: "x")
+        }
         #expect(wrong.failure()?.httpStatus == 401)
     }
 
     @Test("Credentials: Digest, with the password never on the wire")
     func digest() throws {
         let server = try LocalImageServer { request in
-            guard let field = request.headers["authorization"], DigestAnswer(field)?.isRight(user: "u", password: "p") == true
+            guard let field = request.headers["authorization"],
+                DigestAnswer(field)?.isRight(user: "u", password: "p") == true
             else {
                 let challenge = "Digest realm=\"pictures\", nonce=\"abc\", qop=\"auth\", algorithm=MD5"
                 return ServerResponse(status: 401, headers: [("WWW-Authenticate", challenge)])
             }
             return .ok(Download.body, contentType: "image/png")
         }
-        let download = Download(ImageDownloader(), server.url("/a")) { $0.credential = Credential(user: "u", password: "p") }
+        let download = Download(ImageDownloader(), server.url("/a")) {
+            $0.credential = Credential(user: "u", password: "p")
+        }
         #expect(try download.end().data == Download.body)
         #expect(server.requests.count == 2)
-        let wrong = Download(ImageDownloader(), server.url("/a")) { $0.credential = Credential(user: "u", password: "x") }
+        let wrong = Download(ImageDownloader(), server.url("/a")) {
+            $0.credential = Credential(user: "u", password: "x")
+        }
         #expect(wrong.failure()?.httpStatus == 401)
     }
 
@@ -204,7 +211,8 @@ struct RequestTests {
     @Test(
         "Only hosts beyond this network need one",
         arguments: [
-            ("example.org", true), ("127.0.0.1", false), ("localhost", false), ("192.168.1.5", false), ("10.0.0.1", false),
+            ("example.org", true), ("127.0.0.1", false), ("localhost", false), ("192.168.1.5", false),
+            ("10.0.0.1", false),
             ("172.20.0.1", false), ("172.32.0.1", true), ("8.8.8.8", true), ("nas", false), ("nas.local", false),
             ("[::1]", false), ("[fd00::1]", false), ("[2001:db8::1]", true),
         ]

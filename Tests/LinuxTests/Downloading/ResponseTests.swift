@@ -21,7 +21,9 @@ struct ResponseTests {
             #expect(error?.reason.contains("\(status)") == true)
         }
         #expect(Download(ImageDownloader(), server.url("/429")).failure()?.retryAfter == .seconds(7))
-        #expect(Download(ImageDownloader(), server.url("/503")).failure()?.retryAfter.map { $0 > .seconds(86400) } == true)
+        #expect(
+            Download(ImageDownloader(), server.url("/503")).failure()?.retryAfter.map { $0 > .seconds(86400) } == true
+        )
         let tolerant = ImageDownloader { $0.acceptedStatusCodes = [404] }
         #expect(try Download(tolerant, server.url("/404")).end().data.isEmpty == false)
     }
@@ -39,7 +41,11 @@ struct ResponseTests {
     func contentTypes() throws {
         let server = try LocalImageServer { request in
             let type = request.query["type"] ?? ""
-            return ServerResponse(status: 200, headers: type.isEmpty ? [] : [("Content-Type", type)], body: Data(count: 5))
+            return ServerResponse(
+                status: 200,
+                headers: type.isEmpty ? [] : [("Content-Type", type)],
+                body: Data(count: 5)
+            )
         }
         let downloader = ImageDownloader { $0.acceptedContentTypes = ["image/*", "application/pdf"] }
         for type in ["image/png", "IMAGE/WebP;q=1", "application/pdf", ""] {
@@ -51,7 +57,9 @@ struct ResponseTests {
 
     @Test("A response modifier changes the head, or refuses it")
     func modifier() throws {
-        let server = try LocalImageServer { _ in ServerResponse(status: 404, headers: [("ETag", "\"1\"")], body: Data(count: 5)) }
+        let server = try LocalImageServer { _ in
+            ServerResponse(status: 404, headers: [("ETag", "\"1\"")], body: Data(count: 5))
+        }
         let repair = ResponseModifier(key: "repair") { response in
             var response = response
             response.status = 200
@@ -59,7 +67,9 @@ struct ResponseTests {
         }
         let downloader = ImageDownloader { $0.responseModifier = repair.then(.headers(["Cache-Control": "max-age=5"])) }
         let loaded = try Download(downloader, server.url("/a")).end()
-        #expect(loaded.data.count == 5 && loaded.metadata.cacheControl == "max-age=5" && loaded.metadata.etag == "\"1\"")
+        #expect(
+            loaded.data.count == 5 && loaded.metadata.cacheControl == "max-age=5" && loaded.metadata.etag == "\"1\""
+        )
         let refusing = ResponseModifier(key: "refusing") { _ in nil }
         let error = Download(downloader, server.url("/a")) { $0.responseModifier = refusing }.failure()
         #expect(error?.code == .badResponse)

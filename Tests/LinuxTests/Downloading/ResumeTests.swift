@@ -33,7 +33,9 @@ struct ResumeTests {
     }
 
     /// The second load, after a first that broke off.
-    private func secondLoad(_ server: LocalImageServer, _ downloader: ImageDownloader = ImageDownloader()) throws -> Download {
+    private func secondLoad(_ server: LocalImageServer, _ downloader: ImageDownloader = ImageDownloader()) throws
+        -> Download
+    {
         #expect(Download(downloader, server.url("/a")).failure()?.code == .transferIncomplete)
         return Download(downloader, server.url("/a"), wantsData: true)
     }

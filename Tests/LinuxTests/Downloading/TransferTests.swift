@@ -67,7 +67,8 @@ struct TransferTests {
         let gate = ServerGate()
         let server = try LocalImageServer { _ in Self.ok { $0.gate = gate } }
         let downloader = ImageDownloader()
-        let downloads = ["a", "b"].map { name in Download(downloader, server.url("/a")) { $0.headers["X-User"] = name } }
+        let downloads = ["a", "b"].map { name in Download(downloader, server.url("/a")) { $0.headers["X-User"] = name }
+        }
         #expect(EventLog<Int>.poll { gate.waitingCount == 2 })
         gate.open()
         for download in downloads { #expect(try download.end().data == Download.body) }
@@ -109,16 +110,22 @@ struct TransferTests {
         #expect(leaves.events.all.isEmpty)
     }
 
-    @Test("Ten thousand starts and cancels leave no transfer, no connection, no descriptor")
+    @Test("Ten thousand starts and cancels leave no transfer, no connection, no descriptor, no memory")
     func storm() throws {
         let server = try LocalImageServer { _ in .ok(Data(count: 100), contentType: "image/png") }
         let downloader = ImageDownloader()
         _ = try Download(downloader, server.url("/warm")).end()
         let before = Self.openDescriptors()
-        for number in 0..<10_000 { Download(downloader, server.url("/\(number % 100)")).cancel() }
+        let kept = (0..<10_000).map { number in
+            let download = Download(downloader, server.url("/\(number % 100)"))
+            download.cancel()
+            return Weak(download.events)
+        }
         #expect(try Download(downloader, server.url("/last")).end().data.count == 100)
         #expect(EventLog<Int>.poll { downloader.currentTransferCount == (0, 0) })
         #expect(EventLog<Int>.poll { server.openConnections <= 6 })
+        // What a caller gave the downloader to hold
+        #expect(EventLog<Int>.poll { kept.allSatisfy { $0.object == nil } })
         #expect(Self.openDescriptors() <= before + 24, "\(Self.openDescriptors() - before) more")
     }
 
@@ -158,7 +165,9 @@ struct TransferTests {
         #expect(error?.code == .transferIncomplete && error?.isTransient == true, "\(String(describing: error))")
     }
 
-    @Test("A server that stops sending is given up after the time that it is given, by the downloader or by the request")
+    @Test(
+        "A server that stops sending is given up after the time that it is given, by the downloader or by the request"
+    )
     func stall() throws {
         let server = try LocalImageServer { _ in Self.ok { $0.stallAfterBytes = 1000 } }
         let short = ImageDownloader { $0.idleTimeout = .seconds(1) }
@@ -213,6 +222,14 @@ struct TransferTests {
         #expect(download.pieces == large)
         loaded = nil
         #expect(EventLog<Int>.poll { Self.openDescriptors() <= before + 8 })
+    }
+
+    private struct Weak {
+        weak var object: EventLog<LoadEvent>?
+
+        init(_ object: EventLog<LoadEvent>) {
+            self.object = object
+        }
     }
 
     private static func openDescriptors() -> Int {

@@ -1,0 +1,41 @@
+import FoundationEssentials
+
+/// The bytes of a source and where they came from. Shared by the jobs that decode them.
+struct LoadedSource: Sendable {
+    var loaded: LoadedData
+    let origin: ImageResponse.Source
+    /// Puts the bytes into the disk cache, at the first call.
+    let store: StoreOnce?
+    /// Why these bytes have to serve although they may be old.
+    var refreshError: ImageError?
+    /// What is done when all jobs are through with the bytes.
+    var afterwards: Afterwards?
+
+    init(loaded: LoadedData, origin: ImageResponse.Source, store: StoreOnce?) {
+        self.loaded = loaded
+        self.origin = origin
+        self.store = store
+    }
+
+    /// What the disk cache has.
+    init(stored: DiskEntry, origin: ImageResponse.Source) {
+        self.init(
+            loaded: LoadedData(data: stored.data, metadata: stored.metadata.response),
+            origin: origin,
+            store: nil
+        )
+    }
+}
+
+/// Work that is done when nobody holds this any more.
+final class Afterwards: Sendable {
+    private let work: @Sendable () -> Void
+
+    init(_ work: @escaping @Sendable () -> Void) {
+        self.work = work
+    }
+
+    deinit {
+        work()
+    }
+}
