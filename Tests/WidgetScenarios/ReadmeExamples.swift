@@ -49,3 +49,23 @@ private func bindAnything(widget: PicturePointer, native: OpaquePointer, url: UR
         gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
     }
 }
+
+private func prefetch(urls: [URL]) {
+    ImagePrefetcher.shared.prefetch(urls)
+}
+
+@MainActor
+private func refresh(picture: Picture, url: URL) {
+    picture.setImage(with: url, options: .refreshCached)
+    picture.setImage(with: url, options: .retryFailed)
+}
+
+private func overTheNetwork(url: URL, token: String, secret: String) async throws {
+    ImageDownloader.shared.configuration.headers["Authorization"] = "Bearer \(token)"
+    ImageDownloader.shared.configuration.maximumConcurrentTransfers = 8
+
+    var request = ImageRequest(url: url)
+    request.loadOptions.credential = Credential(user: "me", password: secret)
+    let response = try await ImageManager.shared.response(for: request)
+    print(response.source, response.metrics?.firstByte ?? .zero)
+}
