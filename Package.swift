@@ -39,7 +39,7 @@ let package = Package(
             name: "WebImageLinux",
             dependencies: [
                 "WebImageCore", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP",
-                "CWebImageXXHash", "CWebImageShims",
+                "CWebImageXXHash", "CWebImageTurboJPEG", "CWebImageZstd", "CWebImageShims",
             ],
             swiftSettings: strict
         ),
@@ -62,6 +62,8 @@ let package = Package(
         cLibrary("CWebImageCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
         cLibrary("CWebImageWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
         cLibrary("CWebImageXXHash", pkgConfig: "libxxhash", debian: "libxxhash-dev"),
+        cLibrary("CWebImageTurboJPEG", pkgConfig: "libturbojpeg", debian: "libturbojpeg0-dev"),
+        cLibrary("CWebImageZstd", pkgConfig: "libzstd", debian: "libzstd-dev"),
         cLibrary("CWebImageGtk4", pkgConfig: "gtk4", debian: "libgtk-4-dev"),
 
         // The demo.

@@ -25,8 +25,7 @@ final class GalleryApplication {
     /// - Returns: The exit code.
     func run() -> Int32 {
         var configuration = ImageManagerConfiguration()
-        configuration.diskCacheDirectory =
-            options.cacheDir ?? "\(String(cString: g_get_user_cache_dir()))/\(Self.identifier)/web-images"
+        configuration.diskCache = options.cacheDir.map(DiskCacheConfiguration.init(directory:)) ?? .init()
         ImageManager.shared = ImageManager(configuration: configuration)
         let result = g_application_run(application.asApplication, 0, nil)
         return result == 0 ? status : result

@@ -2,7 +2,11 @@ extension ImageManager {
     /// What a manager is made of.
     package struct Parts: Sendable {
         package var memoryCache: any MemoryCaching
-        package var diskCache: (any DiskCaching)?
+        /// Originals.
+        package var dataCache: (any DataCaching)?
+        /// Pictures at the size at which they were shown.
+        package var resultCache: DiskCache?
+        package var resultCoder: (any ResultCoding)?
         package var loaders: LoaderRegistry
         package var coders: CoderRegistry
         package var dispatcher: any CallbackDispatching
@@ -20,7 +24,7 @@ extension ImageManager {
 
         package init(
             memoryCache: any MemoryCaching,
-            diskCache: (any DiskCaching)?,
+            dataCache: (any DataCaching)?,
             loaders: LoaderRegistry,
             coders: CoderRegistry,
             dispatcher: any CallbackDispatching,
@@ -28,7 +32,7 @@ extension ImageManager {
             decodeLane: WorkLane
         ) {
             self.memoryCache = memoryCache
-            self.diskCache = diskCache
+            self.dataCache = dataCache
             self.loaders = loaders
             self.coders = coders
             self.dispatcher = dispatcher

@@ -120,8 +120,10 @@ public final class ImageManager: Sendable {
 
     /// Empties the disk cache, in the background.
     public func removeAllFromDisk() {
-        guard let disk = parts.diskCache else { return }
-        parts.ioLane.submit { disk.removeAll() }
+        parts.ioLane.submit { [parts] in
+            parts.dataCache?.removeAll()
+            parts.resultCache?.removeAll()
+        }
     }
 
     /// The number of loads under way, for tests and for those who look for leaks.

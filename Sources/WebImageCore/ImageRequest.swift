@@ -15,6 +15,8 @@ public struct ImageRequest: Sendable {
     /// Pixels of the file per application pixel. Default: from the name (`@2x`, `@3x`), else 1.
     public var scale: Double
 
+    /// Which caches are asked and written to. Default: all.
+    public var caching = CachePolicy()
     /// How the bytes are asked for over the network: header fields, credentials, timeouts. Default: as the downloader
     /// does it.
     public var loadOptions: LoadOptions {

@@ -1,5 +1,5 @@
 /// A size in pixels, as opposed to GTK's application pixels, which are pixels divided by the scale factor.
-public struct PixelSize: Hashable, Sendable {
+public struct PixelSize: Hashable, Codable, Sendable {
     /// Pixels from left to right.
     public var width: Int
     /// Pixels from top to bottom.

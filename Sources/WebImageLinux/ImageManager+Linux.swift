@@ -30,18 +30,19 @@ extension ImageManager {
             LaneLoader.dataURLs(lane: ioLane),
             LaneLoader.resources(lane: ioLane),
         ]
-        let diskCache = configuration.diskCacheDirectory.map {
-            DiskCache(directory: $0, sizeLimit: configuration.diskCacheLimit, hashing: XXHasher())
-        }
+        let disk = configuration.diskCache.map { DiskCacheLayout($0) }
+        if let disk { ioLane.submit(priority: .veryLow) { disk.prepare() } }
         var parts = Parts(
             memoryCache: MemoryCache(costLimit: configuration.memoryCacheLimit),
-            diskCache: diskCache,
+            dataCache: configuration.dataCache ?? disk?.originals,
             loaders: LoaderRegistry(configuration.loaders + builtIn),
             coders: CoderRegistry([PixbufCoder(), WebPCoder()] + configuration.coders),
             dispatcher: MainLoopDispatcher.shared,
             ioLane: ioLane,
             decodeLane: WorkLane(name: "gwi-decode", threadCount: configuration.decoderCount, niceness: 10)
         )
+        parts.resultCache = disk?.results
+        parts.resultCoder = ResultCoder()
         parts.maximumPixelCount = configuration.maximumPixelCount
         parts.retryPolicy = configuration.retryPolicy
         parts.failures = FailureCache(lifetime: configuration.failureLifetime)

@@ -5,10 +5,10 @@ public struct ImageManagerConfiguration: Sendable {
     /// Bytes of decoded pixels that the memory cache keeps. Default: an eighth of the machine's memory, at most 256
     /// MiB.
     public var memoryCacheLimit: Int
-    /// Where the disk cache is; `nil`: there is none. Default: `$XDG_CACHE_HOME/<app id>/web-images`.
-    public var diskCacheDirectory: String?
-    /// Bytes that the disk cache takes. Default: 250 MB.
-    public var diskCacheLimit: Int
+    /// The disk cache; `nil`: there is none. Default: see ``DiskCacheConfiguration``.
+    public var diskCache: DiskCacheConfiguration?
+    /// Keeps originals in the place of the disk cache. Default: none.
+    public var dataCache: (any DataCaching)?
     /// Pictures with more pixels are turned down. Default: 134,217,728.
     public var maximumPixelCount: Int
     /// What fetches `http` and `https` URLs. Default: ``ImageDownloader/shared``.
@@ -30,8 +30,7 @@ public struct ImageManagerConfiguration: Sendable {
     /// Makes a configuration of defaults.
     public init() {
         memoryCacheLimit = min(Machine.memorySize / 8, 256 << 20)
-        diskCacheDirectory = CacheDirectory.standard()
-        diskCacheLimit = 250_000_000
+        diskCache = DiskCacheConfiguration()
         maximumPixelCount = DecodeOptions().maximumPixelCount
         downloader = .shared
         retryPolicy = RetryPolicy()

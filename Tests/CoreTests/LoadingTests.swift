@@ -132,7 +132,7 @@ struct LoadingTests {
         let manager = ImageManager(
             parts: ImageManager.Parts(
                 memoryCache: MemoryCache(costLimit: 1000),
-                diskCache: nil,
+                dataCache: nil,
                 loaders: LoaderRegistry([]),
                 coders: CoderRegistry([]),
                 dispatcher: InlineDispatcher(),

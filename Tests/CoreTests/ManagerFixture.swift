@@ -19,26 +19,39 @@ struct ManagerFixture {
     let clock = ManualClock()
     let network = ManualNetwork()
     let disk: DiskCache?
+    let results: DiskCache
     private let directory = TemporaryDirectory()
 
     init(
         isHolding: Bool = false,
         dispatcher: any CallbackDispatching = InlineDispatcher(),
         hasDisk: Bool = true,
+        hasResults: Bool = true,
         retryPolicy: RetryPolicy = .never
     ) {
         loader = FakeLoader(isHolding: isHolding)
-        let cache = DiskCache(directory: directory.path, sizeLimit: 100_000_000, hashing: XXHasher())
+        let cache = DiskCache(
+            directory: directory.path + "/originals",
+            limits: DiskLimits(sizeLimit: 100_000_000),
+            hashing: XXHasher()
+        )
         disk = hasDisk ? cache : nil
+        results = DiskCache(
+            directory: directory.path + "/results",
+            limits: DiskLimits(sizeLimit: 100_000_000),
+            hashing: XXHasher()
+        )
         var parts = ImageManager.Parts(
             memoryCache: memory,
-            diskCache: disk,
+            dataCache: disk,
             loaders: LoaderRegistry([loader]),
             coders: CoderRegistry([decodes]),
             dispatcher: dispatcher,
             ioLane: WorkLane(name: "test-io", threadCount: 2),
             decodeLane: WorkLane(name: "test-decode", threadCount: 2)
         )
+        parts.resultCache = hasResults ? results : nil
+        parts.resultCoder = ResultCoder()
         parts.retryPolicy = retryPolicy
         parts.clock = clock
         parts.network = network

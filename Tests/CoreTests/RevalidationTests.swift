@@ -178,7 +178,7 @@ struct RevalidationTests {
     func undecodable() async throws {
         let disk = try #require(fixture.disk)
         let key = fixture.url("a").absoluteString
-        disk.stage(DiskEntry(data: Data("no picture".utf8), metadata: .init(key: key, storedAt: 0)))
+        disk.store(CacheEntry(key: key, data: Data("no picture".utf8), storedAt: .distantPast))
         await #expect(throws: ImageError.self) { try await load() }
         #expect(EventLog<Int>.poll { disk.entry(for: key) == nil })
         answer("a", small)

@@ -96,7 +96,7 @@ extension Scenario {
         Scenario("Async code in a GTK app just works: a picture is awaited inside g_application_run") {
             let server = try LocalImageServer(handler: Stage.answer)
             var configuration = ImageManagerConfiguration()
-            configuration.diskCacheDirectory = nil
+            configuration.diskCache = nil
             ImageManager.shared = ImageManager(configuration: configuration)
             let log = EventLog<String>()
             let application = gtk_application_new("org.gtkwebimage.Test", G_APPLICATION_NON_UNIQUE)!

@@ -26,7 +26,7 @@ final class Stage {
     ) throws {
         server = try LocalImageServer(handler: handler)
         var configuration = ImageManagerConfiguration()
-        configuration.diskCacheDirectory = folder.path
+        configuration.diskCache = DiskCacheConfiguration(directory: folder.path)
         configuration.coders = coders
         configuration.retryPolicy = .never
         configuration.networkMonitor = network

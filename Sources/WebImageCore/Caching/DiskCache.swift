@@ -1,42 +1,56 @@
-import FoundationEssentials
+package import FoundationEssentials
 import Synchronization
 
-/// Pictures as files in a directory, up to a number of bytes; the least recently used ones are removed first.
+/// Entries as files in a directory, up to a number of bytes and an age.
 ///
-/// Several processes may share the directory: entries are put in place by rename and checked when they are read, so the
-/// worst that can happen is a miss. Failures are logged and never reach a load: a cache that cannot write is one that
-/// misses.
-package final class DiskCache: DiskCaching {
-    private struct State {
-        /// Announced entries that are not on disk yet.
-        var staged: [String: DiskEntry] = [:]
-        var isFlushing = false
-        /// Bytes written since the directory was last measured.
-        var unmeasured = 0
-        var hasMeasured = false
-        var loggedFailure = false
+/// Several processes may share the directory, without locks: entries are put in place by rename and checked when they are
+/// read, so the worst that can happen is a miss. Nothing is synchronised with the disk (`fsync`): after a loss of power an
+/// entry may be damaged, which is found when it is read. Failures are logged and counted, and never reach a load: a cache
+/// that cannot write is one that misses.
+package final class DiskCache: DataCaching {
+    private struct Staged {
+        let entry: CacheEntry
+        let number: Int
     }
 
-    private let directory: String
-    private let sizeLimit: Int
-    private let store: any FileStoring
+    private struct State {
+        /// Entries that are not on disk yet.
+        var staged: [String: Staged] = [:]
+        var stagedBytes = 0
+        var lastNumber = 0
+        var isFlushing = false
+        /// Bytes in the directory as far as is known: those at the last count, and what was written since.
+        var size: Int?
+        var lastCount = -Double.infinity
+        var failureCount = 0
+        var loggedFailure = false
+        /// Until then nothing is written: the disk is full or read-only.
+        var restsUntil = -Double.infinity
+    }
+
+    /// Bytes of entries that wait to be written; a disk that is slower than the network keeps the newest.
+    private static let stagedLimit = 64 << 20
+    private static let tailLength = 2048
+
+    package let directory: String
+    let limits: DiskLimits
+    let store: any FileStoring
     private let hashing: any ContentHashing
-    private let now: @Sendable () -> Double
+    let now: @Sendable () -> Double
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - directory: Made when the first entry is written.
-    ///   - sizeLimit: Bytes on disk; trimmed to four fifths of it when it is exceeded.
     ///   - now: Seconds since 1970.
     package init(
         directory: String,
-        sizeLimit: Int,
+        limits: DiskLimits,
         hashing: any ContentHashing,
         store: any FileStoring = FileStore(),
         now: @escaping @Sendable () -> Double = { Date().timeIntervalSince1970 }
     ) {
         self.directory = directory
-        self.sizeLimit = sizeLimit
+        self.limits = limits
         self.hashing = hashing
         self.store = store
         self.now = now
@@ -44,32 +58,47 @@ package final class DiskCache: DiskCaching {
 
     /// Where the entry of `key` is or would be: two letters of the hash as a directory, the hash and the extension of
     /// the URL as the name, so that a file manager opens it.
-    package func path(for key: String) -> String {
-        let name = hashing.name(for: key)
-        return "\(directory)/\(name.prefix(2))/\(name)\(Self.fileExtension(of: key))"
-    }
+    package func path(for key: String) -> String { "\(directory)/\(fileName(for: key))" }
 
-    package func entry(for key: String) -> DiskEntry? {
-        if let staged = state.withLock({ $0.staged[key] }) { return staged }
+    /// Calls that failed so far, but for files that are not there.
+    package var failureCount: Int { state.withLock { $0.failureCount } }
+
+    package func entry(for key: String) -> CacheEntry? {
+        if let staged = staged(key) { return staged }
         let path = path(for: key)
-        do {
-            let file = try store.read(path)
-            if let entry = open(file, key: key) {
-                store.touch(path)
-                return entry
-            }
-            WebImageLog.notice("Removed a damaged cache file: \(path)")
-            try store.remove(path)
-        } catch let error as FileError where error.isNotFound {
-            return nil
-        } catch {
-            logOnce(error)
+        if let entry = entry(for: key, at: path, isOurs: true) {
+            store.touch(path)
+            return entry
+        }
+        for other in limits.readOnlyDirectories {
+            let path = "\(other)/\(fileName(for: key))"
+            if let entry = entry(for: key, at: path, isOurs: false) { return entry }
         }
         return nil
     }
 
-    package func stage(_ entry: DiskEntry) {
-        state.withLock { $0.staged[entry.metadata.key] = entry }
+    package func description(of key: String) -> CacheEntry? {
+        if var staged = staged(key) {
+            staged.data = Data()
+            return staged
+        }
+        return try? tail(of: path(for: key), key: key)?.description
+    }
+
+    package func contains(_ key: String) -> Bool {
+        staged(key) != nil || store.exists(path(for: key))
+            || limits.readOnlyDirectories.contains { store.exists("\($0)/\(fileName(for: key))") }
+    }
+
+    package func store(_ entry: CacheEntry) {
+        state.withLock { state in
+            guard now() >= state.restsUntil, entry.data.count <= limits.sizeLimit / 4 else { return }
+            let old = state.staged[entry.key]?.entry.data.count ?? 0
+            guard state.stagedBytes - old + entry.data.count <= Self.stagedLimit else { return }
+            state.lastNumber += 1
+            state.staged[entry.key] = Staged(entry: entry, number: state.lastNumber)
+            state.stagedBytes += entry.data.count - old
+        }
     }
 
     package func flush() {
@@ -79,98 +108,136 @@ package final class DiskCache: DiskCaching {
             return !state.isFlushing
         }
         guard isFirst else { return }
-        while let entry = nextStaged() {
-            write(entry)
+        while let staged = nextStaged() {
+            write(staged.entry)
             // Only this very entry is done with; a newer one under its key waits for the next round.
             state.withLock { state in
-                if state.staged[entry.metadata.key] == entry { state.staged[entry.metadata.key] = nil }
+                guard state.staged[staged.entry.key]?.number == staged.number else { return }
+                state.staged[staged.entry.key] = nil
+                state.stagedBytes -= staged.entry.data.count
             }
+            trimIfNeeded()
         }
-        trimIfNeeded()
     }
 
-    package func remove(key: String) {
-        _ = state.withLock { $0.staged.removeValue(forKey: key) }
-        do {
-            try store.remove(path(for: key))
-        } catch let error as FileError where error.isNotFound {
-            return
-        } catch {
-            logOnce(error)
+    package func remove(_ key: String) {
+        state.withLock { state in
+            state.stagedBytes -= state.staged.removeValue(forKey: key)?.entry.data.count ?? 0
         }
+        attempt { try store.remove(path(for: key)) }
     }
 
     package func removeAll() {
-        state.withLock { $0.staged.removeAll() }
-        do {
-            try store.removeTree(directory)
-        } catch {
-            logOnce(error)
-        }
-    }
-
-    /// An entry to write; with `nil` the caller has ceased to be the one that writes.
-    private func nextStaged() -> DiskEntry? {
         state.withLock { state in
-            let entry = state.staged.first?.value
-            if entry == nil { state.isFlushing = false }
-            return entry
+            state.staged.removeAll()
+            state.stagedBytes = 0
+            state.size = 0
         }
+        attempt { try store.removeTree(directory) }
     }
 
-    private func open(_ file: Data, key: String) -> DiskEntry? {
-        func open(_ hashing: some ContentHashing) -> DiskEntry? { DiskEntry(file: file, key: key, hashing) }
-        return open(hashing)
+    package func removeExpired() { trim() }
+
+    package var totals: CacheTotals {
+        let files = store.files(below: directory).filter { !$0.path.hasSuffix(".tmp") }
+        return CacheTotals(count: files.count, byteCount: files.reduce(0) { $0 + $1.size })
+    }
+}
+
+// Reading and writing.
+extension DiskCache {
+    private func fileName(for key: String) -> String {
+        let (url, variant) = ResultKey.parts(key)
+        let name = hashing.name(for: String(url))
+        let end = variant.map { "-\(hashing.name(for: String($0)).prefix(16))" } ?? Self.fileExtension(of: key)
+        return "\(name.prefix(2))/\(name)\(end)"
     }
 
-    private func write(_ entry: DiskEntry) {
-        func encode(_ hashing: some ContentHashing) throws -> Data { try entry.encoded(hashing) }
-        do {
-            let file = try encode(hashing)
-            guard file.count <= sizeLimit / 4 else { return }
-            try store.write(file, to: path(for: entry.metadata.key))
-            state.withLock { $0.unmeasured += file.count }
-        } catch {
-            logOnce(error)
-        }
-    }
-
-    /// Measures the directory at the first write and then after each sixteenth of the limit that was written.
-    private func trimIfNeeded() {
-        let isDue = state.withLock { state in
-            guard state.unmeasured > sizeLimit / 16 || !state.hasMeasured && state.unmeasured > 0 else { return false }
-            state.unmeasured = 0
-            state.hasMeasured = true
-            return true
-        }
-        guard isDue else { return }
-        var files = store.files(below: directory)
-        removeLeftovers(&files)
-        var size = files.reduce(0) { $0 + $1.size }
-        guard size > sizeLimit else { return }
-        let target = sizeLimit / 5 * 4
-        for file in files.sorted(by: { $0.lastUse < $1.lastUse }) where size > target {
-            do {
-                try store.remove(file.path)
-                size -= file.size
-            } catch {
-                logOnce(error)
+    /// Removes all results of a URL.
+    package func removeVariants(of url: String) {
+        state.withLock { state in
+            for key in state.staged.keys where ResultKey.parts(key).url == url {
+                state.stagedBytes -= state.staged.removeValue(forKey: key)?.entry.data.count ?? 0
             }
         }
-    }
-
-    /// Temporary files of processes that were killed while they wrote.
-    private func removeLeftovers(_ files: inout [StoredFile]) {
-        let old = now() - 3600
-        files.removeAll { file in
-            guard file.path.hasSuffix(".tmp"), file.lastUse < old else { return false }
-            return (try? store.remove(file.path)) != nil
+        let name = hashing.name(for: url)
+        for file in store.files(below: "\(directory)/\(name.prefix(2))") where file.path.contains("/\(name)-") {
+            attempt { try store.remove(file.path) }
         }
     }
 
-    /// One line for a disk that is full or read-only, not one for each picture.
-    private func logOnce(_ error: any Error) {
+    private func staged(_ key: String) -> CacheEntry? { state.withLock { $0.staged[key]?.entry } }
+
+    /// An entry to write; with `nil` the caller has ceased to be the one that writes.
+    private func nextStaged() -> Staged? {
+        state.withLock { state in
+            let next = state.staged.first?.value
+            if next == nil { state.isFlushing = false }
+            return next
+        }
+    }
+
+    private func entry(for key: String, at path: String, isOurs: Bool) -> CacheEntry? {
+        do {
+            let file = try store.read(path)
+            let parsed = try EntryFile(tail: file, size: file.count, key: key, hashing)
+            if let entry = parsed?.entry(file, hashing) { return entry }
+            // In a directory of the app's own, a picture as it is will do.
+            guard isOurs else { return CacheEntry(key: key, data: file, storedAt: .distantPast) }
+            WebImageLog.notice("Removed a damaged cache file: \(path)")
+            try store.remove(path)
+        } catch let error as FileError where error.isNotFound {
+            return nil
+        } catch {
+            failed(error)
+        }
+        return nil
+    }
+
+    private func tail(of path: String, key: String) throws -> EntryFile? {
+        let (tail, size) = try store.readTail(path, byteCount: Self.tailLength)
+        do {
+            return try EntryFile(tail: tail, size: size, key: key, hashing)
+        } catch {
+            let (longer, size) = try store.readTail(path, byteCount: error.byteCount)
+            return try EntryFile(tail: longer, size: size, key: key, hashing)
+        }
+    }
+
+    private func write(_ entry: CacheEntry) {
+        guard state.withLock({ now() >= $0.restsUntil }) else { return }
+        do {
+            let pieces = try EntryFile.encode(entry, hashing)
+            try store.write(pieces, to: path(for: entry.key))
+            // Blocks, as the directory will be measured.
+            let size = (pieces.reduce(0) { $0 + $1.count } + 4095) / 4096 * 4096
+            state.withLock { state in state.size = state.size.map { $0 + size } }
+        } catch {
+            failed(error)
+            if let error = error as? FileError, error.isLasting { rest(after: error) }
+        }
+    }
+
+    /// A disk that is full or read-only is left alone for a minute; of a full one half of the cache is given back.
+    private func rest(after error: FileError) {
+        state.withLock { $0.restsUntil = now() + 60 }
+        if error.isNoRoom { trim(toFraction: 0.5) }
+    }
+
+    func attempt(_ body: () throws -> Void) {
+        do {
+            try body()
+        } catch let error as FileError where error.isNotFound {
+            return
+        } catch {
+            failed(error)
+        }
+    }
+
+    /// One line in the log for a disk that is full or read-only, not one for each picture.
+    private func failed(_ error: any Error) {
         let isFirst = state.withLock { state in
+            state.failureCount += 1
             defer { state.loggedFailure = true }
             return !state.loggedFailure
         }
@@ -186,5 +253,55 @@ package final class DiskCache: DiskCaching {
         guard (1...8).contains(letters.utf8.count), letters.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
         else { return "" }
         return ".\(letters)"
+    }
+}
+
+// Trimming.
+extension DiskCache {
+    /// Counts the directory at the first write, once an hour, and when it may have grown too large.
+    private func trimIfNeeded() {
+        let isDue = state.withLock { state in
+            guard let size = state.size else { return true }
+            return size > limits.sizeLimit || now() > state.lastCount + 3600 || now() < state.lastCount
+        }
+        if isDue { trim() }
+    }
+
+    private func date(of file: StoredFile) -> Double {
+        switch limits.expiry {
+        case .access: file.lastUse
+        case .modification: file.modified
+        case .change: file.changed
+        }
+    }
+
+    /// Removes what is too old, and then the oldest entries until at most `fraction` of the limit is left, if there is
+    /// more than the limit.
+    private func trim(toFraction fraction: Double? = nil) {
+        let now = now()
+        var files = store.files(below: directory)
+        var size = files.reduce(0) { $0 + $1.size }
+        func remove(_ file: StoredFile) {
+            size -= file.size
+            attempt { try store.remove(file.path) }
+        }
+        files.removeAll { file in
+            let date = date(of: file)
+            // A clock that was set back leaves files from the future; they are as good as new.
+            let isOld = date < now - limits.maximumAge
+            // Temporary files of processes that were killed while they wrote.
+            let isLeftover = file.path.hasSuffix(".tmp") && file.modified < now - 600
+            if isOld || isLeftover { remove(file) }
+            return isOld || isLeftover
+        }
+        if size > limits.sizeLimit || fraction != nil {
+            let target = Int(Double(limits.sizeLimit) * 0.8)
+            let goal = fraction.map { min(target, Int(Double(size) * $0)) } ?? target
+            for file in files.sorted(by: { date(of: $0) < date(of: $1) }) where size > goal { remove(file) }
+        }
+        state.withLock { state in
+            state.size = size
+            state.lastCount = now
+        }
     }
 }

@@ -27,9 +27,12 @@ extension ImageManager {
     func decodeWhole(_ id: JobGraph.Identifier, _ source: LoadedSource) {
         guard let job = graph.withLock({ $0.jobs[id] }) else { return }
         let result: Result<ImageResponse, ImageError>
+        var decoded: WebImage?
         do {
+            let (image, isNew) = try wholeImage(job, source)
+            decoded = isNew ? image : nil
             var response = ImageResponse(
-                image: try wholeImage(job, source),
+                image: image,
                 source: source.origin,
                 url: job.request.url
             )
@@ -43,19 +46,31 @@ extension ImageManager {
             result = .failure(error)
         }
         for task in graph.withLock({ $0.finishJob(id) }) { task.finish(result) }
+        if let decoded { storeResult(decoded, job, source) }
     }
 
-    private func wholeImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {
-        // The picture that was shown meanwhile.
+    /// - Returns: The picture, and whether it was decoded just now.
+    private func wholeImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> (WebImage, isNew: Bool) {
         let isAsBefore = source.origin == .revalidated || source.refreshError != nil
-        if isAsBefore, let image = cachedImage(for: job.request) { return image }
+        // The picture that was shown meanwhile, or could have been.
+        if isAsBefore, let image = cachedImage(for: job.request) { return (image, false) }
+        if isAsBefore, let image = job.result.flatMap(image(of:)) {
+            keep(image, job)
+            return (image, false)
+        }
         let decoded = try decodedImage(job, source)
         // Bytes that decode are worth keeping, whatever a transformer makes of them.
         source.store?.perform()
         let image = try transformed(decoded, job.request)
+        keep(image, job)
+        return (image, true)
+    }
+
+    /// Gets a picture ready to be shown, now and later.
+    func keep(_ image: WebImage, _ job: JobGraph.Job) {
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
+        guard job.tasks.contains(where: { $0.request.effectiveCaching.store.contains(.memory) }) else { return }
         parts.memoryCache.store(image, for: job.key.image)
-        return image
     }
 
     func decodedImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {

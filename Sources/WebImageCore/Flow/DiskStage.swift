@@ -11,8 +11,8 @@ extension ImageManager {
             fail(id, .invalidURL(request.url, scheme))
             return
         }
-        let asksDisk = parts.diskCache != nil && loader.isWorthCaching(request.url)
-        guard asksDisk, !request.options.contains(.fromLoaderOnly) else {
+        let asksDisk = parts.dataCache != nil && loader.isWorthCaching(request.url)
+        guard asksDisk, request.effectiveCaching.queriesOriginals else {
             load(id, with: loader)
             return
         }
@@ -22,14 +22,11 @@ extension ImageManager {
 
     private func readDisk(_ id: JobGraph.Identifier, _ loader: any ImageLoading) {
         guard let request = graph.withLock({ $0.sources[id]?.request }) else { return }
-        guard let entry = parts.diskCache?.entry(for: request.url.absoluteString) else {
+        guard let entry = parts.dataCache?.entry(for: request.url.absoluteString) else {
             load(id, with: loader)
             return
         }
-        let asked = LoadRequest(url: request.url, options: request.loadOptions)
-        let headers = entry.metadata.response.vary == nil ? [:] : loader.headers(for: asked)
-        let response = entry.metadata.response
-        switch Reuse(response, options: request.options, headers: headers, now: parts.clock.now) {
+        switch reuse(entry.response, request) {
         case .use:
             decode(id, LoadedSource(stored: entry, origin: .disk))
         case .useAndRefresh:
@@ -46,8 +43,18 @@ extension ImageManager {
         }
     }
 
+    /// What is done with a response that a cache has.
+    func reuse(_ response: ResponseMetadata, _ request: ImageRequest) -> Reuse {
+        var headers: [String: String] = [:]
+        if response.vary != nil {
+            let asked = LoadRequest(url: request.url, options: request.loadOptions)
+            headers = parts.loaders.loader(for: request.url)?.headers(for: asked) ?? [:]
+        }
+        return Reuse(response, options: request.options, headers: headers, now: parts.clock.now)
+    }
+
     /// For the next time: one conditional request, whose result goes to the caches only.
-    private func refreshInBackground(_ request: ImageRequest) {
+    func refreshInBackground(_ request: ImageRequest) {
         var request = request
         request.options = request.options.intersection([.memoryCacheOnly]).union(.refreshCached)
         request.priority = .low

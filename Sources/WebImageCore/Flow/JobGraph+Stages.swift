@@ -8,7 +8,7 @@ extension JobGraph {
     }
 
     /// Keeps a copy that the server is to be asked about.
-    mutating func setStored(_ entry: DiskEntry, ofSource id: Identifier) {
+    mutating func setStored(_ entry: CacheEntry, ofSource id: Identifier) {
         sources[id]?.stored = entry
         sources[id]?.wantsData = false
         for job in sources[id]?.jobs ?? [] { jobs[job]?.partial = nil }
@@ -59,8 +59,32 @@ extension JobGraph {
         return changes
     }
 
+    mutating func setReadTicket(_ ticket: WorkLane.Ticket, ofJob id: Identifier) {
+        // A read that was quicker than this call has handed over to a source or to a decoder.
+        if jobs[id]?.isLookingUp == true { jobs[id]?.readTicket = ticket }
+    }
+
+    /// When nothing is stored but every job has a result, the server is asked about that. Whoever comes later has none, and
+    /// needs a source of its own.
+    /// - Returns: What to ask with.
+    mutating func useResults(ofSource id: Identifier) -> ResponseMetadata.Validators? {
+        guard let source = sources[id], source.stored == nil, !source.jobs.isEmpty else { return nil }
+        let results = source.jobs.compactMap { jobs[$0]?.isLookingUp == false ? jobs[$0]?.result : nil }
+        guard results.count == source.jobs.count, let validators = results.first?.response.validators,
+            results.allSatisfy({ $0.response.validators == validators })
+        else { return nil }
+        sources[id]?.hasResultsOnly = true
+        if sourcesByKey[source.key] == id { sourcesByKey[source.key] = nil }
+        return validators
+    }
+
+    func results(ofSource id: Identifier) -> [CacheEntry] {
+        (sources[id]?.jobs ?? []).compactMap { jobs[$0]?.result }
+    }
+
     mutating func setTicket(_ ticket: WorkLane.Ticket, ofJob id: Identifier) {
         jobs[id]?.ticket = ticket
+        jobs[id]?.readTicket = nil
     }
 
     /// Keeps bytes for those who join later, and hands them to the jobs that decode partial pictures.
@@ -85,6 +109,7 @@ extension JobGraph {
     /// Ends a source that has its bytes; its jobs go on to decode them.
     mutating func finishSource(_ id: Identifier) -> [(Identifier, ImagePriority)] {
         guard let source = removeSource(id) else { return [] }
+        for job in source.jobs { jobs[job]?.isLookingUp = false }
         return source.jobs.compactMap { job in jobs[job].map { (job, $0.priority) } }
     }
 
@@ -105,14 +130,14 @@ extension JobGraph {
     mutating func removeJob(_ id: Identifier) -> Job? {
         guard let job = jobs.removeValue(forKey: id) else { return nil }
         jobsByKey[job.key] = nil
-        sources[job.source]?.jobs.removeAll { $0 == id }
+        if let source = job.source { sources[source]?.jobs.removeAll { $0 == id } }
         return job
     }
 
     @discardableResult
     mutating func removeSource(_ id: Identifier) -> Source? {
         guard let source = sources.removeValue(forKey: id) else { return nil }
-        sourcesByKey[source.key] = nil
+        if sourcesByKey[source.key] == id { sourcesByKey[source.key] = nil }
         return source
     }
 }

@@ -19,13 +19,15 @@ struct JobGraph {
     struct SourceKey: Hashable {
         let url: String
         let policy: ImageOptions
+        let queries: Bool
+        let stores: Bool
         let loadOptions: Box<LoadOptions>?
 
         init(_ request: ImageRequest) {
             url = request.url.absoluteString
-            policy = request.options.intersection([
-                .fromCacheOnly, .fromLoaderOnly, .memoryCacheOnly, .refreshCached, .ignoreFreshness,
-            ])
+            policy = request.options.intersection([.fromCacheOnly, .refreshCached, .ignoreFreshness])
+            let caching = request.effectiveCaching
+            (queries, stores) = (caching.queriesOriginals, caching.storesOriginals)
             loadOptions = request.boxedLoadOptions
         }
     }
@@ -33,10 +35,18 @@ struct JobGraph {
     struct Job {
         let key: JobKey
         let request: ImageRequest
-        let source: Identifier
+        /// `nil` when it is made of a result.
+        var source: Identifier?
+        /// While the cache of results is asked; bytes of the source that come before the answer are just as good.
+        var isLookingUp = false
         var tasks: [ImageTask]
         var priority: ImagePriority
+        /// In the I/O lane, while that is to be asked.
+        var readTicket: WorkLane.Ticket?
+        /// In the decode lane.
         var ticket: WorkLane.Ticket?
+        /// What the cache of results has, when the server is asked whether it is still the right one.
+        var result: CacheEntry?
         var partial: PartialDecoding?
         /// While the cached picture is decoded, to be shown until the server has answered.
         var isPreviewing = false
@@ -49,10 +59,14 @@ struct JobGraph {
         let request: ImageRequest
         var jobs: [Identifier]
         var priority: ImagePriority
+        /// Whether any job needs the bytes; not so while the cache of results may have what all of them want.
+        var hasBegun = false
         /// In the I/O lane, while the disk cache is to be asked.
         var ticket: WorkLane.Ticket?
         /// What the disk cache has, when the server is asked whether it is still the right one.
-        var stored: DiskEntry?
+        var stored: CacheEntry?
+        /// Whether there is nothing stored, but every job has a result to be asked about.
+        var hasResultsOnly = false
         /// At a loader, after that.
         var operation: (any LoadOperation)?
         /// How often a loader was asked.
@@ -67,6 +81,7 @@ struct JobGraph {
 
     /// What has to be done after a change.
     enum Change {
+        case lookUp(Identifier, ImagePriority)
         case begin(Identifier, ImagePriority)
         case deliverData(any LoadOperation)
         case prioritizeRead(WorkLane.Ticket, ImagePriority)
@@ -89,7 +104,8 @@ struct JobGraph {
 
 // Joining and leaving.
 extension JobGraph {
-    mutating func join(_ task: ImageTask) -> [Change] {
+    /// - Parameter asksResults: Whether the cache of results is asked first.
+    mutating func join(_ task: ImageTask, asksResults: Bool) -> [Change] {
         let key = JobKey(
             image: ImageKey(task.request),
             size: task.request.decodeSize,
@@ -102,15 +118,66 @@ extension JobGraph {
             jobs[id]?.tasks.append(task)
         } else {
             id = makeIdentifier()
-            let source = sourcesByKey[key.source] ?? insertSource(key.source, task, &changes)
-            sources[source]?.jobs.append(id)
-            jobs[id] = Job(key: key, request: task.request, source: source, tasks: [task], priority: task.priority)
+            jobs[id] = Job(key: key, request: task.request, tasks: [task], priority: task.priority)
             jobsByKey[key] = id
+            let source = sourcesByKey[key.source] ?? insertSource(key.source, task)
+            sources[source]?.jobs.append(id)
+            jobs[id]?.source = source
+            jobs[id]?.isLookingUp = asksResults
+            changes += asksResults ? [.lookUp(id, task.priority)] : begin(source)
         }
         jobsByTask[ObjectIdentifier(task)] = id
         if task.wantsPartialImages { changes += startPartialDecoding(of: id) }
         changes += updatePriority(of: id)
         return changes
+    }
+
+    /// Lets a source get its bytes, unless it is at it.
+    private mutating func begin(_ id: Identifier) -> [Change] {
+        guard let source = sources[id], !source.hasBegun else { return [] }
+        sources[id]?.hasBegun = true
+        return [.begin(id, source.priority)]
+    }
+
+    /// The cache of results has nothing that can be shown as it is.
+    /// - Parameter result: What the server is to be asked about.
+    mutating func endLookUp(_ id: Identifier, result: CacheEntry?) -> [Change] {
+        guard let job = jobs[id], job.isLookingUp, let source = job.source else { return [] }
+        jobs[id]?.isLookingUp = false
+        jobs[id]?.readTicket = nil
+        jobs[id]?.result = result
+        if result != nil { jobs[id]?.partial = nil }
+        return begin(source)
+    }
+
+    /// The cache of results has what a job wants: its source can do without it.
+    /// - Returns: `nil` when bytes have come first.
+    mutating func useResult(_ id: Identifier) -> (priority: ImagePriority, changes: [Change])? {
+        guard let job = jobs[id], job.isLookingUp, let source = job.source else { return nil }
+        jobs[id]?.isLookingUp = false
+        jobs[id]?.readTicket = nil
+        jobs[id]?.partial = nil
+        jobs[id]?.source = nil
+        sources[source]?.jobs.removeAll { $0 == id }
+        return (job.priority, leaveSource(source))
+    }
+
+    /// Takes back what was said with ``useResult(_:)``: the bytes are wanted after all.
+    mutating func giveUpResult(_ id: Identifier) -> [Change] {
+        guard let job = jobs[id], job.source == nil, let task = job.tasks.first else { return [] }
+        let source = sourcesByKey[job.key.source] ?? insertSource(job.key.source, task)
+        sources[source]?.jobs.append(id)
+        jobs[id]?.source = source
+        jobs[id]?.ticket = nil
+        return begin(source) + updateSourcePriority(source)
+    }
+
+    private mutating func leaveSource(_ id: Identifier) -> [Change] {
+        guard let source = sources[id] else { return [] }
+        guard source.jobs.isEmpty else { return updateSourcePriority(id) }
+        if let operation = source.operation { return [.leaveLoad(id, operation)] }
+        removeSource(id)
+        return source.ticket.map { [.dropRead($0)] } ?? []
     }
 
     mutating func leave(_ task: ImageTask) -> [Change] {
@@ -119,12 +186,8 @@ extension JobGraph {
         guard jobs[id]?.tasks.isEmpty == true else { return updatePriority(of: id) }
         guard let job = removeJob(id) else { return [] }
         var changes = job.ticket.map { [Change.dropDecode($0)] } ?? []
-        guard let source = sources[job.source] else { return changes }
-        guard source.jobs.isEmpty else { return changes + updateSourcePriority(job.source) }
-        if let operation = source.operation { return changes + [.leaveLoad(job.source, operation)] }
-        removeSource(job.source)
-        if let ticket = source.ticket { changes.append(.dropRead(ticket)) }
-        return changes
+        if let ticket = job.readTicket { changes.append(.dropRead(ticket)) }
+        return changes + (job.source.map { leaveSource($0) } ?? [])
     }
 
     /// Ends a source that nobody waits for, unless somebody has come meanwhile.
@@ -145,8 +208,9 @@ extension JobGraph {
         if highest != job.priority {
             jobs[id]?.priority = highest
             if let ticket = job.ticket { changes.append(.prioritizeDecode(ticket, highest)) }
+            if let ticket = job.readTicket { changes.append(.prioritizeRead(ticket, highest)) }
         }
-        return changes + updateSourcePriority(job.source)
+        return changes + (job.source.map { updateSourcePriority($0) } ?? [])
     }
 
     private mutating func updateSourcePriority(_ id: Identifier) -> [Change] {
@@ -161,24 +225,21 @@ extension JobGraph {
     }
 
     private mutating func startPartialDecoding(of id: Identifier) -> [Change] {
-        guard let job = jobs[id], job.partial == nil, let source = sources[job.source] else { return [] }
+        guard let job = jobs[id], job.partial == nil, let sourceID = job.source, let source = sources[sourceID] else {
+            return []
+        }
         // With a whole picture to show meanwhile, and after a load that broke off, there is nothing to gain.
-        guard source.stored == nil, source.attempts < 2 else { return [] }
+        guard source.stored == nil, job.result == nil, source.attempts < 2 else { return [] }
         jobs[id]?.partial = PartialDecoding(pending: source.chunks)
         guard !source.wantsData else { return [] }
-        sources[job.source]?.wantsData = true
+        sources[sourceID]?.wantsData = true
         return source.operation.map { [.deliverData($0)] } ?? []
     }
 
-    private mutating func insertSource(
-        _ key: SourceKey,
-        _ task: ImageTask,
-        _ changes: inout [Change]
-    ) -> Identifier {
+    private mutating func insertSource(_ key: SourceKey, _ task: ImageTask) -> Identifier {
         let id = makeIdentifier()
         sources[id] = Source(key: key, request: task.request, jobs: [], priority: task.priority)
         sourcesByKey[key] = id
-        changes.append(.begin(id, task.priority))
         return id
     }
 

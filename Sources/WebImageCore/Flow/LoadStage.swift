@@ -29,12 +29,14 @@ extension ImageManager {
 
     private func start(_ id: JobGraph.Identifier, _ loader: any ImageLoading) {
         guard let source = graph.withLock({ $0.beginAttempt(ofSource: id) }) else { return }
+        let validators = source.stored?.response.validators ?? graph.withLock { $0.useResults(ofSource: id) }
+        if source.stored == nil, validators != nil, source.request.options.contains(.refreshCached) { preview(id, nil) }
         let request = LoadRequest(
             url: source.request.url,
             priority: source.priority,
             wantsData: source.wantsData,
             options: source.request.loadOptions,
-            validators: source.stored?.metadata.response.validators
+            validators: validators
         )
         let operation = loader.load(request) { event in self.receive(event, id, loader) }
         let changes = graph.withLock {
@@ -69,11 +71,19 @@ extension ImageManager {
             decode(id, answer)
             return
         }
+        if loaded.isNotModified, source.hasResultsOnly {
+            renewResults(id, loaded.metadata)
+            decode(id, LoadedSource(loaded: loaded, origin: .revalidated, store: nil))
+            return
+        }
         // Other sizes of what was there before are of another picture now.
-        if source.stored != nil || source.request.options.contains(.fromLoaderOnly) {
+        if source.stored != nil || source.hasResultsOnly || !source.key.queries {
             parts.memoryCache.removeImages(source: source.key.url)
         }
-        decode(id, LoadedSource(loaded: loaded, origin: .loader, store: storing(loaded, source, loader)))
+        let store = storing(loaded, source, loader)
+        var answer = LoadedSource(loaded: loaded, origin: .loader, store: store?.work)
+        answer.storedAt = store?.date
+        decode(id, answer)
     }
 }
 

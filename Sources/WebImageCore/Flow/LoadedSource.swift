@@ -8,6 +8,8 @@ struct LoadedSource: Sendable {
     let store: StoreOnce?
     /// Why these bytes have to serve although they may be old.
     var refreshError: ImageError?
+    /// ``CacheEntry/storedAt`` of the original, if there is one or will be.
+    var storedAt: Date?
     /// What is done when all jobs are through with the bytes.
     var afterwards: Afterwards?
 
@@ -18,12 +20,13 @@ struct LoadedSource: Sendable {
     }
 
     /// What the disk cache has.
-    init(stored: DiskEntry, origin: ImageResponse.Source) {
+    init(stored: CacheEntry, origin: ImageResponse.Source) {
         self.init(
-            loaded: LoadedData(data: stored.data, metadata: stored.metadata.response),
+            loaded: LoadedData(data: stored.data, metadata: stored.response),
             origin: origin,
             store: nil
         )
+        storedAt = stored.storedAt
     }
 }
 

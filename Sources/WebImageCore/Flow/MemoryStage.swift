@@ -6,7 +6,7 @@ extension ImageManager {
     func start(_ task: ImageTask) {
         guard !task.isCancelled else { return }
         let request = task.request
-        if !request.options.contains(.fromLoaderOnly), let image = cachedImage(for: request) {
+        if request.effectiveCaching.query.contains(.memory), let image = cachedImage(for: request) {
             guard request.options.contains(.refreshCached) else {
                 task.finishNow(.success(ImageResponse(image: image, source: .memory, url: request.url)))
                 return
@@ -17,7 +17,8 @@ extension ImageManager {
             task.finish(.failure(.invalidURL(request.url, "The URL is empty")))
             return
         }
-        perform(graph.withLock { $0.join(task) })
+        let asksResults = request.effectiveCaching.query.contains(.disk) && hasResultTier(request)
+        perform(graph.withLock { $0.join(task, asksResults: asksResults) })
         // A cancel that came before the task was in the graph found nothing to leave.
         if task.isCancelled { leave(task) }
     }
@@ -33,6 +34,7 @@ extension ImageManager {
     func perform(_ changes: [JobGraph.Change]) {
         for change in changes {
             switch change {
+            case .lookUp(let job, let priority): lookUp(job, priority)
             case .begin(let source, let priority): begin(source, priority)
             case .deliverData(let operation): operation.deliverData()
             case .prioritizeRead(let ticket, let priority): parts.ioLane.setPriority(priority, of: ticket)
@@ -52,8 +54,8 @@ extension ImageManager {
 
 extension ImageManager {
     private func isStored(_ id: JobGraph.Identifier) -> Bool {
-        guard parts.diskCache != nil, let request = graph.withLock({ $0.sources[id]?.request }) else { return false }
-        return !request.options.contains(.memoryCacheOnly)
+        guard parts.dataCache != nil, let request = graph.withLock({ $0.sources[id]?.request }) else { return false }
+        return request.effectiveCaching.storesOriginals
     }
 }
 

@@ -3,18 +3,19 @@ import Synchronization
 
 // Beside the third stage: the cached picture, shown until the server has said whether it is still the right one.
 extension ImageManager {
-    func preview(_ id: JobGraph.Identifier, _ entry: DiskEntry) {
+    func preview(_ id: JobGraph.Identifier, _ entry: CacheEntry?) {
         for (job, priority) in graph.withLock({ $0.beginPreviews(ofSource: id) }) {
             let ticket = parts.decodeLane.submit(priority: priority) { self.decodePreview(job, entry) }
             graph.withLock { $0.setTicket(ticket, ofJob: job) }
         }
     }
 
-    private func decodePreview(_ id: JobGraph.Identifier, _ entry: DiskEntry) {
+    private func decodePreview(_ id: JobGraph.Identifier, _ entry: CacheEntry?) {
         guard let job = graph.withLock({ $0.jobs[id] }) else { return }
         do {
-            let source = LoadedSource(stored: entry, origin: .disk)
-            let image = try cachedImage(for: job.request) ?? show(try decodedImage(job, source), job)
+            let kept = cachedImage(for: job.request) ?? job.result.flatMap(image(of:))
+            guard let image = try kept ?? entry.map({ try show($0, job) }) else { throw CancellationError() }
+            keep(image, job)
             for task in graph.withLock({ $0.jobs[id]?.tasks ?? [] }) { task.report(partial: image) }
         } catch {
             WebImageLog.debug("No preview: \(error)")
@@ -23,11 +24,8 @@ extension ImageManager {
         if let answer = graph.withLock({ $0.endPreview(of: id) }) { decodeWhole(id, answer) }
     }
 
-    private func show(_ decoded: WebImage, _ job: JobGraph.Job) throws(ImageError) -> WebImage {
-        let image = try transformed(decoded, job.request)
-        job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
-        parts.memoryCache.store(image, for: job.key.image)
-        return image
+    private func show(_ entry: CacheEntry, _ job: JobGraph.Job) throws(ImageError) -> WebImage {
+        try transformed(try decodedImage(job, LoadedSource(stored: entry, origin: .disk)), job.request)
     }
 }
 

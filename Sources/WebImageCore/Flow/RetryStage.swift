@@ -12,6 +12,10 @@ extension ImageManager {
             var answer = LoadedSource(stored: stored, origin: .disk)
             answer.refreshError = error
             decode(id, answer)
+        } else if source.hasResultsOnly, results(of: id, areUsableDespite: error) {
+            var answer = LoadedSource(loaded: LoadedData(data: Data()), origin: .disk, store: nil)
+            answer.refreshError = error
+            decode(id, answer)
         } else if let delay = pause(after: error, source) {
             WebImageLog.debug("Tried again in \(delay): \(error)")
             graph.withLock { $0.beginWaiting(id, forNetwork: error.code == .offline) }
@@ -48,8 +52,12 @@ extension ImageManager {
         load(id, with: loader)
     }
 
-    private func isUsable(_ stored: DiskEntry, despite error: ImageError) -> Bool {
-        Freshness(stored.metadata.response, now: parts.clock.now).isUsable(despite: error)
+    private func isUsable(_ stored: CacheEntry, despite error: ImageError) -> Bool {
+        Freshness(stored.response, now: parts.clock.now).isUsable(despite: error)
+    }
+
+    private func results(of id: JobGraph.Identifier, areUsableDespite error: ImageError) -> Bool {
+        graph.withLock { $0.results(ofSource: id) }.allSatisfy { isUsable($0, despite: error) }
     }
 
     private func pause(after error: ImageError, _ source: JobGraph.Source) -> Duration? {

@@ -3,44 +3,56 @@ import Synchronization
 
 // Last stage: the disk cache takes a copy of what came from a loader.
 extension ImageManager {
-    func storing(_ loaded: LoadedData, _ source: JobGraph.Source, _ loader: any ImageLoading) -> StoreOnce? {
-        guard let disk = parts.diskCache, loader.isWorthCaching(source.request.url),
-            !source.request.options.contains(.memoryCacheOnly)
-        else { return nil }
+    func storing(
+        _ loaded: LoadedData,
+        _ source: JobGraph.Source,
+        _ loader: any ImageLoading
+    ) -> (work: StoreOnce, date: Date)? {
+        guard let disk = parts.dataCache, loader.isWorthCaching(source.request.url), source.key.stores else { return nil }
         let key = source.key.url
         guard !CacheDirectives(loaded.metadata.cacheControl).isNoStore else {
-            if source.stored != nil { parts.ioLane.submit(priority: .veryLow) { disk.remove(key: key) } }
+            if source.stored != nil { parts.ioLane.submit(priority: .veryLow) { disk.remove(key) } }
             return nil
         }
         let lane = parts.ioLane
-        let now = parts.clock.now.timeIntervalSince1970
-        return StoreOnce {
-            let metadata = DiskEntry.Metadata(key: key, response: loaded.metadata, storedAt: now)
-            disk.stage(DiskEntry(data: loaded.data, metadata: metadata))
+        let now = parts.clock.now
+        let work = StoreOnce {
+            disk.store(CacheEntry(key: key, data: loaded.data, response: loaded.metadata, storedAt: now))
             lane.submit(priority: .veryLow) { disk.flush() }
         }
+        return (work, now)
     }
 
     /// Brings an entry up to date with a 304 (RFC 9111, 4.3.4).
-    func renew(_ entry: DiskEntry, _ newer: ResponseMetadata) -> DiskEntry {
+    func renew(_ entry: CacheEntry, _ newer: ResponseMetadata) -> CacheEntry {
         var entry = entry
-        entry.metadata.response = entry.metadata.response.renewed(by: newer)
-        guard let disk = parts.diskCache else { return entry }
+        entry.response = entry.response.renewed(by: newer)
+        guard let disk = parts.dataCache else { return entry }
         if CacheDirectives(newer.cacheControl).isNoStore {
-            let key = entry.metadata.key
-            parts.ioLane.submit(priority: .veryLow) { disk.remove(key: key) }
+            let key = entry.key
+            parts.ioLane.submit(priority: .veryLow) { disk.remove(key) }
         } else {
-            disk.stage(entry)
+            disk.store(entry)
             parts.ioLane.submit(priority: .veryLow) { disk.flush() }
         }
         return entry
     }
 
+    /// The same for results whose original is no longer there.
+    func renewResults(_ id: JobGraph.Identifier, _ newer: ResponseMetadata) {
+        guard let cache = parts.resultCache else { return }
+        for var entry in graph.withLock({ $0.results(ofSource: id) }) {
+            entry.response = entry.response.renewed(by: newer)
+            if CacheDirectives(newer.cacheControl).isNoStore { cache.remove(entry.key) } else { cache.store(entry) }
+        }
+        parts.ioLane.submit(priority: .veryLow) { cache.flush() }
+    }
+
     /// An entry that is sound but no picture is of no use to anybody.
     func removeUndecodable(_ source: LoadedSource, _ request: ImageRequest) {
-        guard source.origin != .loader, let disk = parts.diskCache else { return }
+        guard source.origin != .loader, let disk = parts.dataCache else { return }
         let key = request.url.absoluteString
-        parts.ioLane.submit(priority: .veryLow) { disk.remove(key: key) }
+        parts.ioLane.submit(priority: .veryLow) { disk.remove(key) }
     }
 }
 

@@ -1,12 +1,12 @@
 internal import CWebImageGLib
 import FoundationEssentials
 
-/// Where cached pictures belong: `$XDG_CACHE_HOME/<app id>/web-images`.
+/// Where cached pictures belong: `$XDG_CACHE_HOME/<app id>/web-images/<namespace>`.
 package enum CacheDirectory {
     /// The directory for this app.
-    package static func standard() -> String {
+    package static func standard(namespace: String = "default") -> String {
         let base = String(cString: g_get_user_cache_dir())
-        return "\(base)/\(applicationName)/web-images"
+        return "\(base)/\(applicationName)/web-images/\(namespace)"
     }
 
     /// The id of the GApplication, else the name of the program.

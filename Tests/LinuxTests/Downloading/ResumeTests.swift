@@ -155,7 +155,7 @@ struct ResumeTests {
             return response.conditional(on: request)
         }
         var configuration = ImageManagerConfiguration()
-        configuration.diskCacheDirectory = nil
+        configuration.diskCache = nil
         configuration.downloader = ImageDownloader()
         configuration.retryPolicy.initialDelay = .zero
         let manager = ImageManager(configuration: configuration)

@@ -1,0 +1,41 @@
+/// Keeps the bytes of pictures, on disk or wherever an app has room. Called on the I/O lane, by several threads at a time:
+/// calls may block, but for ``store(_:)``.
+public protocol DataCaching: Sendable {
+    /// The entry of `key`; `nil` when there is none, or none that is sound.
+    func entry(for key: String) -> CacheEntry?
+
+    /// The same with no bytes in it, where that is quicker. Default: ``entry(for:)``.
+    func description(of key: String) -> CacheEntry?
+
+    /// Whether there is an entry of `key`, sound or not. Default: whether ``description(of:)`` gives one.
+    func contains(_ key: String) -> Bool
+
+    /// Takes an entry. From now on it is found, although it may be written later, by ``flush()``. Must not block.
+    func store(_ entry: CacheEntry)
+
+    /// Writes what was taken. Default: nothing; for caches that have it already.
+    func flush()
+
+    /// Removes the entry of `key`.
+    func remove(_ key: String)
+
+    /// Removes what is too old, and the oldest entries when there are too many. Default: nothing.
+    func removeExpired()
+
+    /// Removes every entry.
+    func removeAll()
+
+    /// What there is.
+    var totals: CacheTotals { get }
+}
+
+extension DataCaching {
+    /// ``entry(for:)``.
+    public func description(of key: String) -> CacheEntry? { entry(for: key) }
+    /// Whether ``description(of:)`` gives one.
+    public func contains(_ key: String) -> Bool { description(of: key) != nil }
+    /// Nothing.
+    public func flush() {}
+    /// Nothing.
+    public func removeExpired() {}
+}

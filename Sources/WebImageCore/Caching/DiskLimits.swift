@@ -1,0 +1,22 @@
+/// How much a directory of the disk cache holds, and for how long.
+package struct DiskLimits: Sendable {
+    /// Bytes on disk.
+    package var sizeLimit: Int
+    /// Seconds.
+    package var maximumAge: Double
+    package var expiry: CacheExpiry
+    /// Searched after a miss, never written to.
+    package var readOnlyDirectories: [String]
+
+    package init(
+        sizeLimit: Int,
+        maximumAge: Double = 604_800,
+        expiry: CacheExpiry = .access,
+        readOnlyDirectories: [String] = []
+    ) {
+        self.sizeLimit = sizeLimit
+        self.maximumAge = maximumAge
+        self.expiry = expiry
+        self.readOnlyDirectories = readOnlyDirectories
+    }
+}

@@ -1,0 +1,97 @@
+import FoundationEssentials
+import Synchronization
+
+// Before the second stage: a picture that was kept at the size asked for needs neither the original nor much decoding.
+extension ImageManager {
+    /// Whether the disk may have, or may get, the result of a request: what is decoded at its own size is as quickly
+    /// decoded from the original.
+    func hasResultTier(_ request: ImageRequest) -> Bool {
+        guard parts.resultCache != nil, request.decodeSize != .original || request.transformer != nil else { return false }
+        return parts.loaders.loader(for: request.url)?.isWorthCaching(request.url) == true
+    }
+
+    func lookUp(_ id: JobGraph.Identifier, _ priority: ImagePriority) {
+        let ticket = parts.ioLane.submit(priority: priority) { self.readResult(id) }
+        graph.withLock { $0.setReadTicket(ticket, ofJob: id) }
+    }
+
+    private func readResult(_ id: JobGraph.Identifier) {
+        guard let job = graph.withLock({ $0.jobs[id] }) else { return }
+        guard let entry = parts.resultCache?.entry(for: job.key.result), let info = entry.result else {
+            endLookUp(id, nil)
+            return
+        }
+        let original = parts.dataCache?.description(of: job.key.source.url)
+        guard original == nil || original?.storedAt == info.source else {
+            // Of a version of the picture that is no more.
+            parts.resultCache?.remove(entry.key)
+            endLookUp(id, nil)
+            return
+        }
+        let response = (original ?? entry).response
+        switch reuse(response, job.request) {
+        case .use:
+            finish(id, with: entry, nil)
+        case .useAndRefresh:
+            finish(id, with: entry, Afterwards { [weak self] in self?.refreshInBackground(job.request) })
+        case .validate:
+            endLookUp(id, entry)
+        case .ignore:
+            endLookUp(id, nil)
+        }
+    }
+
+    /// A result that cannot be shown as it is goes along to the source, and may be needed yet.
+    private func endLookUp(_ id: JobGraph.Identifier, _ result: CacheEntry?) {
+        perform(graph.withLock { $0.endLookUp(id, result: result) })
+    }
+
+    private func finish(_ id: JobGraph.Identifier, with entry: CacheEntry, _ afterwards: Afterwards?) {
+        guard let (priority, changes) = graph.withLock({ $0.useResult(id) }) else { return }
+        perform(changes)
+        let ticket = parts.decodeLane.submit(priority: priority) {
+            guard let job = self.graph.withLock({ $0.jobs[id] }) else { return }
+            guard let image = self.image(of: entry) else {
+                self.parts.ioLane.submit(priority: .veryLow) { self.parts.resultCache?.remove(entry.key) }
+                self.perform(self.graph.withLock { $0.giveUpResult(id) })
+                return
+            }
+            self.keep(image, job)
+            let response = ImageResponse(image: image, source: .disk, url: job.request.url)
+            for task in self.graph.withLock({ $0.finishJob(id) }) { task.finish(.success(response)) }
+            _ = afterwards
+        }
+        graph.withLock { $0.setTicket(ticket, ofJob: id) }
+    }
+
+    func image(of result: CacheEntry) -> WebImage? {
+        guard let info = result.result else { return nil }
+        return parts.resultCoder?.decode(result.data, info).flatMap(info.image)
+    }
+
+    /// After the picture was delivered: the same thread writes it down, so that nothing piles up.
+    func storeResult(_ image: WebImage, _ job: JobGraph.Job, _ source: LoadedSource) {
+        guard let cache = parts.resultCache, let date = source.storedAt, hasResultTier(job.request),
+            job.request.effectiveCaching.store.contains(.disk),
+            job.request.transformer != nil
+                || image.decodedSize.pixelCount * 2 <= image.naturalSizeBeforeTransform.pixelCount,
+            let (data, encoding) = parts.resultCoder?.encode(image)
+        else { return }
+        var entry = CacheEntry(
+            key: job.key.result,
+            data: data,
+            response: source.loaded.metadata,
+            storedAt: parts.clock.now
+        )
+        entry.result = ResultInfo(image, encoding: encoding, source: date)
+        cache.store(entry)
+        parts.ioLane.submit(priority: .veryLow) { cache.flush() }
+    }
+}
+
+extension JobGraph.JobKey {
+    /// The key in the cache of results: the URL first, so that all results of a URL are found.
+    var result: String {
+        ResultKey.string(url: source.url, variant: "\(size) \(image.scale) \(image.transformer)")
+    }
+}

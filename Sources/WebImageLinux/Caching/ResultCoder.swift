@@ -1,0 +1,99 @@
+internal import CWebImageTurboJPEG
+internal import CWebImageZstd
+package import FoundationEssentials
+package import WebImageCore
+
+/// How results are written, by what reading them again costs and how much of the disk they take (Tests/bench results):
+/// small pictures as they are; larger ones as JPEG when they were lossy before, else packed without loss.
+package struct ResultCoder: ResultCoding {
+    /// Bytes of pixels up to which packing is not worth its time. Default: 48 KiB, a picture of 128x128.
+    private let rawLimit: Int
+    /// 1 to 100. Default: 90, which nobody tells from the original at the size at which it is shown.
+    private let quality: Int32
+
+    package init(rawLimit: Int = 48 << 10, quality: Int = 90) {
+        self.rawLimit = rawLimit
+        self.quality = Int32(quality)
+    }
+
+    package func encode(_ image: WebImage) -> (Data, ResultInfo.Encoding)? {
+        let pixels = image.pixels
+        if pixels.byteCount <= rawLimit { return (pixels.withUnsafeBytes { Data($0) }, .raw) }
+        let wasLossy = [ImageFormat.jpeg, .webp, .avif, .heif, .jpegXL].contains(image.format)
+        if wasLossy, !pixels.hasAlpha { return jpeg(pixels).map { ($0, .jpeg) } }
+        return packed(pixels).map { ($0, .zstd) }
+    }
+
+    package func decode(_ data: Data, _ info: ResultInfo) -> PixelBuffer? {
+        let format = info.hasAlpha ? PixelBuffer.Format.rgbaPremultiplied : .rgb
+        var isWhole = false
+        let pixels = PixelBuffer(size: info.size, format: format) { memory in
+            isWhole = data.withUnsafeBytes { Self.unpack($0, info, into: memory) }
+        }
+        return isWhole ? pixels : nil
+    }
+
+    private static func unpack(
+        _ bytes: UnsafeRawBufferPointer,
+        _ info: ResultInfo,
+        into memory: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        switch info.encoding {
+        case .raw:
+            guard bytes.count == memory.count else { return false }
+            memory.copyMemory(from: bytes)
+            return true
+        case .zstd:
+            return ZSTD_decompress(memory.baseAddress, memory.count, bytes.baseAddress, bytes.count) == memory.count
+        case .jpeg:
+            guard !info.hasAlpha, let handle = tjInitDecompress() else { return false }
+            defer { tjDestroy(handle) }
+            var (width, height, sampling, space) = (Int32(0), Int32(0), Int32(0), Int32(0))
+            let source = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
+            let count = UInt(bytes.count)
+            // Into a buffer of the size that the entry says: the picture has to have that, too.
+            guard tjDecompressHeader3(handle, source, count, &width, &height, &sampling, &space) == 0,
+                Int(width) == info.size.width, Int(height) == info.size.height
+            else { return false }
+            let target = memory.assumingMemoryBound(to: UInt8.self).baseAddress
+            let format = Int32(TJPF_RGB.rawValue)
+            return tjDecompress2(handle, source, count, target, width, 0, height, format, TJFLAG_FASTDCT) == 0
+        }
+    }
+
+    private func packed(_ pixels: PixelBuffer) -> Data? {
+        pixels.withUnsafeBytes { bytes in
+            var data = Data(count: ZSTD_compressBound(bytes.count))
+            let room = data.count
+            let count = data.withUnsafeMutableBytes {
+                ZSTD_compress($0.baseAddress, room, bytes.baseAddress, bytes.count, 1)
+            }
+            return ZSTD_isError(count) == 0 ? data.prefix(count) : nil
+        }
+    }
+
+    private func jpeg(_ pixels: PixelBuffer) -> Data? {
+        guard let handle = tjInitCompress() else { return nil }
+        defer { tjDestroy(handle) }
+        var output: UnsafeMutablePointer<UInt8>?
+        var count: UInt = 0
+        defer { tjFree(output) }
+        let code = pixels.withUnsafeBytes { bytes in
+            tjCompress2(
+                handle,
+                bytes.assumingMemoryBound(to: UInt8.self).baseAddress,
+                Int32(pixels.size.width),
+                0,
+                Int32(pixels.size.height),
+                Int32(TJPF_RGB.rawValue),
+                &output,
+                &count,
+                Int32(TJSAMP_420.rawValue),
+                quality,
+                TJFLAG_FASTDCT
+            )
+        }
+        guard code == 0, let output else { return nil }
+        return Data(bytes: output, count: Int(count))
+    }
+}

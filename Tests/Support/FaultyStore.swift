@@ -1,0 +1,82 @@
+package import FoundationEssentials
+import Synchronization
+package import WebImageCore
+
+/// A file system whose calls fail, are cut short or hang when a test says so, in front of a real one.
+package final class FaultyStore: FileStoring {
+    /// What goes wrong with a call.
+    package enum Fault: Sendable {
+        /// It fails with this error number.
+        case fails(Int32)
+        /// It reads or writes only a part, and says nothing.
+        case isShort
+        /// It waits until the gate is opened.
+        case waits(@Sendable () -> Void)
+    }
+
+    private let store = FileStore()
+    private let fault: @Sendable (_ call: String, _ number: Int) -> Fault?
+    private let count = Mutex(0)
+
+    /// - Parameter fault: What goes wrong with a call, by its name and its number.
+    package init(_ fault: @escaping @Sendable (_ call: String, _ number: Int) -> Fault?) {
+        self.fault = fault
+    }
+
+    /// Calls so far.
+    package var callCount: Int { count.withLock { $0 } }
+
+    /// - Returns: Whether it is to be cut short.
+    private func meet(_ call: String, _ path: String) throws -> Bool {
+        let number = count.withLock { count in
+            count += 1
+            return count
+        }
+        switch fault(call, number) {
+        case nil: return false
+        case .isShort: return true
+        case .fails(let number): throw FileError(call: call, path: path, number: number)
+        case .waits(let wait):
+            wait()
+            return false
+        }
+    }
+
+    package func read(_ path: String) throws -> Data {
+        let isShort = try meet("read", path)
+        let data = try store.read(path)
+        return isShort ? data.prefix(data.count / 2) : data
+    }
+
+    package func readTail(_ path: String, byteCount: Int) throws -> (Data, size: Int) {
+        let isShort = try meet("read", path)
+        let (data, size) = try store.readTail(path, byteCount: byteCount)
+        return (isShort ? data.prefix(data.count / 2) : data, size)
+    }
+
+    package func exists(_ path: String) -> Bool { store.exists(path) }
+
+    package func write(_ pieces: [Data], to path: String) throws {
+        let isShort = try meet("write", path)
+        let whole = Data(pieces.joined())
+        try store.write([isShort ? whole.prefix(whole.count / 2) : whole], to: path)
+    }
+
+    package func remove(_ path: String) throws {
+        if try !meet("unlink", path) { try store.remove(path) }
+    }
+
+    package func touch(_ path: String) {
+        if let isShort = try? meet("utimensat", path), !isShort { store.touch(path) }
+    }
+
+    package func files(below directory: String) -> [StoredFile] {
+        guard let isShort = try? meet("readdir", directory) else { return [] }
+        let files = store.files(below: directory)
+        return isShort ? Array(files.prefix(files.count / 2)) : files
+    }
+
+    package func removeTree(_ directory: String) throws {
+        if try !meet("rmdir", directory) { try store.removeTree(directory) }
+    }
+}
