@@ -18,6 +18,8 @@ struct ManagerFixture {
     let outcomes = EventLog<Outcome>()
     let clock = ManualClock()
     let network = ManualNetwork()
+    private let ioLane = WorkLane(name: "test-io", threadCount: 2)
+    private let decodeLane = WorkLane(name: "test-decode", threadCount: 2)
     let disk: DiskCache?
     let results: DiskCache
     private let directory = TemporaryDirectory()
@@ -47,8 +49,8 @@ struct ManagerFixture {
             loaders: LoaderRegistry([loader]),
             coders: CoderRegistry([decodes]),
             dispatcher: dispatcher,
-            ioLane: WorkLane(name: "test-io", threadCount: 2),
-            decodeLane: WorkLane(name: "test-decode", threadCount: 2)
+            ioLane: ioLane,
+            decodeLane: decodeLane
         )
         parts.resultCache = hasResults ? results : nil
         parts.resultCoder = ResultCoder()
@@ -77,6 +79,9 @@ struct ManagerFixture {
         )
         return manager.load(request) { outcomes.add(Outcome($0)) }
     }
+
+    /// Whether nothing is done any more, storing included.
+    var isQuiet: Bool { isIdle && ioLane.pendingCount == 0 && decodeLane.pendingCount == 0 && ioLane.pendingCount == 0 }
 
     /// Whether nothing is left of any load.
     var isIdle: Bool {

@@ -144,7 +144,7 @@ extension Scenario {
                 for (index, picture) in pictures.enumerated() {
                     picture.setImage(
                         with: stage.url(UInt32(index + 1), type: "jpg"),
-                        options: index % 2 == 0 ? .progressive : [],
+                        options: index % 2 == 0 ? [.progressive, .originalSize] : .originalSize,
                         manager: stage.manager,
                         completion: stage.completion
                     )
