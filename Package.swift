@@ -86,12 +86,18 @@ let package = Package(
         ),
         .testTarget(
             name: "CoreTests",
-            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport"],
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "CacheWorker"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "LinuxTests",
             dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "CacheWorker",
+            dependencies: ["WebImageCore", "WebImageLinux"],
+            path: "Tests/CacheWorker",
             swiftSettings: strict
         ),
         .executableTarget(
@@ -102,13 +108,16 @@ let package = Package(
         ),
         .testTarget(
             name: "WidgetTests",
-            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "WidgetScenarios", "Gallery"],
+            dependencies: [
+                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "WidgetScenarios", "Gallery",
+            ],
             swiftSettings: strict
         ),
+        .target(name: "CAllocationCounter", path: "Tests/AllocationCounter"),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "GtkWebImage", "WebImageTesting", "TestSupport",
+                "GtkWebImage", "WebImageTesting", "TestSupport", "CAllocationCounter",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Benchmarks",

@@ -17,6 +17,9 @@ extension ImageManager {
         package var maximumPixelCount = DecodeOptions().maximumPixelCount
         /// The shortest time between two partial pictures of a load.
         package var partialInterval = Duration.milliseconds(100)
+        /// How often what is too old is removed from the disk.
+        package var maintenanceInterval: Duration? = .seconds(3600)
+        package var serializer: CacheSerializer?
         package var retryPolicy = RetryPolicy()
         package var failures = FailureCache(lifetime: .seconds(300))
         package var network: any NetworkMonitoring = AlwaysOnline()

@@ -22,6 +22,22 @@ public final class ImageManager: Sendable {
             if status.isAvailable { self?.retryWaiting() }
         }
         networkObservation.withLock { $0 = observation }
+        if let interval = parts.maintenanceInterval {
+            scheduleMaintenance(after: min(interval, .seconds(60)), interval)
+        }
+    }
+
+    /// Removes what is too old from the disk now and then, however long the app runs.
+    private func scheduleMaintenance(after delay: Duration, _ interval: Duration) {
+        guard parts.dataCache != nil || parts.resultCache != nil else { return }
+        parts.clock.run(after: delay) { [weak self] in
+            guard let self else { return }
+            parts.ioLane.submit(priority: .veryLow) { [parts] in
+                parts.dataCache?.removeExpired()
+                parts.resultCache?.removeExpired()
+            }
+            scheduleMaintenance(after: interval, interval)
+        }
     }
 
     /// The loaders, for http, https, file, data and resource URLs; more can be added.
@@ -113,17 +129,13 @@ public final class ImageManager: Sendable {
         return parts.memoryCache.image(for: MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true))
     }
 
-    /// Empties the memory cache. Pictures that are shown stay as they are.
-    public func removeAllFromMemory() {
-        parts.memoryCache.removeAll()
-    }
+    /// The caches: what is in them, and the means to empty them.
+    public var cache: ImageCache { ImageCache(manager: self) }
 
-    /// Empties the disk cache, in the background.
-    public func removeAllFromDisk() {
-        parts.ioLane.submit { [parts] in
-            parts.dataCache?.removeAll()
-            parts.resultCache?.removeAll()
-        }
+    /// Gives memory back. The library does that by itself when the system is short of memory and when no window of the
+    /// app is on screen. Pictures that are shown stay as they are. From any thread.
+    public func trimMemory(for pressure: MemoryPressure) {
+        parts.memoryCache.trim(toShare: pressure.share)
     }
 
     /// The number of loads under way, for tests and for those who look for leaks.

@@ -33,7 +33,10 @@ extension ImageManager {
         let disk = configuration.diskCache.map { DiskCacheLayout($0) }
         if let disk { ioLane.submit(priority: .veryLow) { disk.prepare() } }
         var parts = Parts(
-            memoryCache: MemoryCache(costLimit: configuration.memoryCacheLimit),
+            memoryCache: MemoryCache(
+                costLimit: configuration.memoryCacheLimit,
+                countLimit: configuration.memoryCacheCountLimit
+            ),
             dataCache: configuration.dataCache ?? disk?.originals,
             loaders: LoaderRegistry(configuration.loaders + builtIn),
             coders: CoderRegistry([PixbufCoder(), WebPCoder()] + configuration.coders),
@@ -47,6 +50,11 @@ extension ImageManager {
         parts.retryPolicy = configuration.retryPolicy
         parts.failures = FailureCache(lifetime: configuration.failureLifetime)
         parts.network = configuration.networkMonitor
+        parts.serializer = configuration.cacheSerializer
         self.init(parts: parts)
+        MemoryMonitor.shared.add { [weak self] pressure in
+            self?.trimMemory(for: pressure)
+            return self != nil
+        }
     }
 }

@@ -5,10 +5,14 @@ public struct ImageManagerConfiguration: Sendable {
     /// Bytes of decoded pixels that the memory cache keeps. Default: an eighth of the machine's memory, at most 256
     /// MiB.
     public var memoryCacheLimit: Int
+    /// Pictures that the memory cache keeps. Default: 10,000.
+    public var memoryCacheCountLimit: Int
     /// The disk cache; `nil`: there is none. Default: see ``DiskCacheConfiguration``.
     public var diskCache: DiskCacheConfiguration?
     /// Keeps originals in the place of the disk cache. Default: none.
     public var dataCache: (any DataCaching)?
+    /// Decides what the disk cache keeps of a picture. Default: the bytes as they came.
+    public var cacheSerializer: CacheSerializer?
     /// Pictures with more pixels are turned down. Default: 134,217,728.
     public var maximumPixelCount: Int
     /// What fetches `http` and `https` URLs. Default: ``ImageDownloader/shared``.
@@ -29,6 +33,7 @@ public struct ImageManagerConfiguration: Sendable {
 
     /// Makes a configuration of defaults.
     public init() {
+        memoryCacheCountLimit = 10_000
         memoryCacheLimit = min(Machine.memorySize / 8, 256 << 20)
         diskCache = DiskCacheConfiguration()
         maximumPixelCount = DecodeOptions().maximumPixelCount

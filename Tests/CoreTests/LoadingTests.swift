@@ -42,7 +42,7 @@ struct LoadingTests {
         // When it has been loaded, also after memory was emptied
         fixture.load("a")
         #expect(fixture.outcomes.wait { $0.count == 2 })
-        fixture.manager.removeAllFromMemory()
+        fixture.manager.cache.removeAllFromMemory()
         fixture.load("a", options: .fromCacheOnly)
         #expect(fixture.outcomes.wait { $0.count == 3 })
         #expect(fixture.outcomes.all.last == .image(size, .disk))
@@ -69,7 +69,7 @@ struct LoadingTests {
         fixture.loader.answer(fixture.url("a"), with: .success(LoadedData(data: picture, metadata: metadata)))
         fixture.load("a", options: byOption ? .memoryCacheOnly : [])
         #expect(fixture.outcomes.wait { $0.count == 1 })
-        fixture.manager.removeAllFromMemory()
+        fixture.manager.cache.removeAllFromMemory()
         fixture.load("a", options: .fromCacheOnly)
         #expect(fixture.outcomes.wait { $0.count == 2 })
         #expect(fixture.outcomes.all.last == .failure(.notInCache))

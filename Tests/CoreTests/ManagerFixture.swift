@@ -29,7 +29,9 @@ struct ManagerFixture {
         dispatcher: any CallbackDispatching = InlineDispatcher(),
         hasDisk: Bool = true,
         hasResults: Bool = true,
-        retryPolicy: RetryPolicy = .never
+        retryPolicy: RetryPolicy = .never,
+        serializer: CacheSerializer? = nil,
+        maintenanceInterval: Duration? = nil
     ) {
         loader = FakeLoader(isHolding: isHolding)
         let cache = DiskCache(
@@ -55,6 +57,8 @@ struct ManagerFixture {
         parts.resultCache = hasResults ? results : nil
         parts.resultCoder = ResultCoder()
         parts.retryPolicy = retryPolicy
+        parts.serializer = serializer
+        parts.maintenanceInterval = maintenanceInterval
         parts.clock = clock
         parts.network = network
         manager = ImageManager(parts: parts)

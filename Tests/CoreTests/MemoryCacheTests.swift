@@ -77,10 +77,45 @@ struct MemoryCacheTests {
         #expect(cache.totalCost == 7 * (300 + 600))
         cache.removeImages(source: "3")
         #expect(cache.totalCost == 6 * (300 + 600))
-        cache.trim(toCost: 1000)
+        cache.trim(toShare: 0.1)
         #expect(cache.totalCost == 900)
         cache.removeAll()
         #expect(cache.totalCost == 0)
+    }
+
+    @Test("There are no more pictures than the count says")
+    func countLimit() {
+        let cache = MemoryCache(costLimit: 1 << 20, countLimit: 3)
+        for number in 0..<10 { cache.store(Self.image(), for: Self.key("\(number)")) }
+        #expect(cache.statistics.count == 3)
+        #expect((0..<10).filter { cache.image(for: Self.query("\($0)")) != nil } == [7, 8, 9])
+        let none = MemoryCache(costLimit: 1 << 20, countLimit: 0)
+        none.store(Self.image(), for: Self.key("a"))
+        #expect(none.statistics.count == 0)
+    }
+
+    @Test("It counts what it holds, hits, misses and evictions")
+    func statistics() {
+        let cache = MemoryCache(costLimit: 600)
+        for name in ["a", "b", "c"] { cache.store(Self.image(), for: Self.key(name)) }
+        for name in ["a", "b", "c", "c", "d"] { _ = cache.image(for: Self.query(name)) }
+        let statistics = cache.statistics
+        #expect(statistics.count == 2 && statistics.byteCount == 600)
+        #expect(statistics.hitCount == 3 && statistics.missCount == 2 && statistics.evictionCount == 1)
+        cache.removeAll()
+        #expect(cache.statistics.count == 0 && cache.statistics.hitCount == 3)
+    }
+
+    @Test(
+        "Short of memory, it gives the least recently used pictures back, as many as the shortage says",
+        arguments: [(MemoryPressure.hidden, 5), (.low, 5), (.medium, 2), (.critical, 0)]
+    )
+    func pressure(pressure: MemoryPressure, left: Int) {
+        let cache = MemoryCache(costLimit: 3000)
+        for number in 0..<10 { cache.store(Self.image(), for: Self.key("\(number)")) }
+        cache.trim(toShare: pressure.share)
+        #expect(cache.statistics.count == left)
+        if left > 0 { #expect(cache.image(for: Self.query("9")) != nil) }
     }
 
     @Test("The traces of thousands of evicted pictures are swept out")

@@ -33,7 +33,9 @@ struct ResultTests {
         fixture.loader.answer(fixture.url("a"), with: .failure(error))
     }
 
-    private func request(_ options: ImageOptions = [], _ change: (inout ImageRequest) -> Void = { _ in }) -> ImageRequest {
+    private func request(_ options: ImageOptions = [], _ change: (inout ImageRequest) -> Void = { _ in })
+        -> ImageRequest
+    {
         var request = ImageRequest(url: fixture.url("a"), options: options, decodeSize: size)
         change(&request)
         return request
@@ -42,7 +44,7 @@ struct ResultTests {
     /// Loads with nothing in memory, and waits until what came of it is kept.
     @discardableResult
     private func load(_ request: ImageRequest? = nil) async throws -> ImageResponse {
-        fixture.manager.removeAllFromMemory()
+        fixture.manager.cache.removeAllFromMemory()
         let response = try await fixture.manager.response(for: request ?? self.request())
         #expect(EventLog<Int>.poll { fixture.isQuiet })
         return response
@@ -108,7 +110,10 @@ struct ResultTests {
         #expect(response.image.pixels.withUnsafeBytes { $0[0] } == 0xFF)
     }
 
-    @Test("A stale result is asked about, with or without its original; confirmed, it is shown without decoding", arguments: [true, false])
+    @Test(
+        "A stale result is asked about, with or without its original; confirmed, it is shown without decoding",
+        arguments: [true, false]
+    )
     func stale(hasOriginal: Bool) async throws {
         answer()
         try await load()

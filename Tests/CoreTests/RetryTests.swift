@@ -145,7 +145,7 @@ struct RetryTests {
         // A success is the end of it
         fixture.loader.answer(url, with: Self.picture)
         _ = try? await fixture.manager.response(for: ImageRequest(url: url, options: .retryFailed))
-        fixture.manager.removeAllFromMemory()
+        fixture.manager.cache.removeAllFromMemory()
         await #expect(throws: Never.self) { try await fixture.manager.image(for: url) }
     }
 
@@ -166,7 +166,7 @@ struct RetryTests {
         let error = await #expect(throws: ImageError.self) { try await fixture.manager.image(for: fixture.url("a")) }
         #expect(error?.code == .offline)
         #expect(fixture.loader.requests.count == 1)
-        fixture.manager.removeAllFromMemory()
+        fixture.manager.cache.removeAllFromMemory()
         #expect(try await fixture.manager.response(for: ImageRequest(url: fixture.url("b"))).source == .disk)
         // What is near needs no network
         let near = try #require(URL(string: "http://127.0.0.1/a"))

@@ -36,7 +36,7 @@ struct RevalidationTests {
     @discardableResult
     private func load(_ options: ImageOptions = [], keepsMemory: Bool = false) async throws(ImageError) -> ImageResponse
     {
-        if !keepsMemory { fixture.manager.removeAllFromMemory() }
+        if !keepsMemory { fixture.manager.cache.removeAllFromMemory() }
         return try await fixture.manager.response(for: ImageRequest(url: fixture.url("a"), options: options))
     }
 
@@ -87,7 +87,7 @@ struct RevalidationTests {
         try await load()
         for (isInMemory, isChanged) in [(true, false), (false, false), (false, true), (true, true)] {
             if isChanged { answer("a", large, etag: "\"2\"") } else { answerNotModified("a") }
-            if !isInMemory { fixture.manager.removeAllFromMemory() }
+            if !isInMemory { fixture.manager.cache.removeAllFromMemory() }
             let count = fixture.loader.requests.count
             let order = EventLog<String>()
             let request = ImageRequest(url: fixture.url("a"), options: .refreshCached)
@@ -111,7 +111,7 @@ struct RevalidationTests {
         answer("a", small)
         try await load()
         answerNotModified("a")
-        fixture.manager.removeAllFromMemory()
+        fixture.manager.cache.removeAllFromMemory()
         let before = fixture.decodes.count
         let done = EventLog<Bool>()
         let request = ImageRequest(url: fixture.url("a"), options: .refreshCached)
@@ -166,9 +166,9 @@ struct RevalidationTests {
         var request = ImageRequest(url: fixture.url("a"))
         request.loadOptions.headers = ["X-Theme": "dark"]
         _ = try await fixture.manager.response(for: request)
-        fixture.manager.removeAllFromMemory()
+        fixture.manager.cache.removeAllFromMemory()
         #expect(try await fixture.manager.response(for: request).source == .disk)
-        fixture.manager.removeAllFromMemory()
+        fixture.manager.cache.removeAllFromMemory()
         request.loadOptions.headers = ["X-Theme": "light"]
         #expect(try await fixture.manager.response(for: request).source == .loader)
         #expect(fixture.loader.requests.last?.options.headers == ["X-Theme": "light"])

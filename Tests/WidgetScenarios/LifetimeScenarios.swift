@@ -155,7 +155,7 @@ extension Scenario {
             let manager = stage.manager
             let done = DispatchSemaphore(value: 0)
             DispatchQueue.global().async {
-                manager.removeAllFromMemory()
+                manager.cache.removeAllFromMemory()
                 done.signal()
             }
             done.wait()

@@ -80,5 +80,42 @@ extension Scenario {
             expectEqual(stage.results.count, 1)
             expectEqual(server.requests.count, 1)
         },
+        Scenario("With the last window gone from the screen, half of the memory cache is given back") {
+            let stage = try Stage()
+            let other = gtk_window_new()!
+            stage.present()
+            gtk_window_present(other.as(GtkWindow.self))
+            let picture = stage.addPicture()
+            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            var configuration = ImageManagerConfiguration()
+            configuration.diskCache = nil
+            configuration.memoryCacheLimit = 30_000
+            let manager = ImageManager(configuration: configuration)
+            let pixels = try require(PixelBuffer(size: PixelSize(width: 50, height: 20), format: .rgb) { $0.fill(0) })
+            for number in 0..<10 {
+                let request = ImageRequest(url: stage.url(UInt32(number)))
+                manager.cache.storeInMemory(WebImage(pixels: pixels), for: request)
+            }
+            expectEqual(manager.cache.memoryStatistics.count, 10)
+            gtk_widget_set_visible(other, 0)
+            expectEqual(manager.cache.memoryStatistics.count, 10, "one window is left")
+            gtk_widget_set_visible(stage.window, 0)
+            expectEqual(manager.cache.memoryStatistics.count, 5)
+        },
+        Scenario("The network and the power saver are as GLib says") {
+            let manager = ImageManager(configuration: ImageManagerConfiguration())
+            let network = g_network_monitor_get_default()
+            expect(
+                MainLoopPump.run(until: {
+                    manager.networkStatus.isAvailable == (g_network_monitor_get_network_available(network) != 0)
+                        && manager.networkStatus.isMetered == (g_network_monitor_get_network_metered(network) != 0)
+                })
+            )
+        },
     ]
+}
+
+extension UnsafeMutableRawBufferPointer {
+    fileprivate func fill(_ byte: UInt8) { initializeMemory(as: UInt8.self, repeating: byte) }
 }

@@ -151,7 +151,7 @@ extension Scenario {
                 }
                 stage.waitForResults(round * 10)
                 for picture in pictures { picture.setImage(with: nil, manager: stage.manager) }
-                stage.manager.removeAllFromMemory()
+                stage.manager.cache.removeAllFromMemory()
             }
             expect(stage.results.allSatisfy { $0.errorCode == nil })
             expectEqual(stage.results.filter { $0.source == .disk }.count, 10, "read from disk")

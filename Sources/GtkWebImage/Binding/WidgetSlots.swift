@@ -23,6 +23,7 @@ final class WidgetSlots {
 
     static func of(_ widget: UnsafeMutableRawPointer) -> WidgetSlots {
         if let existing = existing(of: widget) { return existing }
+        WindowMonitor.start()
         let slots = WidgetSlots(widget)
         slots.connect("map", to: widget) { $0.mapped() }
         slots.connect("unmap", to: widget) { $0.unmapped() }

@@ -1,5 +1,5 @@
-/// Keeps the bytes of pictures, on disk or wherever an app has room. Called on the I/O lane, by several threads at a time:
-/// calls may block, but for ``store(_:)``.
+/// Keeps the bytes of pictures, on disk or wherever an app has room. Called on the I/O lane, by several threads at a
+/// time: calls may block, but for ``store(_:)``.
 public protocol DataCaching: Sendable {
     /// The entry of `key`; `nil` when there is none, or none that is sound.
     func entry(for key: String) -> CacheEntry?

@@ -3,10 +3,10 @@ import Synchronization
 
 /// Entries as files in a directory, up to a number of bytes and an age.
 ///
-/// Several processes may share the directory, without locks: entries are put in place by rename and checked when they are
-/// read, so the worst that can happen is a miss. Nothing is synchronised with the disk (`fsync`): after a loss of power an
-/// entry may be damaged, which is found when it is read. Failures are logged and counted, and never reach a load: a cache
-/// that cannot write is one that misses.
+/// Several processes may share the directory, without locks: entries are put in place by rename and checked when they
+/// are read, so the worst that can happen is a miss. Nothing is synchronised with the disk (`fsync`): after a loss of
+/// power an entry may be damaged, which is found when it is read. Failures are logged and counted, and never reach a
+/// load: a cache that cannot write is one that misses.
 package final class DiskCache: DataCaching {
     private struct Staged {
         let entry: CacheEntry
@@ -146,7 +146,7 @@ package final class DiskCache: DataCaching {
 
 // Reading and writing.
 extension DiskCache {
-    private func fileName(for key: String) -> String {
+    package func fileName(for key: String) -> String {
         let (url, variant) = ResultKey.parts(key)
         let name = hashing.name(for: String(url))
         let end = variant.map { "-\(hashing.name(for: String($0)).prefix(16))" } ?? Self.fileExtension(of: key)

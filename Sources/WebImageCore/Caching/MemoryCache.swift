@@ -27,14 +27,32 @@ package final class MemoryCache: MemoryCaching {
         var tail = -1
         var cost = 0
         var evictedCount = 0
+        var statistics = MemoryCacheStatistics()
     }
 
-    private let costLimit: Int
+    /// How much there may be.
+    fileprivate struct Limits {
+        var cost: Int
+        var count: Int
+    }
+
+    private let limits: Limits
     private let state = Mutex(State())
 
-    /// - Parameter costLimit: Bytes of pixels to keep.
-    package init(costLimit: Int) {
-        self.costLimit = costLimit
+    /// - Parameters:
+    ///   - costLimit: Bytes of pixels to keep.
+    ///   - countLimit: Pictures to keep.
+    package init(costLimit: Int, countLimit: Int = .max) {
+        limits = Limits(cost: costLimit, count: countLimit)
+    }
+
+    package var statistics: MemoryCacheStatistics {
+        state.withLock { state in
+            var statistics = state.statistics
+            statistics.count = state.keptCount
+            statistics.byteCount = state.cost
+            return statistics
+        }
     }
 
     /// Bytes of the pictures that the cache keeps alive.
@@ -47,31 +65,41 @@ package final class MemoryCache: MemoryCaching {
         var evicted: [WebImage] = []
         defer { _ = evicted }
         return state.withLock { state -> WebImage? in
-            guard let indices = state.byKey[query.key] else { return nil }
+            guard let indices = state.byKey[query.key] else {
+                state.statistics.missCount += 1
+                return nil
+            }
             var best: (index: Int, image: WebImage)?
             for index in indices {
-                guard let slot = state.slots[index] else { continue }
-                guard let image = slot.image ?? slot.weak.storage.map(WebImage.init(storage:)) else { continue }
+                // Field by field: a copy of the slot would count references to all that is in it.
+                let kept = state.slots[index]?.image
+                guard let image = kept ?? state.slots[index]?.weak.storage.map(WebImage.init(storage:)) else {
+                    continue
+                }
                 guard query.isServed(by: image) else { continue }
                 if let best, !Self.isBetter(image, than: best.image, for: query) { continue }
                 best = (index, image)
             }
-            guard let best else { return nil }
+            guard let best else {
+                state.statistics.missCount += 1
+                return nil
+            }
+            state.statistics.hitCount += 1
             if state.slots[best.index]?.image == nil {
                 state.slots[best.index]?.image = best.image
                 state.cost += best.image.cost
                 state.evictedCount -= 1
-            } else {
+            } else if state.head != best.index {
                 state.unlink(best.index)
             }
-            state.linkFirst(best.index)
-            evicted = state.evict(downTo: costLimit)
+            if state.head != best.index { state.linkFirst(best.index) }
+            evicted = state.evict(downTo: limits)
             return best.image
         }
     }
 
     package func store(_ image: WebImage, for key: ImageKey) {
-        guard image.cost <= costLimit, !image.isPartial else { return }
+        guard image.cost <= limits.cost, limits.count > 0, !image.isPartial else { return }
         var released: [WebImage] = []
         defer { _ = released }
         released = state.withLock { state in
@@ -79,7 +107,7 @@ package final class MemoryCache: MemoryCaching {
             let same = state.byKey[key]?.first { state.slots[$0]?.isSameSize(as: image) ?? false }
             var released = same.map { state.removeSlot($0) } ?? []
             state.insert(image, for: key)
-            released += state.evict(downTo: costLimit)
+            released += state.evict(downTo: limits)
             return released
         }
     }
@@ -96,14 +124,17 @@ package final class MemoryCache: MemoryCaching {
     package func removeAll() {
         var old = State()
         defer { _ = old }
-        state.withLock { swap(&$0, &old) }
+        state.withLock { state in
+            old.statistics = state.statistics
+            swap(&state, &old)
+        }
     }
 
-    /// Lets go of the least recently used pictures until those left take at most `cost` bytes.
-    package func trim(toCost cost: Int) {
+    package func trim(toShare share: Double) {
         var released: [WebImage] = []
         defer { _ = released }
-        released = state.withLock { $0.evict(downTo: cost) }
+        let goal = Limits(cost: Int(Double(limits.cost) * share), count: share > 0 ? limits.count : 0)
+        released = state.withLock { $0.evict(downTo: goal) }
     }
 
     /// The nearest size that serves: the smallest when a size was asked for, else the largest.
@@ -136,14 +167,20 @@ extension MemoryCache.State {
         linkFirst(index)
     }
 
-    fileprivate mutating func evict(downTo limit: Int) -> [WebImage] {
+    /// Pictures that are kept alive.
+    fileprivate var keptCount: Int { slots.count - free.count - evictedCount }
+
+    fileprivate mutating func evict(downTo limits: MemoryCache.Limits) -> [WebImage] {
+        // Nothing to do, in nearly all cases: not even an array is made.
+        guard cost > limits.cost || keptCount > limits.count else { return [] }
         var evicted: [WebImage] = []
-        while cost > limit, tail >= 0, let image = slots[tail]?.image {
+        while cost > limits.cost || keptCount > limits.count, tail >= 0, let image = slots[tail]?.image {
             let index = tail
             unlink(index)
             slots[index]?.image = nil
             cost -= image.cost
             evictedCount += 1
+            statistics.evictionCount += 1
             evicted.append(image)
         }
         // Each sweep looks at every slot, so it waits until that is worth it.
@@ -183,8 +220,8 @@ extension MemoryCache.State {
     }
 
     fileprivate mutating func unlink(_ index: Int) {
-        guard let slot = slots[index] else { return }
-        if slot.previous >= 0 { slots[slot.previous]?.next = slot.next } else { head = slot.next }
-        if slot.next >= 0 { slots[slot.next]?.previous = slot.previous } else { tail = slot.previous }
+        guard let previous = slots[index]?.previous, let next = slots[index]?.next else { return }
+        if previous >= 0 { slots[previous]?.next = next } else { head = next }
+        if next >= 0 { slots[next]?.previous = previous } else { tail = previous }
     }
 }

@@ -9,8 +9,13 @@ package protocol MemoryCaching: Sendable {
     /// Lets go of every size of every picture of a source.
     func removeImages(source: String)
 
+    /// Lets go of the least recently used pictures, down to a share of the limit.
+    func trim(toShare share: Double)
+
     /// Lets go of everything.
     func removeAll()
+
+    var statistics: MemoryCacheStatistics { get }
 }
 
 /// Which pictures would serve a request.

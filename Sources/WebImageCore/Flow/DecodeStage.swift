@@ -7,7 +7,9 @@ extension ImageManager {
     func decode(_ id: JobGraph.Identifier, _ source: LoadedSource) {
         let jobs = graph.withLock { $0.finishSource(id) }
         // A load that was finished for the cache only.
-        if jobs.isEmpty, (try? parts.coders.coder(for: source.loaded.data, url: nil)) != nil { source.store?.perform() }
+        if jobs.isEmpty, (try? parts.coders.coder(for: source.loaded.data, url: nil)) != nil {
+            source.store?.perform(nil)
+        }
         for (job, priority) in jobs {
             if graph.withLock({ $0.leaveAfterPreview(source, job) }) { continue }
             // A thread that makes a partial picture just now goes on with the whole one.
@@ -60,7 +62,7 @@ extension ImageManager {
         }
         let decoded = try decodedImage(job, source)
         // Bytes that decode are worth keeping, whatever a transformer makes of them.
-        source.store?.perform()
+        source.store?.perform(decoded)
         let image = try transformed(decoded, job.request)
         keep(image, job)
         return (image, true)

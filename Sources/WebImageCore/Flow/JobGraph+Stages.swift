@@ -64,8 +64,8 @@ extension JobGraph {
         if jobs[id]?.isLookingUp == true { jobs[id]?.readTicket = ticket }
     }
 
-    /// When nothing is stored but every job has a result, the server is asked about that. Whoever comes later has none, and
-    /// needs a source of its own.
+    /// When nothing is stored but every job has a result, the server is asked about that. Whoever comes later has none,
+    /// and needs a source of its own.
     /// - Returns: What to ask with.
     mutating func useResults(ofSource id: Identifier) -> ResponseMetadata.Validators? {
         guard let source = sources[id], source.stored == nil, !source.jobs.isEmpty else { return nil }

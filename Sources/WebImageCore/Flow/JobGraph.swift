@@ -13,6 +13,12 @@ struct JobGraph {
         let image: ImageKey
         let size: DecodeSize
         let source: SourceKey
+
+        init(_ request: ImageRequest) {
+            image = ImageKey(request)
+            size = request.decodeSize
+            source = SourceKey(request)
+        }
     }
 
     /// Sources with equal keys get the same bytes from the same places.
@@ -106,11 +112,7 @@ struct JobGraph {
 extension JobGraph {
     /// - Parameter asksResults: Whether the cache of results is asked first.
     mutating func join(_ task: ImageTask, asksResults: Bool) -> [Change] {
-        let key = JobKey(
-            image: ImageKey(task.request),
-            size: task.request.decodeSize,
-            source: SourceKey(task.request)
-        )
+        let key = JobKey(task.request)
         var changes: [Change] = []
         let id: Identifier
         if let running = jobsByKey[key] {

@@ -12,20 +12,22 @@ extension ImageManager {
 
     private func decodePreview(_ id: JobGraph.Identifier, _ entry: CacheEntry?) {
         guard let job = graph.withLock({ $0.jobs[id] }) else { return }
-        do {
-            let kept = cachedImage(for: job.request) ?? job.result.flatMap(image(of:))
-            guard let image = try kept ?? entry.map({ try show($0, job) }) else { throw CancellationError() }
+        if let image = cachedImage(for: job.request) ?? job.result.flatMap(image(of:)) ?? decoded(entry, job) {
             keep(image, job)
             for task in graph.withLock({ $0.jobs[id]?.tasks ?? [] }) { task.report(partial: image) }
-        } catch {
-            WebImageLog.debug("No preview: \(error)")
         }
         // The answer may have come meanwhile.
         if let answer = graph.withLock({ $0.endPreview(of: id) }) { decodeWhole(id, answer) }
     }
 
-    private func show(_ entry: CacheEntry, _ job: JobGraph.Job) throws(ImageError) -> WebImage {
-        try transformed(try decodedImage(job, LoadedSource(stored: entry, origin: .disk)), job.request)
+    private func decoded(_ entry: CacheEntry?, _ job: JobGraph.Job) -> WebImage? {
+        guard let entry else { return nil }
+        do {
+            return try transformed(try decodedImage(job, LoadedSource(stored: entry, origin: .disk)), job.request)
+        } catch {
+            WebImageLog.debug("No preview: \(error)")
+            return nil
+        }
     }
 }
 

@@ -6,7 +6,9 @@ extension ImageManager {
     /// Whether the disk may have, or may get, the result of a request: what is decoded at its own size is as quickly
     /// decoded from the original.
     func hasResultTier(_ request: ImageRequest) -> Bool {
-        guard parts.resultCache != nil, request.decodeSize != .original || request.transformer != nil else { return false }
+        guard parts.resultCache != nil, request.decodeSize != .original || request.transformer != nil else {
+            return false
+        }
         return parts.loaders.loader(for: request.url)?.isWorthCaching(request.url) == true
     }
 

@@ -8,7 +8,9 @@ extension ImageManager {
         _ source: JobGraph.Source,
         _ loader: any ImageLoading
     ) -> (work: StoreOnce, date: Date)? {
-        guard let disk = parts.dataCache, loader.isWorthCaching(source.request.url), source.key.stores else { return nil }
+        guard let disk = parts.dataCache, loader.isWorthCaching(source.request.url), source.key.stores else {
+            return nil
+        }
         let key = source.key.url
         guard !CacheDirectives(loaded.metadata.cacheControl).isNoStore else {
             if source.stored != nil { parts.ioLane.submit(priority: .veryLow) { disk.remove(key) } }
@@ -16,8 +18,14 @@ extension ImageManager {
         }
         let lane = parts.ioLane
         let now = parts.clock.now
-        let work = StoreOnce {
-            disk.store(CacheEntry(key: key, data: loaded.data, response: loaded.metadata, storedAt: now))
+        let (serializer, url) = (parts.serializer, source.request.url)
+        let work = StoreOnce { image in
+            var data = loaded.data
+            if let serializer {
+                guard let image, let changed = serializer.serialize(image, data, url) else { return }
+                data = changed
+            }
+            disk.store(CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: now))
             lane.submit(priority: .veryLow) { disk.flush() }
         }
         return (work, now)
@@ -58,13 +66,14 @@ extension ImageManager {
 
 /// Work that the first of several callers does.
 final class StoreOnce: Sendable {
-    private let work: Mutex<(@Sendable () -> Void)?>
+    private let work: Mutex<(@Sendable (WebImage?) -> Void)?>
 
-    init(_ work: @escaping @Sendable () -> Void) {
+    init(_ work: @escaping @Sendable (WebImage?) -> Void) {
         self.work = Mutex(work)
     }
 
-    func perform() {
-        work.withLock { $0.take() }?()
+    /// - Parameter image: What the bytes decode to, where that is known.
+    func perform(_ image: WebImage?) {
+        work.withLock { $0.take() }?(image)
     }
 }

@@ -2,9 +2,9 @@ public import WebImageCore
 
 /// What the disk cache is made with.
 ///
-/// In the directory are `originals-N`, files as they were loaded, which any program opens, and `results-N`, pictures at the
-/// size at which they were shown. Directories of earlier layouts (N) are removed. It is marked with a `CACHEDIR.TAG`, so
-/// that backups leave it out.
+/// In the directory are `originals-N`, files as they were loaded, which any program opens, and `results-N`, pictures at
+/// the size at which they were shown. Directories of earlier layouts (N) are removed. It is marked with a
+/// `CACHEDIR.TAG`, so that backups leave it out.
 public struct DiskCacheConfiguration: Sendable {
     /// Where it is. Default: `$XDG_CACHE_HOME/<app id>/web-images/default`.
     public var directory: String

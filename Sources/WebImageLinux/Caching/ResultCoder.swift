@@ -11,16 +11,23 @@ package struct ResultCoder: ResultCoding {
     /// 1 to 100. Default: 90, which nobody tells from the original at the size at which it is shown.
     private let quality: Int32
 
-    package init(rawLimit: Int = 48 << 10, quality: Int = 90) {
+    /// The formats that have lost something already.
+    private let lossy: Set<ImageFormat>
+
+    package init(
+        rawLimit: Int = 48 << 10,
+        quality: Int = 90,
+        lossy: Set<ImageFormat> = [.jpeg, .webp, .avif, .heif, .jpegXL]
+    ) {
         self.rawLimit = rawLimit
         self.quality = Int32(quality)
+        self.lossy = lossy
     }
 
     package func encode(_ image: WebImage) -> (Data, ResultInfo.Encoding)? {
         let pixels = image.pixels
         if pixels.byteCount <= rawLimit { return (pixels.withUnsafeBytes { Data($0) }, .raw) }
-        let wasLossy = [ImageFormat.jpeg, .webp, .avif, .heif, .jpegXL].contains(image.format)
-        if wasLossy, !pixels.hasAlpha { return jpeg(pixels).map { ($0, .jpeg) } }
+        if lossy.contains(image.format), !pixels.hasAlpha { return jpeg(pixels).map { ($0, .jpeg) } }
         return packed(pixels).map { ($0, .zstd) }
     }
 
@@ -88,7 +95,7 @@ package struct ResultCoder: ResultCoding {
                 Int32(TJPF_RGB.rawValue),
                 &output,
                 &count,
-                Int32(TJSAMP_420.rawValue),
+                Int32(TJSAMP_444.rawValue),
                 quality,
                 TJFLAG_FASTDCT
             )

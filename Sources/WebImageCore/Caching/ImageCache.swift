@@ -1,0 +1,167 @@
+public import FoundationEssentials
+import Synchronization
+
+/// The caches of a manager: what is in them, and the means to change that. From any thread; what concerns the disk happens
+/// on the I/O lane, and completions are called on the main loop.
+public struct ImageCache: Sendable {
+    let manager: ImageManager
+
+    private var parts: ImageManager.Parts { manager.parts }
+
+    // Memory
+
+    /// What the memory cache holds, and how often it was of use.
+    public var memoryStatistics: MemoryCacheStatistics { parts.memoryCache.statistics }
+
+    /// Puts a picture into memory, as if `request` had loaded it.
+    public func storeInMemory(_ image: WebImage, for request: ImageRequest) {
+        parts.memoryCache.store(image, for: ImageKey(request))
+    }
+
+    /// Removes all sizes of a picture from memory. Widgets that show it go on to do so.
+    public func removeFromMemory(_ url: URL) {
+        parts.memoryCache.removeImages(source: url.absoluteString)
+    }
+
+    /// Empties the memory cache. Pictures that are shown stay as they are.
+    public func removeAllFromMemory() {
+        parts.memoryCache.removeAll()
+    }
+
+    // Disk
+
+    /// Where the original of `url` is or would be in the disk cache; `nil` when there is none, or one of the app's own.
+    public func path(for url: URL) -> String? {
+        (parts.dataCache as? DiskCache)?.path(for: url.absoluteString)
+    }
+
+    /// The name of that file, from the directory of the cache: what a file in
+    /// a read-only directory has to be called.
+    public func fileName(for url: URL) -> String? {
+        (parts.dataCache as? DiskCache)?.fileName(for: url.absoluteString)
+    }
+
+    /// Calls to the file system that failed so far.
+    public var diskFailureCount: Int {
+        ((parts.dataCache as? DiskCache)?.failureCount ?? 0) + (parts.resultCache?.failureCount ?? 0)
+    }
+
+    /// In which places a picture is: memory at the size that is asked for, disk at that size or as the original.
+    public func location(of request: ImageRequest) async -> CacheTiers {
+        await perform { location(request) }
+    }
+
+    /// In which places a picture is.
+    public func location(of request: ImageRequest, completion: @escaping @Sendable (CacheTiers) -> Void) {
+        perform({ location(request) }, completion)
+    }
+
+    /// The original of `url`, from the disk.
+    public func data(for url: URL) async -> Data? {
+        await perform { parts.dataCache?.entry(for: url.absoluteString)?.data }
+    }
+
+    /// The original of `url`, from the disk.
+    public func data(for url: URL, completion: @escaping @Sendable (Data?) -> Void) {
+        perform({ parts.dataCache?.entry(for: url.absoluteString)?.data }, completion)
+    }
+
+    /// Keeps the bytes of a picture on disk, as if they had come from `url`. Found from now on, written a little later.
+    public func storeOnDisk(_ data: Data, for url: URL, response: ResponseMetadata = ResponseMetadata()) {
+        let now = manager.parts.clock.now
+        parts.failures.forget(url.absoluteString)
+        parts.dataCache?.store(CacheEntry(key: url.absoluteString, data: data, response: response, storedAt: now))
+        parts.ioLane.submit(priority: .veryLow) { [parts] in parts.dataCache?.flush() }
+    }
+
+    /// Removes a picture, in all sizes.
+    public func remove(_ url: URL, from tiers: CacheTiers = .all) async {
+        await perform { remove(url.absoluteString, tiers) }
+    }
+
+    /// Removes a picture, in all sizes.
+    public func remove(_ url: URL, from tiers: CacheTiers = .all, completion: @escaping @Sendable () -> Void) {
+        perform({ remove(url.absoluteString, tiers) }, completion)
+    }
+
+    /// Empties the disk cache.
+    public func removeAllFromDisk() async {
+        await perform { removeAllFromDisk() }
+    }
+
+    /// Empties the disk cache.
+    public func removeAllFromDisk(completion: @escaping @Sendable () -> Void) {
+        perform({ removeAllFromDisk() }, completion)
+    }
+
+    /// Removes what is too old, and the oldest pictures when there are too many. The library does that by itself.
+    public func removeExpired() async {
+        await perform { removeExpiredFromDisk() }
+    }
+
+    /// Removes what is too old, and the oldest pictures when there are too many.
+    public func removeExpired(completion: @escaping @Sendable () -> Void) {
+        perform({ removeExpiredFromDisk() }, completion)
+    }
+
+    /// How much is on disk. Looks at every file.
+    public func diskTotals() async -> CacheTotals {
+        await perform { totals }
+    }
+
+    /// How much is on disk. Looks at every file.
+    public func diskTotals(completion: @escaping @Sendable (CacheTotals) -> Void) {
+        perform({ totals }, completion)
+    }
+}
+
+// On the I/O lane.
+extension ImageCache {
+    private func location(_ request: ImageRequest) -> CacheTiers {
+        var tiers: CacheTiers = []
+        if manager.cachedImage(for: request) != nil { tiers.insert(.memory) }
+        let key = JobGraph.JobKey(request)
+        let isOnDisk =
+            parts.resultCache?.contains(key.result) == true || parts.dataCache?.contains(key.source.url) == true
+        if isOnDisk { tiers.insert(.disk) }
+        return tiers
+    }
+
+    private func remove(_ url: String, _ tiers: CacheTiers) {
+        if tiers.contains(.memory) { parts.memoryCache.removeImages(source: url) }
+        guard tiers.contains(.disk) else { return }
+        parts.dataCache?.remove(url)
+        parts.resultCache?.removeVariants(of: url)
+    }
+
+    private func removeAllFromDisk() {
+        parts.dataCache?.removeAll()
+        parts.resultCache?.removeAll()
+    }
+
+    private func removeExpiredFromDisk() {
+        parts.dataCache?.removeExpired()
+        parts.resultCache?.removeExpired()
+    }
+
+    private var totals: CacheTotals {
+        (parts.dataCache?.totals ?? CacheTotals()) + (parts.resultCache?.totals ?? CacheTotals())
+    }
+
+    private func perform<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
+        await withCheckedContinuation { continuation in
+            _ = parts.ioLane.submit { continuation.resume(returning: work()) }
+        }
+    }
+
+    private func perform<R: Sendable>(
+        _ work: @escaping @Sendable () -> R,
+        _ completion: @escaping @Sendable (R) -> Void
+    ) {
+        let dispatcher = parts.dispatcher
+        parts.ioLane.submit {
+            let result = work()
+            dispatcher.dispatch { completion(result) }
+        }
+    }
+}

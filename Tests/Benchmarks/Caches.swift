@@ -1,0 +1,116 @@
+import ArgumentParser
+import CAllocationCounter
+import Foundation
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+/// What the caches cost.
+struct Caches: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Nanoseconds and allocations of the memory cache, milliseconds of the disk cache."
+    )
+
+    @Option(help: "Entries of the directory that is trimmed.")
+    var entries = 100_000
+
+    func run() throws {
+        memory()
+        try disk()
+        try trim()
+    }
+
+    private func memory() {
+        let requests = (0..<1000).map { index in
+            ImageRequest(
+                url: URL(string: "https://pictures.example.org/some/folder/of/many/\(index).jpg")!,
+                decodeSize: .fit(PixelSize(width: 256, height: 192))
+            )
+        }
+        let pixels = PixelBuffer(size: PixelSize(width: 64, height: 48), format: .rgb) {
+            $0.initializeMemory(as: UInt8.self, repeating: 0)
+        }!
+        let images = requests.map { _ in WebImage(pixels: pixels, naturalSize: PixelSize(width: 64, height: 48)) }
+        let cost = images[0].cost
+        let (full, half) = (MemoryCache(costLimit: cost * 1000), MemoryCache(costLimit: cost * 500))
+        let queries = requests.map { MemoryQuery($0) }
+        for (request, image) in zip(requests, images) { full.store(image, for: ImageKey(request)) }
+        measure("memory: query of a request") { _ = MemoryQuery(requests[$0]) }
+        measure("memory: hit") { precondition(full.image(for: queries[$0]) != nil) }
+        let empty = MemoryCache(costLimit: cost * 1000)
+        measure("memory: miss") { precondition(empty.image(for: queries[$0]) == nil) }
+        measure("memory: put, known key") { full.store(images[$0], for: queries[$0].key) }
+        measure("memory: put and evict") { half.store(images[$0], for: queries[$0].key) }
+    }
+
+    private func measure(_ name: String, _ body: (Int) -> Void) {
+        for index in 0..<1000 { body(index) }
+        let rounds = 200
+        let before = allocation_count()
+        let time = ContinuousClock().measure {
+            for _ in 0..<rounds { for index in 0..<1000 { body(index) } }
+        }
+        let count = Double(rounds * 1000)
+        let allocations = Double(allocation_count() - before) / count
+        let nanoseconds = Int((time / .nanoseconds(1) / count).rounded())
+        print("\(name): \(nanoseconds) ns, \(Rounds.format(allocations)) allocations")
+    }
+
+    /// A photograph of 1600x1200 shown at 256x192.
+    private func disk() throws {
+        let photo = TestPicture.make(size: PixelSize(width: 1600, height: 1200), format: .jpeg) { x, y in
+            UInt32(truncatingIfNeeded: (x * 255 / 1600) << 16 | (y * 255 / 1200) << 8 | (x * y / 500) & 255)
+        }
+        let folder = TemporaryDirectory()
+        let disk = DiskCache(directory: folder.path, limits: DiskLimits(sizeLimit: 1 << 30), hashing: XXHasher())
+        let (coder, resultCoder) = (PixbufCoder(), ResultCoder())
+        let options = DecodeOptions(size: .fit(PixelSize(width: 256, height: 192)))
+        let image = try coder.decode(photo, options: options)
+        let (data, encoding) = resultCoder.encode(image)!
+        for index in 0..<100 {
+            disk.store(CacheEntry(key: "original \(index)", data: photo, storedAt: Date()))
+            var entry = CacheEntry(key: "result \(index)", data: data, storedAt: Date())
+            entry.result = ResultInfo(image, encoding: encoding, source: Date())
+            disk.store(entry)
+        }
+        disk.flush()
+        print("disk: original \(photo.count) bytes, result (\(encoding)) \(data.count), pixels \(image.cost)")
+        let result = milliseconds { index in
+            let entry = disk.entry(for: "result \(index)")!
+            precondition(resultCoder.decode(entry.data, entry.result!) != nil)
+        }
+        let read = milliseconds { _ = disk.entry(for: "result \($0)")! }
+        let original = try milliseconds { index in
+            _ = try coder.decode(disk.entry(for: "original \(index)")!.data, options: options)
+        }
+        let encode = milliseconds { _ in _ = resultCoder.encode(image) }
+        print("disk: result \(result) ms, of which reading \(read); original with decode \(original) ms")
+        print("disk: writing a result costs \(encode) ms more when the picture is first decoded")
+    }
+
+    private func milliseconds(_ body: (Int) throws -> Void) rethrows -> String {
+        var times: [Double] = []
+        for index in 0..<100 {
+            let time = try ContinuousClock().measure { try body(index) }
+            times.append(time / .milliseconds(1))
+        }
+        return Rounds.format(Rounds.median(times))
+    }
+
+    private func trim() throws {
+        let folder = TemporaryDirectory()
+        let limits = DiskLimits(sizeLimit: entries * 4096 * 9 / 10)
+        let writer = DiskCache(directory: folder.path, limits: DiskLimits(sizeLimit: .max / 8), hashing: XXHasher())
+        for index in 0..<entries {
+            writer.store(CacheEntry(key: "http://host/\(index).jpg", data: Data(count: 100), storedAt: Date()))
+            if index % 1000 == 0 { writer.flush() }
+        }
+        writer.flush()
+        let disk = DiskCache(directory: folder.path, limits: limits, hashing: XXHasher())
+        let time = ContinuousClock().measure { disk.removeExpired() }
+        let left = disk.totals.count
+        print(
+            "disk: \(entries) entries looked at and \(entries - left) removed in \(Rounds.format(time / .seconds(1))) s"
+        )
+    }
+}

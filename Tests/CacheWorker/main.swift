@@ -1,0 +1,49 @@
+import Foundation
+import WebImageCore
+import WebImageLinux
+
+// Works on a directory of the disk cache, as one of several processes, until its time is up or it is killed:
+// CacheWorker DIRECTORY SECONDS KEYS LIMIT. Prints what it did, and everything that was not a hit or a miss.
+
+let arguments = CommandLine.arguments
+let (directory, seconds, keyCount, limit) = (
+    arguments[1], Double(arguments[2])!, Int(arguments[3])!, Int(arguments[4])!
+)
+let cache = DiskCache(directory: directory, limits: DiskLimits(sizeLimit: limit), hashing: XXHasher())
+var (stored, hits, misses, wrong) = (0, 0, 0, 0)
+
+/// What is stored under a key: its number over and over, and a generation in front.
+func content(_ number: Int) -> Data {
+    let count = 500 + number * 37 % 8000
+    return Data((0..<count).map { $0 == 0 ? UInt8.random(in: 0...255) : UInt8(truncatingIfNeeded: $0 &* number) })
+}
+
+func isRight(_ entry: CacheEntry, _ number: Int) -> Bool {
+    let expected = content(number)
+    return entry.data.count == expected.count && entry.data.dropFirst().elementsEqual(expected.dropFirst())
+        && entry.response.etag == "\(number)"
+}
+
+let deadline = ContinuousClock.now + .seconds(seconds)
+while ContinuousClock.now < deadline {
+    let number = Int.random(in: 0..<keyCount)
+    let key = "http://host/\(number).jpg"
+    switch Int.random(in: 0..<100) {
+    case 0..<45:
+        var entry = CacheEntry(key: key, data: content(number), storedAt: Date())
+        entry.response.etag = "\(number)"
+        cache.store(entry)
+        if Bool.random() { cache.flush() }
+        stored += 1
+    case 45..<96:
+        guard let entry = cache.entry(for: key) else {
+            misses += 1
+            continue
+        }
+        if isRight(entry, number) { hits += 1 } else { wrong += 1 }
+    case 96..<98: cache.remove(key)
+    default: cache.removeExpired()
+    }
+}
+cache.flush()
+print("stored \(stored) hits \(hits) misses \(misses) wrong \(wrong) failures \(cache.failureCount)")

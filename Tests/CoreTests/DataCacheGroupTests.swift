@@ -1,0 +1,115 @@
+import FoundationEssentials
+import Synchronization
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Several caches as one")
+struct DataCacheGroupTests {
+    private let first = DictionaryCache()
+    private let second = DictionaryCache()
+
+    private func group(_ change: (inout DataCacheGroup.Policies) -> Void = { _ in }) -> DataCacheGroup {
+        var policies = DataCacheGroup.Policies()
+        change(&policies)
+        return DataCacheGroup([first, second], policies: policies)
+    }
+
+    private func entry(_ key: String, _ byte: UInt8 = 1) -> CacheEntry {
+        CacheEntry(key: key, data: Data([byte]), storedAt: .distantPast)
+    }
+
+    @Test("Asked one after the other; what the second has is put into the first")
+    func serial() {
+        second.store(entry("a"))
+        #expect(group().entry(for: "a") == entry("a"))
+        #expect(first.entry(for: "a") == entry("a"))
+        #expect(group().entry(for: "b") == nil)
+    }
+
+    @Test("Asked all at once, the first one's answer counts")
+    func concurrent() {
+        first.store(entry("a", 1))
+        second.store(entry("a", 2))
+        second.store(entry("b", 3))
+        let group = group { $0.query = .concurrent }
+        for _ in 0..<100 { #expect(group.entry(for: "a") == entry("a", 1)) }
+        #expect(group.entry(for: "b") == entry("b", 3))
+        #expect(first.entry(for: "b") == nil)
+    }
+
+    @Test("Only the highest, or only the lowest")
+    func ends() {
+        second.store(entry("a"))
+        #expect(group { $0.query = .highestOnly }.entry(for: "a") == nil)
+        #expect(group { $0.query = .lowestOnly }.entry(for: "a") != nil)
+        group { $0.store = .lowestOnly }.store(entry("b"))
+        #expect(first.entry(for: "b") == nil && second.entry(for: "b") != nil)
+        group().store(entry("c"))
+        #expect(first.entry(for: "c") != nil && second.entry(for: "c") == nil)
+        group { $0.store = .concurrent }.store(entry("d"))
+        #expect(group().totals == CacheTotals(count: 5, byteCount: 5))
+    }
+
+    @Test("Whether there is one goes by its own policy, not by that for emptying")
+    func contains() {
+        second.store(entry("a"))
+        let group = group {
+            $0.contains = .highestOnly
+            $0.removeAll = .serial
+        }
+        #expect(!group.contains("a"))
+        #expect(self.group().contains("a"))
+    }
+
+    @Test("Removing and emptying reach all of them, or those that the policies say")
+    func removing() {
+        for cache in [first, second] { for key in ["a", "b"] { cache.store(entry(key)) } }
+        group().remove("a")
+        #expect(!first.contains("a") && !second.contains("a"))
+        group { $0.removeAll = .highestOnly }.removeAll()
+        #expect(!first.contains("b") && second.contains("b"))
+        group().removeAll()
+        #expect(group().totals.count == 0)
+    }
+
+    @Test("A group without caches misses, and answers all the same")
+    func empty() {
+        for policy in [DataCacheGroup.Policy.serial, .concurrent, .highestOnly, .lowestOnly] {
+            var policies = DataCacheGroup.Policies()
+            (policies.query, policies.store, policies.remove) = (policy, policy, policy)
+            (policies.contains, policies.removeAll) = (policy, policy)
+            let group = DataCacheGroup([], policies: policies)
+            group.store(entry("a"))
+            group.flush()
+            group.remove("a")
+            group.removeAll()
+            #expect(group.entry(for: "a") == nil && !group.contains("a") && group.totals == CacheTotals())
+        }
+    }
+
+    @Test("Caches are added and taken out at run time")
+    func changes() {
+        let group = DataCacheGroup([first])
+        second.store(entry("a"))
+        #expect(group.entry(for: "a") == nil)
+        group.caches.append(second)
+        #expect(group.entry(for: "a") != nil)
+    }
+}
+
+/// A cache of an app's own: entries in a dictionary.
+private final class DictionaryCache: DataCaching {
+    private let entries = Mutex<[String: CacheEntry]>([:])
+
+    func entry(for key: String) -> CacheEntry? { entries.withLock { $0[key] } }
+    func store(_ entry: CacheEntry) { entries.withLock { $0[entry.key] = entry } }
+    func remove(_ key: String) { entries.withLock { $0[key] = nil } }
+    func removeAll() { entries.withLock { $0 = [:] } }
+
+    var totals: CacheTotals {
+        entries.withLock { entries in
+            CacheTotals(count: entries.count, byteCount: entries.values.reduce(0) { $0 + $1.data.count })
+        }
+    }
+}

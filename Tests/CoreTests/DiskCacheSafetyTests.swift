@@ -1,0 +1,240 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("The disk cache when things go wrong")
+struct DiskCacheSafetyTests {
+    private let directory = TemporaryDirectory()
+
+    private var path: String { directory.path + "/cache" }
+
+    private func cache(
+        limit: Int = 1 << 30,
+        store: any FileStoring = FileStore(),
+        now: @escaping @Sendable () -> Double = { Date().timeIntervalSince1970 }
+    ) -> DiskCache {
+        DiskCache(directory: path, limits: DiskLimits(sizeLimit: limit), hashing: XXHasher(), store: store, now: now)
+    }
+
+    private func entry(_ key: String, _ count: Int = 1000) -> CacheEntry {
+        let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ key.utf8.count) })
+        return CacheEntry(key: key, data: data, storedAt: .distantPast)
+    }
+
+    private func numbers(_ output: String) -> [String: Int] {
+        let words = output.split { $0 == " " || $0 == "\n" }.map(String.init)
+        return Dictionary(zip(words, words.dropFirst()).compactMap { name, number in Int(number).map { (name, $0) } }) {
+            $1
+        }
+    }
+
+    @Test("Two processes store, read, remove and trim the same 5,000 keys: no wrong picture, no error beyond a miss")
+    func twoProcesses() throws {
+        // A limit below what the keys would take, so that both trim.
+        let outputs = EventLog<String>()
+        let (program, path) = (BuiltProgram.path("CacheWorker"), path)
+        for _ in 0..<2 {
+            let thread = Thread {
+                let result = try? ChildProcess.run(program, [path, "20", "5000", "16000000"], seconds: 50)
+                outputs.add(result?.output ?? "")
+            }
+            thread.start()
+        }
+        #expect(outputs.wait(seconds: 60) { $0.count == 2 })
+        for output in outputs.all {
+            let counts = numbers(output)
+            #expect(counts["wrong"] == 0 && counts["failures"] == 0, "\(output)")
+            #expect(counts["hits"] ?? 0 > 1000 && counts["stored"] ?? 0 > 1000, "\(output)")
+        }
+        // Each counts what it knows of: two of them together may exceed the limit by what one writes before it looks.
+        #expect(cache().totals.byteCount <= 2 * 16_000_000)
+    }
+
+    @Test("Killed 200 times at any point, it leaves entries that are whole or gone")
+    func killed() throws {
+        let program = BuiltProgram.path("CacheWorker")
+        for _ in 0..<200 {
+            let time = Double.random(in: 0.02...0.08)
+            let result = try ChildProcess.run(program, [path, "10", "60", "1000000000"], seconds: time)
+            #expect(result.signal == SIGKILL, "\(result.output)")
+        }
+        // Half written files are under other names; none is in the place of an entry.
+        let files = FileStore().files(below: path)
+        #expect(files.count > 20)
+        let reader = cache()
+        var found = 0
+        for number in 0..<60 {
+            let key = "http://host/\(number).jpg"
+            let exists = reader.contains(key)
+            let entry = reader.entry(for: key)
+            #expect(exists == (entry != nil))
+            if let entry { #expect(entry.response.etag == "\(number)") }
+            found += entry == nil ? 0 : 1
+        }
+        #expect(found > 20)
+    }
+
+    @Test("A tmpfs of 1 MB that fills up: it works on with what there is room for", .enabled(if: Self.canMount))
+    func fullDisk() throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let script = "mount -t tmpfs -o size=1m none '\(path)' && exec \"$0\" '\(path)' 3 2000 100000000"
+        let command = ["--user", "--map-root-user", "--mount", "sh", "-c", script, BuiltProgram.path("CacheWorker")]
+        let result = try ChildProcess.run("unshare", command)
+        let counts = numbers(result.output)
+        #expect(counts["wrong"] == 0 && counts["failures"] ?? 0 > 0 && counts["hits"] ?? 0 > 0, "\(result.output)")
+    }
+
+    private static let canMount: Bool = {
+        let test = ["--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+        return (try? ChildProcess.run("unshare", test))?.exitCode == 0
+    }()
+
+    @Test("When the disk is full, half is given back, and nothing is written for a minute")
+    func noRoom() {
+        let isFull = Mutex(false)
+        let store = FaultyStore { call, _ in
+            call == "write" && isFull.withLock { $0 } ? .fails(ENOSPC) : nil
+        }
+        let time = Mutex(Date().timeIntervalSince1970)
+        let cache = cache(store: store) { time.withLock { $0 } }
+        for number in 0..<20 { cache.store(entry("\(number)", 20_000)) }
+        cache.flush()
+        let before = cache.totals.byteCount
+        isFull.withLock { $0 = true }
+        cache.store(entry("more"))
+        cache.flush()
+        #expect(cache.failureCount == 1)
+        #expect(cache.totals.byteCount <= before / 2 + 24_576)
+        let calls = store.callCount
+        isFull.withLock { $0 = false }
+        cache.store(entry("too soon"))
+        cache.flush()
+        #expect(cache.entry(for: "too soon") == nil && store.callCount == calls + 1)
+        time.withLock { $0 += 61 }
+        cache.store(entry("later"))
+        cache.flush()
+        #expect(cache.entry(for: "later") != nil)
+    }
+
+    @Test(
+        "Whatever call fails, is cut short or is slow, there is no wrong picture and nothing piles up",
+        arguments: ["read", "write", "unlink", "utimensat", "readdir", "rmdir"]
+    )
+    func faults(call: String) {
+        for kind in 0..<3 {
+            let store = FaultyStore { name, number in
+                guard name == call, number % 2 == 0 || kind == 2 else { return nil }
+                return [.fails(EIO), .isShort, .fails(EACCES)][kind]
+            }
+            let cache = cache(limit: 40_000, store: store)
+            for number in 0..<100 {
+                let key = "\(number % 20)"
+                cache.store(entry(key, 500 + number % 20))
+                if number % 3 == 0 { cache.flush() }
+                if number % 10 == 0 { cache.remove(key) }
+                if let found = cache.entry(for: key) { #expect(found == entry(key, 500 + number % 20)) }
+                _ = cache.description(of: key)
+            }
+            cache.flush()
+            cache.removeExpired()
+            cache.removeAll()
+        }
+    }
+
+    @Test("A read that hangs holds up neither other reads nor a store")
+    func slow() {
+        let (gate, held) = (EventLog<Int>(), EventLog<Int>())
+        let store = FaultyStore { call, number in
+            guard call == "read", number == 1 else { return nil }
+            return .waits {
+                held.add(1)
+                gate.wait { !$0.isEmpty }
+            }
+        }
+        let cache = cache(store: store)
+        let ended = EventLog<Bool>()
+        Thread { ended.add(cache.entry(for: "slow") == nil) }.start()
+        held.wait { !$0.isEmpty }
+        cache.store(entry("a"))
+        #expect(cache.entry(for: "a") != nil)
+        cache.flush()
+        #expect(cache.entry(for: "a") != nil)
+        #expect(ended.all.isEmpty)
+        gate.add(1)
+        #expect(ended.wait { $0 == [true] })
+    }
+
+    @Test("A disk that is slower than the network keeps what there is room for, and not all of it in memory")
+    func backlog() {
+        let cache = cache()
+        for number in 0..<100 { cache.store(entry("\(number)", 1 << 20)) }
+        let staged = (0..<100).count { cache.contains("\($0)") }
+        #expect((32...64).contains(staged))
+        cache.flush()
+        #expect(cache.totals.count == staged)
+    }
+
+    @Test("A read-only directory, one that cannot be entered, and a file in its place are caches that miss")
+    func unusable() throws {
+        try Data().write(to: URL(filePath: path))
+        for path in [path, "/proc/self/nowhere", "/dev/null/cache"] {
+            let cache = DiskCache(directory: path, limits: DiskLimits(sizeLimit: 1 << 20), hashing: XXHasher())
+            cache.store(entry("a"))
+            cache.flush()
+            #expect(cache.entry(for: "a") == nil && cache.totals == CacheTotals())
+            cache.remove("a")
+            cache.removeExpired()
+        }
+    }
+
+    @Test("A clock that is set back, or far ahead for a while, neither removes what is new nor keeps it for ever")
+    func clock() {
+        let time = Mutex(Date().timeIntervalSince1970)
+        let cache = cache { time.withLock { $0 } }
+        cache.store(entry("a"))
+        cache.flush()
+        time.withLock { $0 -= 10 * 365 * 86400 }
+        cache.removeExpired()
+        cache.store(entry("b"))
+        cache.flush()
+        #expect(cache.entry(for: "a") != nil && cache.entry(for: "b") != nil)
+        time.withLock { $0 += 20 * 365 * 86400 }
+        cache.removeExpired()
+        #expect(cache.totals.count == 0)
+    }
+
+    @Test("A key of any length and content has a file")
+    func keys() {
+        let cache = cache()
+        let keys = [
+            "", "a", String(repeating: "x", count: 100_000), "http://h/\u{0}/../../etc/passwd", "http://h/ü 🦊.jpg",
+            "http://h/a.\(String(repeating: "j", count: 300))", "..", "/", "http://h/a\n.png",
+        ]
+        for key in keys { cache.store(entry(key)) }
+        cache.flush()
+        for key in keys {
+            #expect(cache.entry(for: key) == entry(key))
+            #expect(cache.path(for: key).hasPrefix(path + "/") && !cache.path(for: key).contains(".."))
+        }
+        #expect(cache.totals.count == keys.count)
+    }
+
+    @Test("The limit is kept within a tenth while 10,000 entries are stored without a pause")
+    func limit() {
+        let cache = cache(limit: 4_000_000)
+        var largest = 0
+        for number in 0..<10_000 {
+            cache.store(entry("\(number)", 3_000))
+            if number % 4 == 0 { cache.flush() }
+            if number % 100 == 0 { largest = max(largest, cache.totals.byteCount) }
+        }
+        cache.flush()
+        #expect(largest <= 4_400_000 && largest > 3_000_000, "\(largest)")
+        #expect(cache.entry(for: "9999") != nil && cache.entry(for: "0") == nil)
+    }
+}

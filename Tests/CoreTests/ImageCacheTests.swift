@@ -1,0 +1,188 @@
+import FoundationEssentials
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("What apps do with the caches")
+struct ImageCacheTests {
+    private let fixture = ManagerFixture()
+    private let picture = TestPicture.solid(0x336699, size: PixelSize(width: 400, height: 300))
+
+    private var cache: ImageCache { fixture.manager.cache }
+
+    private func small(_ url: URL) -> ImageRequest {
+        ImageRequest(url: url, decodeSize: .fit(PixelSize(width: 100, height: 100)))
+    }
+
+    private func loadSmall(_ url: URL) async throws {
+        fixture.loader.answer(url, with: picture)
+        _ = try await fixture.manager.response(for: small(url))
+        #expect(EventLog<Int>.poll { fixture.isQuiet && fixture.results.totals.count > 0 })
+    }
+
+    @Test("Where a picture is, and removing it from there, in all sizes")
+    func locations() async throws {
+        let url = fixture.url("a")
+        #expect(await cache.location(of: small(url)) == [])
+        try await loadSmall(url)
+        #expect(await cache.location(of: small(url)) == .all)
+        await cache.remove(url, from: .memory)
+        #expect(await cache.location(of: small(url)) == .disk)
+        await cache.remove(url)
+        #expect(await cache.location(of: small(url)) == [])
+        #expect(await cache.diskTotals().count == 0)
+        // The same with completions
+        let answers = EventLog<CacheTiers>()
+        try await loadSmall(url)
+        cache.location(of: small(url)) { answers.add($0) }
+        answers.wait { $0.count == 1 }
+        cache.remove(url) { answers.add([]) }
+        answers.wait { $0.count == 2 }
+        cache.location(of: small(url)) { answers.add($0) }
+        answers.wait { $0.count == 3 }
+        #expect(answers.all == [.all, [], []])
+    }
+
+    @Test("Removing one picture leaves the others, in memory and on disk")
+    func others() async throws {
+        try await loadSmall(fixture.url("a"))
+        try await loadSmall(fixture.url("b"))
+        await cache.remove(fixture.url("a"))
+        #expect(await cache.location(of: small(fixture.url("a"))) == [])
+        #expect(await cache.location(of: small(fixture.url("b"))) == .all)
+    }
+
+    @Test("Bytes and pictures that an app has are put in, and found without a loader")
+    func storing() async throws {
+        let url = fixture.url("a")
+        cache.storeOnDisk(picture, for: url)
+        #expect(await cache.data(for: url) == picture)
+        #expect(try await fixture.manager.response(for: ImageRequest(url: url)).source == .disk)
+        let other = fixture.url("b")
+        let image = try #require(fixture.manager.cachedImage(for: ImageRequest(url: url)))
+        cache.storeInMemory(image, for: ImageRequest(url: other))
+        #expect(try await fixture.manager.response(for: ImageRequest(url: other)).source == .memory)
+        #expect(fixture.loader.requests.isEmpty)
+        cache.removeFromMemory(other)
+        #expect(fixture.manager.cachedImage(for: ImageRequest(url: other)) == nil)
+    }
+
+    @Test("Putting a picture in by hand ends the memory of its failure")
+    func storingAfterFailure() async throws {
+        let url = fixture.url("missing")
+        _ = try? await fixture.manager.image(for: url)
+        cache.storeOnDisk(picture, for: url)
+        _ = try await fixture.manager.image(for: url)
+    }
+
+    @Test("The file of a picture is where the cache says, and any program opens it")
+    func path() async throws {
+        let url = fixture.url("photo.png")
+        cache.storeOnDisk(picture, for: url)
+        #expect(EventLog<Int>.poll { fixture.isQuiet })
+        let path = try #require(cache.path(for: url))
+        let name = try #require(cache.fileName(for: url))
+        #expect(path.hasSuffix(".png") && path.hasSuffix("/\(name)"))
+        #expect(try Data(contentsOf: URL(filePath: path)).starts(with: picture))
+    }
+
+    @Test("Emptying the disk removes originals and results; what is too old goes once an hour")
+    func emptying() async throws {
+        try await loadSmall(fixture.url("a"))
+        #expect(await cache.diskTotals().count == 2)
+        await cache.removeAllFromDisk()
+        #expect(await cache.diskTotals() == CacheTotals())
+        await cache.removeExpired()
+        let maintained = ManagerFixture(maintenanceInterval: .seconds(3600))
+        let disk = try #require(maintained.disk)
+        let url = maintained.url("a")
+        maintained.manager.cache.storeOnDisk(picture, for: url)
+        #expect(EventLog<Int>.poll { maintained.isQuiet && maintained.clock.pauses == [60] })
+        let long = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
+        for pause in [60, 3600] {
+            utimensat(AT_FDCWD, disk.path(for: url.absoluteString), long, 0)
+            maintained.clock.advance(by: .seconds(pause))
+            #expect(EventLog<Int>.poll { disk.totals.count == 0 && maintained.clock.pauses == [3600] })
+            maintained.manager.cache.storeOnDisk(picture, for: url)
+            #expect(EventLog<Int>.poll { maintained.isQuiet })
+        }
+    }
+
+    @Test("Memory that is given back is counted; what is shown stays")
+    func trimming() async throws {
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: picture)
+        let shown = try await fixture.manager.image(for: url)
+        fixture.manager.trimMemory(for: .critical)
+        #expect(cache.memoryStatistics.count == 0)
+        #expect(fixture.manager.cachedImage(for: ImageRequest(url: url)) == shown)
+    }
+
+    @Test("Directories of the app's own are searched after a miss, and never written to")
+    func readOnlyDirectories() throws {
+        let (folder, bundle) = (TemporaryDirectory(), TemporaryDirectory())
+        let limits = DiskLimits(sizeLimit: 1 << 30, readOnlyDirectories: [bundle.path])
+        let disk = DiskCache(directory: folder.path, limits: limits, hashing: XXHasher())
+        let key = "http://host/a.png"
+        let file = "\(bundle.path)/\(disk.fileName(for: key))"
+        try FileStore().write([picture], to: file)
+        #expect(disk.contains(key))
+        #expect(disk.entry(for: key)?.data == picture)
+        disk.remove(key)
+        disk.removeAll()
+        #expect(disk.entry(for: key)?.data == picture)
+        // One's own comes first
+        disk.store(CacheEntry(key: key, data: Data([1]), storedAt: .distantPast))
+        disk.flush()
+        #expect(disk.entry(for: key)?.data == Data([1]))
+    }
+
+    @Test("An entry is too old by its last use, by when it was stored, or by when anything about it changed")
+    func expiry() throws {
+        for expiry in [CacheExpiry.access, .modification, .change] {
+            let folder = TemporaryDirectory()
+            let time = Mutex(Date().timeIntervalSince1970)
+            let limits = DiskLimits(sizeLimit: 1 << 30, maximumAge: 100, expiry: expiry)
+            let disk = DiskCache(directory: folder.path, limits: limits, hashing: XXHasher()) { time.withLock { $0 } }
+            for key in ["used", "unused"] { disk.store(CacheEntry(key: key, data: Data([1]), storedAt: .distantPast)) }
+            disk.flush()
+            // Stored and used long ago; then one of them is used
+            let long = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
+            for key in ["used", "unused"] { utimensat(AT_FDCWD, disk.path(for: key), long, 0) }
+            _ = disk.entry(for: "used")
+            disk.removeExpired()
+            let left = ["used", "unused"].filter { disk.contains($0) }
+            switch expiry {
+            case .access: #expect(left == ["used"])
+            case .modification: #expect(left == [])
+            case .change:
+                #expect(left == ["used", "unused"])
+                time.withLock { $0 += 101 }
+                disk.removeExpired()
+                #expect(disk.totals.count == 0)
+            }
+        }
+    }
+
+    @Test("A serializer decides what is kept: other bytes, or none")
+    func serializer() async throws {
+        let other = TestPicture.solid(0xFF0000, size: PixelSize(width: 10, height: 10))
+        for (kept, source) in [(other, ImageResponse.Source.disk), (nil, .loader)] {
+            let fixture = ManagerFixture(
+                serializer: CacheSerializer { image, _, url in
+                    image.pixelSize.width == 400 && url.lastPathComponent == "a" ? kept : Data()
+                }
+            )
+            fixture.loader.answer(fixture.url("a"), with: picture)
+            _ = try await fixture.manager.image(for: fixture.url("a"))
+            fixture.manager.cache.removeAllFromMemory()
+            let response = try await fixture.manager.response(for: ImageRequest(url: fixture.url("a")))
+            #expect(response.source == source)
+            #expect(response.image.pixelSize.width == (kept == nil ? 400 : 10))
+        }
+    }
+}
