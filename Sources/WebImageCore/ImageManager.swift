@@ -138,6 +138,9 @@ public final class ImageManager: Sendable {
         parts.memoryCache.trim(toShare: pressure.share)
     }
 
+    /// Pieces of work that wait or run, storing included, for benchmarks that wait for the end.
+    package var pendingWorkCount: Int { parts.ioLane.pendingCount + parts.decodeLane.pendingCount }
+
     /// The number of loads under way, for tests and for those who look for leaks.
     package var activeCounts: (images: Int, sources: Int) {
         graph.withLock { ($0.jobs.count, $0.sources.count) }

@@ -34,7 +34,9 @@ struct Results: ParsableCommand {
         var (encoding, decoding) = ([Double](), [Double]())
         for image in images {
             var encoded: (Data, ResultInfo.Encoding)?
-            encoding.append(ContinuousClock().measure { encoded = coder.encode(image) } / .milliseconds(1))
+            encoding.append(
+                ContinuousClock().measure { encoded = coder.encode(image, hasRoom: false) } / .milliseconds(1)
+            )
             guard let (data, kind) = encoded else { continue }
             let info = ResultInfo(image, encoding: kind, source: .distantPast)
             var decoded: PixelBuffer?

@@ -203,13 +203,15 @@ struct ResultTests {
                 }
             )
             let image = WebImage(pixels: pixels, format: format)
-            let (data, encoding) = try #require(ResultCoder().encode(image))
+            let (data, encoding) = try #require(ResultCoder().encode(image, hasRoom: false))
             let info = ResultInfo(image, encoding: encoding, source: .distantPast)
             let decoded = try #require(ResultCoder().decode(data, info))
             let difference = pixels.withUnsafeBytes { old in
                 decoded.withUnsafeBytes { new in zip(old, new).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) } }
             }
             #expect(Double(difference) / Double(pixels.byteCount) <= (hasAlpha ? 0 : tolerance))
+            // Where there is room, more of them are kept as they are
+            #expect(ResultCoder().encode(image, hasRoom: true)?.1 == (pixels.byteCount <= 196_608 ? .raw : encoding))
             // Cut short, they do not come back
             #expect(ResultCoder().decode(data.prefix(data.count / 3), info) == nil || encoding == .jpeg)
             var larger = info

@@ -69,3 +69,14 @@ private func overTheNetwork(url: URL, token: String, secret: String) async throw
     let response = try await ImageManager.shared.response(for: request)
     print(response.source, response.metrics?.firstByte ?? .zero)
 }
+
+private func useTheCaches(url: URL) async {
+    let cache = ImageManager.shared.cache
+    await cache.remove(url)
+    await cache.removeAllFromDisk()
+    print(await cache.diskTotals().byteCount, cache.memoryStatistics.hitCount, cache.path(for: url) ?? "nowhere")
+
+    var request = ImageRequest(url: url)
+    request.caching = CachePolicy(query: .memory, store: .memory, storesOriginals: false)
+    _ = request
+}

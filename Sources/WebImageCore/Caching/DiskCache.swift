@@ -63,6 +63,9 @@ package final class DiskCache: DataCaching {
     /// Calls that failed so far, but for files that are not there.
     package var failureCount: Int { state.withLock { $0.failureCount } }
 
+    /// Whether less than half of the limit is taken, as far as is known.
+    package var isHalfEmpty: Bool { state.withLock { $0.size ?? 0 } < limits.sizeLimit / 2 }
+
     package func entry(for key: String) -> CacheEntry? {
         if let staged = staged(key) { return staged }
         let path = path(for: key)

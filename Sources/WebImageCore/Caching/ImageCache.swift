@@ -1,8 +1,8 @@
 public import FoundationEssentials
 import Synchronization
 
-/// The caches of a manager: what is in them, and the means to change that. From any thread; what concerns the disk happens
-/// on the I/O lane, and completions are called on the main loop.
+/// The caches of a manager: what is in them, and the means to change that. From any thread; what concerns the disk
+/// happens on the I/O lane, and completions are called on the main loop.
 public struct ImageCache: Sendable {
     let manager: ImageManager
 

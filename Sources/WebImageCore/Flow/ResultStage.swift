@@ -77,7 +77,7 @@ extension ImageManager {
             job.request.effectiveCaching.store.contains(.disk),
             job.request.transformer != nil
                 || image.decodedSize.pixelCount * 2 <= image.naturalSizeBeforeTransform.pixelCount,
-            let (data, encoding) = parts.resultCoder?.encode(image)
+            let (data, encoding) = parts.resultCoder?.encode(image, hasRoom: cache.isHalfEmpty)
         else { return }
         var entry = CacheEntry(
             key: job.key.result,

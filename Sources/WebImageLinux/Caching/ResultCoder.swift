@@ -4,10 +4,13 @@ package import FoundationEssentials
 package import WebImageCore
 
 /// How results are written, by what reading them again costs and how much of the disk they take (Tests/bench results):
-/// small pictures as they are; larger ones as JPEG when they were lossy before, else packed without loss.
+/// small pictures as they are, and those of a cell of a grid too while there is room; larger ones as JPEG when they
+/// were lossy before, else packed without loss.
 package struct ResultCoder: ResultCoding {
     /// Bytes of pixels up to which packing is not worth its time. Default: 48 KiB, a picture of 128x128.
     private let rawLimit: Int
+    /// The same while there is room. Default: 192 KiB, a picture of 256x192 with alpha.
+    private let roomyRawLimit: Int
     /// 1 to 100. Default: 90, which nobody tells from the original at the size at which it is shown.
     private let quality: Int32
 
@@ -16,17 +19,21 @@ package struct ResultCoder: ResultCoding {
 
     package init(
         rawLimit: Int = 48 << 10,
+        roomyRawLimit: Int = 192 << 10,
         quality: Int = 90,
         lossy: Set<ImageFormat> = [.jpeg, .webp, .avif, .heif, .jpegXL]
     ) {
         self.rawLimit = rawLimit
+        self.roomyRawLimit = roomyRawLimit
         self.quality = Int32(quality)
         self.lossy = lossy
     }
 
-    package func encode(_ image: WebImage) -> (Data, ResultInfo.Encoding)? {
+    package func encode(_ image: WebImage, hasRoom: Bool) -> (Data, ResultInfo.Encoding)? {
         let pixels = image.pixels
-        if pixels.byteCount <= rawLimit { return (pixels.withUnsafeBytes { Data($0) }, .raw) }
+        if pixels.byteCount <= (hasRoom ? roomyRawLimit : rawLimit) {
+            return (pixels.withUnsafeBytes { Data($0) }, .raw)
+        }
         if lossy.contains(image.format), !pixels.hasAlpha { return jpeg(pixels).map { ($0, .jpeg) } }
         return packed(pixels).map { ($0, .zstd) }
     }

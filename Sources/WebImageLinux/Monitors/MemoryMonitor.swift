@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 package import WebImageCore
 
-/// Tells when memory is to be given back: when GLib says that the system is short of it (`GMemoryMonitor`, which needs a
-/// service that few systems run), when the kernel says so (pressure stall information), and when the app is hidden.
+/// Tells when memory is to be given back: when GLib says that the system is short of it (`GMemoryMonitor`, which needs
+/// a service that few systems run), when the kernel says so (pressure stall information), and when the app is hidden.
 package final class MemoryMonitor: Sendable {
     /// - Returns: Whether it wants to hear more.
     package typealias Handler = @Sendable (MemoryPressure) -> Bool
@@ -49,8 +49,8 @@ private func startMemoryMonitors() {
     watchPressure()
 }
 
-/// Asks the kernel to tell when tasks have waited for memory for a tenth of a second within two (Documentation/accounting/
-/// psi.rst); users other than root may do that from Linux 6.5 on.
+/// Asks the kernel to tell when tasks have waited for memory for a tenth of a second within two
+/// (Documentation/accounting/ psi.rst); users other than root may do that from Linux 6.5 on.
 private func watchPressure() {
     let descriptor = open("/proc/pressure/memory", O_RDWR | O_NONBLOCK | O_CLOEXEC)
     let trigger = "some 100000 2000000"

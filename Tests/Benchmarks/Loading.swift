@@ -1,0 +1,121 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import TestSupport
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+/// The whole way of many pictures, but for the widgets.
+struct Loading: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Loads a list of pictures at the size of a cell: cold, and again from disk with memory empty."
+    )
+
+    @Option(help: "A file with a URL a line. Default: photographs of 1600x1200 made on the spot, from nginx.")
+    var list: String?
+    @Option(help: "Pictures that are made, when there is no list.")
+    var count = 500
+    @Option(help: "Width of the box in pixels.")
+    var width = 256
+    @Option(help: "Height of the box in pixels.")
+    var height = 192
+    @Option(help: "Rounds.")
+    var rounds = 5
+    @Option(help: "Load the list once only, with this cache directory, to be compared with another program.")
+    var cache: String?
+
+    func run() throws {
+        // The program's main function: this is the main thread.
+        try MainActor.assumeIsolated { try measure() }
+    }
+
+    @MainActor
+    private func measure() throws {
+        let server: Nginx?
+        let urls: [URL]
+        if let list {
+            server = nil
+            urls = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n").compactMap {
+                URL(string: String($0))
+            }
+        } else {
+            let names = (0..<count).map { "\($0).jpg" }
+            let made = (0..<16).map { Photograph.jpeg(seed: $0) }
+            let nginx = try Nginx(
+                files: Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, made[$0 % 16]) })
+            )
+            server = nginx
+            urls = names.map { nginx.url($0) }
+        }
+        if let cache {
+            report("once", [load(urls, cache)])
+            return
+        }
+        print("\(urls.count) pictures at \(width)x\(height), \(rounds) rounds")
+        var (cold, warm) = ([Measurement](), [Measurement]())
+        for _ in 0..<rounds {
+            let folder = TemporaryDirectory()
+            cold.append(load(urls, folder.path))
+            warm.append(load(urls, folder.path))
+        }
+        report("cold", cold)
+        report("warm", warm)
+        withExtendedLifetime(server) {}
+    }
+
+    private struct Measurement {
+        var wall = 0.0
+        var first = 0.0
+        var cpu = 0.0
+        var cpuInAll = 0.0
+        var failures = 0
+    }
+
+    @MainActor
+    private func load(_ urls: [URL], _ directory: String) -> Measurement {
+        var configuration = ImageManagerConfiguration()
+        configuration.diskCache = DiskCacheConfiguration(directory: directory)
+        configuration.diskCache?.sizeLimit = 2_000_000_000
+        configuration.downloader = ImageDownloader()
+        let manager = ImageManager(configuration: configuration)
+        let box = DecodeSize.fit(PixelSize(width: width, height: height))
+        var (done, measurement) = (0, Measurement())
+        let (start, cpu) = (ContinuousClock.now, Self.cpuSeconds())
+        for url in urls {
+            manager.load(ImageRequest(url: url, decodeSize: box)) { result in
+                MainActor.assumeIsolated {
+                    done += 1
+                    if case .failure = result { measurement.failures += 1 }
+                    if done == min(16, urls.count) { measurement.first = (.now - start) / .seconds(1) }
+                }
+            }
+        }
+        _ = MainLoopPump.run(until: { done == urls.count }, timeout: .seconds(300))
+        measurement.wall = (.now - start) / .seconds(1)
+        measurement.cpu = Self.cpuSeconds() - cpu
+        // What is stored afterwards is not waited for by anybody, but counts as work.
+        _ = MainLoopPump.run(until: { manager.pendingWorkCount == 0 })
+        measurement.cpuInAll = Self.cpuSeconds() - cpu
+        return measurement
+    }
+
+    private func report(_ name: String, _ measurements: [Measurement]) {
+        func median(_ value: (Measurement) -> Double) -> String {
+            Rounds.format(Rounds.median(measurements.map(value)))
+        }
+        let failures = measurements.reduce(0) { $0 + $1.failures }
+        print(
+            "\(name): wall \(median(\.wall)) s, first 16 \(median(\.first)) s, CPU \(median(\.cpu)) s,"
+                + " \(median(\.cpuInAll)) s with what is stored afterwards"
+                + (failures > 0 ? ", \(failures) FAILED" : "")
+        )
+    }
+
+    private static func cpuSeconds() -> Double {
+        var usage = rusage()
+        getrusage(Int32(RUSAGE_SELF.rawValue), &usage)
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    }
+}

@@ -1,0 +1,20 @@
+import FoundationEssentials
+import WebImageCore
+import WebImageTesting
+
+/// Something that compresses like a photograph: soft shapes with some grain.
+enum Photograph {
+    static func jpeg(seed: Int, size: PixelSize = PixelSize(width: 1600, height: 1200)) -> Data {
+        var state = UInt64(seed &* 7919 &+ 1)
+        return TestPicture.make(size: size, format: .jpeg) { x, y in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            let grain = Int(state >> 60)
+            let (u, v) = (x + seed * 131, y + seed * 57)
+            let red = (u * u / 1500 + v * 3) / 16 & 255
+            let green = (v * v / 1300 + u * 2) / 20 & 255
+            let blue = ((u + v) / 8 + u * v / 9000) & 255
+            func channel(_ value: Int) -> UInt32 { UInt32(min(255, abs(value - 128) * 2 * 15 / 16 + grain)) }
+            return channel(red) << 16 | channel(green) << 8 | channel(blue)
+        }
+    }
+}
