@@ -49,7 +49,7 @@ struct DiskCacheSafetyTests {
         for output in outputs.all {
             let counts = numbers(output)
             #expect(counts["wrong"] == 0 && counts["failures"] == 0, "\(output)")
-            #expect(counts["hits"] ?? 0 > 1000 && counts["stored"] ?? 0 > 1000, "\(output)")
+            #expect(counts["hits"] ?? 0 > 100 && counts["stored"] ?? 0 > 100, "\(output)")
         }
         // Each counts what it knows of: two of them together may exceed the limit by what one writes before it looks.
         #expect(cache().totals.byteCount <= 2 * 16_000_000)

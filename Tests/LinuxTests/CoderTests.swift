@@ -7,7 +7,7 @@ import WebImageTesting
 
 @Suite("Coders")
 struct CoderTests {
-    private let registry = CoderRegistry([PixbufCoder(), WebPCoder()])
+    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), JPEGCoder()])
 
     private func decode(_ data: Data, _ size: DecodeSize = .original) throws(ImageError) -> WebImage {
         try registry.coder(for: data, url: nil).decode(data, options: DecodeOptions(size: size))

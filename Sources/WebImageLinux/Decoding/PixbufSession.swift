@@ -103,14 +103,10 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
         )
         try options.check(decoded)
         let target = orientation.apply(to: options.size.target(for: orientation.apply(to: storedSize ?? decoded)))
-        guard target != decoded else { return try makeImage(pixbuf) }
-        let width = Int32(target.width)
-        let height = Int32(target.height)
-        guard let scaled = gdk_pixbuf_scale_simple(pixbuf, width, height, GDK_INTERP_BILINEAR) else {
+        guard let pixels = PixelScaler.scale(pixelRows(pixbuf), to: target, orientation) else {
             throw options.outOfMemory(target)
         }
-        defer { g_object_unref(UnsafeMutableRawPointer(scaled)) }
-        return try makeImage(scaled)
+        return makeImage(pixels, isPartial: false)
     }
 
     private var orientation: ImageOrientation { header?.orientation ?? .up }
@@ -166,12 +162,6 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
         guard isComplete else {
             throw options.badData("The \(format.rawValue.uppercased()) ends before its end marker: it is truncated")
         }
-    }
-
-    private func makeImage(_ pixbuf: OpaquePointer) throws(ImageError) -> WebImage {
-        let rows = pixelRows(pixbuf)
-        guard let pixels = PixelBuffer(rows, orientation: orientation) else { throw options.outOfMemory(rows.size) }
-        return makeImage(pixels, isPartial: false)
     }
 
     private func makeImage(_ pixels: PixelBuffer, isPartial: Bool) -> WebImage {

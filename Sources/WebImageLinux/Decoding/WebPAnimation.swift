@@ -1,5 +1,3 @@
-internal import CWebImageGLib
-internal import CWebImagePixbuf
 internal import CWebImageWebP
 import FoundationEssentials
 import WebImageCore
@@ -36,24 +34,7 @@ enum WebPAnimation {
         to target: PixelSize,
         _ orientation: ImageOrientation
     ) -> PixelBuffer? {
-        let stride = Int32(size.width * 4)
-        let width = Int32(size.width)
-        let height = Int32(size.height)
-        guard target != size else {
-            let rows = PixelRows(start: frame, size: size, bytesPerRow: size.width * 4, layout: .rgba)
-            return PixelBuffer(rows, orientation: orientation)
-        }
-        let whole = gdk_pixbuf_new_from_data(frame, GDK_COLORSPACE_RGB, 1, 8, width, height, stride, nil, nil)!
-        defer { g_object_unref(UnsafeMutableRawPointer(whole)) }
-        let small = gdk_pixbuf_scale_simple(whole, Int32(target.width), Int32(target.height), GDK_INTERP_BILINEAR)
-        guard let small else { return nil }
-        defer { g_object_unref(UnsafeMutableRawPointer(small)) }
-        let rows = PixelRows(
-            start: gdk_pixbuf_read_pixels(small),
-            size: target,
-            bytesPerRow: Int(gdk_pixbuf_get_rowstride(small)),
-            layout: .rgba
-        )
-        return PixelBuffer(rows, orientation: orientation)
+        let rows = PixelRows(start: frame, size: size, bytesPerRow: size.width * 4, layout: .rgba)
+        return PixelScaler.scale(rows, to: target, orientation)
     }
 }

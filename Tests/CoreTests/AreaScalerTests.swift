@@ -1,0 +1,68 @@
+import Testing
+import WebImageCore
+
+@Suite("Scaling down")
+struct AreaScalerTests {
+    private func scale(_ size: PixelSize, to target: PixelSize, padding: Int = 0, _ color: (Int, Int) -> [UInt8])
+        -> [UInt8]
+    {
+        let stride = size.width * 3 + padding
+        var source = [UInt8](repeating: 77, count: stride * size.height)
+        for y in 0..<size.height {
+            for x in 0..<size.width {
+                for (channel, value) in color(x, y).enumerated() { source[y * stride + x * 3 + channel] = value }
+            }
+        }
+        var result = [UInt8](repeating: 0, count: target.pixelCount * 3)
+        source.withUnsafeBytes { bytes in
+            let rows = PixelRows(start: bytes.baseAddress!, size: size, bytesPerRow: stride, layout: .rgb)
+            result.withUnsafeMutableBufferPointer { AreaScaler.scale(rows, to: target, into: $0.baseAddress!) }
+        }
+        return result
+    }
+
+    @Test("One colour stays what it is, to the last bit, whatever the ratio")
+    func flat() {
+        for (width, target) in [(400, 256), (7, 3), (3, 2), (1000, 1), (5, 5), (129, 128), (2, 1)] {
+            for value in [UInt8(0), 1, 127, 254, 255] {
+                let size = PixelSize(width: width, height: width)
+                let result = scale(size, to: PixelSize(width: target, height: max(1, target - 1)), padding: 5) { _, _ in
+                    [value, 255 - value, value]
+                }
+                #expect(result.enumerated().allSatisfy { $1 == ($0 % 3 == 1 ? 255 - value : value) })
+            }
+        }
+    }
+
+    @Test("Half the size is the mean of four pixels")
+    func half() {
+        let size = PixelSize(width: 4, height: 2)
+        let result = scale(size, to: PixelSize(width: 2, height: 1)) { x, y in [UInt8(x * 40 + y * 20), 0, 10] }
+        #expect(result == [30, 0, 10, 110, 0, 10])
+    }
+
+    @Test("Every pixel counts for its share: the mean of the whole stays what it was")
+    func mean() {
+        let size = PixelSize(width: 97, height: 61)
+        let color = { (x: Int, y: Int) -> [UInt8] in
+            (0..<3).map { UInt8(truncatingIfNeeded: x &* 31 &+ y &* 17 &+ $0 &* 90) }
+        }
+        var sum = 0
+        for y in 0..<61 { for x in 0..<97 { sum += color(x, y).reduce(0) { $0 + Int($1) } } }
+        for target in [
+            PixelSize(width: 50, height: 33), PixelSize(width: 96, height: 60), PixelSize(width: 3, height: 2),
+        ] {
+            let result = scale(size, to: target, color)
+            let mean = Double(result.reduce(0) { $0 + Int($1) }) / Double(result.count)
+            #expect(abs(mean - Double(sum) / Double(97 * 61 * 3)) < 0.6)
+        }
+    }
+
+    @Test("An edge stays where it is")
+    func edge() {
+        let result = scale(PixelSize(width: 300, height: 2), to: PixelSize(width: 100, height: 1)) { x, _ in
+            x < 150 ? [0, 0, 0] : [255, 255, 255]
+        }
+        #expect(result[49 * 3] == 0 && result[50 * 3] == 255)
+    }
+}
