@@ -61,6 +61,7 @@ struct ImageCacheTests {
         let url = fixture.url("a")
         cache.storeOnDisk(picture, for: url)
         #expect(await cache.data(for: url) == picture)
+        #expect(cache.dataWaitingForDisk(for: url) == picture)
         #expect(try await fixture.manager.response(for: ImageRequest(url: url)).source == .disk)
         let other = fixture.url("b")
         let image = try #require(fixture.manager.cachedImage(for: ImageRequest(url: url)))

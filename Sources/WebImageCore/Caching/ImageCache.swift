@@ -66,6 +66,11 @@ public struct ImageCache: Sendable {
         perform({ parts.dataCache?.entry(for: url.absoluteString)?.data }, completion)
     }
 
+    /// The same within this call, for threads that may wait for a disk: never for the main thread.
+    public func dataWaitingForDisk(for url: URL) -> Data? {
+        parts.dataCache?.entry(for: url.absoluteString)?.data
+    }
+
     /// Keeps the bytes of a picture on disk, as if they had come from `url`. Found from now on, written a little later.
     public func storeOnDisk(_ data: Data, for url: URL, response: ResponseMetadata = ResponseMetadata()) {
         let now = manager.parts.clock.now

@@ -1,0 +1,76 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("How the caches are set up")
+struct CacheSetupTests {
+    private let folder = TemporaryDirectory()
+
+    private func manager(_ change: (inout ImageManagerConfiguration) -> Void = { _ in }) -> ImageManager {
+        var configuration = ImageManagerConfiguration()
+        configuration.diskCache = DiskCacheConfiguration(directory: folder.path + "/cache")
+        change(&configuration)
+        return ImageManager(configuration: configuration)
+    }
+
+    @Test("The directory is marked as a cache; what earlier layouts left is removed, what others put there is not")
+    func layout() throws {
+        for name in ["originals-1/ab", "results-0", "originals-99", "notes"] {
+            try FileManager.default.createDirectory(
+                atPath: "\(folder.path)/cache/\(name)",
+                withIntermediateDirectories: true
+            )
+        }
+        let manager = manager()
+        func names() -> Set<String> {
+            Set((try? FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/cache")) ?? [])
+        }
+        #expect(EventLog<Int>.poll { names() == ["originals-99", "notes", "CACHEDIR.TAG"] })
+        let tag = try String(contentsOfFile: "\(folder.path)/cache/CACHEDIR.TAG", encoding: .utf8)
+        #expect(tag.hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
+        let url = try #require(URL(string: "http://host/a.png"))
+        manager.cache.storeOnDisk(Data([1]), for: url)
+        #expect(manager.cache.path(for: url)?.contains("/cache/originals-2/") == true)
+    }
+
+    @Test("No default is without a bound")
+    func bounds() {
+        let disk = DiskCacheConfiguration(directory: "/nowhere/at/all")
+        #expect(disk.sizeLimit > 0 && disk.sizeLimit <= 500_000_000)
+        #expect(disk.maximumAge == .seconds(7 * 86400) && disk.resultShare <= 0.25)
+        let configuration = ImageManagerConfiguration()
+        #expect(configuration.memoryCacheLimit > 0 && configuration.memoryCacheLimit <= 256 << 20)
+        #expect(configuration.memoryCacheCountLimit == 10_000)
+        #expect(DiskCacheConfiguration(namespace: "x").directory.hasSuffix("/web-images/x"))
+    }
+
+    @Test("When memory is short, every manager that is there gives some back, and none is kept for that")
+    func pressure() throws {
+        var managers = (0..<3).map { _ in manager { $0.diskCache = nil } }
+        let pixels = try #require(
+            PixelBuffer(size: PixelSize(width: 10, height: 10), format: .rgb) {
+                $0.initializeMemory(as: UInt8.self, repeating: 0)
+            }
+        )
+        let request = ImageRequest(url: try #require(URL(string: "http://host/a.png")))
+        for manager in managers { manager.cache.storeInMemory(WebImage(pixels: pixels), for: request) }
+        MemoryMonitor.shared.tell(.critical)
+        #expect(managers.allSatisfy { $0.cache.memoryStatistics.count == 0 })
+        weak let gone = managers[0]
+        managers = []
+        #expect(gone == nil)
+        MemoryMonitor.shared.tell(.low)
+    }
+
+    @Test("An app's own cache takes the place of the directory")
+    func ownCache() async throws {
+        let group = DataCacheGroup([])
+        let manager = manager { $0.dataCache = group }
+        let url = try #require(URL(string: "http://host/a.png"))
+        #expect(manager.cache.path(for: url) == nil)
+        #expect(await manager.cache.diskTotals() == CacheTotals())
+    }
+}
