@@ -23,7 +23,7 @@ struct GalleryCommand: ParsableCommand {
     @Option(help: "The folder of the shipped pictures.")
     var pictures = PictureServer.standardFolder
 
-    @Option(help: "Where the disk cache is. Default: $XDG_CACHE_HOME/org.gtkwebimage.Gallery/web-images.")
+    @Option(help: "Where the disk cache is. Default: $XDG_CACHE_HOME/org.gtkwebimage.Gallery/web-images/default.")
     var cacheDir: String?
 
     @Option(help: "Open the picture with this number, from 0, as a click on it would.")

@@ -66,9 +66,14 @@ public final class ImageDownloader: ImageLoading {
     }
 
     /// Whether the host is neither this machine nor one that may be near without a way into the internet: a private
-    /// address, a name without a dot or one that ends in `.local`.
+    /// address, a name without a dot or one that ends in `.local`. What goes through a proxy may be on its way even so.
     public func needsNetwork(_ url: URL) -> Bool {
-        !LocalHost.isNear(url.host() ?? "")
+        switch configuration.proxy {
+        case .fixed: return false
+        case .system, .environment: if ProxyResolver.hasEnvironment { return false }
+        case .none: break
+        }
+        return !LocalHost.isNear(url.host() ?? "")
     }
 
     /// The header fields of a request, after the filter and the modifier.

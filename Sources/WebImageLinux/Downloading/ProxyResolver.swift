@@ -32,9 +32,7 @@ final class ProxyResolver: Sendable {
 
     /// The desktop's: `g_proxy_resolver_lookup`.
     static let desktop = ProxyResolver { url in
-        // Set by hand, for this program or this session.
-        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        guard names.allSatisfy({ getenv($0) == nil }), let resolver = g_proxy_resolver_get_default() else { return nil }
+        guard !hasEnvironment, let resolver = g_proxy_resolver_get_default() else { return nil }
         // What GLib falls back to on a machine without any: it knows nothing.
         guard String(cString: g_type_name_from_instance(asTypeInstance(resolver))) != "GDummyProxyResolver" else {
             return nil
@@ -48,6 +46,12 @@ final class ProxyResolver: Sendable {
             next += 1
         }
         return proxies
+    }
+
+    /// Whether a proxy is set by hand, for this program or this session.
+    static var hasEnvironment: Bool {
+        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        return names.contains { getenv($0) != nil }
     }
 
     /// - Returns: The answer, when it is known; else `nil`, and `completion` gets it later, on another thread.

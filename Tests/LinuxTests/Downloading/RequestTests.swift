@@ -218,6 +218,10 @@ struct RequestTests {
         ]
     )
     func near(host: String, needs: Bool) throws {
-        #expect(ImageDownloader().needsNetwork(try #require(URL(string: "http://\(host)/a"))) == needs)
+        let url = try #require(URL(string: "http://\(host)/a"))
+        #expect(ImageDownloader { $0.proxy = .none }.needsNetwork(url) == needs)
+        // A proxy may know a way
+        let proxy = try #require(URL(string: "http://proxy.example:3128"))
+        #expect(!ImageDownloader { $0.proxy = .fixed(proxy) }.needsNetwork(url))
     }
 }
