@@ -2,4 +2,5 @@
 
 #include <webp/decode.h>
 #include <webp/demux.h>
+#include <webp/encode.h>
 #include <webp/types.h>

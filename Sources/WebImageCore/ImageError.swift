@@ -20,6 +20,8 @@ public struct ImageError: Error, Sendable {
         public static let imageTooLarge = Code(rawValue: 1011)
         /// The transformer failed.
         public static let transformFailed = Code(rawValue: 1012)
+        /// The picture cannot be written in the format that was asked for.
+        public static let encodingFailed = Code(rawValue: 1014)
         /// Only the caches were to be asked, and they do not have it.
         public static let notInCache = Code(rawValue: 1013)
         /// The request modifier refused to make a request.

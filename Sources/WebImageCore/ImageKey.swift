@@ -5,14 +5,15 @@ import FoundationEssentials
 package struct ImageKey: Hashable, Sendable {
     /// The key of the bytes: the URL.
     package let source: String
-    /// The key of the transformer, or empty.
+    /// The key of the transformer, or empty; before it the decoder, if the request has one of its own.
     package let transformer: String
     /// Pixels per application pixel.
     package let scale: Double
 
     package init(_ request: ImageRequest) {
         source = request.url.absoluteString
-        transformer = request.transformer?.key ?? ""
+        let key = request.transformer?.key ?? ""
+        transformer = request.decoder.map { "\(String(reflecting: type(of: $0))) \(key)" } ?? key
         scale = request.scale
     }
 }

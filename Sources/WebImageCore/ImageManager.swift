@@ -43,6 +43,9 @@ public final class ImageManager: Sendable {
     /// The loaders, for http, https, file, data and resource URLs; more can be added.
     public var loaders: LoaderRegistry { parts.loaders }
 
+    /// The coders; more can be added.
+    public var coders: CoderRegistry { parts.coders }
+
     /// Whether the machine is online, and whether there are reasons to be sparing, as far as the manager knows.
     public var networkStatus: NetworkStatus { parts.network.status }
 

@@ -15,6 +15,9 @@ public struct ImageRequest: Sendable {
     /// Pixels of the file per application pixel. Default: from the name (`@2x`, `@3x`), else 1.
     public var scale: Double
 
+    /// Decodes what it can, before the coders of the manager are asked. What it makes is kept apart from what they
+    /// make, by the name of its type. Default: none.
+    public var decoder: (any ImageDecoding)?
     /// Which caches are asked and written to. Default: all.
     public var caching = CachePolicy()
     /// How the bytes are asked for over the network: header fields, credentials, timeouts. Default: as the downloader

@@ -39,7 +39,10 @@ extension ImageManager {
             ),
             dataCache: configuration.dataCache ?? disk?.originals,
             loaders: LoaderRegistry(configuration.loaders + builtIn),
-            coders: CoderRegistry([PixbufCoder(), WebPCoder(), JPEGCoder()] + configuration.coders),
+            coders: CoderRegistry(
+                [PixbufCoder(), WebPCoder(), JPEGCoder()] + configuration.coders,
+                encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()]
+            ),
             dispatcher: MainLoopDispatcher.shared,
             ioLane: ioLane,
             decodeLane: WorkLane(name: "gwi-decode", threadCount: configuration.decoderCount, niceness: 10)

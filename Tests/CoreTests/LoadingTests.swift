@@ -169,3 +169,38 @@ private struct Crop: ImageTransformer {
         return pixels.map { image.replacingPixels($0, keepsNaturalSize: false) }
     }
 }
+
+@Suite("A decoder of the request's own")
+struct RequestDecoderTests {
+    @Test("It decodes what it can, for this request only; what it makes is kept apart")
+    func ownDecoder() async throws {
+        let fixture = ManagerFixture()
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: TestPicture.solid(0xFF0000, size: PixelSize(width: 40, height: 30)))
+        var request = ImageRequest(url: url)
+        request.decoder = SmallDecoder()
+        #expect(try await fixture.manager.response(for: request).image.pixelSize == PixelSize(width: 1, height: 1))
+        let plain = try await fixture.manager.response(for: ImageRequest(url: url))
+        #expect(plain.image.pixelSize == PixelSize(width: 40, height: 30) && plain.source == .disk)
+        #expect(try await fixture.manager.response(for: request).source == .memory)
+        #expect(fixture.loader.requests.count == 1)
+        // What it cannot decode is decoded by the others
+        let jpeg = fixture.url("b")
+        fixture.loader.answer(jpeg, with: TestPicture.solid(1, size: PixelSize(width: 40, height: 30), format: .jpeg))
+        request.url = jpeg
+        #expect(try await fixture.manager.response(for: request).image.pixelSize == PixelSize(width: 40, height: 30))
+    }
+}
+
+/// One grey pixel for every PNG.
+private struct SmallDecoder: ImageDecoding {
+    func canDecode(_ format: ImageFormat) -> Bool { format == .png }
+
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        let pixels = PixelBuffer(size: PixelSize(width: 1, height: 1), format: .rgb) {
+            $0.initializeMemory(as: UInt8.self, repeating: 128)
+        }
+        guard let pixels else { throw options.outOfMemory(PixelSize(width: 1, height: 1)) }
+        return WebImage(pixels: pixels, format: .png)
+    }
+}

@@ -10,7 +10,7 @@ struct CoderTests {
     private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), JPEGCoder()])
 
     private func decode(_ data: Data, _ size: DecodeSize = .original) throws(ImageError) -> WebImage {
-        try registry.coder(for: data, url: nil).decode(data, options: DecodeOptions(size: size))
+        try registry.decoder(for: data, url: nil).decode(data, options: DecodeOptions(size: size))
     }
 
     @Test("Every shipped picture is decoded, upright, whole and to fit", arguments: ShippedPicture.all)
@@ -127,7 +127,7 @@ struct CoderTests {
         let data = ShippedPicture.data(name)
         let format = ImageFormat(sniffing: data)
         let options = DecodeOptions(size: .fit(PixelSize(width: 300, height: 300)))
-        let coder = try registry.coder(for: data, url: nil)
+        let coder = try registry.decoder(for: data, url: nil)
         let decoder = try #require(coder.makeIncrementalDecoder(for: format, options: options))
         var partials = 0
         var start = data.startIndex
@@ -153,7 +153,7 @@ struct CoderTests {
     func unsupported() {
         let bare = CoderRegistry([])
         let error = #expect(throws: ImageError.self) {
-            try bare.coder(for: Data("\0\0\0\u{20}ftypavif".utf8), url: nil)
+            try bare.decoder(for: Data("\0\0\0\u{20}ftypavif".utf8), url: nil)
         }
         #expect(error?.code == .unsupportedFormat)
         #expect(error?.remedy.contains("libavif-gdk-pixbuf") == true)

@@ -1,32 +1,76 @@
-package import FoundationEssentials
+public import FoundationEssentials
 import Synchronization
 
 /// The coders of a manager, asked from the newest to the oldest. From any thread.
-package final class CoderRegistry: Sendable {
-    private let coders: Mutex<[any ImageDecoding]>
-
-    /// Makes a registry.
-    /// - Parameter coders: From the oldest to the newest.
-    package init(_ coders: [any ImageDecoding]) {
-        self.coders = Mutex(coders)
+public final class CoderRegistry: Sendable {
+    /// Stands for a coder that was added.
+    public struct Registration: Hashable, Sendable {
+        fileprivate let number: Int
     }
 
-    /// Adds a coder that is asked before all others.
-    package func add(_ coder: any ImageDecoding) {
-        coders.withLock { $0.append(coder) }
+    private struct State {
+        var decoders: [(number: Int, coder: any ImageDecoding)] = []
+        var encoders: [(number: Int, coder: any ImageEncoding)] = []
+        var lastNumber = 0
+
+        mutating func register(_ add: (inout State, Int) -> Void) -> Registration {
+            lastNumber += 1
+            add(&self, lastNumber)
+            return Registration(number: lastNumber)
+        }
     }
 
-    /// The newest coder that decodes `format`.
-    package func coder(for format: ImageFormat) -> (any ImageDecoding)? {
-        coders.withLock { $0.last { $0.canDecode(format) } }
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - decoders: From the oldest to the newest.
+    ///   - encoders: From the oldest to the newest.
+    package init(_ decoders: [any ImageDecoding], encoders: [any ImageEncoding] = []) {
+        for decoder in decoders { add(decoder) }
+        for encoder in encoders { add(encoder: encoder) }
     }
 
-    /// The coder for a file.
+    /// Adds a decoder that is asked before all others.
+    @discardableResult
+    public func add(_ decoder: any ImageDecoding) -> Registration {
+        state.withLock { $0.register { state, number in state.decoders.append((number, decoder)) } }
+    }
+
+    /// Adds an encoder that is asked before all others.
+    @discardableResult
+    public func add(encoder: any ImageEncoding) -> Registration {
+        state.withLock { $0.register { state, number in state.encoders.append((number, encoder)) } }
+    }
+
+    /// Takes a coder out again. What it is at just now it finishes.
+    public func remove(_ registration: Registration) {
+        state.withLock { state in
+            state.decoders.removeAll { $0.number == registration.number }
+            state.encoders.removeAll { $0.number == registration.number }
+        }
+    }
+
+    /// The newest decoder of `format`.
+    public func decoder(for format: ImageFormat) -> (any ImageDecoding)? {
+        state.withLock { $0.decoders }.last { $0.coder.canDecode(format) }?.coder
+    }
+
+    /// The newest encoder of `format`.
+    public func encoder(for format: ImageFormat) -> (any ImageEncoding)? {
+        state.withLock { $0.encoders }.last { $0.coder.canEncode(format) }?.coder
+    }
+
+    /// The decoder of a file.
     /// - Throws: ``ImageError/Code/badImageData`` when it is no picture, ``ImageError/Code/unsupportedFormat`` when no
     ///   coder on this machine decodes it.
-    package func coder(for data: Data, url: URL?) throws(ImageError) -> any ImageDecoding {
+    package func decoder(
+        for data: Data,
+        url: URL?,
+        preferring preferred: (any ImageDecoding)? = nil
+    ) throws(ImageError) -> any ImageDecoding {
         let format = ImageFormat(sniffing: data)
-        if let coder = coder(for: format) { return coder }
+        if let preferred, preferred.canDecode(format) { return preferred }
+        if let decoder = decoder(for: format) { return decoder }
         guard format != .unknown else {
             throw DecodeOptions(url: url).badData(Self.describe(data))
         }

@@ -24,7 +24,7 @@ package struct PixelRows {
         /// Four bytes: red, green, blue, alpha, not multiplied.
         case rgba
 
-        var bytesPerPixel: Int { self == .rgb ? 3 : 4 }
+        package var bytesPerPixel: Int { self == .rgb ? 3 : 4 }
     }
 
     package init(start: UnsafeRawPointer, size: PixelSize, bytesPerRow: Int, layout: Layout) {

@@ -7,7 +7,7 @@ extension ImageManager {
     func decode(_ id: JobGraph.Identifier, _ source: LoadedSource) {
         let jobs = graph.withLock { $0.finishSource(id) }
         // A load that was finished for the cache only.
-        if jobs.isEmpty, (try? parts.coders.coder(for: source.loaded.data, url: nil)) != nil {
+        if jobs.isEmpty, (try? parts.coders.decoder(for: source.loaded.data, url: nil)) != nil {
             source.store?.perform(nil)
         }
         for (job, priority) in jobs {
@@ -77,7 +77,7 @@ extension ImageManager {
 
     func decodedImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {
         let data = source.loaded.data
-        let coder = try parts.coders.coder(for: data, url: job.request.url)
+        let coder = try parts.coders.decoder(for: data, url: job.request.url, preferring: job.request.decoder)
         if case .running(let decoder) = job.partial?.decoder {
             do {
                 for chunk in job.partial?.pending ?? [] { try decoder.append(chunk) }

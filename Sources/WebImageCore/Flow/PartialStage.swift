@@ -30,7 +30,9 @@ extension ImageManager {
         if case .none = decoder {
             let format = ImageFormat(sniffing: Data(chunks.prefix(8).joined()))
             let options = decodeOptions(job.request)
-            guard let made = parts.coders.coder(for: format)?.makeIncrementalDecoder(for: format, options: options)
+            let own = job.request.decoder.flatMap { $0.canDecode(format) ? $0 : nil }
+            let coder = own ?? parts.coders.decoder(for: format)
+            guard let made = coder?.makeIncrementalDecoder(for: format, options: options)
             else {
                 return .unavailable
             }

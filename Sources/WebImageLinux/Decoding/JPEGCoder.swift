@@ -2,8 +2,8 @@ internal import CWebImageTurboJPEG
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes JPEG with libjpeg-turbo straight to the pixels of a texture: scaled by the inverse DCT to the smallest size that
-/// will do, which is a quarter of the work for a quarter of the size, and from there to the size asked for.
+/// Decodes JPEG with libjpeg-turbo straight to the pixels of a texture: scaled by the inverse DCT to the smallest size
+/// that will do, which is a quarter of the work for a quarter of the size, and from there to the size asked for.
 ///
 /// Partial pictures, and the few files in CMYK, are gdk-pixbuf's.
 package struct JPEGCoder: ImageDecoding {

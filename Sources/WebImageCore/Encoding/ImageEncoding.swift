@@ -1,0 +1,20 @@
+public import FoundationEssentials
+
+/// Writes pictures as files of some formats. From any thread; it takes its time.
+public protocol ImageEncoding: Sendable {
+    /// Whether it writes files of `format` on this machine.
+    func canEncode(_ format: ImageFormat) -> Bool
+
+    /// Writes pixels as a file.
+    /// - Parameters:
+    ///   - pixels: What to write, at the size at which to write it.
+    ///   - quality: 0 to 1, for formats that lose something.
+    ///   - options: What else was asked for.
+    /// - Throws: ``ImageError/Code/encodingFailed``.
+    func encode(
+        _ pixels: PixelBuffer,
+        as format: ImageFormat,
+        quality: Double,
+        options: EncodeOptions
+    ) throws(ImageError) -> Data
+}

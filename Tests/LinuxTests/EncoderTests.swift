@@ -1,0 +1,155 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("Writing pictures as files")
+struct EncoderTests {
+    private let registry = CoderRegistry(
+        [PixbufCoder(), WebPCoder(), JPEGCoder()],
+        encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()]
+    )
+
+    private func decode(_ data: Data, _ size: DecodeSize = .original) throws -> WebImage {
+        try registry.decoder(for: data, url: nil).decode(data, options: DecodeOptions(size: size))
+    }
+
+    private func shipped(_ name: String) throws -> WebImage {
+        try decode(ShippedPicture.data(name), .fit(PixelSize(width: 300, height: 300)))
+    }
+
+    /// Four fields: red and half green on top, half transparent blue and nothing below.
+    private func translucent() throws -> WebImage {
+        let size = PixelSize(width: 40, height: 40)
+        let pixels = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
+            for index in 0..<1600 {
+                let color: [UInt8] =
+                    switch (index % 40 < 20, index < 800) {
+                    case (true, true): [255, 0, 0, 255]
+                    case (false, true): [0, 128, 0, 255]
+                    case (true, false): [0, 0, 128, 128]
+                    case (false, false): [0, 0, 0, 0]
+                    }
+                for channel in 0..<4 { memory[index * 4 + channel] = color[channel] }
+            }
+        }
+        return WebImage(pixels: try #require(pixels))
+    }
+
+    private func pixel(_ image: WebImage, _ x: Int, _ y: Int) -> [UInt8] {
+        let count = image.pixels.format.bytesPerPixel
+        let offset = y * image.pixels.bytesPerRow + x * count
+        return image.pixels.withUnsafeBytes { Array($0[offset..<offset + count]) }
+    }
+
+    @Test("PNG and lossless WebP come back to the last bit, with alpha", arguments: [ImageFormat.png, .webp])
+    func lossless(format: ImageFormat) throws {
+        var options = EncodeOptions()
+        options.isLossless = true
+        for image in [try shipped("cat.jpg"), try shipped("bauhaus-poster.png"), try translucent()] {
+            let data = try registry.encode(image, as: format, options: options)
+            #expect(ImageFormat(sniffing: data) == format)
+            let back = try decode(data)
+            #expect(back.pixelSize == image.pixelSize)
+            let isSame = image.pixels.withUnsafeBytes { one in back.pixels.withUnsafeBytes { one.elementsEqual($0) } }
+            #expect(isSame || image.pixels.hasAlpha != back.pixels.hasAlpha)
+        }
+        let back = try decode(try registry.encode(try translucent(), as: format, options: options))
+        #expect(pixel(back, 5, 5) == [255, 0, 0, 255] && pixel(back, 5, 35) == [0, 0, 128, 128])
+        #expect(pixel(back, 35, 35) == [0, 0, 0, 0])
+    }
+
+    @Test("JPEG and WebP look like what was written, and the better the quality, the larger the file")
+    func lossy() throws {
+        let image = try shipped("coffee.jpg")
+        for format in [ImageFormat.jpeg, .webp] {
+            var sizes: [Int] = []
+            for quality in [0.3, 0.6, 0.9, 1] {
+                var options = EncodeOptions()
+                options.quality = quality
+                let data = try registry.encode(image, as: format, options: options)
+                sizes.append(data.count)
+                #expect(try decode(data).difference(from: image) < (quality >= 0.9 ? 3 : 8))
+            }
+            #expect(sizes == sizes.sorted() && sizes[0] * 2 < sizes[3])
+        }
+    }
+
+    @Test("Without a format it is PNG for what has alpha, else JPEG; alpha in a JPEG lies on the background")
+    func formats() throws {
+        let image = try translucent()
+        #expect(ImageFormat(sniffing: try registry.encode(image)) == .png)
+        #expect(ImageFormat(sniffing: try registry.encode(try shipped("cat.jpg"))) == .jpeg)
+        var options = EncodeOptions()
+        options.quality = 1
+        options.background = 0x00FF00
+        let flat = try decode(try registry.encode(image, as: .jpeg, options: options))
+        let (empty, half) = (pixel(flat, 30, 30), pixel(flat, 10, 30))
+        #expect(empty[0] < 8 && empty[1] > 247 && empty[2] < 8)
+        #expect(half[0] < 8 && abs(Int(half[1]) - 127) < 8 && abs(Int(half[2]) - 128) < 8)
+        let error = #expect(throws: ImageError.self) { try registry.encode(image, as: .gif) }
+        #expect(error?.code == .encodingFailed && error?.reason.contains("GIF") == true)
+    }
+
+    @Test("A file is no larger than it may be", arguments: [ImageFormat.jpeg, .webp, .png])
+    func maximumByteCount(format: ImageFormat) throws {
+        let image = try shipped("cat.jpg")
+        for limit in [40_000, 8_000, 900] {
+            var options = EncodeOptions()
+            options.maximumByteCount = limit
+            let data = try registry.encode(image, as: format, options: options)
+            #expect(data.count <= limit && data.count > limit / 4)
+            let back = try decode(data)
+            if format != .png, limit == 40_000 { #expect(back.pixelSize == image.pixelSize) }
+        }
+        var options = EncodeOptions()
+        options.maximumByteCount = 5
+        #expect(throws: ImageError.self) { try registry.encode(image, as: format, options: options) }
+    }
+
+    @Test("A picture is made to fit its box, and never enlarged")
+    func maximumSize() throws {
+        var options = EncodeOptions()
+        options.maximumSize = PixelSize(width: 100, height: 10)
+        #expect(
+            try decode(try registry.encode(try translucent(), options: options)).pixelSize
+                == PixelSize(width: 10, height: 10)
+        )
+        options.maximumSize = PixelSize(width: 1000, height: 1000)
+        #expect(
+            try decode(try registry.encode(try translucent(), options: options)).pixelSize
+                == PixelSize(width: 40, height: 40)
+        )
+    }
+
+    @Test("Coders are added and taken out at run time; the newest goes first")
+    func registration() throws {
+        let loud = registry.add(encoder: ConstantEncoder())
+        #expect(try registry.encode(try translucent(), as: .png) == Data([1, 2, 3]))
+        registry.remove(loud)
+        #expect(ImageFormat(sniffing: try registry.encode(try translucent(), as: .png)) == .png)
+    }
+
+    @Test("Formats go by their media types and extensions, and back")
+    func names() {
+        let known: [ImageFormat] = [.jpeg, .png, .gif, .webp, .tiff, .bmp, .ico, .heif, .avif, .svg, .jpegXL, .pdf]
+        for format in known {
+            #expect(format.mediaType.flatMap(ImageFormat.init(mediaType:)) == format)
+            #expect(format.fileExtension.flatMap(ImageFormat.init(fileExtension:)) == format)
+        }
+        #expect(ImageFormat(mediaType: "IMAGE/JPG ; q=1") == .jpeg)
+        #expect(ImageFormat(fileExtension: "HEIC") == .heif)
+        #expect(ImageFormat(mediaType: "text/html") == nil && ImageFormat(fileExtension: "html") == nil)
+        #expect(ImageFormat(rawValue: "own").mediaType == nil)
+    }
+}
+
+private struct ConstantEncoder: ImageEncoding {
+    func canEncode(_ format: ImageFormat) -> Bool { true }
+
+    func encode(_: PixelBuffer, as _: ImageFormat, quality: Double, options: EncodeOptions) throws(ImageError) -> Data {
+        Data([1, 2, 3])
+    }
+}
