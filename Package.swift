@@ -39,7 +39,7 @@ let package = Package(
             name: "WebImageLinux",
             dependencies: [
                 "WebImageCore", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP",
-                "CWebImageXXHash", "CWebImageTurboJPEG", "CWebImageZstd", "CWebImageShims",
+                "CWebImageXXHash", "CWebImageTurboJPEG", "CWebImageZstd", "CWebImageLCMS", "CWebImageShims",
             ],
             swiftSettings: strict
         ),
@@ -64,6 +64,7 @@ let package = Package(
         cLibrary("CWebImageXXHash", pkgConfig: "libxxhash", debian: "libxxhash-dev"),
         cLibrary("CWebImageTurboJPEG", pkgConfig: "libturbojpeg", debian: "libturbojpeg0-dev"),
         cLibrary("CWebImageZstd", pkgConfig: "libzstd", debian: "libzstd-dev"),
+        cLibrary("CWebImageLCMS", pkgConfig: "lcms2", debian: "liblcms2-dev"),
         cLibrary("CWebImageGtk4", pkgConfig: "gtk4", debian: "libgtk-4-dev"),
 
         // The demo.
@@ -80,7 +81,7 @@ let package = Package(
         // The tests.
         .target(
             name: "TestSupport",
-            dependencies: ["WebImageCore", "WebImageTesting", "CWebImageGLib"],
+            dependencies: ["WebImageCore", "WebImageTesting", "CWebImageGLib", "CWebImageLCMS"],
             path: "Tests/Support",
             swiftSettings: strict
         ),

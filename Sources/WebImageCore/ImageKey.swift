@@ -5,7 +5,7 @@ import FoundationEssentials
 package struct ImageKey: Hashable, Sendable {
     /// The key of the bytes: the URL.
     package let source: String
-    /// The key of the transformer, or empty; before it the decoder, if the request has one of its own.
+    /// The key of the transformer, or empty; before it what else makes other pixels of the same bytes.
     package let transformer: String
     /// Pixels per application pixel.
     package let scale: Double
@@ -13,7 +13,8 @@ package struct ImageKey: Hashable, Sendable {
     package init(_ request: ImageRequest) {
         source = request.url.absoluteString
         let key = request.transformer?.key ?? ""
-        transformer = request.decoder.map { "\(String(reflecting: type(of: $0))) \(key)" } ?? key
+        let decoded = request.decoder.map { "\(String(reflecting: type(of: $0))) \(key)" } ?? key
+        transformer = request.options.contains(.ignoreColorProfile) ? "raw \(decoded)" : decoded
         scale = request.scale
     }
 }

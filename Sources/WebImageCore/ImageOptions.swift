@@ -24,6 +24,8 @@ public struct ImageOptions: OptionSet, Hashable, Sendable {
     public static let retryFailed = ImageOptions(rawValue: 1 << 5)
     /// A picture in the disk cache is good however old it is, whatever the server said about that.
     public static let ignoreFreshness = ImageOptions(rawValue: 1 << 6)
+    /// The colours of a file are taken for sRGB, whatever its profile (ICC) says.
+    public static let ignoreColorProfile = ImageOptions(rawValue: 1 << 7)
 
     /// The placeholder is shown only when the load has ended without a picture.
     public static let delayPlaceholder = ImageOptions(rawValue: 1 << 8)

@@ -99,6 +99,11 @@ public struct WebImage: Sendable {
         }
     }
 
+    /// The same picture with its colours in other numbers.
+    package func replacingPixels(_ pixels: PixelBuffer) -> WebImage {
+        replacingPixels(pixels, keepsNaturalSize: true)
+    }
+
     /// The same picture with other pixels, as transformers make it.
     package func replacingPixels(_ pixels: PixelBuffer, keepsNaturalSize: Bool) -> WebImage {
         WebImage(

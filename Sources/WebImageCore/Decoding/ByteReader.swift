@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// Reads numbers from bytes that nobody has checked: every read outside of them is `nil`, never a trap.
 package struct ByteReader {
     private let bytes: UnsafeRawBufferPointer
@@ -42,6 +44,13 @@ package struct ByteReader {
         guard offset >= 0, length >= 0, offset <= bytes.count else { return nil }
         let end = offset + min(length, bytes.count - offset)
         return ByteReader(UnsafeRawBufferPointer(rebasing: bytes[offset..<end]))
+    }
+
+    /// A copy of the bytes from `offset` on.
+    /// - Returns: `nil` when there are fewer than `length`.
+    package func data(_ offset: Int, _ length: Int) -> Data? {
+        guard offset >= 0, length >= 0, offset <= bytes.count, length <= bytes.count - offset else { return nil }
+        return Data(bytes[offset..<offset + length])
     }
 
     /// Where `byte` comes next, at or after `offset`.

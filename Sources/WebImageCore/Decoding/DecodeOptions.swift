@@ -11,6 +11,8 @@ public struct DecodeOptions: Sendable {
     /// Files with more pixels are turned down before memory is taken for them. Default: 134,217,728 (2^27), which
     /// has room for the 108-megapixel pictures of today's phones.
     public var maximumPixelCount: Int
+    /// Whether colours are converted to sRGB from the profile that the file carries. Default: yes.
+    public var convertsColors = true
 
     /// Makes options.
     public init(

@@ -28,6 +28,15 @@ package enum JPEGHeader {
         return nil
     }
 
+    /// Calls `body` with the marker, the start and the length of each segment before the first scan.
+    static func forEachSegmentBeforeScan(_ bytes: ByteReader, _ body: (UInt8, Int, Int) -> Void) {
+        var offset = 2
+        while let (marker, contents, length) = segment(bytes, at: offset), marker != 0xDA, marker != 0xD9 {
+            body(marker, contents, length)
+            offset = contents + length
+        }
+    }
+
     /// Whether the file goes on to its end marker. Decoders fill in grey for what is missing, and say nothing.
     package static func isComplete(_ bytes: ByteReader) -> Bool {
         // So nearly all of them end, and none that was cut off does, but by an accident that costs nothing.

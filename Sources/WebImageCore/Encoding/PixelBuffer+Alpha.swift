@@ -22,6 +22,16 @@ extension PixelBuffer {
         }
     }
 
+    /// Multiplies colours by alpha, pixel by pixel.
+    package static func multiplyAlpha(in memory: UnsafeMutableRawBufferPointer) {
+        for index in stride(from: 0, to: memory.count - 3, by: 4) {
+            let alpha = UInt32(memory[index + 3])
+            for channel in 0..<3 {
+                memory[index + channel] = UInt8((UInt32(memory[index + channel]) * alpha + 127) / 255)
+            }
+        }
+    }
+
     /// Red, green, blue and alpha, the colours no longer multiplied by it, as files have them.
     package func withStraightAlpha<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
         withUnsafeBytes { pixels in

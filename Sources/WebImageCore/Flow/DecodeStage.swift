@@ -105,11 +105,13 @@ extension ImageManager {
     }
 
     func decodeOptions(_ request: ImageRequest) -> DecodeOptions {
-        DecodeOptions(
+        var options = DecodeOptions(
             url: request.url,
             size: request.decodeSize,
             scale: request.scale,
             maximumPixelCount: parts.maximumPixelCount
         )
+        options.convertsColors = !request.options.contains(.ignoreColorProfile)
+        return options
     }
 }

@@ -30,7 +30,8 @@ package struct JPEGCoder: ImageDecoding {
         let natural = orientation.apply(to: header.size)
         let target = orientation.apply(to: options.size.target(for: natural))
         let pixels = try session.decode(data, at: target, of: header.size, orientation, options)
-        return WebImage(pixels: pixels, naturalSize: natural, scale: options.scale, format: .jpeg)
+        let image = WebImage(pixels: pixels, naturalSize: natural, scale: options.scale, format: .jpeg)
+        return image.converted(from: options.convertsColors ? EmbeddedProfile.read(data) : nil, options)
     }
 
     package func makeIncrementalDecoder(

@@ -21,6 +21,7 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
     /// Rows that the loader has written at least once.
     private var rowCount = 0
     private var hasNews = false
+    private var knownProfile: Data?
 
     init(
         _ format: ImageFormat,
@@ -165,13 +166,24 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
     }
 
     private func makeImage(_ pixels: PixelBuffer, isPartial: Bool) -> WebImage {
-        WebImage(
+        let image = WebImage(
             pixels: pixels,
             naturalSize: storedSize.map(orientation.apply),
             scale: options.scale,
             format: format,
             isPartial: isPartial
         )
+        return image.converted(from: options.convertsColors ? profile : nil, options)
+    }
+
+    /// The colour profile, which the loader hands out once it has read the header.
+    private var profile: Data? {
+        if let known = knownProfile { return known }
+        guard let pixbuf = gdk_pixbuf_loader_get_pixbuf(loader),
+            let text = gdk_pixbuf_get_option(pixbuf, "icc-profile")
+        else { return nil }
+        knownProfile = Data(base64Encoded: String(cString: text))
+        return knownProfile
     }
 
     private func connect(_ signal: String, _ callback: GCallback, _ context: UnsafeMutableRawPointer) {

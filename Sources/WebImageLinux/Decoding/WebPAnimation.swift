@@ -25,7 +25,7 @@ enum WebPAnimation {
             return scaled(frame, canvas, to: target, features.orientation)
         }
         guard let pixels else { throw options.badData("The first frame of the WebP animation is damaged") }
-        return features.image(pixels, options)
+        return features.image(pixels, options, of: data)
     }
 
     private static func scaled(

@@ -26,7 +26,7 @@ package struct WebPCoder: ImageDecoding {
         }
         guard let decoded else { throw options.outOfMemory(target) }
         guard status == VP8_STATUS_OK else { throw options.badData(Self.describe(status)) }
-        guard !isDirect else { return features.image(decoded, options) }
+        guard !isDirect else { return features.image(decoded, options, of: data) }
         let rows = PixelRows(
             start: decoded.baseAddress,
             size: target,
@@ -35,7 +35,7 @@ package struct WebPCoder: ImageDecoding {
         )
         let upright = withExtendedLifetime(decoded) { PixelBuffer(rows, orientation: features.orientation) }
         guard let upright else { throw options.outOfMemory(target) }
-        return features.image(upright, options)
+        return features.image(upright, options, of: data)
     }
 
     package func makeIncrementalDecoder(
@@ -96,7 +96,14 @@ struct WebPFeatures {
         try options.check(size)
     }
 
-    func image(_ pixels: PixelBuffer, _ options: DecodeOptions, isPartial: Bool = false) -> WebImage {
-        WebImage(pixels: pixels, naturalSize: size, scale: options.scale, format: .webp, isPartial: isPartial)
+    /// What has come of a picture.
+    func partialImage(_ pixels: PixelBuffer, _ options: DecodeOptions) -> WebImage {
+        WebImage(pixels: pixels, naturalSize: size, scale: options.scale, format: .webp, isPartial: true)
+    }
+
+    /// All of a picture, its colours converted.
+    func image(_ pixels: PixelBuffer, _ options: DecodeOptions, of data: Data) -> WebImage {
+        WebImage(pixels: pixels, naturalSize: size, scale: options.scale, format: .webp)
+            .converted(from: options.convertsColors ? EmbeddedProfile.read(data) : nil, options)
     }
 }

@@ -54,7 +54,7 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
         shownRows = lastRow
         // Rows still to come are transparent: the canvas was cleared.
         let rows = PixelRows(start: canvas.baseAddress!, size: target, bytesPerRow: target.width * 4, layout: .rgba)
-        return PixelBuffer(rows, orientation: features.orientation).map { features.image($0, options, isPartial: true) }
+        return PixelBuffer(rows, orientation: features.orientation).map { features.partialImage($0, options) }
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
@@ -70,7 +70,7 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
         guard let pixels = PixelBuffer(rows, orientation: final.orientation) else {
             throw options.outOfMemory(target)
         }
-        return final.image(pixels, options)
+        return final.image(pixels, options, of: data)
     }
 
     private func makeDecoder() throws(ImageError) {
