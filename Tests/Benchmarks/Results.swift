@@ -23,8 +23,12 @@ struct Results: ParsableCommand {
             print("\(images.count) \(kind) pictures that fill \(box)")
             report("raw", images, ResultCoder(rawLimit: .max))
             report("zstd", images, ResultCoder(rawLimit: 0, lossy: []))
-            for quality in [80, 90, 95] {
-                report("jpeg \(quality)", images, ResultCoder(rawLimit: 0, quality: quality, lossy: [.jpeg, .png]))
+            for quality in [0.8, 0.9, 0.95] {
+                report(
+                    "jpeg \(Int(quality * 100))",
+                    images,
+                    ResultCoder(rawLimit: 0, quality: quality, lossy: [.jpeg, .png])
+                )
             }
         }
     }

@@ -11,8 +11,8 @@ package struct ResultCoder: ResultCoding {
     private let rawLimit: Int
     /// The same while there is room. Default: 192 KiB, a picture of 256x192 with alpha.
     private let roomyRawLimit: Int
-    /// 1 to 100. Default: 90, which nobody tells from the original at the size at which it is shown.
-    private let quality: Int32
+    /// 0 to 1. Default: 0.9, which nobody tells from the original at the size at which it is shown.
+    private let quality: Double
 
     /// The formats that have lost something already.
     private let lossy: Set<ImageFormat>
@@ -20,12 +20,12 @@ package struct ResultCoder: ResultCoding {
     package init(
         rawLimit: Int = 48 << 10,
         roomyRawLimit: Int = 192 << 10,
-        quality: Int = 90,
+        quality: Double = 0.9,
         lossy: Set<ImageFormat> = [.jpeg, .webp, .avif, .heif, .jpegXL]
     ) {
         self.rawLimit = rawLimit
         self.roomyRawLimit = roomyRawLimit
-        self.quality = Int32(quality)
+        self.quality = quality
         self.lossy = lossy
     }
 
@@ -87,27 +87,6 @@ package struct ResultCoder: ResultCoding {
     }
 
     private func jpeg(_ pixels: PixelBuffer) -> Data? {
-        guard let handle = tjInitCompress() else { return nil }
-        defer { tjDestroy(handle) }
-        var output: UnsafeMutablePointer<UInt8>?
-        var count: UInt = 0
-        defer { tjFree(output) }
-        let code = pixels.withUnsafeBytes { bytes in
-            tjCompress2(
-                handle,
-                bytes.assumingMemoryBound(to: UInt8.self).baseAddress,
-                Int32(pixels.size.width),
-                0,
-                Int32(pixels.size.height),
-                Int32(TJPF_RGB.rawValue),
-                &output,
-                &count,
-                Int32(TJSAMP_444.rawValue),
-                quality,
-                TJFLAG_FASTDCT
-            )
-        }
-        guard code == 0, let output else { return nil }
-        return Data(bytes: output, count: Int(count))
+        try? JPEGEncoder().encode(pixels, as: .jpeg, quality: quality, options: EncodeOptions())
     }
 }
