@@ -58,8 +58,12 @@ struct DiskCacheSafetyTests {
     @Test("Killed 200 times at any point, it leaves entries that are whole or gone")
     func killed() throws {
         let program = BuiltProgram.path("CacheWorker")
+        // How long it takes to start and to end, here and now
+        let start = try ContinuousClock().measure {
+            _ = try ChildProcess.run(program, [path, "0", "60", "1000000000"])
+        }
         for _ in 0..<200 {
-            let time = Double.random(in: 0.02...0.08)
+            let time = start / .seconds(1) * 0.7 + Double.random(in: 0...0.06)
             let result = try ChildProcess.run(program, [path, "10", "60", "1000000000"], seconds: time)
             #expect(result.signal == SIGKILL, "\(result.output)")
         }
