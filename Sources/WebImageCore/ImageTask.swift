@@ -27,6 +27,8 @@ public final class ImageTask: Sendable {
         /// The newest progress and partial picture that were not delivered yet; older ones are of no use to anybody.
         var progress: (Int64, Int64?)?
         var partial: WebImage?
+        /// Whether what memory had was shown at the start.
+        var hasPreview = false
     }
 
     /// What is loaded.
@@ -81,8 +83,13 @@ public final class ImageTask: Sendable {
         request.options.contains(.progressive) && showsPartialImages
     }
 
-    var showsPartialImages: Bool {
+    private var showsPartialImages: Bool {
         state.withLock { $0.handlers?.partial != nil }
+    }
+
+    /// Whether a cached picture is to be shown until the server has answered.
+    var wantsPreview: Bool {
+        state.withLock { $0.handlers?.partial != nil && !$0.hasPreview }
     }
 }
 
@@ -108,6 +115,7 @@ extension ImageTask {
 
     /// Shows a picture within this call, when the caller is where pictures go.
     func reportNow(partial: WebImage) {
+        state.withLock { $0.hasPreview = true }
         guard dispatcher.isCurrent else { return report(partial: partial) }
         if let handler = state.withLock({ $0.isCancelled ? nil : $0.handlers?.partial }) { handler(partial) }
     }

@@ -32,6 +32,7 @@ extension ImageManager {
         ]
         let disk = configuration.diskCache.map { DiskCacheLayout($0) }
         if let disk { ioLane.submit(priority: .veryLow) { disk.prepare() } }
+        let pixbuf = PixbufCoder()
         var parts = Parts(
             memoryCache: MemoryCache(
                 costLimit: configuration.memoryCacheLimit,
@@ -40,7 +41,7 @@ extension ImageManager {
             dataCache: configuration.dataCache ?? disk?.originals,
             loaders: LoaderRegistry(configuration.loaders + builtIn),
             coders: CoderRegistry(
-                [PixbufCoder(), WebPCoder(), JPEGCoder()] + configuration.coders,
+                [pixbuf, WebPCoder(), JPEGCoder(other: pixbuf)] + configuration.coders,
                 encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()]
             ),
             dispatcher: MainLoopDispatcher.shared,

@@ -29,6 +29,7 @@ struct ManagerFixture {
         dispatcher: any CallbackDispatching = InlineDispatcher(),
         hasDisk: Bool = true,
         hasResults: Bool = true,
+        resultStore: any FileStoring = FileStore(),
         retryPolicy: RetryPolicy = .never,
         serializer: CacheSerializer? = nil,
         maintenanceInterval: Duration? = nil
@@ -43,7 +44,8 @@ struct ManagerFixture {
         results = DiskCache(
             directory: directory.path + "/results",
             limits: DiskLimits(sizeLimit: 100_000_000),
-            hashing: XXHasher()
+            hashing: XXHasher(),
+            store: resultStore
         )
         var parts = ImageManager.Parts(
             memoryCache: memory,

@@ -7,10 +7,21 @@ import WebImageTesting
 
 @Suite("Results on disk: pictures at the size at which they were shown")
 struct ResultTests {
-    private let fixture = ManagerFixture()
+    private let fixture: ManagerFixture
     private let natural = PixelSize(width: 400, height: 300)
     private let size = DecodeSize.fit(PixelSize(width: 200, height: 200))
     private let shown = PixelSize(width: 200, height: 150)
+
+    /// Closed, the cache of results takes its time to answer.
+    private let gate: Gate
+
+    init() {
+        let gate = Gate()
+        self.gate = gate
+        fixture = ManagerFixture(
+            resultStore: FaultyStore { call, _ in call == "read" ? .waits { gate.wait() } : nil }
+        )
+    }
 
     private func answer(_ color: UInt32 = 0x336699, maxAge: Int = 60, etag: String = "\"1\"") {
         var metadata = ResponseMetadata()
@@ -59,6 +70,25 @@ struct ResultTests {
 
     private func removeOriginal() throws {
         try #require(fixture.disk).remove(fixture.url("a").absoluteString)
+    }
+
+    @Test("A load that fails takes nothing from those that the cache of results serves")
+    func failureMeanwhile() async throws {
+        answer()
+        try await load()
+        waitForResult()
+        try removeOriginal()
+        fixture.manager.cache.removeAllFromMemory()
+        answerFailure()
+        gate.close()
+        let outcomes = EventLog<ManagerFixture.Outcome>()
+        fixture.manager.load(request()) { outcomes.add(.init($0)) }
+        fixture.manager.load(request { $0.caching.query = [] }) { outcomes.add(.init($0)) }
+        #expect(outcomes.wait { $0.count == 1 })
+        gate.open()
+        #expect(outcomes.wait { $0.count == 2 })
+        #expect(outcomes.all == [.failure(.connectionFailed), .image(shown, .disk)])
+        #expect(EventLog<Int>.poll { fixture.isIdle })
     }
 
     @Test("Shown again, a picture is neither fetched nor decoded from the original, and looks the same")

@@ -96,6 +96,7 @@ package final class Nginx: Sendable {
                 ssl_certificate_key \(root)/\(certificate).key;
                 add_header Strict-Transport-Security max-age=1000;
                 root \(root)/files;
+                location /slow/ { alias \(root)/files/; limit_rate_after 1k; limit_rate 64k; }
             }
             """
         }

@@ -61,7 +61,10 @@ private func refresh(picture: Picture, url: URL) {
 }
 
 private func overTheNetwork(url: URL, token: String, secret: String) async throws {
-    ImageDownloader.shared.configuration.headers["Authorization"] = "Bearer \(token)"
+    ImageDownloader.shared.configuration.headerFilter = { url, headers in
+        guard url.host() == "pictures.example.org" else { return headers }
+        return headers.merging(["Authorization": "Bearer \(token)"]) { _, new in new }
+    }
     ImageDownloader.shared.configuration.maximumConcurrentTransfers = 8
 
     var request = ImageRequest(url: url)

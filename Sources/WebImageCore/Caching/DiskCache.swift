@@ -28,7 +28,8 @@ package final class DiskCache: DataCaching {
         var restsUntil = -Double.infinity
     }
 
-    /// Bytes of entries that wait to be written; a disk that is slower than the network keeps the newest.
+    /// Bytes of entries that wait to be written; what comes on top of that, with a disk that is slower than the network,
+    /// is not kept.
     private static let stagedLimit = 64 << 20
     private static let tailLength = 2048
 
@@ -38,6 +39,9 @@ package final class DiskCache: DataCaching {
     private let hashing: any ContentHashing
     let now: @Sendable () -> Double
     private let state = Mutex(State())
+    /// Held while entries are put in place or removed, so that none is there again that was removed while it was being
+    /// written. Never by the main thread.
+    private let writing = Mutex(())
 
     /// - Parameters:
     ///   - directory: Made when the first entry is written.
@@ -112,7 +116,10 @@ package final class DiskCache: DataCaching {
         }
         guard isFirst else { return }
         while let staged = nextStaged() {
-            write(staged.entry)
+            writing.withLock { _ in
+                let isWanted = state.withLock { $0.staged[staged.entry.key]?.number == staged.number }
+                if isWanted { write(staged.entry) }
+            }
             // Only this very entry is done with; a newer one under its key waits for the next round.
             state.withLock { state in
                 guard state.staged[staged.entry.key]?.number == staged.number else { return }
@@ -127,7 +134,7 @@ package final class DiskCache: DataCaching {
         state.withLock { state in
             state.stagedBytes -= state.staged.removeValue(forKey: key)?.entry.data.count ?? 0
         }
-        attempt { try store.remove(path(for: key)) }
+        writing.withLock { _ in attempt { try store.remove(path(for: key)) } }
     }
 
     package func removeAll() {
@@ -136,7 +143,7 @@ package final class DiskCache: DataCaching {
             state.stagedBytes = 0
             state.size = 0
         }
-        attempt { try store.removeTree(directory) }
+        writing.withLock { _ in attempt { try store.removeTree(directory) } }
     }
 
     package func removeExpired() { trim() }
@@ -164,8 +171,10 @@ extension DiskCache {
             }
         }
         let name = hashing.name(for: url)
-        for file in store.files(below: "\(directory)/\(name.prefix(2))") where file.path.contains("/\(name)-") {
-            attempt { try store.remove(file.path) }
+        writing.withLock { _ in
+            for file in store.files(below: "\(directory)/\(name.prefix(2))") where file.path.contains("/\(name)-") {
+                attempt { try store.remove(file.path) }
+            }
         }
     }
 

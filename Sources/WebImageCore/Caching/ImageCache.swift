@@ -35,8 +35,7 @@ public struct ImageCache: Sendable {
         (parts.dataCache as? DiskCache)?.path(for: url.absoluteString)
     }
 
-    /// The name of that file, from the directory of the cache: what a file in
-    /// a read-only directory has to be called.
+    /// The name of that file, from the directory of the cache: what a file in a read-only directory has to be called.
     public func fileName(for url: URL) -> String? {
         (parts.dataCache as? DiskCache)?.fileName(for: url.absoluteString)
     }
@@ -71,12 +70,18 @@ public struct ImageCache: Sendable {
         parts.dataCache?.entry(for: url.absoluteString)?.data
     }
 
-    /// Keeps the bytes of a picture on disk, as if they had come from `url`. Found from now on, written a little later.
+    /// Keeps the bytes of a picture on disk, as if they had come from `url`. Found from now on, written a little later;
+    /// what memory has of `url` is of another picture then, and is removed.
     public func storeOnDisk(_ data: Data, for url: URL, response: ResponseMetadata = ResponseMetadata()) {
         let now = manager.parts.clock.now
-        parts.failures.forget(url.absoluteString)
-        parts.dataCache?.store(CacheEntry(key: url.absoluteString, data: data, response: response, storedAt: now))
-        parts.ioLane.submit(priority: .veryLow) { [parts] in parts.dataCache?.flush() }
+        let key = url.absoluteString
+        parts.failures.forget(key)
+        parts.memoryCache.removeImages(source: key)
+        parts.dataCache?.store(CacheEntry(key: key, data: data, response: response, storedAt: now))
+        parts.ioLane.submit(priority: .veryLow) { [parts] in
+            parts.resultCache?.removeVariants(of: key)
+            parts.dataCache?.flush()
+        }
     }
 
     /// Removes a picture, in all sizes.

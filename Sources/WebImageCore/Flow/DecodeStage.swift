@@ -56,7 +56,7 @@ extension ImageManager {
         let isAsBefore = source.origin == .revalidated || source.refreshError != nil
         // The picture that was shown meanwhile, or could have been.
         if isAsBefore, let image = cachedImage(for: job.request) { return (image, false) }
-        if isAsBefore, let image = job.result.flatMap(image(of:)) {
+        if isAsBefore, let image = job.preview ?? job.result.flatMap(image(of:)) {
             keep(image, job)
             return (image, false)
         }

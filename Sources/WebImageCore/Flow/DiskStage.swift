@@ -56,7 +56,9 @@ extension ImageManager {
     /// For the next time: one conditional request, whose result goes to the caches only.
     func refreshInBackground(_ request: ImageRequest) {
         var request = request
-        request.options = request.options.intersection([.memoryCacheOnly]).union(.refreshCached)
+        // The rest says which picture it is, and where it is kept.
+        request.options.remove(.progressive)
+        request.options.insert(.refreshCached)
         request.priority = .low
         let task = ImageTask(
             request: request,

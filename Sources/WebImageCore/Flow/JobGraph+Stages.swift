@@ -116,7 +116,17 @@ extension JobGraph {
     /// Ends a source that failed, with its jobs.
     mutating func failSource(_ id: Identifier) -> [ImageTask] {
         guard let source = removeSource(id) else { return [] }
-        return source.jobs.flatMap { finishJob($0) }
+        // The cache of results may have what these want; if not, they try anew.
+        let lookingUp = source.jobs.filter { jobs[$0]?.isLookingUp == true }
+        if let task = lookingUp.first.flatMap({ jobs[$0]?.tasks.first }) {
+            let again = insertSource(source.key, task)
+            sources[again]?.jobs = lookingUp
+            for job in lookingUp {
+                jobs[job]?.source = again
+                jobs[job]?.partial = nil
+            }
+        }
+        return source.jobs.filter { !lookingUp.contains($0) }.flatMap { finishJob($0) }
     }
 
     /// Ends a job.

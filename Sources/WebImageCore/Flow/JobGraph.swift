@@ -13,8 +13,10 @@ struct JobGraph {
         let image: ImageKey
         let size: DecodeSize
         let source: SourceKey
+        let asksResults: Bool
 
         init(_ request: ImageRequest) {
+            asksResults = request.effectiveCaching.query.contains(.disk)
             image = ImageKey(request)
             size = request.decodeSize
             source = SourceKey(request)
@@ -56,6 +58,8 @@ struct JobGraph {
         var partial: PartialDecoding?
         /// While the cached picture is decoded, to be shown until the server has answered.
         var isPreviewing = false
+        /// It, once it is there. Memory does not keep it before the server has answered.
+        var preview: WebImage?
         /// The answer, when it came before that was done.
         var afterPreview: LoadedSource?
     }
@@ -238,7 +242,7 @@ extension JobGraph {
         return source.operation.map { [.deliverData($0)] } ?? []
     }
 
-    private mutating func insertSource(_ key: SourceKey, _ task: ImageTask) -> Identifier {
+    mutating func insertSource(_ key: SourceKey, _ task: ImageTask) -> Identifier {
         let id = makeIdentifier()
         sources[id] = Source(key: key, request: task.request, jobs: [], priority: task.priority)
         sourcesByKey[key] = id

@@ -12,12 +12,14 @@ extension ImageManager {
 
     private func decodePreview(_ id: JobGraph.Identifier, _ entry: CacheEntry?) {
         guard let job = graph.withLock({ $0.jobs[id] }) else { return }
-        if let image = cachedImage(for: job.request) ?? job.result.flatMap(image(of:)) ?? decoded(entry, job) {
-            keep(image, job)
-            for task in graph.withLock({ $0.jobs[id]?.tasks ?? [] }) { task.report(partial: image) }
+        let image = cachedImage(for: job.request) ?? job.result.flatMap(image(of:)) ?? decoded(entry, job)
+        if let image {
+            for task in graph.withLock({ $0.jobs[id]?.tasks ?? [] }) where task.wantsPreview {
+                task.report(partial: image)
+            }
         }
         // The answer may have come meanwhile.
-        if let answer = graph.withLock({ $0.endPreview(of: id) }) { decodeWhole(id, answer) }
+        if let answer = graph.withLock({ $0.endPreview(of: id, image) }) { decodeWhole(id, answer) }
     }
 
     private func decoded(_ entry: CacheEntry?, _ job: JobGraph.Job) -> WebImage? {
@@ -35,14 +37,15 @@ extension JobGraph {
     /// - Returns: The jobs somebody wants to see something of.
     fileprivate mutating func beginPreviews(ofSource id: Identifier) -> [(Identifier, ImagePriority)] {
         (sources[id]?.jobs ?? []).compactMap { job in
-            guard jobs[job]?.tasks.contains(where: \.showsPartialImages) == true else { return nil }
+            guard jobs[job]?.tasks.contains(where: \.wantsPreview) == true else { return nil }
             jobs[job]?.isPreviewing = true
             return (job, jobs[job]?.priority ?? .normal)
         }
     }
 
     /// - Returns: What is to be decoded now.
-    fileprivate mutating func endPreview(of id: Identifier) -> LoadedSource? {
+    fileprivate mutating func endPreview(of id: Identifier, _ image: WebImage?) -> LoadedSource? {
+        jobs[id]?.preview = image
         jobs[id]?.isPreviewing = false
         return jobs[id]?.afterPreview
     }

@@ -13,10 +13,10 @@ extension ImageManager {
         }
         let key = source.key.url
         guard !CacheDirectives(loaded.metadata.cacheControl).isNoStore else {
-            if source.stored != nil { parts.ioLane.submit(priority: .veryLow) { disk.remove(key) } }
+            removeFromDisk(key)
             return nil
         }
-        let lane = parts.ioLane
+        let (lane, results) = (parts.ioLane, parts.resultCache)
         let now = parts.clock.now
         let (serializer, url) = (parts.serializer, source.request.url)
         let work = StoreOnce { image in
@@ -25,6 +25,8 @@ extension ImageManager {
                 guard let image, let changed = serializer.serialize(image, data, url) else { return }
                 data = changed
             }
+            // Those of an earlier version would come to light again once this one is trimmed.
+            results?.removeVariants(of: key)
             disk.store(CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: now))
             lane.submit(priority: .veryLow) { disk.flush() }
         }
@@ -37,8 +39,7 @@ extension ImageManager {
         entry.response = entry.response.renewed(by: newer)
         guard let disk = parts.dataCache else { return entry }
         if CacheDirectives(newer.cacheControl).isNoStore {
-            let key = entry.key
-            parts.ioLane.submit(priority: .veryLow) { disk.remove(key) }
+            removeFromDisk(entry.key)
         } else {
             disk.store(entry)
             parts.ioLane.submit(priority: .veryLow) { disk.flush() }
@@ -49,18 +50,26 @@ extension ImageManager {
     /// The same for results whose original is no longer there.
     func renewResults(_ id: JobGraph.Identifier, _ newer: ResponseMetadata) {
         guard let cache = parts.resultCache else { return }
-        for var entry in graph.withLock({ $0.results(ofSource: id) }) {
+        let (entries, url) = graph.withLock { ($0.results(ofSource: id), $0.sources[id]?.key.url) }
+        if let url, CacheDirectives(newer.cacheControl).isNoStore { return removeFromDisk(url) }
+        for var entry in entries {
             entry.response = entry.response.renewed(by: newer)
-            if CacheDirectives(newer.cacheControl).isNoStore { cache.remove(entry.key) } else { cache.store(entry) }
+            cache.store(entry)
         }
         parts.ioLane.submit(priority: .veryLow) { cache.flush() }
     }
 
+    /// Removes the original and all results of a URL, in the background.
+    private func removeFromDisk(_ url: String) {
+        parts.ioLane.submit(priority: .veryLow) { [parts] in
+            parts.dataCache?.remove(url)
+            parts.resultCache?.removeVariants(of: url)
+        }
+    }
+
     /// An entry that is sound but no picture is of no use to anybody.
     func removeUndecodable(_ source: LoadedSource, _ request: ImageRequest) {
-        guard source.origin != .loader, let disk = parts.dataCache else { return }
-        let key = request.url.absoluteString
-        parts.ioLane.submit(priority: .veryLow) { disk.remove(key) }
+        if source.origin != .loader { removeFromDisk(request.url.absoluteString) }
     }
 }
 

@@ -1,6 +1,5 @@
 /// Scales opaque pictures down: each pixel is the mean of the area that it covers, which neither blurs nor leaves
-/// anything out. One pass over the rows, twice as fast as gdk-pixbuf's filter (Tests/bench caches, original with
-/// decode).
+/// anything out. One pass over the rows.
 package struct AreaScaler {
     /// Which pixels, or rows, make up one of the smaller picture, and how much of each. The weights of one add up to
     /// ``unit``.

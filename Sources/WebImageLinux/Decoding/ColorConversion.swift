@@ -13,7 +13,8 @@ final class ColorConversion: Sendable {
     }
 
     private struct Known {
-        let profile: Data
+        let byteCount: Int
+        let checksum: UInt64
         /// `nil` for a profile that changes nothing, or that is none of red, green and blue.
         let conversion: ColorConversion?
     }
@@ -38,11 +39,15 @@ final class ColorConversion: Sendable {
     /// - Returns: `nil` when there is nothing to convert.
     static func from(_ profile: Data?) -> ColorConversion? {
         guard let profile, profile.count >= 128 else { return nil }
-        if let found = known.withLock({ known in known.first { $0.profile == profile } }) { return found.conversion }
+        let (byteCount, checksum) = (profile.count, profile.withUnsafeBytes { XXHasher().checksum($0) })
+        let found = known.withLock { known in
+            known.first { $0.byteCount == byteCount && $0.checksum == checksum }
+        }
+        if let found { return found.conversion }
         let made = make(profile).flatMap { $0.changesAnything ? $0 : nil }
         known.withLock { known in
             if known.count >= knownLimit { known.removeFirst() }
-            known.append(Known(profile: profile, conversion: made))
+            known.append(Known(byteCount: byteCount, checksum: checksum, conversion: made))
         }
         return made
     }

@@ -8,11 +8,6 @@ enum CurlFailure {
         switch code {
         case CURLE_URL_MALFORMAT:
             return transfer.error(.invalidURL, "The URL is malformed (\(reason))", remedy: "Correct the URL.")
-        // The same code stands for an answer that is no HTTP.
-        case CURLE_UNSUPPORTED_PROTOCOL where !transfer.isRedirected:
-            return transfer.error(.badResponse, "The server's answer makes no sense (\(reason))")
-        case CURLE_UNSUPPORTED_PROTOCOL:
-            return transfer.badRedirect(reason)
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
             return transfer.error(
                 .hostNotFound,
@@ -33,7 +28,8 @@ enum CurlFailure {
             )
         case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2_STREAM, CURLE_HTTP2:
             return transfer.error(.transferIncomplete, "The connection ended too early (\(reason))")
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
+        // An answer that is no HTTP has the first of these codes.
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
             return transfer.error(.badResponse, "The server's answer makes no sense (\(reason))")
         default:
             return transfer.error(.connectionFailed, "No connection (\(reason))")

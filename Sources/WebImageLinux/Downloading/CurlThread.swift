@@ -206,7 +206,6 @@ extension CurlThread {
                 releaseHandle(of: transfer)
                 chooseProxy(transfer)
             case .end(let result):
-                bucket?.tokens.giveBack()
                 end(transfer, result)
             }
             hasEnded = true
@@ -223,9 +222,12 @@ extension CurlThread {
 
     private func end(_ transfer: CurlTransfer, _ result: Result<LoadedData, ImageError>) {
         if case .failure = result { keepPartial(of: transfer) }
+        // Those who watch have not heard of one that never left the queue, and it has taken no token.
+        let wasStarted = active[transfer.number] != nil
+        if wasStarted { bucket?.tokens.giveBack() }
         release(transfer)
         guard case .success(let loaded) = result, !loaded.isNotModified, let decryptor = transfer.decryptor else {
-            deliver(transfer.url, result, to: transfer.operations, inbox.observers)
+            deliver(transfer.url, result, to: transfer.operations, wasStarted ? inbox.observers : nil)
             return
         }
         let (url, head, operations, observers) = (transfer.url, transfer.head, transfer.operations, inbox.observers)
@@ -288,14 +290,14 @@ private func deliver(
     _ url: URL,
     _ result: Result<LoadedData, ImageError>,
     to operations: [CurlOperation],
-    _ observers: TransferObservers
+    _ observers: TransferObservers?
 ) {
     switch result {
     case .success(let loaded):
-        observers.tell(.stopped(url, nil))
-        observers.tell(.finished(url, loaded.metrics ?? TransferMetrics()))
+        observers?.tell(.stopped(url, nil))
+        observers?.tell(.finished(url, loaded.metrics ?? TransferMetrics()))
     case .failure(let error):
-        observers.tell(.stopped(url, error))
+        observers?.tell(.stopped(url, error))
     }
     for operation in operations { operation.send(.finished(result)) }
 }

@@ -172,10 +172,11 @@ extension CurlTransfer {
             return restart(request.url)
         }
         if let failure { return .end(.failure(failure)) }
+        // Also when it was broken off here, because its body was more than is read to keep the connection.
+        if isRedirected, code == CURLE_OK || discarded > Self.discardLimit { return follow(redirectTarget) }
         guard code == CURLE_OK else {
             return .end(.failure(CurlFailure.error(code, message: String(cString: message), self)))
         }
-        if isRedirected { return follow(redirectTarget) }
         let head = head
         let metadata = head.metadata(request, requestTime: requestTime, responseTime: Date())
         if head.status == 304 {
@@ -186,8 +187,9 @@ extension CurlTransfer {
         return .end(.success(LoadedData(data: body.data, metadata: metadata, metrics: metrics)))
     }
 
-    /// What may be continued later, if anything.
+    /// What may be continued later, if anything: what has come, or what was to be continued when nothing has.
     var partial: PartialBody? {
+        if response == nil, body.count == 0 { return resumed }
         guard body.count > 0, failure == nil, key.validators == nil, let response, request.method == "GET",
             response.headers["content-encoding"] == nil, response.headers["accept-ranges"]?.lowercased() != "none"
         else { return nil }
@@ -202,7 +204,9 @@ extension CurlTransfer {
         guard let easy else { return nil }
         var text: UnsafePointer<CChar>?
         gwi_curl_get_string(easy, CURLINFO_REDIRECT_URL, &text)
-        return text.flatMap { URL(string: String(cString: $0)) }
+        if let text { return URL(string: String(cString: text)) }
+        // libcurl has none for a transfer that did not run to its end.
+        return headers["location"].flatMap { URL(string: $0, relativeTo: request.url)?.absoluteURL }
     }
 
     private func follow(_ target: URL?) -> Outcome {

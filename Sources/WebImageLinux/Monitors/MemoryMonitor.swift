@@ -1,4 +1,5 @@
 internal import CWebImageGLib
+import Dispatch
 import Glibc
 import Synchronization
 package import WebImageCore
@@ -15,7 +16,11 @@ package final class MemoryMonitor: Sendable {
     private let handlers = Mutex<[Handler]>([])
 
     private init() {
-        MainLoopDispatcher.shared.dispatch { startMemoryMonitors() }
+        // GLib asks for services on the bus when it makes the monitor, which may take its time.
+        DispatchQueue.global().async {
+            let monitor = Monitor(pointer: g_memory_monitor_dup_default())
+            MainLoopDispatcher.shared.dispatch { startMemoryMonitors(monitor) }
+        }
     }
 
     package func add(_ handler: @escaping Handler) {
@@ -36,12 +41,17 @@ package final class MemoryMonitor: Sendable {
     }
 }
 
+/// A GObject on its way to the main thread, which alone uses it.
+private struct Monitor: @unchecked Sendable {
+    let pointer: OpaquePointer?
+}
+
 /// On the main thread. What it makes lives as long as the process.
-private func startMemoryMonitors() {
+private func startMemoryMonitors(_ monitor: Monitor) {
     let handler: @convention(c) (gpointer?, GMemoryMonitorWarningLevel, gpointer?) -> Void = { _, level, _ in
         MemoryMonitor.shared.tell(level.pressure)
     }
-    if let monitor = g_memory_monitor_dup_default() {
+    if let monitor = monitor.pointer {
         let callback = unsafeBitCast(handler, to: GCallback.self)
         let object = UnsafeMutableRawPointer(monitor)
         g_signal_connect_data(object, "low-memory-warning", callback, nil, nil, G_CONNECT_DEFAULT)

@@ -1,4 +1,5 @@
 internal import CWebImageGLib
+import Dispatch
 import Synchronization
 package import WebImageCore
 
@@ -30,7 +31,13 @@ package final class NetworkMonitor: NetworkMonitoring {
     private let state = Mutex(State())
 
     private init() {
-        MainLoopDispatcher.shared.dispatch { self.start() }
+        // GLib asks for services on the bus when it makes the monitors, which may take its time.
+        DispatchQueue.global().async {
+            _ = g_network_monitor_get_default()
+            // Never released: signals are heard as long as the process lives.
+            _ = g_power_profile_monitor_dup_default()
+            MainLoopDispatcher.shared.dispatch { self.start() }
+        }
     }
 
     package var status: NetworkStatus { state.withLock { $0.status } }
@@ -48,7 +55,6 @@ package final class NetworkMonitor: NetworkMonitoring {
 
     private func start() {
         let network = g_network_monitor_get_default()
-        // Never released: signals are heard as long as the process lives.
         let power = g_power_profile_monitor_dup_default()
         connect(network.map { UnsafeMutableRawPointer($0) }, "notify::network-available")
         connect(network.map { UnsafeMutableRawPointer($0) }, "notify::network-metered")

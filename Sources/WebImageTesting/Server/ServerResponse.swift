@@ -39,8 +39,8 @@ public struct ServerResponse: Sendable {
     }
 
     /// 302 to another URL or path.
-    public static func redirect(to location: String) -> ServerResponse {
-        ServerResponse(status: 302, headers: [("Location", location)])
+    public static func redirect(to location: String, body: Data = Data()) -> ServerResponse {
+        ServerResponse(status: 302, headers: [("Location", location)], body: body)
     }
 
     /// A file with the media type of its extension; 404 when it cannot be read.

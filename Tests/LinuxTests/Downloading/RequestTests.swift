@@ -109,7 +109,8 @@ struct RequestTests {
     @Test(
         "Redirects are followed, but not on and on, and not to other schemes or to nowhere",
         arguments: [
-            ("/start", nil), ("/relative", nil), ("/loop", ImageError.Code.badRedirect), ("/file", .badRedirect),
+            ("/start", nil), ("/relative", nil), ("/large", nil), ("/loop", ImageError.Code.badRedirect),
+            ("/file", .badRedirect),
             ("/ftp", .badRedirect), ("/nowhere", .badRedirect), ("/without", .badStatus),
         ]
     )
@@ -118,6 +119,7 @@ struct RequestTests {
             switch request.path {
             case "/start": .redirect(to: "/relative")
             case "/relative": .redirect(to: "end?x=1")
+            case "/large": .redirect(to: "/end", body: Data(count: 1_000_000))
             case "/loop": .redirect(to: "/loop")
             case "/file": .redirect(to: "file:///etc/passwd")
             case "/ftp": .redirect(to: "ftp://127.0.0.1/a.png")

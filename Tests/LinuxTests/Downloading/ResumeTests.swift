@@ -27,7 +27,7 @@ struct ResumeTests {
             var response = ServerResponse.ok(breaksOff ? Download.body : later, contentType: "image/png")
             if let etag { response.headers.append(("ETag", breaksOff ? etag : laterETag ?? etag)) }
             if let lastModified { response.headers.append(("Last-Modified", lastModified)) }
-            if breaksOff { response.faults.resetAfterBytes = 60_000 }
+            if breaksOff { response.faults.closeAfterBytes = 60_000 }
             return knowsRanges ? response.conditional(on: request) : response
         }
     }
@@ -52,7 +52,7 @@ struct ResumeTests {
         let headers = server.requests[1].headers
         #expect(headers["if-range"] == (hasETag ? "\"1\"" : date))
         let start = try #require(headers["range"].flatMap { Int64($0.dropFirst(6).dropLast()) })
-        #expect(start > 0 && start <= 60_000)
+        #expect(start == 60_000)
         #expect(loaded.metrics?.cacheDecision == .resumed(start))
         #expect(loaded.metrics?.receivedByteCount == 100_000 - start)
         // What was put together is done with
@@ -92,7 +92,7 @@ struct ResumeTests {
             }
             var response = ServerResponse.ok(Download.body, contentType: "image/png")
             response.headers.append(("ETag", "\"1\""))
-            if number == 1 { response.faults.resetAfterBytes = 60_000 }
+            if number == 1 { response.faults.closeAfterBytes = 60_000 }
             guard number == 2 else { return response }
             response.status = 206
             response.headers.append(("Content-Range", "bytes 5-99999/100000"))
@@ -130,14 +130,29 @@ struct ResumeTests {
         #expect(server.requests[1].headers["range"] == "bytes=60000-")
     }
 
-    @Test("Of what was broken off only so much is kept", arguments: [0, 50_000])
-    func bounded(limit: Int) throws {
+    @Test("Of what was broken off only so much is kept", arguments: [(0, false), (50_000, false), (60_000, true)])
+    func bounded(limit: Int, isContinued: Bool) throws {
         let server = try server()
         let downloader = ImageDownloader { $0.resumableByteCount = limit }
         let loaded = try secondLoad(server, downloader).end()
-        let received = server.requests[1].headers["range"] != nil
-        // A reset may throw away what the kernel had: fewer than 50,000 bytes may have come.
-        #expect(loaded.data == Download.body && (limit > 0 || !received))
+        #expect(loaded.data == Download.body)
+        #expect((server.requests[1].headers["range"] != nil) == isContinued)
+    }
+
+    @Test("A try that finds no server does not throw away what had come before")
+    func outage() throws {
+        let first = try server()
+        let downloader = ImageDownloader()
+        #expect(Download(downloader, first.url("/a")).failure()?.code == .transferIncomplete)
+        first.stop()
+        #expect(Download(downloader, first.url("/a")).failure()?.code == .connectionFailed)
+        let second = try LocalImageServer(port: first.port) { request in
+            var response = ServerResponse.ok(Download.body, contentType: "image/png")
+            response.headers.append(("ETag", "\"1\""))
+            return response.conditional(on: request)
+        }
+        #expect(try Download(downloader, second.url("/a")).end().data == Download.body)
+        #expect(second.requests[0].headers["range"] == "bytes=60000-")
     }
 
     @Test("A manager's retry continues, too")

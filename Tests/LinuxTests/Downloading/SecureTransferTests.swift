@@ -97,12 +97,18 @@ struct SecureTransferTests {
     @Test("A transfer that was broken off is continued over HTTP/2")
     func resumed() throws {
         let downloader = downloader()
-        let first = Download(downloader, nginx.url("0.bin", .good))
-        first.events.wait { !$0.isEmpty }
+        let first = Download(downloader, nginx.url("slow/0.bin", .good), wantsData: true)
+        first.events.wait { events in
+            events.contains { if case .progress(let received, _) = $0 { received > 0 } else { false } }
+        }
         first.cancel()
-        let loaded = try Download(downloader, nginx.url("0.bin", .good)).end()
-        // The first may have been through before it was cancelled.
+        #expect(EventLog<Int>.poll { downloader.currentTransferCount == (0, 0) })
+        let loaded = try Download(downloader, nginx.url("slow/0.bin", .good)).end()
         #expect(loaded.data == Self.body)
+        guard case .resumed = loaded.metrics?.cacheDecision else {
+            Issue.record("\(String(describing: loaded.metrics?.cacheDecision))")
+            return
+        }
     }
 
     @Test("Many requests that are cancelled at any time leave an HTTP/2 connection that works")
