@@ -38,7 +38,7 @@ let package = Package(
         .target(
             name: "WebImageLinux",
             dependencies: [
-                "WebImageCore", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP",
+                "WebImageCore", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP", "CWebImageWebPMux",
                 "CWebImageXXHash", "CWebImageTurboJPEG", "CWebImageZstd", "CWebImageLCMS", "CWebImageShims",
             ],
             swiftSettings: strict
@@ -55,16 +55,19 @@ let package = Package(
         ),
 
         // C: what Swift cannot import, and the system libraries.
-        .target(name: "CWebImageShims", dependencies: ["CWebImageGLib", "CWebImageCurl"]),
+        .target(name: "CWebImageShims", dependencies: ["CWebImageGLib", "CWebImageCurl", "CWebImagePNG", "CWebImageZlib"]),
         .target(name: "CWebImageGtkShims", dependencies: ["CWebImageGtk4"]),
         cLibrary("CWebImageGLib", pkgConfig: "gio-unix-2.0", debian: "libglib2.0-dev"),
         cLibrary("CWebImagePixbuf", pkgConfig: "gdk-pixbuf-2.0", debian: "libgdk-pixbuf-2.0-dev"),
         cLibrary("CWebImageCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
         cLibrary("CWebImageWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
+        cLibrary("CWebImageWebPMux", pkgConfig: "libwebpmux", debian: "libwebp-dev"),
         cLibrary("CWebImageXXHash", pkgConfig: "libxxhash", debian: "libxxhash-dev"),
         cLibrary("CWebImageTurboJPEG", pkgConfig: "libturbojpeg", debian: "libturbojpeg0-dev"),
         cLibrary("CWebImageZstd", pkgConfig: "libzstd", debian: "libzstd-dev"),
         cLibrary("CWebImageLCMS", pkgConfig: "lcms2", debian: "liblcms2-dev"),
+        cLibrary("CWebImagePNG", pkgConfig: "libpng", debian: "libpng-dev"),
+        cLibrary("CWebImageZlib", pkgConfig: "zlib", debian: "zlib1g-dev"),
         cLibrary("CWebImageGtk4", pkgConfig: "gtk4", debian: "libgtk-4-dev"),
 
         // The demo.
@@ -115,10 +118,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "CAllocationCounter", path: "Tests/AllocationCounter"),
+        .target(
+            name: "CPlainDecoders",
+            dependencies: ["CWebImagePixbuf", "CWebImagePNG", "CWebImageTurboJPEG", "CWebImageWebP"],
+            path: "Tests/PlainDecoders"
+        ),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "GtkWebImage", "WebImageTesting", "TestSupport", "CAllocationCounter",
+                "GtkWebImage", "WebImageTesting", "TestSupport", "CAllocationCounter", "CPlainDecoders",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Benchmarks",
@@ -127,3 +135,16 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Tests/fuzz, for there is no libFuzzer to link with otherwise.
+if Context.environment["FUZZING"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "DecodeFuzzer",
+            dependencies: ["WebImageCore", "WebImageLinux"],
+            path: "Tests/DecodeFuzzer",
+            exclude: ["leaks"],
+            swiftSettings: strict
+        )
+    )
+}

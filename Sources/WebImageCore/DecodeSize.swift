@@ -8,6 +8,9 @@ public enum DecodeSize: Hashable, Sendable {
     case fill(PixelSize)
     /// The box itself, whatever that does to the aspect ratio; what `GTK_CONTENT_FIT_FILL` shows.
     case stretch(PixelSize)
+    /// The largest size, keeping the aspect ratio, whose pixels take at most so many bytes, at four bytes a pixel: for
+    /// huge pictures of which every detail is wanted that fits.
+    case within(byteCount: Int)
 
     /// The size in pixels that a picture of `natural` (upright) size gets, at least 1x1.
     public func target(for natural: PixelSize) -> PixelSize {
@@ -24,6 +27,15 @@ public enum DecodeSize: Hashable, Sendable {
             (box, pick) = (size, { min($0, $1) })
         case .fill(let size):
             (box, pick) = (size, { max($0, $1) })
+        case .within(let byteCount):
+            let count = max(byteCount / 4, 1)
+            guard natural.pixelCount > count else { return natural }
+            let width = (Double(count) * Double(natural.width) / Double(natural.height)).squareRoot()
+            let height = width * Double(natural.height) / Double(natural.width)
+            return PixelSize(
+                width: min(max(1, Int(width)), natural.width, count),
+                height: min(max(1, Int(height)), natural.height, count)
+            )
         }
         guard !box.isEmpty else { return natural }
         let factor = pick(

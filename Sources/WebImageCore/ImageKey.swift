@@ -12,9 +12,14 @@ package struct ImageKey: Hashable, Sendable {
 
     package init(_ request: ImageRequest) {
         source = request.url.absoluteString
-        let key = request.transformer?.key ?? ""
-        let decoded = request.decoder.map { "\(String(reflecting: type(of: $0))) \(key)" } ?? key
-        transformer = request.options.contains(.ignoreColorProfile) ? "raw \(decoded)" : decoded
+        var key = request.transformer?.key ?? ""
+        // Most requests have nothing of this, and strings take their time.
+        if let decoder = request.decoder { key = "\(String(reflecting: type(of: decoder))) \(key)" }
+        if request.options.contains(.ignoreColorProfile) { key = "raw \(key)" }
+        if request.options.contains(.firstFrameOnly) { key = "still \(key)" }
+        if let hint = request.formatHint { key = "\(hint.rawValue) \(key)" }
+        if let format = request.pixelFormat { key = "\(format) \(key)" }
+        transformer = key
         scale = request.scale
     }
 }

@@ -26,6 +26,8 @@ public struct ImageOptions: OptionSet, Hashable, Sendable {
     public static let ignoreFreshness = ImageOptions(rawValue: 1 << 6)
     /// The colours of a file are taken for sRGB, whatever its profile (ICC) says.
     public static let ignoreColorProfile = ImageOptions(rawValue: 1 << 7)
+    /// Of an animated picture only the first frame is decoded.
+    public static let firstFrameOnly = ImageOptions(rawValue: 1 << 13)
 
     /// The placeholder is shown only when the load has ended without a picture.
     public static let delayPlaceholder = ImageOptions(rawValue: 1 << 8)

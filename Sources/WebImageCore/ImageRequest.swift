@@ -18,6 +18,10 @@ public struct ImageRequest: Sendable {
     /// Decodes what it can, before the coders of the manager are asked. What it makes is kept apart from what they
     /// make, by the name of its type. Default: none.
     public var decoder: (any ImageDecoding)?
+    /// The format of a file that does not say itself what it is, such as TGA. Default: none.
+    public var formatHint: ImageFormat?
+    /// How pixels are stored. Default: with alpha when the file has it, else without.
+    public var pixelFormat: PixelBuffer.Format?
     /// Which caches are asked and written to. Default: all.
     public var caching = CachePolicy()
     /// How the bytes are asked for over the network: header fields, credentials, timeouts. Default: as the downloader

@@ -2,35 +2,29 @@ import Synchronization
 
 /// A decoded picture: immutable, upright, cheap to pass around, safe on every thread.
 public struct WebImage: Sendable {
+    /// What makes up a picture.
+    package struct Content: Sendable {
+        package var pixels: PixelBuffer
+        package var naturalSize: PixelSize
+        /// The sizes before any transformer: of the file, and of the decoded pixels.
+        package var sourceSize: PixelSize
+        package var decodedSize: PixelSize
+        package var scale: Double
+        package var format: ImageFormat
+        package var isPartial = false
+        package var orientation = ImageOrientation.up
+        package var animation: ImageAnimation?
+        package var options: DecodeOptions?
+    }
+
     /// What the copies of one picture share.
     package final class Storage: Sendable {
-        let pixels: PixelBuffer
-        let naturalSize: PixelSize
-        /// The sizes before any transformer: of the file, and of the decoded pixels.
-        let sourceSize: PixelSize
-        let decodedSize: PixelSize
-        let scale: Double
-        let format: ImageFormat
-        let isPartial: Bool
+        let content: Content
         /// What a toolkit made of the pixels (a texture), so that it is made once.
         let display = Mutex<(any AnyObject & Sendable)?>(nil)
 
-        init(
-            pixels: PixelBuffer,
-            naturalSize: PixelSize,
-            sourceSize: PixelSize,
-            decodedSize: PixelSize,
-            scale: Double,
-            format: ImageFormat,
-            isPartial: Bool
-        ) {
-            self.pixels = pixels
-            self.naturalSize = naturalSize
-            self.sourceSize = sourceSize
-            self.decodedSize = decodedSize
-            self.scale = scale
-            self.format = format
-            self.isPartial = isPartial
+        init(_ content: Content) {
+            self.content = content
         }
     }
 
@@ -40,83 +34,101 @@ public struct WebImage: Sendable {
         self.storage = storage
     }
 
+    package init(_ content: Content) {
+        storage = Storage(content)
+    }
+
     /// Makes a picture of `pixels`.
     /// - Parameters:
-    ///   - pixels: The pixels, upright.
+    ///   - pixels: The pixels, upright; of an animated picture those of its first frame.
     ///   - naturalSize: The size of the file, upright, in pixels. Default: that of `pixels`.
     ///   - scale: Pixels of the file per application pixel.
     ///   - format: The format of the file.
     ///   - isPartial: Whether more of the picture is still to come.
+    ///   - animation: What an animated picture shows.
     public init(
         pixels: PixelBuffer,
         naturalSize: PixelSize? = nil,
         scale: Double = 1,
         format: ImageFormat = .unknown,
-        isPartial: Bool = false
+        isPartial: Bool = false,
+        animation: ImageAnimation? = nil
     ) {
-        storage = Storage(
-            pixels: pixels,
-            naturalSize: naturalSize ?? pixels.size,
-            sourceSize: naturalSize ?? pixels.size,
-            decodedSize: pixels.size,
-            scale: max(scale, 1),
-            format: format,
-            isPartial: isPartial
+        self.init(
+            Content(
+                pixels: pixels,
+                naturalSize: naturalSize ?? pixels.size,
+                sourceSize: naturalSize ?? pixels.size,
+                decodedSize: pixels.size,
+                scale: max(scale, 1),
+                format: format,
+                isPartial: isPartial,
+                animation: animation
+            )
         )
     }
 
-    /// The pixels, upright.
-    public var pixels: PixelBuffer { storage.pixels }
+    package var content: Content { storage.content }
+
+    /// The pixels, upright; of an animated picture those of its first frame.
+    public var pixels: PixelBuffer { content.pixels }
     /// The size of ``pixels``.
-    public var pixelSize: PixelSize { storage.pixels.size }
+    public var pixelSize: PixelSize { content.pixels.size }
     /// The size in pixels of the file that it was decoded from, upright: at least ``pixelSize``, unless transformed.
-    public var naturalSize: PixelSize { storage.naturalSize }
+    public var naturalSize: PixelSize { content.naturalSize }
     /// Pixels of the file per application pixel: 2 for a picture named `@2x`.
-    public var scale: Double { storage.scale }
+    public var scale: Double { content.scale }
     /// The width in application pixels that a widget gives it when nothing else decides.
     public var logicalWidth: Double { Double(naturalSize.width) / scale }
     /// The height in application pixels that a widget gives it when nothing else decides.
     public var logicalHeight: Double { Double(naturalSize.height) / scale }
     /// The format of the file that it was decoded from.
-    public var format: ImageFormat { storage.format }
+    public var format: ImageFormat { content.format }
+    /// How the pixels of the file were turned to be upright (EXIF).
+    public var orientation: ImageOrientation { content.orientation }
     /// Whether more of the picture is still to come.
-    public var isPartial: Bool { storage.isPartial }
-    /// The bytes that the pixels take in memory. A renderer that drew the picture holds as much again.
-    public var cost: Int { storage.pixels.byteCount }
+    public var isPartial: Bool { content.isPartial }
+    /// The frames of an animated picture; `nil` for a still one, and when only the first frame was asked for.
+    public var animation: ImageAnimation? { content.animation }
+    /// The number of frames: 1 for a still picture.
+    public var frameCount: Int { animation?.frameCount ?? 1 }
+    /// How often an animated picture is played: 0 is for ever. 1 for a still picture.
+    public var loopCount: Int { animation?.loopCount ?? 1 }
+    /// How it was decoded; `nil` for a picture that was made of pixels.
+    public var decodeOptions: DecodeOptions? { content.options }
+    /// The bytes that it takes in memory: the pixels, and the file of an animated picture. A renderer that drew the
+    /// picture holds as much again.
+    public var cost: Int { pixels.byteCount + (animation?.byteCount ?? 0) }
 
     /// The size in pixels of the file, before any transformer.
-    package var naturalSizeBeforeTransform: PixelSize { storage.sourceSize }
+    package var naturalSizeBeforeTransform: PixelSize { content.sourceSize }
     /// The size in pixels that it was decoded at, before any transformer.
-    package var decodedSize: PixelSize { storage.decodedSize }
+    package var decodedSize: PixelSize { content.decodedSize }
 
     /// What `make` made of this picture, made at most once and kept with the pixels.
     package func display<T: AnyObject & Sendable>(_ make: (PixelBuffer) -> T) -> T {
         storage.display.withLock { kept in
             if let made = kept as? T { return made }
-            let made = make(storage.pixels)
+            let made = make(pixels)
             kept = made
             return made
         }
     }
 
-    /// The same picture with its colours in other numbers.
-    package func replacingPixels(_ pixels: PixelBuffer) -> WebImage {
-        replacingPixels(pixels, keepsNaturalSize: true)
+    /// The same picture with something about it changed.
+    package func with(_ change: (inout Content) -> Void) -> WebImage {
+        var content = content
+        change(&content)
+        return WebImage(content)
     }
 
-    /// The same picture with other pixels, as transformers make it.
+    /// A still picture with other pixels, as transformers make it.
     package func replacingPixels(_ pixels: PixelBuffer, keepsNaturalSize: Bool) -> WebImage {
-        WebImage(
-            storage: Storage(
-                pixels: pixels,
-                naturalSize: keepsNaturalSize ? naturalSize : pixels.size,
-                sourceSize: storage.sourceSize,
-                decodedSize: decodedSize,
-                scale: scale,
-                format: format,
-                isPartial: isPartial
-            )
-        )
+        with { content in
+            content.pixels = pixels
+            content.animation = nil
+            if !keepsNaturalSize { content.naturalSize = pixels.size }
+        }
     }
 }
 

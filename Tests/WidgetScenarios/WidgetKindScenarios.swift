@@ -20,6 +20,29 @@ extension ForeignPicture: PictureBindable {
 
 extension Scenario {
     static let widgets: [Scenario] = [
+        Scenario("A picture goes to a GdkTexture and a GdkPixbuf and comes back the same") {
+            let size = PixelSize(width: 3, height: 2)
+            for format in [PixelBuffer.Format.rgb, .rgbaPremultiplied] {
+                let pixels = PixelBuffer(size: size, format: format) { memory in
+                    for index in memory.indices {
+                        memory[index] = format == .rgb ? UInt8(index * 13) : [20, 40, 60, 255][index % 4]
+                    }
+                }
+                let image = WebImage(pixels: try require(pixels), scale: 2)
+                let expected = image.pixels.converted(to: .rgbaPremultiplied)?.withUnsafeBytes { Array($0) }
+                let texture = image.makeTexture()
+                let fromTexture = try require(WebImage(texture: texture, scale: 2))
+                expectEqual(fromTexture.pixels.withUnsafeBytes { Array($0) }, expected)
+                expectEqual(fromTexture.scale, 2)
+                g_object_unref(UnsafeMutableRawPointer(texture))
+                let pixbuf = try require(image.makePixbuf())
+                let fromPixbuf = try require(WebImage(pixbuf: pixbuf))
+                expectEqual(fromPixbuf.pixels.format == format, true)
+                expectEqual(fromPixbuf.pixels.withUnsafeBytes { Array($0) }, image.pixels.withUnsafeBytes { Array($0) })
+                g_object_unref(UnsafeMutableRawPointer(pixbuf))
+            }
+        },
+
         Scenario("A button shows its picture as its child") {
             let stage = try Stage()
             let button = Button()

@@ -1,9 +1,11 @@
-// What Swift cannot import: variadic functions, two symbols of libdispatch that its headers do not
+// What Swift cannot import: variadic functions, functions that end in longjmp, two symbols of libdispatch that its headers do not
 // declare, and a GSource with its own dispatch function. No logic lives here.
 #pragma once
 
 #include <curl/curl.h>
 #include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 // curl_easy_setopt, curl_easy_getinfo, curl_multi_setopt and curl_share_setopt take their last argument through "...".
 CURLcode gwi_curl_set_long(CURL *handle, CURLoption option, long value);
@@ -33,3 +35,21 @@ GSource *gwi_timed_source_new(gwi_timed_function function, void *context, int pr
 
 // Whether the caller is the thread that main runs on.
 gboolean gwi_is_main_thread(void);
+
+/// A PNG file that libpng reads. The bytes have to stay where they are.
+typedef struct gwi_png gwi_png;
+
+/// Begins to read. NULL when there is no memory.
+gwi_png *gwi_png_new(const uint8_t *data, size_t count, bool checks_sums);
+void gwi_png_free(gwi_png *png);
+/// Why a call failed.
+const char *gwi_png_message(const gwi_png *png);
+/// Reads up to the pixels. Three bytes a pixel then, or four with alpha, which is not multiplied in.
+bool gwi_png_read_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha);
+/// The colour profile, once the header was read; valid as long as `png` is.
+bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count);
+/// Reads the pixels.
+bool gwi_png_read_pixels(gwi_png *png, uint8_t *target, size_t stride);
+
+/// The checksum of PNG chunks, as zlib computes it.
+uint32_t gwi_crc32(const uint8_t *data, size_t count);

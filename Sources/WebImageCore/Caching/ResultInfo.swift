@@ -20,6 +20,7 @@ package struct ResultInfo: Codable, Sendable, Hashable {
     package var decodedSize: PixelSize
     package var scale: Double
     package var format: String
+    package var orientation: Int?
     /// ``CacheEntry/storedAt`` of the bytes that it was decoded from.
     package var source: Date
 
@@ -33,20 +34,22 @@ package struct ResultInfo: Codable, Sendable, Hashable {
         decodedSize = image.decodedSize
         scale = image.scale
         format = image.format.rawValue
+        orientation = image.orientation == .up ? nil : image.orientation.rawValue
     }
 
     /// The picture of these pixels; `nil` when they are others.
-    package func image(_ pixels: PixelBuffer) -> WebImage? {
+    package func image(_ pixels: PixelBuffer, _ options: DecodeOptions) -> WebImage? {
         guard pixels.size == size, pixels.hasAlpha == hasAlpha else { return nil }
         return WebImage(
-            storage: WebImage.Storage(
+            WebImage.Content(
                 pixels: pixels,
                 naturalSize: naturalSize,
                 sourceSize: sourceSize,
                 decodedSize: decodedSize,
                 scale: scale,
                 format: ImageFormat(rawValue: format),
-                isPartial: false
+                orientation: orientation.flatMap(ImageOrientation.init) ?? .up,
+                options: options
             )
         )
     }

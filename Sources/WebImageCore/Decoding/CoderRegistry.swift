@@ -60,15 +60,25 @@ public final class CoderRegistry: Sendable {
         state.withLock { $0.encoders }.last { $0.coder.canEncode(format) }?.coder
     }
 
+    /// Decodes a file. Takes its time: not for the main thread.
+    /// - Throws: ``ImageError/Code/badImageData`` when it is no sound picture, ``ImageError/Code/imageTooLarge``,
+    ///   ``ImageError/Code/unsupportedFormat`` when no coder on this machine decodes it.
+    public func decode(_ data: Data, options: DecodeOptions = DecodeOptions()) throws(ImageError) -> WebImage {
+        let decoder = try decoder(for: data, url: options.url, hint: options.formatHint)
+        return try decoder.decode(data, options: options).inFormat(of: options)
+    }
+
     /// The decoder of a file.
+    /// - Parameter hint: What a file is that does not say so itself.
     /// - Throws: ``ImageError/Code/badImageData`` when it is no picture, ``ImageError/Code/unsupportedFormat`` when no
     ///   coder on this machine decodes it.
     package func decoder(
         for data: Data,
         url: URL?,
+        hint: ImageFormat? = nil,
         preferring preferred: (any ImageDecoding)? = nil
     ) throws(ImageError) -> any ImageDecoding {
-        let format = ImageFormat(sniffing: data)
+        let format = ImageFormat(sniffing: data, hint: hint)
         if let preferred, preferred.canDecode(format) { return preferred }
         if let decoder = decoder(for: format) { return decoder }
         guard format != .unknown else {

@@ -11,6 +11,14 @@ public struct DecodeOptions: Sendable {
     /// Files with more pixels are turned down before memory is taken for them. Default: 134,217,728 (2^27), which
     /// has room for the 108-megapixel pictures of today's phones.
     public var maximumPixelCount: Int
+    /// Frames beyond this are left out of an animation. Default: 10,000.
+    public var maximumFrameCount = 10_000
+    /// Whether an animated picture is decoded as a still one. Default: no.
+    public var isFirstFrameOnly = false
+    /// The format of files that do not say themselves what they are, such as TGA. Default: none.
+    public var formatHint: ImageFormat?
+    /// How pixels are stored. Default: with alpha when the file has it, else without.
+    public var pixelFormat: PixelBuffer.Format?
     /// Whether colours are converted to sRGB from the profile that the file carries. Default: yes.
     public var convertsColors = true
 
@@ -29,6 +37,9 @@ public struct DecodeOptions: Sendable {
 }
 
 extension DecodeOptions {
+    /// How many frames are looked for.
+    package var frameLimit: Int { isFirstFrameOnly ? 1 : max(maximumFrameCount, 1) }
+
     /// Throws when a picture of `size` has no pixels or more than the limit.
     package func check(_ size: PixelSize) throws(ImageError) {
         guard !size.isEmpty else {
@@ -62,5 +73,39 @@ extension DecodeOptions {
             reason: "There is no memory for \(size) pixels",
             remedy: "Decode it at a smaller size, or lower maximumPixelCount."
         )
+    }
+}
+
+extension WebImage {
+    /// A still picture as a coder has decoded it.
+    package init(
+        pixels: PixelBuffer,
+        naturalSize: PixelSize,
+        format: ImageFormat,
+        _ orientation: ImageOrientation,
+        _ options: DecodeOptions
+    ) {
+        self.init(
+            Content(
+                pixels: pixels,
+                naturalSize: naturalSize,
+                sourceSize: naturalSize,
+                decodedSize: pixels.size,
+                scale: options.scale,
+                format: format,
+                orientation: orientation,
+                options: options
+            )
+        )
+    }
+    /// The same picture with its pixels stored as the options ask for, over black if that leaves out alpha.
+    package func inFormat(of options: DecodeOptions) -> WebImage {
+        guard let format = options.pixelFormat, format != pixels.format, let pixels = pixels.converted(to: format) else {
+            return self
+        }
+        return with { content in
+            content.pixels = pixels
+            content.animation = animation?.mapFrames(hasAlpha: format != .rgb) { $0.converted(to: format) }
+        }
     }
 }

@@ -34,6 +34,17 @@ public struct ImageFormat: RawRepresentable, Hashable, Sendable {
     /// PDF.
     public static let pdf = ImageFormat(rawValue: "pdf")
 
+    /// Netpbm: bitmaps (PBM), grey (PGM) and colours (PPM).
+    public static let pnm = ImageFormat(rawValue: "pnm")
+    /// Truevision TGA, which has no mark: a hint is needed.
+    public static let tga = ImageFormat(rawValue: "tga")
+    /// Icons of macOS.
+    public static let icns = ImageFormat(rawValue: "icns")
+    /// X pixmap.
+    public static let xpm = ImageFormat(rawValue: "xpm")
+    /// Animated cursors of Windows, of which the first picture is shown.
+    public static let ani = ImageFormat(rawValue: "ani")
+
     /// The Debian package that has a decoder for the format, where the library needs one that may not be installed.
     package var debianPackage: String? {
         switch self {
@@ -41,7 +52,7 @@ public struct ImageFormat: RawRepresentable, Hashable, Sendable {
         case .avif: "libavif-gdk-pixbuf"
         case .heif: "heif-gdk-pixbuf"
         case .jpegXL: "libjxl-gdk-pixbuf"
-        case .jpeg, .png, .gif, .tiff, .bmp, .ico: "libgdk-pixbuf-2.0-0"
+        case .jpeg, .png, .gif, .tiff, .bmp, .ico, .pnm, .tga, .icns, .xpm, .ani: "libgdk-pixbuf-2.0-0"
         default: nil
         }
     }
@@ -57,6 +68,12 @@ extension ImageFormat {
         self = data.prefix(Self.sniffLength).withUnsafeBytes { Self.sniff(ByteReader($0)) }
     }
 
+    /// The same for files that may not say what they are.
+    package init(sniffing data: Data, hint: ImageFormat?) {
+        let found = ImageFormat(sniffing: data)
+        self = found == .unknown ? hint ?? .unknown : found
+    }
+
     private static func sniff(_ bytes: ByteReader) -> ImageFormat {
         if bytes.matches([0xFF, 0xD8, 0xFF], at: 0) { return .jpeg }
         if bytes.matches([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], at: 0) { return .png }
@@ -69,6 +86,14 @@ extension ImageFormat {
         if bytes.matches([0, 0, 1, 0], at: 0), let count = bytes.uint16LE(4), count > 0 { return .ico }
         if bytes.matches([0xFF, 0x0A], at: 0) || bytes.matches([0, 0, 0, 0x0C], at: 0) && bytes.matches("JXL ", at: 4) {
             return .jpegXL
+        }
+        if bytes.matches("icns", at: 0) { return .icns }
+        if bytes.matches("/* XPM */", at: 0) { return .xpm }
+        if bytes.matches("RIFF", at: 0), bytes.matches("ACON", at: 8) { return .ani }
+        if let kind = bytes.uint8(1), bytes.matches("P", at: 0), (0x31...0x36).contains(kind),
+            let next = bytes.uint8(2), next == 0x23 || next == 0x20 || (0x09...0x0D).contains(next)
+        {
+            return .pnm
         }
         if bytes.matches("ftyp", at: 4) { return sniffBoxes(bytes) }
         if bytes.matches("%PDF-", at: 0) { return .pdf }

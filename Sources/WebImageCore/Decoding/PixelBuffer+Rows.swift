@@ -23,6 +23,8 @@ package struct PixelRows {
         case rgbx
         /// Four bytes: red, green, blue, alpha, not multiplied.
         case rgba
+        /// Four bytes: red, green, blue, alpha; the colours are multiplied by alpha.
+        case premultiplied
 
         package var bytesPerPixel: Int { self == .rgb ? 3 : 4 }
     }
@@ -38,16 +40,19 @@ package struct PixelRows {
 extension PixelBuffer {
     /// Copies rows, turning them upright and multiplying alpha in on the way: one pass, one copy.
     package convenience init?(_ rows: PixelRows, orientation: ImageOrientation) {
-        let format = rows.layout == .rgba ? Format.rgbaPremultiplied : .rgb
+        let hasAlpha = rows.layout == .rgba || rows.layout == .premultiplied
+        let format = hasAlpha ? Format.rgbaPremultiplied : .rgb
         let path = RowPath(rows, orientation)
         self.init(size: orientation.apply(to: rows.size), format: format) { memory in
             let target = memory.baseAddress!
-            if rows.layout == .rgb, orientation == .up {
+            if rows.layout.bytesPerPixel == format.bytesPerPixel, rows.layout != .rgba, orientation == .up {
+                let count = rows.size.width * format.bytesPerPixel
                 for y in 0..<rows.size.height {
-                    (target + y * rows.size.width * 3).copyMemory(
-                        from: rows.start + y * rows.bytesPerRow,
-                        byteCount: rows.size.width * 3
-                    )
+                    (target + y * count).copyMemory(from: rows.start + y * rows.bytesPerRow, byteCount: count)
+                }
+            } else if rows.layout == .premultiplied {
+                path.forEachPixel(writing: target, bytesPerPixel: 4) { source, target in
+                    (target[0], target[1], target[2], target[3]) = (source[0], source[1], source[2], source[3])
                 }
             } else if rows.layout == .rgba {
                 path.forEachPixel(writing: target, bytesPerPixel: 4) { source, target in

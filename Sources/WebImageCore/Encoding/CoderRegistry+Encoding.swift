@@ -1,7 +1,10 @@
 public import FoundationEssentials
 
 extension CoderRegistry {
-    /// Writes a picture as a file. Takes its time: not for the main thread.
+    /// Writes a picture as a file; an animated one with all of its frames where the format has frames (WebP), else its
+    /// first. Takes its time: not for the main thread.
+    ///
+    /// The pixels are upright and in sRGB; what else the original file said (EXIF, a profile) is not written.
     /// - Parameters:
     ///   - format: Default: PNG for a picture with alpha, else JPEG.
     ///   - options: See ``EncodeOptions``.
@@ -16,6 +19,11 @@ extension CoderRegistry {
             throw .encodingFailed("Nothing on this machine writes \(format.rawValue.uppercased())")
         }
         let quality = min(max(options.quality, 0), 1)
+        if let animation = image.animation, !options.isFirstFrameOnly,
+            let data = try encodeFrames(of: animation, encoder, format, quality, options)
+        {
+            return data
+        }
         let size = options.maximumSize.map { DecodeSize.fit($0).target(for: image.pixelSize) } ?? image.pixelSize
         var pixels = try image.pixels.scaled(to: size)
         var data = try encoder.encode(pixels, as: format, quality: quality, options: options)
@@ -33,6 +41,37 @@ extension CoderRegistry {
             )
             pixels = try pixels.scaled(to: next)
             data = try encoder.encode(pixels, as: format, quality: Self.lowestQuality, options: options)
+        }
+        return data
+    }
+
+    /// - Returns: `nil` when the format has no frames.
+    private func encodeFrames(
+        of animation: ImageAnimation,
+        _ encoder: any ImageEncoding,
+        _ format: ImageFormat,
+        _ quality: Double,
+        _ options: EncodeOptions
+    ) throws(ImageError) -> Data? {
+        var animation = animation
+        if let size = options.maximumSize.map({ DecodeSize.fit($0).target(for: animation.size) }) {
+            animation = animation.mapFrames(size: size) { $0.picture(at: size, .up) }
+        }
+        var quality = quality
+        var data = try encoder.encode(animation, as: format, quality: quality, options: options)
+        while let limit = options.maximumByteCount, let count = data?.count, count > limit {
+            if quality > Self.lowestQuality {
+                quality = max(Self.lowestQuality, quality - 0.2)
+            } else {
+                let factor = min(0.8, (Double(limit) / Double(count)).squareRoot())
+                let size = PixelSize(
+                    width: max(1, Int(Double(animation.size.width) * factor)),
+                    height: max(1, Int(Double(animation.size.height) * factor))
+                )
+                guard size != animation.size else { throw .encodingFailed("No animation fits into \(limit) bytes") }
+                animation = animation.mapFrames(size: size) { $0.picture(at: size, .up) }
+            }
+            data = try encoder.encode(animation, as: format, quality: quality, options: options)
         }
         return data
     }
@@ -68,7 +107,7 @@ extension CoderRegistry {
 
 extension PixelBuffer {
     fileprivate func scaled(to size: PixelSize) throws(ImageError) -> PixelBuffer {
-        guard let scaled = scaledDown(to: size) else { throw .encodingFailed("There is no memory for \(size) pixels") }
+        guard let scaled = picture(at: size, .up) else { throw .encodingFailed("There is no memory for \(size) pixels") }
         return scaled
     }
 }

@@ -8,6 +8,8 @@ public struct EncodeOptions: Sendable, Hashable {
     public var maximumSize: PixelSize?
     /// What shows through where a format knows no alpha, as 0xRRGGBB. Default: white.
     public var background: UInt32 = 0xFFFFFF
+    /// Whether of an animated picture only the first frame is written. Default: no.
+    public var isFirstFrameOnly = false
     /// Whether WebP loses nothing. Default: no.
     public var isLossless = false
 

@@ -17,4 +17,25 @@ public protocol ImageEncoding: Sendable {
         quality: Double,
         options: EncodeOptions
     ) throws(ImageError) -> Data
+
+    /// Writes an animation as a file, frame by frame.
+    /// - Returns: `nil` when the encoder writes still pictures only; that is the default.
+    /// - Throws: ``ImageError/Code/encodingFailed``, and ``ImageError/Code/badImageData`` when its first frames are
+    ///   damaged.
+    func encode(
+        _ animation: ImageAnimation,
+        as format: ImageFormat,
+        quality: Double,
+        options: EncodeOptions
+    ) throws(ImageError) -> Data?
+}
+
+extension ImageEncoding {
+    /// `nil`: most formats have no frames.
+    public func encode(
+        _ animation: ImageAnimation,
+        as format: ImageFormat,
+        quality: Double,
+        options: EncodeOptions
+    ) throws(ImageError) -> Data? { nil }
 }

@@ -56,7 +56,7 @@ extension ImageManager {
         let isAsBefore = source.origin == .revalidated || source.refreshError != nil
         // The picture that was shown meanwhile, or could have been.
         if isAsBefore, let image = cachedImage(for: job.request) { return (image, false) }
-        if isAsBefore, let image = job.preview ?? job.result.flatMap(image(of:)) {
+        if isAsBefore, let image = job.preview ?? job.result.flatMap({ self.image(of: $0, job.request) }) {
             keep(image, job)
             return (image, false)
         }
@@ -77,17 +77,23 @@ extension ImageManager {
 
     func decodedImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {
         let data = source.loaded.data
-        let coder = try parts.coders.decoder(for: data, url: job.request.url, preferring: job.request.decoder)
+        let options = decodeOptions(job.request)
+        let coder = try parts.coders.decoder(
+            for: data,
+            url: job.request.url,
+            hint: job.request.formatHint,
+            preferring: job.request.decoder
+        )
         if case .running(let decoder) = job.partial?.decoder {
             do {
                 for chunk in job.partial?.pending ?? [] { try decoder.append(chunk) }
-                return try decoder.finish(data)
+                return try decoder.finish(data).inFormat(of: options)
             } catch {
                 // Decoding it whole gives the picture after all, or the error.
                 WebImageLog.debug("Partial decoding failed: \(error)")
             }
         }
-        return try coder.decode(data, options: decodeOptions(job.request))
+        return try coder.decode(data, options: options).inFormat(of: options)
     }
 
     func transformed(_ image: WebImage, _ request: ImageRequest) throws(ImageError) -> WebImage {
@@ -111,6 +117,9 @@ extension ImageManager {
             scale: request.scale,
             maximumPixelCount: parts.maximumPixelCount
         )
+        options.isFirstFrameOnly = request.options.contains(.firstFrameOnly)
+        options.formatHint = request.formatHint
+        options.pixelFormat = request.pixelFormat
         options.convertsColors = !request.options.contains(.ignoreColorProfile)
         return options
     }

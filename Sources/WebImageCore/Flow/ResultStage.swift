@@ -53,7 +53,7 @@ extension ImageManager {
         perform(changes)
         let ticket = parts.decodeLane.submit(priority: priority) {
             guard let job = self.graph.withLock({ $0.jobs[id] }) else { return }
-            guard let image = self.image(of: entry) else {
+            guard let image = self.image(of: entry, job.request) else {
                 self.parts.ioLane.submit(priority: .veryLow) { self.parts.resultCache?.remove(entry.key) }
                 self.perform(self.graph.withLock { $0.giveUpResult(id) })
                 return
@@ -66,14 +66,15 @@ extension ImageManager {
         graph.withLock { $0.setTicket(ticket, ofJob: id) }
     }
 
-    func image(of result: CacheEntry) -> WebImage? {
-        guard let info = result.result else { return nil }
-        return parts.resultCoder?.decode(result.data, info).flatMap(info.image)
+    func image(of result: CacheEntry, _ request: ImageRequest) -> WebImage? {
+        guard let info = result.result, let pixels = parts.resultCoder?.decode(result.data, info) else { return nil }
+        return info.image(pixels, decodeOptions(request))
     }
 
     /// After the picture was delivered: the same thread writes it down, so that nothing piles up.
     func storeResult(_ image: WebImage, _ job: JobGraph.Job, _ source: LoadedSource) {
-        guard let cache = parts.resultCache, let date = source.storedAt, hasResultTier(job.request),
+        // One of an animation would be a still picture.
+        guard image.animation == nil, let cache = parts.resultCache, let date = source.storedAt, hasResultTier(job.request),
             job.request.effectiveCaching.store.contains(.disk),
             job.request.transformer != nil
                 || image.decodedSize.pixelCount * 2 <= image.naturalSizeBeforeTransform.pixelCount,

@@ -125,16 +125,3 @@ package struct AreaScaler {
         }
     }
 }
-
-extension PixelBuffer {
-    /// The same picture at a smaller size.
-    /// - Returns: `nil` when there is no memory.
-    package func scaledDown(to size: PixelSize) -> PixelBuffer? {
-        guard size != self.size else { return self }
-        let layout = hasAlpha ? PixelRows.Layout.rgba : .rgb
-        let rows = PixelRows(start: baseAddress, size: self.size, bytesPerRow: bytesPerRow, layout: layout)
-        return PixelBuffer(size: size, format: format) { memory in
-            AreaScaler.scale(rows, to: size, into: memory.bindMemory(to: UInt8.self).baseAddress!)
-        }
-    }
-}

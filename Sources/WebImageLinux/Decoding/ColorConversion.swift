@@ -111,12 +111,15 @@ private enum LCMS {
 }
 
 extension WebImage {
-    /// The same picture in sRGB.
-    /// - Parameter profile: That of the file, if it has one.
-    func converted(from profile: Data?, _ options: DecodeOptions) -> WebImage {
-        guard options.convertsColors, let conversion = ColorConversion.from(profile),
-            let pixels = conversion.convert(pixels)
-        else { return self }
-        return replacingPixels(pixels)
+    /// The same picture in sRGB, with all of its frames.
+    /// - Parameter profile: That of the file, if it has one that counts.
+    func converted(from profile: Data?) -> WebImage {
+        guard let conversion = ColorConversion.from(profile), let pixels = conversion.convert(pixels) else {
+            return self
+        }
+        return with { content in
+            content.pixels = pixels
+            content.animation = animation?.mapFrames { conversion.convert($0) }
+        }
     }
 }

@@ -16,23 +16,13 @@ package struct WebPEncoder: ImageEncoding {
     ) throws(ImageError) -> Data {
         var config = WebPConfig()
         var picture = WebPPicture()
-        guard WebPConfigInit(&config) != 0, WebPPictureInit(&picture) != 0 else {
-            throw .encodingFailed("This libwebp is of another version than its headers")
+        guard Self.prepare(&config, &picture, pixels, quality: quality, options) else {
+            throw .encodingFailed("There is no memory for a WebP of \(pixels.size) pixels")
         }
-        config.quality = Float(quality * 100)
-        config.lossless = options.isLossless ? 1 : 0
-        // Colours behind what cannot be seen are kept, as they are when a picture is read.
-        config.exact = options.isLossless ? 1 : 0
-        picture.use_argb = config.lossless
-        picture.width = Int32(pixels.size.width)
-        picture.height = Int32(pixels.size.height)
         defer { WebPPictureFree(&picture) }
         var writer = WebPMemoryWriter()
         WebPMemoryWriterInit(&writer)
         defer { WebPMemoryWriterClear(&writer) }
-        guard Self.fill(&picture, pixels) else {
-            throw .encodingFailed("There is no memory for a WebP of \(pixels.size) pixels")
-        }
         picture.writer = WebPMemoryWrite
         let isWritten = withUnsafeMutablePointer(to: &writer) { writer in
             picture.custom_ptr = UnsafeMutableRawPointer(writer)
@@ -44,6 +34,28 @@ package struct WebPEncoder: ImageEncoding {
             )
         }
         return Data(bytes: memory, count: writer.size)
+    }
+
+    /// Sets up how a picture is written, and hands its pixels over. The picture has to be freed.
+    /// - Returns: Whether there is memory.
+    static func prepare(
+        _ config: inout WebPConfig,
+        _ picture: inout WebPPicture,
+        _ pixels: PixelBuffer,
+        quality: Double,
+        _ options: EncodeOptions
+    ) -> Bool {
+        guard WebPConfigInit(&config) != 0, WebPPictureInit(&picture) != 0 else { return false }
+        config.quality = Float(quality * 100)
+        config.lossless = options.isLossless ? 1 : 0
+        // Colours behind what cannot be seen are kept, as they are when a picture is read.
+        config.exact = options.isLossless ? 1 : 0
+        picture.use_argb = config.lossless
+        picture.width = Int32(pixels.size.width)
+        picture.height = Int32(pixels.size.height)
+        let isFilled = fill(&picture, pixels)
+        if !isFilled { WebPPictureFree(&picture) }
+        return isFilled
     }
 
     private static func fill(_ picture: inout WebPPicture, _ pixels: PixelBuffer) -> Bool {

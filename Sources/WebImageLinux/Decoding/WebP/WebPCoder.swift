@@ -2,7 +2,7 @@ internal import CWebImageWebP
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes WebP with libwebp, at the size asked for; of an animation the first frame.
+/// Decodes WebP with libwebp, still and animated, at the size asked for.
 package struct WebPCoder: ImageDecoding {
     package init() {}
 
@@ -10,31 +10,19 @@ package struct WebPCoder: ImageDecoding {
 
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         let features = try WebPFeatures(data, options)
-        if features.isAnimated { return try WebPAnimation.firstFrame(of: data, features, options) }
+        if features.isAnimated { return try animated(data, features, options) }
         let target = features.orientation.apply(to: options.size.target(for: features.size))
-        // The decoder multiplies alpha in when the pixels need not be turned afterwards.
-        let isDirect = features.orientation == .up
-        let format = features.hasAlpha ? PixelBuffer.Format.rgbaPremultiplied : .rgb
+        let stored = features.orientation.apply(to: features.size)
         var status = VP8_STATUS_OK
-        let decoded = PixelBuffer(size: target, format: format) { memory in
-            status = Self.decode(
-                data,
-                into: memory,
-                size: target,
-                mode: features.hasAlpha ? (isDirect ? MODE_rgbA : MODE_RGBA) : MODE_RGB
-            )
+        let decoded = PixelBuffer(size: target, format: features.hasAlpha ? .rgbaPremultiplied : .rgb) { memory in
+            let mode = features.hasAlpha ? MODE_RGBA : MODE_RGB
+            status = Self.decode(data, into: memory, size: target, mode: mode, isScaled: target != stored)
+            // libwebp would do it, too, but does not round.
+            if features.hasAlpha { PixelBuffer.multiplyAlpha(in: memory) }
         }
         guard let decoded else { throw options.outOfMemory(target) }
         guard status == VP8_STATUS_OK else { throw options.badData(Self.describe(status)) }
-        guard !isDirect else { return features.image(decoded, options, of: data) }
-        let rows = PixelRows(
-            start: decoded.baseAddress,
-            size: target,
-            bytesPerRow: decoded.bytesPerRow,
-            layout: features.hasAlpha ? .rgba : .rgb
-        )
-        let upright = withExtendedLifetime(decoded) { PixelBuffer(rows, orientation: features.orientation) }
-        guard let upright else { throw options.outOfMemory(target) }
+        guard let upright = decoded.turned(features.orientation) else { throw options.outOfMemory(target) }
         return features.image(upright, options, of: data)
     }
 
@@ -45,15 +33,38 @@ package struct WebPCoder: ImageDecoding {
         WebPSession(options)
     }
 
+    private func animated(
+        _ data: Data,
+        _ features: WebPFeatures,
+        _ options: DecodeOptions
+    ) throws(ImageError) -> WebImage {
+        guard let file = WebPFile(data, frameLimit: options.frameLimit) else {
+            throw options.badData("The WebP animation ends in the middle of its first frame: it is truncated")
+        }
+        try options.check(file.size)
+        let animation = AnimatedFile(
+            WebPFrames(data, file, options),
+            file.frames.map(\.layout),
+            size: file.size,
+            orientation: features.orientation,
+            loopCount: file.loopCount,
+            format: .webp,
+            byteCount: data.count
+        )
+        return try animation.image(options).converted(from: features.profile(of: data, options))
+    }
+
     private static func decode(
         _ data: Data,
         into memory: UnsafeMutableRawBufferPointer,
         size: PixelSize,
-        mode: WEBP_CSP_MODE
+        mode: WEBP_CSP_MODE,
+        isScaled: Bool
     ) -> VP8StatusCode {
         var config = WebPDecoderConfig()
         guard WebPInitDecoderConfig(&config) != 0 else { return VP8_STATUS_INVALID_PARAM }
-        config.options.use_scaling = 1
+        // Scaling to the same size would spread the colours in a coarser way.
+        config.options.use_scaling = isScaled ? 1 : 0
         config.options.scaled_width = Int32(size.width)
         config.options.scaled_height = Int32(size.height)
         config.output.colorspace = mode
@@ -103,7 +114,12 @@ struct WebPFeatures {
 
     /// All of a picture, its colours converted.
     func image(_ pixels: PixelBuffer, _ options: DecodeOptions, of data: Data) -> WebImage {
-        WebImage(pixels: pixels, naturalSize: size, scale: options.scale, format: .webp)
-            .converted(from: options.convertsColors ? EmbeddedProfile.read(data) : nil, options)
+        WebImage(pixels: pixels, naturalSize: size, format: .webp, orientation, options)
+            .converted(from: profile(of: data, options))
+    }
+
+    /// The colour profile that is to be converted from.
+    func profile(of data: Data, _ options: DecodeOptions) -> Data? {
+        options.convertsColors ? EmbeddedProfile.read(data) : nil
     }
 }

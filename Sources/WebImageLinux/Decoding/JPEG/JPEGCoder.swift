@@ -30,8 +30,8 @@ package struct JPEGCoder: ImageDecoding {
         let natural = orientation.apply(to: header.size)
         let target = orientation.apply(to: options.size.target(for: natural))
         let pixels = try session.decode(data, at: target, of: header.size, orientation, options)
-        let image = WebImage(pixels: pixels, naturalSize: natural, scale: options.scale, format: .jpeg)
-        return image.converted(from: options.convertsColors ? EmbeddedProfile.read(data) : nil, options)
+        return WebImage(pixels: pixels, naturalSize: natural, format: .jpeg, orientation, options)
+            .converted(from: options.convertsColors ? EmbeddedProfile.read(data) : nil)
     }
 
     package func makeIncrementalDecoder(
@@ -90,8 +90,7 @@ private struct TurboSession: ~Copyable {
         }
         if let failure { throw failure }
         guard let decoded else { throw options.outOfMemory(size) }
-        guard target != size || orientation != .up else { return decoded }
-        guard let result = PixelScaler.scale(decoded, to: target, orientation) else {
+        guard let result = decoded.picture(at: target, orientation) else {
             throw options.outOfMemory(target)
         }
         return result

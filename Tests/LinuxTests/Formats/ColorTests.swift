@@ -7,7 +7,7 @@ import WebImageTesting
 
 @Suite("Colour profiles")
 struct ColorTests {
-    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), JPEGCoder()])
+    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
     private let size = PixelSize(width: 40, height: 30)
 
     private func decode(_ data: Data, converts: Bool = true, _ size: DecodeSize = .original) throws -> WebImage {

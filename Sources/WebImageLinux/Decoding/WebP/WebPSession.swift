@@ -85,7 +85,7 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
         let memory = UnsafeMutableRawBufferPointer(start: start, count: target.pixelCount * 4)
         canvas = memory
         guard WebPInitDecoderConfig(config) != 0 else { throw options.badData("This libwebp is of another version") }
-        config.pointee.options.use_scaling = 1
+        config.pointee.options.use_scaling = target == features.orientation.apply(to: features.size) ? 0 : 1
         config.pointee.options.scaled_width = Int32(target.width)
         config.pointee.options.scaled_height = Int32(target.height)
         config.pointee.output.colorspace = MODE_RGBA

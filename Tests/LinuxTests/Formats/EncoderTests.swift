@@ -8,7 +8,7 @@ import WebImageTesting
 @Suite("Writing pictures as files")
 struct EncoderTests {
     private let registry = CoderRegistry(
-        [PixbufCoder(), WebPCoder(), JPEGCoder()],
+        [PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()],
         encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()]
     )
 
@@ -143,6 +143,39 @@ struct EncoderTests {
         #expect(ImageFormat(fileExtension: "HEIC") == .heif)
         #expect(ImageFormat(mediaType: "text/html") == nil && ImageFormat(fileExtension: "html") == nil)
         #expect(ImageFormat(rawValue: "own").mediaType == nil)
+    }
+
+    @Test(
+        "An animation is written as WebP with all of its frames, its times and its number of rounds",
+        arguments: [true, false]
+    )
+    func animation(isLossless: Bool) throws {
+        let original = try decode(ShippedPicture.data("bouncing-ball.gif"))
+        var options = EncodeOptions()
+        options.isLossless = isLossless
+        let written = try decode(try registry.encode(original, as: .webp, options: options))
+        let (before, after) = (try #require(original.animation), try #require(written.animation))
+        #expect(after.durations == before.durations && after.loopCount == before.loopCount)
+        let (old, new) = (before.makeDecoder(), after.makeDecoder())
+        for index in 0..<before.frameCount {
+            let (old, new) = (WebImage(pixels: try old.frame(at: index)), WebImage(pixels: try new.frame(at: index)))
+            #expect(old.difference(from: new) <= (isLossless ? 0 : 8), "frame \(index)")
+        }
+    }
+
+    @Test("An animation is made to fit into a box and into a number of bytes; or only its first frame is written")
+    func smallAnimation() throws {
+        let original = try decode(ShippedPicture.data("bouncing-ball.gif"))
+        var options = EncodeOptions()
+        options.maximumSize = PixelSize(width: 40, height: 40)
+        options.maximumByteCount = 3000
+        let data = try registry.encode(original, as: .webp, options: options)
+        let small = try decode(data)
+        #expect(data.count <= 3000 && small.frameCount == original.frameCount && small.pixelSize.width <= 40)
+        options.isFirstFrameOnly = true
+        #expect(try decode(try registry.encode(original, as: .webp, options: options)).animation == nil)
+        // PNG, as it is written here, has no frames.
+        #expect(try decode(try registry.encode(original, as: .png)).animation == nil)
     }
 }
 

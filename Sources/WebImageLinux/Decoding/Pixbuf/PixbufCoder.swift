@@ -10,6 +10,8 @@ package struct PixbufCoder: ImageDecoding {
     private static let mediaTypes: [ImageFormat: String] = [
         .jpeg: "image/jpeg", .png: "image/png", .gif: "image/gif", .tiff: "image/tiff", .bmp: "image/bmp",
         .ico: "image/x-icon", .svg: "image/svg+xml", .avif: "image/avif", .heif: "image/heif", .jpegXL: "image/jxl",
+        .pnm: "image/x-portable-anymap", .tga: "image/x-tga", .icns: "image/x-icns", .xpm: "image/x-xpixmap",
+        .ani: "application/x-navi-animation",
     ]
 
     private let installed: Set<ImageFormat>
@@ -38,7 +40,7 @@ package struct PixbufCoder: ImageDecoding {
     package func canDecode(_ format: ImageFormat) -> Bool { installed.contains(format) }
 
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
-        let format = ImageFormat(sniffing: data)
+        let format = ImageFormat(sniffing: data, hint: options.formatHint)
         let session = try PixbufSession(format, mediaType: Self.mediaTypes[format] ?? "", options, isIncremental: false)
         try session.append(data)
         return try session.finish(data)

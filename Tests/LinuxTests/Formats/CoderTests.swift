@@ -7,7 +7,7 @@ import WebImageTesting
 
 @Suite("Coders")
 struct CoderTests {
-    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), JPEGCoder()])
+    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
 
     private func decode(_ data: Data, _ size: DecodeSize = .original) throws(ImageError) -> WebImage {
         try registry.decoder(for: data, url: nil).decode(data, options: DecodeOptions(size: size))
@@ -72,17 +72,20 @@ struct CoderTests {
     }
 
     @Test(
-        "Any prefix of a picture is an error or a picture, never a crash; a cut one is an error",
+        "A picture that is cut off anywhere is an error; an animation has the frames before that",
         arguments: ShippedPicture.small
     )
-    func prefixes(name: String) {
+    func prefixes(name: String) throws {
         let data = ShippedPicture.data(name)
+        let frameCount = try decode(data).frameCount
         let step = max(1, data.count / 60)
         for length in stride(from: 0, to: data.count - 1, by: step) {
-            let error = #expect(throws: ImageError.self, "\(length) of \(data.count) bytes of \(name)") {
-                try decode(data.prefix(length))
+            do throws(ImageError) {
+                let image = try decode(data.prefix(length))
+                #expect(image.frameCount < frameCount, "\(length) of \(data.count) bytes")
+            } catch {
+                #expect(error.code == .badImageData)
             }
-            #expect(error?.code == .badImageData)
         }
     }
 
@@ -101,6 +104,14 @@ struct CoderTests {
                 #expect([.badImageData, .imageTooLarge, .unsupportedFormat].contains(error.code))
             }
         }
+    }
+
+    @Test("A small BMP that claims gigabytes of colours, or of nothing before its pixels, is refused", arguments: [10, 46])
+    func lyingBMP(offset: Int) {
+        var data = TestPicture.quarters(size: PixelSize(width: 8, height: 8), format: .bmp)
+        data.replaceSubrange(offset..<offset + 4, with: [0x33, 0, 0xCC, 0x7F])
+        let error = #expect(throws: ImageError.self) { try decode(data) }
+        #expect(error?.code == .badImageData)
     }
 
     @Test(

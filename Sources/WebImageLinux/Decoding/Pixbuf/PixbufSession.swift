@@ -59,6 +59,7 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
     func append(_ data: Data) throws(ImageError) {
         if header == nil {
             head.append(data)
+            try checkClaims()
             header = ImageHeader(reading: head)
             if let header {
                 head = Data()
@@ -74,6 +75,20 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
         let message = takeMessage(&failure)
         if let refusal { throw refusal }
         guard isWritten else { throw options.badData(message) }
+    }
+
+    /// The BMP loader takes memory for all that a file says comes before its pixels, however small the file is.
+    private func checkClaims() throws(ImageError) {
+        guard format == .bmp else { return }
+        let (offset, colors) = head.withUnsafeBytes { (ByteReader($0).uint32LE(10) ?? 0, ByteReader($0).uint32LE(46)) }
+        // Headers are 138 bytes at most, colours 1024; programs put a profile or nothing at all between.
+        guard offset <= max(head.count, 1 << 16) else {
+            throw options.badData("The BMP's pixels begin \(offset) bytes from its start, which is beyond its end")
+        }
+        let isSmallHeader = head.withUnsafeBytes { ByteReader($0).uint32LE(14) == 12 }
+        guard isSmallHeader || colors ?? 0 <= 1 << 16 else {
+            throw options.badData("The BMP claims to have \(colors ?? 0) colours")
+        }
     }
 
     func partialImage() -> WebImage? {
@@ -104,13 +119,24 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
         )
         try options.check(decoded)
         let target = orientation.apply(to: options.size.target(for: orientation.apply(to: storedSize ?? decoded)))
-        guard let pixels = PixelScaler.scale(pixelRows(pixbuf), to: target, orientation) else {
+        let rows = pixelRows(pixbuf, isPremultiplied: format == .tiff)
+        guard let pixels = rows.picture(at: target, orientation) else {
             throw options.outOfMemory(target)
         }
         return makeImage(pixels, isPartial: false)
     }
 
-    private var orientation: ImageOrientation { header?.orientation ?? .up }
+    /// How the pixels that the loader gives have to be turned.
+    private var orientation: ImageOrientation {
+        let orientation = header?.orientation ?? .up
+        guard format == .tiff else { return orientation }
+        // libtiff mirrors what has to be mirrored, and takes 5 to 8 for 1 to 4; the rest is left to do (io-tiff.c).
+        return switch orientation {
+        case .leftMirrored, .rightMirrored: .leftMirrored
+        case .right, .left: .rightMirrored
+        default: .up
+        }
+    }
 
     /// The loader knows the size and is about to take memory for it.
     private func prepare(_ size: PixelSize) {
@@ -166,14 +192,15 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
     }
 
     private func makeImage(_ pixels: PixelBuffer, isPartial: Bool) -> WebImage {
-        let image = WebImage(
+        var image = WebImage(
             pixels: pixels,
-            naturalSize: storedSize.map(orientation.apply),
-            scale: options.scale,
+            naturalSize: orientation.apply(to: storedSize ?? pixels.size),
             format: format,
-            isPartial: isPartial
+            orientation,
+            options
         )
-        return image.converted(from: options.convertsColors ? profile : nil, options)
+        if isPartial { image = image.with { $0.isPartial = true } }
+        return image.converted(from: options.convertsColors ? profile : nil)
     }
 
     /// The colour profile, which the loader hands out once it has read the header.
@@ -192,12 +219,14 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
 }
 
 /// The pixels of a pixbuf, valid as long as it is.
-private func pixelRows(_ pixbuf: OpaquePointer) -> PixelRows {
-    PixelRows(
+/// - Parameter isPremultiplied: Whether alpha is multiplied in, as libtiff leaves it.
+private func pixelRows(_ pixbuf: OpaquePointer, isPremultiplied: Bool = false) -> PixelRows {
+    let hasAlpha = gdk_pixbuf_get_has_alpha(pixbuf) != 0
+    return PixelRows(
         start: gdk_pixbuf_read_pixels(pixbuf),
         size: PixelSize(width: Int(gdk_pixbuf_get_width(pixbuf)), height: Int(gdk_pixbuf_get_height(pixbuf))),
         bytesPerRow: Int(gdk_pixbuf_get_rowstride(pixbuf)),
-        layout: gdk_pixbuf_get_has_alpha(pixbuf) != 0 ? .rgba : .rgb
+        layout: hasAlpha ? (isPremultiplied ? .premultiplied : .rgba) : .rgb
     )
 }
 

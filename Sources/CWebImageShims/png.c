@@ -1,0 +1,99 @@
+#include "CWebImageShims.h"
+
+#include <png.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+// libpng reports errors by longjmp, which Swift must not be jumped over.
+struct gwi_png {
+    png_structp reader;
+    png_infop info;
+    const uint8_t *data;
+    size_t count;
+    size_t offset;
+    jmp_buf failed;
+    char message[128];
+};
+
+static void fail(png_structp reader, png_const_charp message) {
+    gwi_png *png = png_get_error_ptr(reader);
+    strncpy(png->message, message, sizeof png->message - 1);
+    longjmp(png->failed, 1);
+}
+
+static void ignore(png_structp reader, png_const_charp message) {
+    (void)reader;
+    (void)message;
+}
+
+static void read_bytes(png_structp reader, png_bytep target, size_t count) {
+    gwi_png *png = png_get_io_ptr(reader);
+    if (count > png->count - png->offset) png_error(reader, "the file ends too early");
+    memcpy(target, png->data + png->offset, count);
+    png->offset += count;
+}
+
+gwi_png *gwi_png_new(const uint8_t *data, size_t count, bool checks_sums) {
+    gwi_png *png = calloc(1, sizeof *png);
+    if (!png) return NULL;
+    png->data = data;
+    png->count = count;
+    png->reader = png_create_read_struct(PNG_LIBPNG_VER_STRING, png, fail, ignore);
+    png->info = png->reader ? png_create_info_struct(png->reader) : NULL;
+    if (!png->info) {
+        gwi_png_free(png);
+        return NULL;
+    }
+    png_set_read_fn(png->reader, png, read_bytes);
+    png_set_user_limits(png->reader, 0x7fffffff, 0x7fffffff);
+    if (!checks_sums) png_set_crc_action(png->reader, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
+    return png;
+}
+
+void gwi_png_free(gwi_png *png) {
+    if (!png) return;
+    if (png->reader) png_destroy_read_struct(&png->reader, png->info ? &png->info : NULL, NULL);
+    free(png);
+}
+
+const char *gwi_png_message(const gwi_png *png) { return png->message; }
+
+bool gwi_png_read_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha) {
+    if (setjmp(png->failed)) return false;
+    png_read_info(png->reader, png->info);
+    *width = png_get_image_width(png->reader, png->info);
+    *height = png_get_image_height(png->reader, png->info);
+    int type = png_get_color_type(png->reader, png->info);
+    *has_alpha = (type & PNG_COLOR_MASK_ALPHA) || png_get_valid(png->reader, png->info, PNG_INFO_tRNS);
+    // Eight bits of red, green and blue, and alpha if there is any. What gAMA says is left alone, as GTK does.
+    png_set_expand(png->reader);
+    png_set_scale_16(png->reader);
+    if (!(type & PNG_COLOR_MASK_COLOR)) png_set_gray_to_rgb(png->reader);
+    png_set_interlace_handling(png->reader);
+    png_read_update_info(png->reader, png->info);
+    return true;
+}
+
+bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count) {
+    png_charp name;
+    png_bytep bytes;
+    int compression;
+    if (!png_get_iCCP(png->reader, png->info, &name, &compression, &bytes, count)) return false;
+    *profile = bytes;
+    return true;
+}
+
+bool gwi_png_read_pixels(gwi_png *png, uint8_t *target, size_t stride) {
+    if (setjmp(png->failed)) return false;
+    if (stride < png_get_rowbytes(png->reader, png->info)) png_error(png->reader, "the rows are too long");
+    size_t height = png_get_image_height(png->reader, png->info);
+    int passes = png_get_interlace_type(png->reader, png->info) == PNG_INTERLACE_NONE ? 1 : 7;
+    for (int pass = 0; pass < passes; pass++) {
+        for (size_t y = 0; y < height; y++) png_read_row(png->reader, target + y * stride, NULL);
+    }
+    return true;
+}
+
+uint32_t gwi_crc32(const uint8_t *data, size_t count) { return (uint32_t)crc32_z(0, data, count); }

@@ -1,0 +1,37 @@
+package import FoundationEssentials
+package import WebImageCore
+
+/// Decodes GIF, still and animated, frame by frame.
+package struct GIFCoder: ImageDecoding {
+    package init() {}
+
+    package func canDecode(_ format: ImageFormat) -> Bool { format == .gif }
+
+    package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        guard let file = GIFFile(data, frameLimit: options.frameLimit) else {
+            throw options.badData("The GIF ends before its pixels begin")
+        }
+        try options.check(file.size)
+        guard let first = file.frames.first else { throw options.badData("There is no picture in the GIF") }
+        guard first.isComplete else {
+            throw options.badData("The GIF ends in the middle of a picture: it is truncated")
+        }
+        let frames = GIFFrames(data, file, options)
+        let animation = AnimatedFile(
+            frames,
+            frames.layouts,
+            size: file.size,
+            loopCount: file.loopCount,
+            format: .gif,
+            byteCount: data.count
+        )
+        return try animation.image(options)
+    }
+
+    package func makeIncrementalDecoder(
+        for format: ImageFormat,
+        options: DecodeOptions
+    ) -> (any IncrementalImageDecoding)? {
+        GIFSession(options)
+    }
+}

@@ -1,0 +1,68 @@
+import FoundationEssentials
+import WebImageCore
+
+/// The first frame of a GIF file that is still arriving.
+///
+/// `@unchecked`: a decoder is used by one thread at a time.
+final class GIFSession: IncrementalImageDecoding, @unchecked Sendable {
+    /// The first frame, once its header is there.
+    private final class Frame {
+        let size: PixelSize
+        let painter: GIFPainter
+        var decoder: LZWDecoder
+        /// Where the first block begins that has not come whole.
+        var offset: Int
+        var shownCount = 0
+
+        init(_ file: GIFFile, _ first: GIFFile.Frame, _ decoder: consuming LZWDecoder, _ data: Data) {
+            size = file.size
+            painter = GIFPainter(first, data)
+            self.decoder = decoder
+            offset = first.offset + 1
+        }
+    }
+
+    private let options: DecodeOptions
+    private var data = Data()
+    private var frame: Frame?
+    private var isDone = false
+
+    init(_ options: DecodeOptions) {
+        self.options = options
+    }
+
+    func append(_ next: Data) throws(ImageError) {
+        guard !isDone else { return }
+        data.append(next)
+        if frame == nil { try begin() }
+        guard let frame else { return }
+        data.withUnsafeBytes { frame.offset = frame.decoder.decodeBlocks(of: $0, from: frame.offset) }
+        // What follows is other frames.
+        isDone = frame.decoder.isDone
+        if isDone { data = Data() }
+    }
+
+    func partialImage() -> WebImage? {
+        guard let frame, frame.decoder.count > frame.shownCount, let canvas = FrameCanvas(size: frame.size) else {
+            return nil
+        }
+        frame.shownCount = frame.decoder.count
+        frame.painter.paint(frame.decoder, on: canvas, fillsGaps: true)
+        return canvas.picture(at: options.size.target(for: frame.size), .up, hasAlpha: true).map {
+            WebImage(pixels: $0, naturalSize: frame.size, scale: options.scale, format: .gif, isPartial: true)
+        }
+    }
+
+    func finish(_ data: Data) throws(ImageError) -> WebImage {
+        try GIFCoder().decode(data, options: options)
+    }
+
+    private func begin() throws(ImageError) {
+        guard let file = GIFFile(data, frameLimit: 1) else { return }
+        try options.check(file.size)
+        guard let first = file.frames.first else { return }
+        try options.check(first.rect.size)
+        guard let decoder = LZWDecoder(first) else { throw options.badData("The GIF's codes have no length") }
+        frame = Frame(file, first, decoder, data)
+    }
+}

@@ -1,0 +1,73 @@
+internal import CWebImageWebP
+internal import CWebImageWebPMux
+package import FoundationEssentials
+package import WebImageCore
+
+extension WebPEncoder {
+    package func encode(
+        _ animation: ImageAnimation,
+        as format: ImageFormat,
+        quality: Double,
+        options: EncodeOptions
+    ) throws(ImageError) -> Data? {
+        var settings = WebPAnimEncoderOptions()
+        guard WebPAnimEncoderOptionsInit(&settings) != 0 else {
+            throw .encodingFailed("This libwebp is of another version than its headers")
+        }
+        settings.anim_params.loop_count = Int32(clamping: animation.loopCount)
+        settings.allow_mixed = options.isLossless ? 0 : 1
+        let size = animation.size
+        guard let encoder = WebPAnimEncoderNew(Int32(size.width), Int32(size.height), &settings) else {
+            throw .encodingFailed("libwebp writes no animation of \(size) pixels")
+        }
+        defer { WebPAnimEncoderDelete(encoder) }
+        var time = Duration.zero
+        let frames = animation.makeDecoder()
+        for index in 0..<animation.frameCount {
+            let pixels: PixelBuffer
+            do {
+                pixels = try frames.frame(at: index)
+            } catch {
+                // An animation ends before a frame that is damaged.
+                guard index > 1 else { throw error }
+                break
+            }
+            try add(pixels, at: time, to: encoder, quality: quality, options)
+            time += animation.durations[index]
+        }
+        guard WebPAnimEncoderAdd(encoder, nil, time.milliseconds, nil) != 0 else { throw Self.failure(encoder) }
+        var output = WebPData()
+        WebPDataInit(&output)
+        defer { WebPFree(UnsafeMutablePointer(mutating: output.bytes)) }
+        guard WebPAnimEncoderAssemble(encoder, &output) != 0, let bytes = output.bytes else {
+            throw Self.failure(encoder)
+        }
+        return Data(bytes: bytes, count: output.size)
+    }
+
+    private func add(
+        _ pixels: PixelBuffer,
+        at time: Duration,
+        to encoder: OpaquePointer,
+        quality: Double,
+        _ options: EncodeOptions
+    ) throws(ImageError) {
+        var config = WebPConfig()
+        var picture = WebPPicture()
+        guard Self.prepare(&config, &picture, pixels, quality: quality, options) else {
+            throw .encodingFailed("There is no memory for a WebP of \(pixels.size) pixels")
+        }
+        defer { WebPPictureFree(&picture) }
+        guard WebPAnimEncoderAdd(encoder, &picture, time.milliseconds, &config) != 0 else {
+            throw Self.failure(encoder)
+        }
+    }
+
+    private static func failure(_ encoder: OpaquePointer) -> ImageError {
+        .encodingFailed("libwebp: \(String(cString: WebPAnimEncoderGetError(encoder)))")
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Int32 { Int32(clamping: Int((self / .milliseconds(1)).rounded())) }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import WebImageCore
+import WebImageLinux
+
+// Hands what libFuzzer makes up to everything that decodes: see Tests/fuzz.
+
+/// libFuzzer's own main, with our callback.
+@_silgen_name("LLVMFuzzerRunDriver")
+private func runFuzzer(
+    _ count: UnsafeMutablePointer<CInt>,
+    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
+    _ callback: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
+) -> CInt
+
+private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
+
+/// Larger pictures take time without showing more.
+private let pixelLimit = 1 << 18
+
+private func decode(_ data: Data) {
+    _ = ImageHeader(reading: data)
+    do throws(ImageError) {
+        let image = try registry.decode(data, options: DecodeOptions(maximumPixelCount: pixelLimit))
+        let decoder = image.animation?.makeDecoder()
+        for index in 0..<min(image.frameCount, 6) { _ = try decoder?.frame(at: index) }
+        if image.frameCount > 2 { _ = try decoder?.frame(at: 1) }
+    } catch {}
+    let format = ImageFormat(sniffing: data)
+    let options = DecodeOptions(size: .fit(PixelSize(width: 20, height: 20)), maximumPixelCount: pixelLimit)
+    guard let decoder = registry.decoder(for: format)?.makeIncrementalDecoder(for: format, options: options) else {
+        return
+    }
+    do throws(ImageError) {
+        for offset in stride(from: 0, to: data.count, by: 333) {
+            try decoder.append(Data(data.dropFirst(offset).prefix(333)))
+            _ = decoder.partialImage()
+        }
+        _ = try decoder.finish(data)
+    } catch {}
+}
+
+/// What libFuzzer's own main calls; it is linked, though not run.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    decode(bytes.map { Data(bytes: $0, count: count) } ?? Data())
+    return 0
+}
+
+var count = CommandLine.argc
+var arguments = CommandLine.unsafeArgv
+exit(
+    runFuzzer(&count, &arguments) { testOneInput($0, $1) }
+)

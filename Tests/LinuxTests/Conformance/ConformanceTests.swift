@@ -1,0 +1,172 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+/// Pictures of every kind that Debian's tools write (Tests/corpus/make), against what Pillow makes of them.
+@Suite("Pictures of every kind")
+struct ConformanceTests {
+    struct Entry: Codable, Sendable, CustomTestStringConvertible {
+        struct Frame: Codable {
+            /// The file of its pixels: red, green, blue and alpha.
+            let pixels: String
+            let duration: Double
+        }
+
+        let file: String
+        let width: Int
+        let height: Int
+        let frames: [Frame]
+        /// The mean difference that is allowed, in levels of 255; 0 is not one pixel.
+        let tolerance: Double
+        /// As Pillow understands it: 0 is for ever.
+        let loop: Int?
+
+        var testDescription: String { file }
+    }
+
+    private static let folder = TemporaryDirectory()
+
+    private static let made: Result<[Entry], any Error> = Result {
+        let script = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/corpus/make"
+        let result = try ChildProcess.run(script, [folder.path], seconds: 300)
+        guard result.exitCode == 0 else { throw CorpusError(description: result.output) }
+        let manifest = try Data(contentsOf: URL(filePath: "\(folder.path)/manifest.json"))
+        return try JSONDecoder().decode([Entry].self, from: manifest)
+    }
+
+    private struct CorpusError: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
+
+    private func decode(_ data: Data, _ options: DecodeOptions = DecodeOptions()) throws(ImageError) -> WebImage {
+        try registry.decode(data, options: options)
+    }
+
+    private static func data(_ name: String) throws -> Data {
+        try Data(contentsOf: URL(filePath: "\(folder.path)/\(name)"))
+    }
+
+    @Test("There are pictures of every kind")
+    func corpus() throws {
+        #expect(try Self.made.get().count > 120)
+    }
+
+    @Test(
+        "Each pixel of each frame is as another decoder has it, and each frame is shown as long",
+        arguments: (try? made.get()) ?? []
+    )
+    func conforms(entry: Entry) throws {
+        var options = DecodeOptions()
+        if entry.file.hasSuffix(".tga") { options.formatHint = .tga }
+        let data = try Self.data(entry.file)
+        let image = try decode(data, options)
+        #expect(image.pixelSize == PixelSize(width: entry.width, height: entry.height))
+        #expect(image.frameCount == entry.frames.count)
+        let decoder = image.animation?.makeDecoder()
+        for (index, frame) in entry.frames.enumerated() {
+            let pixels = try decoder?.frame(at: index) ?? image.pixels
+            let expected = try Self.data(frame.pixels)
+            let difference = pixels.difference(fromStraight: expected)
+            #expect(entry.tolerance == 0 ? difference.largest == 0 : difference.mean <= entry.tolerance, "frame \(index): \(difference)")
+            // Browsers and we show what is too short for 100 ms.
+            let duration = Duration.milliseconds(frame.duration < 11 ? 100 : frame.duration)
+            if let animation = image.animation { #expect(animation.durations[index] == duration, "frame \(index)") }
+        }
+        if let loop = entry.loop {
+            // A GIF says how often it is repeated.
+            #expect(image.loopCount == (image.format == .gif && loop > 0 ? loop + 1 : loop))
+        }
+    }
+
+    @Test("Frames come out the same in any order")
+    func order() throws {
+        for entry in try Self.made.get() where entry.frames.count > 2 {
+            let animation = try #require(try decode(Self.data(entry.file)).animation, "\(entry.file)")
+            let inOrder = try animation.frames(Array(0..<animation.frameCount))
+            let backwards = try animation.frames((0..<animation.frameCount).reversed())
+            #expect(inOrder == backwards.reversed(), "\(entry.file)")
+            let decoder = animation.makeDecoder()
+            for index in [2, 0, animation.frameCount - 1, 1, 1] {
+                #expect(try decoder.frame(at: index).straightAlpha == inOrder[index], "\(entry.file) \(index)")
+            }
+        }
+    }
+
+    @Test("Scaled down, a picture and its frames look the same, only smaller")
+    func scaled() throws {
+        let size = PixelSize(width: 20, height: 20)
+        for entry in try Self.made.get() where min(entry.width, entry.height) > 20 && !entry.file.hasSuffix(".tga") {
+            let data = try Self.data(entry.file)
+            let (whole, small) = (try decode(data), try decode(data, DecodeOptions(size: .fit(size))))
+            let target = DecodeSize.fit(size).target(for: whole.pixelSize)
+            #expect(small.pixelSize == target && small.naturalSize == whole.pixelSize)
+            let frames = zip(try whole.allFrames(), try small.allFrames())
+            for (index, (large, small)) in frames.enumerated() {
+                let expected = try #require(large.picture(at: target, .up))
+                #expect(expected.difference(from: small) < 6, "\(entry.file) \(index)")
+            }
+        }
+    }
+
+    @Test("Of an animation only the first frame is decoded when that is asked for")
+    func firstFrameOnly() throws {
+        for entry in try Self.made.get() where entry.frames.count > 1 {
+            var options = DecodeOptions()
+            options.isFirstFrameOnly = true
+            let still = try decode(Self.data(entry.file), options)
+            #expect(still.animation == nil && still.frameCount == 1 && still.loopCount == 1)
+            let expected = try Self.data(entry.frames[0].pixels)
+            #expect(still.pixels.difference(fromStraight: expected).mean <= entry.tolerance, "\(entry.file)")
+        }
+    }
+}
+
+extension ImageAnimation {
+    /// The pixels of frames, in this order.
+    fileprivate func frames(_ indices: [Int]) throws -> [[UInt8]] {
+        let decoder = makeDecoder()
+        return try indices.map { try decoder.frame(at: $0).straightAlpha }
+    }
+}
+
+extension WebImage {
+    /// All frames, or the only one.
+    fileprivate func allFrames() throws -> [PixelBuffer] {
+        guard let animation else { return [pixels] }
+        let decoder = animation.makeDecoder()
+        return try (0..<animation.frameCount).map { try decoder.frame(at: $0) }
+    }
+}
+
+extension PixelBuffer {
+    /// How far the bytes are from those of another picture, alpha multiplied in.
+    /// - Parameter straight: Red, green, blue and alpha, not multiplied.
+    fileprivate func difference(fromStraight straight: Data) -> (mean: Double, largest: Int) {
+        guard straight.count == size.pixelCount * 4 else { return (256, 256) }
+        let other = straight.withUnsafeBytes { bytes in
+            let rows = PixelRows(start: bytes.baseAddress!, size: size, bytesPerRow: size.width * 4, layout: .rgba)
+            return PixelBuffer(rows, orientation: .up)!
+        }
+        let (mine, theirs) = (rgba, other.rgba)
+        let differences = zip(mine, theirs).map { abs(Int($0) - Int($1)) }
+        return (Double(differences.reduce(0, +)) / Double(differences.count), differences.max() ?? 0)
+    }
+
+    fileprivate func difference(from other: PixelBuffer) -> Double {
+        let differences = zip(rgba, other.rgba).map { abs(Int($0) - Int($1)) }
+        return Double(differences.reduce(0, +)) / Double(max(differences.count, 1))
+    }
+
+    /// Four bytes a pixel, alpha multiplied in.
+    private var rgba: [UInt8] {
+        withUnsafeBytes { bytes in
+            guard !hasAlpha else { return Array(bytes) }
+            return stride(from: 0, to: bytes.count, by: 3).flatMap { [bytes[$0], bytes[$0 + 1], bytes[$0 + 2], 255] }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+/// Small pictures of each kind, cut off at every byte and damaged at every byte of their headers.
+@Suite("Damaged pictures")
+struct DamageTests {
+    private static let registry = CoderRegistry(
+        [PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()],
+        encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()]
+    )
+
+    /// Of a few hundred bytes each.
+    private static let pictures: [(name: String, data: Data)] = {
+        let size = PixelSize(width: 12, height: 9)
+        let pixels = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
+            for index in memory.indices { memory[index] = UInt8(truncatingIfNeeded: index % 4 == 3 ? 200 : index / 3) }
+        }
+        let image = WebImage(pixels: pixels!)
+        var lossless = EncodeOptions()
+        lossless.isLossless = true
+        var pictures: [(String, Data)] = [
+            ("jpeg", try! registry.encode(image, as: .jpeg)), ("png", try! registry.encode(image, as: .png)),
+            ("webp", try! registry.encode(image, as: .webp)),
+            ("lossless webp", try! registry.encode(image, as: .webp, options: lossless)),
+            ("bmp", TestPicture.quarters(size: size, format: .bmp)),
+            ("tiff", TestPicture.quarters(size: size, format: .tiff)),
+        ]
+        let suite = "test-images/gif-test-suite"
+        for name in ["animation", "interlace", "dispose-restore-background", "local-color-table"] {
+            pictures.append(("gif \(name)", (try? InstalledPictures.data("\(suite)/\(name).gif")) ?? Data()))
+        }
+        return pictures
+    }()
+
+    private static let names = pictures.map(\.name)
+
+    private func data(_ name: String) -> Data { Self.pictures.first { $0.name == name }?.data ?? Data() }
+
+    /// Everything that the library does with bytes.
+    private func decodeAll(_ data: Data) throws(ImageError) {
+        _ = ImageHeader(reading: data)
+        let image = try Self.registry.decode(data, options: DecodeOptions(maximumPixelCount: 1 << 20))
+        let decoder = image.animation?.makeDecoder()
+        for index in 0..<min(image.frameCount, 8) { _ = try decoder?.frame(at: index) }
+    }
+
+    private func feed(_ data: Data) throws(ImageError) {
+        let format = ImageFormat(sniffing: data)
+        let options = DecodeOptions(size: .fit(PixelSize(width: 6, height: 6)), maximumPixelCount: 1 << 20)
+        let coder = Self.registry.decoder(for: format)
+        guard let decoder = coder?.makeIncrementalDecoder(for: format, options: options) else { return }
+        for offset in stride(from: 0, to: data.count, by: 37) {
+            try decoder.append(Data(data.dropFirst(offset).prefix(37)))
+            _ = decoder.partialImage()
+        }
+        _ = try decoder.finish(data)
+    }
+
+    private func isUnderstood(_ error: ImageError) -> Bool {
+        [.badImageData, .imageTooLarge, .unsupportedFormat].contains(error.code)
+    }
+
+    @Test("Every prefix is an error or a picture", arguments: names)
+    func prefixes(name: String) throws {
+        let data = data(name)
+        try #require(data.count > 20)
+        try decodeAll(data)
+        for length in 0..<data.count {
+            for attempt in [decodeAll, feed] {
+                do throws(ImageError) { try attempt(data.prefix(length)) } catch { #expect(isUnderstood(error)) }
+            }
+        }
+    }
+
+    @Test("Every single byte changed, in each of several ways, is an error or a picture", arguments: names)
+    func corruption(name: String) throws {
+        let data = data(name)
+        for offset in 0..<min(data.count, 400) {
+            for change: (UInt8) -> UInt8 in [{ ~$0 }, { $0 &+ 1 }, { $0 ^ 0x80 }, { _ in 0 }, { _ in 255 }] {
+                var damaged = data
+                damaged[offset] = change(damaged[offset])
+                for attempt in [decodeAll, feed] {
+                    do throws(ImageError) { try attempt(damaged) } catch { #expect(isUnderstood(error)) }
+                }
+            }
+        }
+    }
+}

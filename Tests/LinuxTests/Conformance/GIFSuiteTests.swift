@@ -1,0 +1,88 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+
+/// The GIF test suite of Robert Ancell, as gdk-pixbuf-tests of Debian has it.
+@Suite("The GIF test suite")
+struct GIFSuiteTests {
+    private static let folder = InstalledPictures.folder + "/test-images/gif-test-suite"
+
+    /// The suite's own list; those that it marks out differ between all programs.
+    private static let names: [String] = {
+        let list = (try? String(contentsOfFile: "\(folder)/TESTS", encoding: .utf8)) ?? ""
+        return list.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") }
+    }()
+
+    /// What a configuration says: sections of keys and values.
+    private static func read(_ name: String) throws -> [String: [String: String]] {
+        let text = try String(contentsOfFile: "\(folder)/\(name).conf", encoding: .utf8)
+        var sections: [String: [String: String]] = [:]
+        var section = ""
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("[") {
+                section = String(line.dropFirst().dropLast())
+            } else if let equals = line.firstIndex(of: "=") {
+                let key = line[..<equals].filter { $0 != " " }
+                sections[section, default: [:]][String(key)] = String(line[line.index(after: equals)...].drop { $0 == " " })
+            }
+        }
+        return sections
+    }
+
+    @Test("The suite is there")
+    func isInstalled() {
+        #expect(Self.names.count > 60, "Tests/run installs gdk-pixbuf-tests")
+    }
+
+    @Test("Every frame has the pixels and the time that the suite says", arguments: names)
+    func conforms(name: String) throws {
+        let sections = try Self.read(name)
+        let config = try #require(sections["config"])
+        let data = try Data(contentsOf: URL(filePath: "\(Self.folder)/\(name).gif"))
+        let frames = config["frames"].map { $0.split(separator: ",").map(String.init) } ?? []
+        guard !frames.isEmpty else {
+            // The suite says nothing about what these show.
+            _ = try? GIFCoder().decode(data, options: DecodeOptions())
+            return
+        }
+        let image = try GIFCoder().decode(data, options: DecodeOptions())
+        #expect(image.frameCount == frames.count)
+        let decoder = image.animation?.makeDecoder()
+        for (index, frame) in frames.enumerated() {
+            let pixels = try decoder?.frame(at: index) ?? image.pixels
+            let file = try #require(sections[frame]?["pixels"])
+            let expected = try Data(contentsOf: URL(filePath: "\(Self.folder)/\(file)"))
+            #expect(pixels.straightAlpha == Array(expected), "frame \(index)")
+            if let delay = sections[frame]?["delay"].flatMap({ Int($0) }), let animation = image.animation {
+                #expect(animation.durations[index] == .milliseconds(delay * 10))
+            }
+        }
+        // Of GIF87a, which knows no loops, the suite says that it is played for ever; browsers play it once.
+        if image.animation != nil, let count = config["loop-count"], name != "gif87a-animation" {
+            #expect(image.loopCount == (count == "infinite" ? 0 : (Int(count) ?? 0) + 1))
+        }
+    }
+}
+
+/// The pictures that Debian's gdk-pixbuf-tests installs.
+enum InstalledPictures {
+    static let folder = "/usr/libexec/installed-tests/gdk-pixbuf"
+
+    static func names(in name: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(name)")) ?? []).sorted()
+    }
+
+    static func data(_ name: String) throws -> Data { try Data(contentsOf: URL(filePath: "\(folder)/\(name)")) }
+}
+
+extension PixelBuffer {
+    /// Red, green, blue and alpha, the colours not multiplied.
+    var straightAlpha: [UInt8] {
+        if hasAlpha { return withStraightAlpha { Array($0) } }
+        return withUnsafeBytes { bytes in
+            stride(from: 0, to: bytes.count, by: 3).flatMap { [bytes[$0], bytes[$0 + 1], bytes[$0 + 2], 255] }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+
+/// The pictures that gdk-pixbuf is tested with, many of them hostile.
+@Suite("The pictures of gdk-pixbuf's own tests")
+struct PixbufCorpusTests {
+    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
+
+    private func decode(_ data: Data, _ name: String) throws(ImageError) -> WebImage {
+        var options = DecodeOptions(maximumPixelCount: 1 << 24)
+        options.formatHint = name.split(separator: ".").last.flatMap { ImageFormat(fileExtension: String($0)) }
+        return try registry.decode(data, options: options)
+    }
+
+    /// Decodes all of a file, at once and in pieces.
+    private func exhaust(_ data: Data, _ name: String) {
+        let start = ContinuousClock.now
+        do throws(ImageError) {
+            let animation = try decode(data, name).animation
+            let decoder = animation?.makeDecoder()
+            for index in 0..<min(animation?.frameCount ?? 0, 50) { _ = try decoder?.frame(at: index) }
+        } catch {
+            #expect([.badImageData, .imageTooLarge, .unsupportedFormat].contains(error.code), "\(error)")
+        }
+        let format = ImageFormat(sniffing: data)
+        let options = DecodeOptions(size: .fit(PixelSize(width: 64, height: 64)), maximumPixelCount: 1 << 24)
+        if let decoder = registry.decoder(for: format)?.makeIncrementalDecoder(for: format, options: options) {
+            do throws(ImageError) {
+                for offset in stride(from: 0, to: data.count, by: 1000) {
+                    try decoder.append(data.dropFirst(offset).prefix(1000))
+                    _ = decoder.partialImage()
+                }
+                _ = try decoder.finish(data)
+            } catch {}
+        }
+        #expect(ContinuousClock.now - start < .seconds(2), "\(name) takes too long")
+    }
+
+    @Test("The pictures are there")
+    func isInstalled() {
+        #expect(InstalledPictures.names(in: "test-images/fail").count > 30, "Tests/run installs gdk-pixbuf-tests")
+    }
+
+    @Test(
+        "Pictures made to fail are an error or a picture, soon",
+        arguments: InstalledPictures.names(in: "test-images/fail")
+    )
+    func hostile(name: String) throws {
+        exhaust(try InstalledPictures.data("test-images/fail/\(name)"), name)
+    }
+
+    @Test(
+        "Pictures with a reference look like it",
+        arguments: InstalledPictures.names(in: "test-images/reftests").filter { !$0.hasSuffix(".ref.png") && $0 != "tga" }
+    )
+    func reference(name: String) throws {
+        let image = try decode(InstalledPictures.data("test-images/reftests/\(name)"), name)
+        let reference = try decode(InstalledPictures.data("test-images/reftests/\(name).ref.png"), "ref.png")
+        #expect(image.pixelSize == reference.pixelSize)
+        #expect(image.difference(from: reference) < 2)
+    }
+
+    @Test(
+        "Pictures with bytes changed at random are an error or a picture, soon",
+        arguments: InstalledPictures.names(in: "test-images/randomly-modified")
+    )
+    func mutated(name: String) throws {
+        let data = try InstalledPictures.data("test-images/randomly-modified/\(name)")
+        var generator = SeededGenerator(seed: UInt64(data.count))
+        for _ in 0..<20 {
+            var changed = data
+            for _ in 0..<max(1, data.count / 200) {
+                changed[Int.random(in: 0..<data.count, using: &generator)] = .random(in: 0...255, using: &generator)
+            }
+            exhaust(changed, name)
+        }
+    }
+}

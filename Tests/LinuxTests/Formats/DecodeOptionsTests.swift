@@ -1,0 +1,105 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("How pictures are decoded, by option")
+struct DecodeOptionsTests {
+    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
+
+    @Test(
+        "A huge picture is decoded within a number of bytes, and never enlarged",
+        arguments: ["cat.jpg", "butterfly.png", "aurora.webp", "pinwheel.gif"]
+    )
+    func within(name: String) throws {
+        let data = ShippedPicture.data(name)
+        let whole = try registry.decode(data)
+        let limit = whole.pixelSize.width * whole.pixelSize.height
+        let small = try registry.decode(data, options: DecodeOptions(size: .within(byteCount: limit)))
+        let count = small.pixelSize.width * small.pixelSize.height * 4
+        #expect(count <= limit && count > limit * 9 / 10)
+        #expect(small.naturalSize == whole.pixelSize)
+        let large = try registry.decode(data, options: DecodeOptions(size: .within(byteCount: .max)))
+        #expect(large.pixelSize == whole.pixelSize)
+    }
+
+    @Test("The size within a number of bytes keeps the aspect ratio, and is at least one pixel")
+    func sizes() {
+        let natural = PixelSize(width: 4000, height: 1000)
+        #expect(DecodeSize.within(byteCount: 1_000_000).target(for: natural) == PixelSize(width: 1000, height: 250))
+        #expect(DecodeSize.within(byteCount: 0).target(for: natural) == PixelSize(width: 1, height: 1))
+        let line = PixelSize(width: 1_000_000, height: 1)
+        #expect(DecodeSize.within(byteCount: 400).target(for: line) == PixelSize(width: 100, height: 1))
+    }
+
+    @Test("A file that does not say what it is needs a hint; what says it does not listen to one")
+    func hint() throws {
+        let tga = Data([0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 24, 0x20, 0, 0, 255, 0, 255, 0])
+        let error = #expect(throws: ImageError.self) { try registry.decode(tga) }
+        #expect(error?.code == .badImageData)
+        var options = DecodeOptions()
+        options.formatHint = .tga
+        let image = try registry.decode(tga, options: options)
+        #expect([image.color(0, 0), image.color(1, 0)] == [0xFF0000, 0x00FF00])
+        #expect(try registry.decode(ShippedPicture.data("cat.jpg"), options: options).format == .jpeg)
+    }
+
+    @Test("Pixels are stored as they are asked for", arguments: ["cat.jpg", "butterfly.png", "bouncing-ball.gif"])
+    func pixelFormat(name: String) throws {
+        for format in [PixelBuffer.Format.rgb, .rgbaPremultiplied] {
+            var options = DecodeOptions(size: .fit(PixelSize(width: 64, height: 64)))
+            options.pixelFormat = format
+            let image = try registry.decode(ShippedPicture.data(name), options: options)
+            #expect(image.pixels.format == format)
+            if let animation = image.animation {
+                #expect(try animation.makeDecoder().frame(at: 1).format == format)
+                #expect(animation.hasAlpha == (format == .rgbaPremultiplied))
+            }
+        }
+    }
+
+    @Test("A picture says what it was decoded from, and how")
+    func description() throws {
+        let options = DecodeOptions(size: .fit(PixelSize(width: 50, height: 50)), scale: 2)
+        let image = try registry.decode(ShippedPicture.data("lighthouse.jpg"), options: options)
+        #expect(image.format == .jpeg && image.orientation != .up && image.frameCount == 1 && image.loopCount == 1)
+        #expect(image.decodeOptions?.size == options.size && image.scale == 2)
+        #expect(image.logicalWidth == Double(image.naturalSize.width) / 2)
+        let ball = try registry.decode(ShippedPicture.data("bouncing-ball.gif"))
+        #expect(ball.frameCount > 1 && ball.cost > ball.pixels.byteCount)
+    }
+
+    @Test("A picture is made of bytes or of a file, and written as either")
+    func files() throws {
+        let folder = TemporaryDirectory()
+        let image = try WebImage(contentsOf: URL(filePath: "\(ShippedPicture.folder)/cat.jpg"))
+        let file = URL(filePath: "\(folder.path)/small@2x.png")
+        try image.data(as: .png).write(to: file)
+        let again = try WebImage(contentsOf: file)
+        #expect(again.scale == 2 && again.pixelSize == image.pixelSize && again.format == .png)
+        #expect(try WebImage(data: image.data(as: .webp)).format == .webp)
+        let error = #expect(throws: ImageError.self) {
+            try WebImage(contentsOf: URL(filePath: "\(folder.path)/none.png"))
+        }
+        #expect(error?.code == .unreadable)
+    }
+
+    @Test("Frames beyond the limit are left out; times that are too short become a tenth of a second")
+    func frameLimit() throws {
+        let data = ShippedPicture.data("bouncing-ball.gif")
+        var options = DecodeOptions()
+        options.maximumFrameCount = 3
+        #expect(try registry.decode(data, options: options).frameCount == 3)
+        let animation = ImageAnimation(
+            durations: [.zero, .milliseconds(10), .milliseconds(11)],
+            loopCount: -1,
+            size: PixelSize(width: 1, height: 1),
+            hasAlpha: false,
+            byteCount: 0
+        ) { fatalError("No frame is asked for") }
+        #expect(animation.durations == [.milliseconds(100), .milliseconds(100), .milliseconds(11)])
+        #expect(animation.loopCount == 0)
+    }
+}

@@ -1,0 +1,103 @@
+#include "PlainDecoders.h"
+
+#include <gdk-pixbuf/gdk-pixbuf.h>
+#include <png.h>
+#include <stdlib.h>
+#include <string.h>
+#include <turbojpeg.h>
+#include <webp/decode.h>
+#include <webp/demux.h>
+
+bool plain_jpeg(const uint8_t *data, size_t count, int width, int height) {
+    tjhandle handle = tjInitDecompress();
+    int w, h, sampling, space;
+    if (tjDecompressHeader3(handle, data, count, &w, &h, &sampling, &space)) return false;
+    // The smallest that is not smaller than what is asked for.
+    for (int d = 8; d > 1 && width; d /= 2) {
+        if ((w + d - 1) / d >= width && (h + d - 1) / d >= height) {
+            w = (w + d - 1) / d;
+            h = (h + d - 1) / d;
+            break;
+        }
+    }
+    uint8_t *pixels = malloc((size_t)w * h * 3);
+    int code = tjDecompress2(handle, data, count, pixels, w, 0, h, TJPF_RGB, 0);
+    free(pixels);
+    tjDestroy(handle);
+    return code == 0;
+}
+
+bool plain_png(const uint8_t *data, size_t count, int width, int height) {
+    png_image image;
+    memset(&image, 0, sizeof image);
+    image.version = PNG_IMAGE_VERSION;
+    if (!png_image_begin_read_from_memory(&image, data, count)) return false;
+    image.format = image.format & PNG_FORMAT_FLAG_ALPHA ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
+    uint8_t *pixels = malloc(PNG_IMAGE_SIZE(image));
+    bool is_read = png_image_finish_read(&image, NULL, pixels, 0, NULL);
+    free(pixels);
+    return is_read;
+}
+
+bool plain_webp(const uint8_t *data, size_t count, int width, int height) {
+    WebPDecoderConfig config;
+    WebPInitDecoderConfig(&config);
+    if (width) {
+        config.options.use_scaling = 1;
+        config.options.scaled_width = width;
+        config.options.scaled_height = height;
+    }
+    config.output.colorspace = MODE_RGB;
+    VP8StatusCode status = WebPDecode(data, count, &config);
+    WebPFreeDecBuffer(&config.output);
+    return status == VP8_STATUS_OK;
+}
+
+bool plain_pixbuf(const uint8_t *data, size_t count, int width, int height, size_t piece) {
+    GdkPixbufLoader *loader = gdk_pixbuf_loader_new();
+    if (!piece) piece = count;
+    for (size_t offset = 0; offset < count; offset += piece) {
+        size_t length = count - offset < piece ? count - offset : piece;
+        if (!gdk_pixbuf_loader_write(loader, data + offset, length, NULL)) break;
+    }
+    bool is_read = gdk_pixbuf_loader_close(loader, NULL);
+    GdkPixbuf *pixbuf = gdk_pixbuf_loader_get_pixbuf(loader);
+    if (is_read && width) {
+        GdkPixbuf *small = gdk_pixbuf_scale_simple(pixbuf, width, height, GDK_INTERP_BILINEAR);
+        g_object_unref(small);
+    }
+    g_object_unref(loader);
+    return is_read;
+}
+
+bool plain_pixbuf_animation(const uint8_t *data, size_t count) {
+    GdkPixbufLoader *loader = gdk_pixbuf_loader_new();
+    if (!gdk_pixbuf_loader_write(loader, data, count, NULL) || !gdk_pixbuf_loader_close(loader, NULL)) return false;
+    GdkPixbufAnimation *animation = gdk_pixbuf_loader_get_animation(loader);
+    G_GNUC_BEGIN_IGNORE_DEPRECATIONS
+    GTimeVal time = {1000, 0};
+    GdkPixbufAnimationIter *frames = gdk_pixbuf_animation_get_iter(animation, &time);
+    for (;;) {
+        gdk_pixbuf_animation_iter_get_pixbuf(frames);
+        int delay = gdk_pixbuf_animation_iter_get_delay_time(frames);
+        if (delay < 0 || gdk_pixbuf_animation_iter_on_currently_loading_frame(frames)) break;
+        g_time_val_add(&time, (glong)delay * 1000);
+        if (!gdk_pixbuf_animation_iter_advance(frames, &time)) break;
+        if (time.tv_sec >= 1010) break;
+    }
+    G_GNUC_END_IGNORE_DEPRECATIONS
+    g_object_unref(frames);
+    g_object_unref(loader);
+    return true;
+}
+
+bool plain_webp_animation(const uint8_t *data, size_t count) {
+    WebPData input = {data, count};
+    WebPAnimDecoder *decoder = WebPAnimDecoderNew(&input, NULL);
+    if (!decoder) return false;
+    uint8_t *frame;
+    int time;
+    while (WebPAnimDecoderHasMoreFrames(decoder) && WebPAnimDecoderGetNext(decoder, &frame, &time)) {}
+    WebPAnimDecoderDelete(decoder);
+    return true;
+}

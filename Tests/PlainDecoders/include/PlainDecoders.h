@@ -1,0 +1,18 @@
+// What a C program writes that decodes a picture with the library of its format, and nothing else: the measure for ours.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Each decodes to eight bits of red, green and blue (and alpha), at the size of the file or, if `width` and `height` are
+// not 0, to about that size as far as the library does that by itself. The pixels are freed at once.
+bool plain_jpeg(const uint8_t *data, size_t count, int width, int height);
+bool plain_png(const uint8_t *data, size_t count, int width, int height);
+bool plain_webp(const uint8_t *data, size_t count, int width, int height);
+// Any format, with gdk_pixbuf_loader_write in pieces of that many bytes (0: all at once), scaled with
+// gdk_pixbuf_scale_simple.
+bool plain_pixbuf(const uint8_t *data, size_t count, int width, int height, size_t piece);
+// All frames of an animation once, with GdkPixbufAnimation and WebPAnimDecoder.
+bool plain_pixbuf_animation(const uint8_t *data, size_t count);
+bool plain_webp_animation(const uint8_t *data, size_t count);
