@@ -38,7 +38,8 @@ let package = Package(
         .target(
             name: "WebImageLinux",
             dependencies: [
-                "WebImageCore", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP", "CWebImageWebPMux",
+                "WebImageCore", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP",
+                "CWebImageWebPMux",
                 "CWebImageXXHash", "CWebImageTurboJPEG", "CWebImageZstd", "CWebImageLCMS", "CWebImageShims",
             ],
             swiftSettings: strict
@@ -55,7 +56,10 @@ let package = Package(
         ),
 
         // C: what Swift cannot import, and the system libraries.
-        .target(name: "CWebImageShims", dependencies: ["CWebImageGLib", "CWebImageCurl", "CWebImagePNG", "CWebImageZlib"]),
+        .target(
+            name: "CWebImageShims",
+            dependencies: ["CWebImageGLib", "CWebImageCurl", "CWebImageJPEG", "CWebImagePNG", "CWebImageZlib"]
+        ),
         .target(name: "CWebImageGtkShims", dependencies: ["CWebImageGtk4"]),
         cLibrary("CWebImageGLib", pkgConfig: "gio-unix-2.0", debian: "libglib2.0-dev"),
         cLibrary("CWebImagePixbuf", pkgConfig: "gdk-pixbuf-2.0", debian: "libgdk-pixbuf-2.0-dev"),
@@ -66,6 +70,7 @@ let package = Package(
         cLibrary("CWebImageTurboJPEG", pkgConfig: "libturbojpeg", debian: "libturbojpeg0-dev"),
         cLibrary("CWebImageZstd", pkgConfig: "libzstd", debian: "libzstd-dev"),
         cLibrary("CWebImageLCMS", pkgConfig: "lcms2", debian: "liblcms2-dev"),
+        cLibrary("CWebImageJPEG", pkgConfig: "libjpeg", debian: "libjpeg62-turbo-dev"),
         cLibrary("CWebImagePNG", pkgConfig: "libpng", debian: "libpng-dev"),
         cLibrary("CWebImageZlib", pkgConfig: "zlib", debian: "zlib1g-dev"),
         cLibrary("CWebImageGtk4", pkgConfig: "gtk4", debian: "libgtk-4-dev"),

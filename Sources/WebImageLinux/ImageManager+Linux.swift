@@ -41,7 +41,8 @@ extension ImageManager {
             dataCache: configuration.dataCache ?? disk?.originals,
             loaders: LoaderRegistry(configuration.loaders + builtIn),
             coders: CoderRegistry(
-                [pixbuf, WebPCoder(), GIFCoder(), PNGCoder(other: pixbuf), JPEGCoder(other: pixbuf)] + configuration.coders,
+                [pixbuf, WebPCoder(), GIFCoder(), PNGCoder(other: pixbuf), JPEGCoder(other: pixbuf)]
+                    + configuration.coders,
                 encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()]
             ),
             dispatcher: MainLoopDispatcher.shared,

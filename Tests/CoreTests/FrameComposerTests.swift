@@ -82,7 +82,10 @@ struct FrameComposerTests {
     @Test("Going back begins at the nearest frame that needs no other; asking twice decodes once")
     func seeking() throws {
         let whole = layout(0, 4, hasAlpha: false)
-        let source = ColorFrames([red, green, blue, red, green], [whole, layout(0, 1), whole, layout(1, 1), layout(2, 1)])
+        let source = ColorFrames(
+            [red, green, blue, red, green],
+            [whole, layout(0, 1), whole, layout(1, 1), layout(2, 1)]
+        )
         let composer = composer(source)
         #expect(pixels(try composer.frame(at: 4)) == [blue, red, green, blue])
         #expect(source.drawn == [2, 3, 4])

@@ -53,3 +53,26 @@ bool gwi_png_read_pixels(gwi_png *png, uint8_t *target, size_t stride);
 
 /// The checksum of PNG chunks, as zlib computes it.
 uint32_t gwi_crc32(const uint8_t *data, size_t count);
+
+/// A JPEG file that is still arriving, read by libjpeg.
+typedef struct gwi_jpeg gwi_jpeg;
+typedef enum { GWI_JPEG_FAILED, GWI_JPEG_WAITS, GWI_JPEG_DONE } gwi_jpeg_step;
+
+/// NULL when there is no memory.
+gwi_jpeg *gwi_jpeg_new(void);
+void gwi_jpeg_free(gwi_jpeg *jpeg);
+/// Why a call failed; nothing else may be called then.
+const char *gwi_jpeg_message(const gwi_jpeg *jpeg);
+/// Takes the next bytes, of which a copy is made. False when there is no memory.
+bool gwi_jpeg_append(gwi_jpeg *jpeg, const uint8_t *bytes, size_t count);
+/// Reads up to the pixels.
+gwi_jpeg_step gwi_jpeg_read_header(gwi_jpeg *jpeg, uint32_t *width, uint32_t *height, bool *is_rgb);
+/// Decides on the size of the pixels: that of the file, or that divided by 2, 4 or 8.
+void gwi_jpeg_set_up(gwi_jpeg *jpeg, unsigned divisor, uint32_t *width, uint32_t *height);
+/// Decodes what has come, to three bytes a pixel. Files of one scan come row by row; those of many are only read, and
+/// shown by gwi_jpeg_show_scans. DONE when all has come.
+gwi_jpeg_step gwi_jpeg_decode(gwi_jpeg *jpeg, uint8_t *target, size_t stride, uint32_t *rows);
+/// All of the picture, from the scans that have come whole. WAITS when there is nothing new.
+gwi_jpeg_step gwi_jpeg_show_scans(gwi_jpeg *jpeg, uint8_t *target, size_t stride);
+/// Whether anything did not make sense so far.
+bool gwi_jpeg_is_damaged(const gwi_jpeg *jpeg);

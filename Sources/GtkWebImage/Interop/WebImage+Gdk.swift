@@ -6,7 +6,8 @@ extension WebImage {
     /// A copy of the pixels of a GdkPixbuf. From any thread.
     /// - Returns: `nil` when there is no memory, or the pixbuf is not in red, green and blue of 8 bits.
     public init?(pixbuf: OpaquePointer, scale: Double = 1) {
-        guard gdk_pixbuf_get_colorspace(pixbuf) == GDK_COLORSPACE_RGB, gdk_pixbuf_get_bits_per_sample(pixbuf) == 8 else {
+        guard gdk_pixbuf_get_colorspace(pixbuf) == GDK_COLORSPACE_RGB, gdk_pixbuf_get_bits_per_sample(pixbuf) == 8
+        else {
             return nil
         }
         let rows = PixelRows(

@@ -49,7 +49,9 @@ package final class FrameCanvas {
     /// Multiplies colours by alpha where a decoder has left them as they are in the file.
     package func multiplyAlpha(in rect: PixelRect) {
         for y in 0..<rect.size.height {
-            PixelBuffer.multiplyAlpha(in: UnsafeMutableRawBufferPointer(start: row(y, of: rect), count: rect.size.width * 4))
+            PixelBuffer.multiplyAlpha(
+                in: UnsafeMutableRawBufferPointer(start: row(y, of: rect), count: rect.size.width * 4)
+            )
         }
     }
 

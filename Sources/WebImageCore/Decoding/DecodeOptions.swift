@@ -100,7 +100,8 @@ extension WebImage {
     }
     /// The same picture with its pixels stored as the options ask for, over black if that leaves out alpha.
     package func inFormat(of options: DecodeOptions) -> WebImage {
-        guard let format = options.pixelFormat, format != pixels.format, let pixels = pixels.converted(to: format) else {
+        guard let format = options.pixelFormat, format != pixels.format, let pixels = pixels.converted(to: format)
+        else {
             return self
         }
         return with { content in

@@ -15,7 +15,13 @@ extension ImageFormat {
         (.avif, ["image/avif", "image/avif-sequence"], ["avif", "avifs"]),
         (.svg, ["image/svg+xml", "image/svg"], ["svg", "svgz"]),
         (.jpegXL, ["image/jxl"], ["jxl"]),
-        (.pnm, ["image/x-portable-anymap", "image/x-portable-pixmap", "image/x-portable-graymap", "image/x-portable-bitmap"], ["pnm", "ppm", "pgm", "pbm"]),
+        (
+            .pnm,
+            [
+                "image/x-portable-anymap", "image/x-portable-pixmap", "image/x-portable-graymap",
+                "image/x-portable-bitmap",
+            ], ["pnm", "ppm", "pgm", "pbm"]
+        ),
         (.tga, ["image/x-tga"], ["tga"]),
         (.icns, ["image/x-icns"], ["icns"]),
         (.xpm, ["image/x-xpixmap"], ["xpm"]),

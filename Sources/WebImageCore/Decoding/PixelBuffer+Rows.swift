@@ -72,24 +72,29 @@ extension PixelBuffer {
 extension PixelBuffer {
     /// Copies the first `count` stored rows and leaves the others transparent: a picture that is still arriving.
     package convenience init?(top count: Int, of rows: PixelRows, orientation: ImageOrientation) {
-        let width = rows.size.width
-        guard let canvas = calloc(rows.size.pixelCount, 4) else { return nil }
-        defer { free(canvas) }
-        let pixel = rows.layout.bytesPerPixel
-        for y in 0..<min(count, rows.size.height) {
-            var source = (rows.start + y * rows.bytesPerRow).assumingMemoryBound(to: UInt8.self)
-            var target = (canvas + y * width * 4).assumingMemoryBound(to: UInt8.self)
-            for _ in 0..<width {
-                target[0] = source[0]
-                target[1] = source[1]
-                target[2] = source[2]
-                target[3] = rows.layout == .rgba ? source[3] : 255
-                source += pixel
-                target += 4
-            }
+        guard orientation == .up else {
+            guard let upright = PixelBuffer(top: count, of: rows, orientation: .up) else { return nil }
+            self.init(upright.rows, orientation: orientation)
+            return
         }
-        let copy = PixelRows(start: canvas, size: rows.size, bytesPerRow: width * 4, layout: .rgba)
-        self.init(copy, orientation: orientation)
+        let (width, pixel) = (rows.size.width, rows.layout.bytesPerPixel)
+        let count = min(count, rows.size.height)
+        let missing = (rows.size.height - count) * width * 4
+        self.init(size: rows.size, format: .rgbaPremultiplied) { memory in
+            let target = memory.bindMemory(to: UInt32.self).baseAddress!
+            for y in 0..<count {
+                let source = (rows.start + y * rows.bytesPerRow).assumingMemoryBound(to: UInt8.self)
+                let line = target + y * width
+                for x in 0..<width {
+                    let color = source + x * pixel
+                    line[x] = UInt32(color[0]) | UInt32(color[1]) << 8 | UInt32(color[2]) << 16
+                    line[x] |= pixel == 4 && rows.layout != .rgbx ? UInt32(color[3]) << 24 : 0xFF00_0000
+                }
+            }
+            let there = memory.count - missing
+            if rows.layout == .rgba { PixelBuffer.multiplyAlpha(in: .init(rebasing: memory[..<there])) }
+            memset(memory.baseAddress! + there, 0, missing)
+        }
     }
 }
 

@@ -29,6 +29,8 @@ public final class PixelBuffer: @unchecked Sendable {
     /// How each pixel is stored.
     public let format: Format
     private let memory: UnsafeMutableRawBufferPointer
+    /// Gives the memory back; `nil`: with free.
+    private let release: (@Sendable () -> Void)?
 
     /// Makes a buffer that `fill` writes.
     /// - Parameters:
@@ -46,13 +48,28 @@ public final class PixelBuffer: @unchecked Sendable {
         guard !size.isEmpty, !overflow, let start = malloc(count) else { return nil }
         self.size = size
         self.format = format
+        release = nil
         memory = UnsafeMutableRawBufferPointer(start: start, count: count)
         // From here on deinit frees, also when `fill` throws.
         try fill(memory)
     }
 
+    /// Takes over memory that nobody else will write to.
+    /// - Parameter release: Gives it back. Default: with free.
+    package init(
+        adopting start: UnsafeMutableRawPointer,
+        size: PixelSize,
+        format: Format,
+        release: (@Sendable () -> Void)? = nil
+    ) {
+        self.release = release
+        self.size = size
+        self.format = format
+        memory = UnsafeMutableRawBufferPointer(start: start, count: size.pixelCount * format.bytesPerPixel)
+    }
+
     deinit {
-        free(memory.baseAddress)
+        if let release { release() } else { free(memory.baseAddress) }
     }
 
     /// The bytes of the pixels.

@@ -107,7 +107,9 @@ extension CoderRegistry {
 
 extension PixelBuffer {
     fileprivate func scaled(to size: PixelSize) throws(ImageError) -> PixelBuffer {
-        guard let scaled = picture(at: size, .up) else { throw .encodingFailed("There is no memory for \(size) pixels") }
+        guard let scaled = picture(at: size, .up) else {
+            throw .encodingFailed("There is no memory for \(size) pixels")
+        }
         return scaled
     }
 }

@@ -74,7 +74,8 @@ extension ImageManager {
     /// After the picture was delivered: the same thread writes it down, so that nothing piles up.
     func storeResult(_ image: WebImage, _ job: JobGraph.Job, _ source: LoadedSource) {
         // One of an animation would be a still picture.
-        guard image.animation == nil, let cache = parts.resultCache, let date = source.storedAt, hasResultTier(job.request),
+        guard image.animation == nil, let cache = parts.resultCache, let date = source.storedAt,
+            hasResultTier(job.request),
             job.request.effectiveCaching.store.contains(.disk),
             job.request.transformer != nil
                 || image.decodedSize.pixelCount * 2 <= image.naturalSizeBeforeTransform.pixelCount,

@@ -72,7 +72,10 @@ struct ConformanceTests {
             let pixels = try decoder?.frame(at: index) ?? image.pixels
             let expected = try Self.data(frame.pixels)
             let difference = pixels.difference(fromStraight: expected)
-            #expect(entry.tolerance == 0 ? difference.largest == 0 : difference.mean <= entry.tolerance, "frame \(index): \(difference)")
+            #expect(
+                entry.tolerance == 0 ? difference.largest == 0 : difference.mean <= entry.tolerance,
+                "frame \(index): \(difference)"
+            )
             // Browsers and we show what is too short for 100 ms.
             let duration = Duration.milliseconds(frame.duration < 11 ? 100 : frame.duration)
             if let animation = image.animation { #expect(animation.durations[index] == duration, "frame \(index)") }

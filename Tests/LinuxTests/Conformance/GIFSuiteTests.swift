@@ -25,7 +25,9 @@ struct GIFSuiteTests {
                 section = String(line.dropFirst().dropLast())
             } else if let equals = line.firstIndex(of: "=") {
                 let key = line[..<equals].filter { $0 != " " }
-                sections[section, default: [:]][String(key)] = String(line[line.index(after: equals)...].drop { $0 == " " })
+                sections[section, default: [:]][String(key)] = String(
+                    line[line.index(after: equals)...].drop { $0 == " " }
+                )
             }
         }
         return sections

@@ -54,7 +54,10 @@ struct PixbufCorpusTests {
 
     @Test(
         "Pictures with a reference look like it",
-        arguments: InstalledPictures.names(in: "test-images/reftests").filter { !$0.hasSuffix(".ref.png") && $0 != "tga" }
+        arguments: InstalledPictures.names(in: "test-images/reftests").filter { name in
+            // The PNG is cut off, which we take for an error.
+            !name.hasSuffix(".ref.png") && name != "tga" && name != "bug696331.png"
+        }
     )
     func reference(name: String) throws {
         let image = try decode(InstalledPictures.data("test-images/reftests/\(name)"), name)

@@ -79,7 +79,7 @@ struct CoderTests {
         let data = ShippedPicture.data(name)
         let frameCount = try decode(data).frameCount
         let step = max(1, data.count / 60)
-        for length in stride(from: 0, to: data.count - 1, by: step) {
+        for length in stride(from: 0, to: data.count - 20, by: step) {
             do throws(ImageError) {
                 let image = try decode(data.prefix(length))
                 #expect(image.frameCount < frameCount, "\(length) of \(data.count) bytes")
@@ -106,7 +106,10 @@ struct CoderTests {
         }
     }
 
-    @Test("A small BMP that claims gigabytes of colours, or of nothing before its pixels, is refused", arguments: [10, 46])
+    @Test(
+        "A small BMP that claims gigabytes of colours, or of nothing before its pixels, is refused",
+        arguments: [10, 14, 46]
+    )
     func lyingBMP(offset: Int) {
         var data = TestPicture.quarters(size: PixelSize(width: 8, height: 8), format: .bmp)
         data.replaceSubrange(offset..<offset + 4, with: [0x33, 0, 0xCC, 0x7F])

@@ -8,15 +8,20 @@ package struct GIFCoder: ImageDecoding {
     package func canDecode(_ format: ImageFormat) -> Bool { format == .gif }
 
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        try decode(data, first: nil, options)
+    }
+
+    /// - Parameter first: What has been unpacked of the first frame, when that is all of it.
+    func decode(_ data: Data, first: GIFFirstFrame?, _ options: DecodeOptions) throws(ImageError) -> WebImage {
         guard let file = GIFFile(data, frameLimit: options.frameLimit) else {
             throw options.badData("The GIF ends before its pixels begin")
         }
         try options.check(file.size)
-        guard let first = file.frames.first else { throw options.badData("There is no picture in the GIF") }
-        guard first.isComplete else {
+        guard let frame = file.frames.first else { throw options.badData("There is no picture in the GIF") }
+        guard frame.isComplete else {
             throw options.badData("The GIF ends in the middle of a picture: it is truncated")
         }
-        let frames = GIFFrames(data, file, options)
+        let frames = GIFFrames(data, file, first: first, options)
         let animation = AnimatedFile(
             frames,
             frames.layouts,

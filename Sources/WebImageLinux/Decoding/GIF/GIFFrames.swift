@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Synchronization
 import WebImageCore
 
 /// Draws the frames of a GIF file.
@@ -6,8 +7,11 @@ final class GIFFrames: FrameSource {
     private let data: Data
     private let file: GIFFile
     private let options: DecodeOptions
+    /// What a session has unpacked already, until it is drawn.
+    private let first: Mutex<GIFFirstFrame?>
 
-    init(_ data: Data, _ file: GIFFile, _ options: DecodeOptions) {
+    init(_ data: Data, _ file: GIFFile, first: GIFFirstFrame? = nil, _ options: DecodeOptions) {
+        self.first = Mutex(first)
         self.data = data
         self.file = file
         self.options = options
@@ -33,6 +37,10 @@ final class GIFFrames: FrameSource {
         let frame = file.frames[index]
         guard !frame.rect.size.isEmpty else { return }
         try options.check(frame.rect.size)
+        if index == 0, let first = first.withLock({ $0.take() }) {
+            GIFPainter(frame, data).paint(first.decoder, on: canvas)
+            return
+        }
         guard var decoder = LZWDecoder(frame) else {
             throw options.badData("Frame \(index) of the GIF has codes of an impossible length")
         }
@@ -43,6 +51,17 @@ final class GIFFrames: FrameSource {
         GIFPainter(frame, data).paint(decoder, on: canvas)
         // What is there of it is shown, as everybody does; but an animation ends here.
         if index > 0, decoder.isDamaged { throw options.badData("Frame \(index) of the GIF is damaged") }
+    }
+}
+
+/// The colour numbers of a first frame that came bit by bit.
+///
+/// `@unchecked`: used by one thread at a time, first by the one that unpacks it, then by the one that draws it.
+final class GIFFirstFrame: @unchecked Sendable {
+    var decoder: LZWDecoder
+
+    init(_ decoder: consuming LZWDecoder) {
+        self.decoder = decoder
     }
 }
 
@@ -92,14 +111,18 @@ struct GIFPainter {
     }
 
     /// Paints the rows that are there, leaving what is transparent as it is.
-    /// - Parameter fillsGaps: Whether rows of an interlaced frame stand in for those that are still to come.
-    func paint(_ decoder: borrowing LZWDecoder, on canvas: FrameCanvas, fillsGaps: Bool = false) {
+    /// - Parameters:
+    ///   - start: How many of the colour numbers were painted before.
+    ///   - fillsGaps: Whether rows of an interlaced frame stand in for those that are still to come.
+    func paint(_ decoder: borrowing LZWDecoder, on canvas: FrameCanvas, from start: Int = 0, fillsGaps: Bool = false) {
         guard let visible = frame.rect.clipped(to: canvas.size) else { return }
         let width = frame.rect.size.width
         colors.withUnsafeBufferPointer { colors in
             forEachRow(fillsGaps) { row, y in
                 let top = frame.rect.y + y - visible.y
-                guard top >= 0, top < visible.size.height, row * width < decoder.count else { return }
+                guard top >= 0, top < visible.size.height, row * width < decoder.count,
+                    (row + 1) * width > start
+                else { return }
                 // Frames do not begin left of the screen.
                 let numbers = decoder.output.baseAddress! + row * width
                 let count = min(visible.size.width, decoder.count - row * width)

@@ -9,15 +9,17 @@ final class GIFSession: IncrementalImageDecoding, @unchecked Sendable {
     private final class Frame {
         let size: PixelSize
         let painter: GIFPainter
-        var decoder: LZWDecoder
+        let first: GIFFirstFrame
         /// Where the first block begins that has not come whole.
         var offset: Int
         var shownCount = 0
+        /// What was shown.
+        var canvas: FrameCanvas?
 
         init(_ file: GIFFile, _ first: GIFFile.Frame, _ decoder: consuming LZWDecoder, _ data: Data) {
             size = file.size
             painter = GIFPainter(first, data)
-            self.decoder = decoder
+            self.first = GIFFirstFrame(decoder)
             offset = first.offset + 1
         }
     }
@@ -36,25 +38,27 @@ final class GIFSession: IncrementalImageDecoding, @unchecked Sendable {
         data.append(next)
         if frame == nil { try begin() }
         guard let frame else { return }
-        data.withUnsafeBytes { frame.offset = frame.decoder.decodeBlocks(of: $0, from: frame.offset) }
+        data.withUnsafeBytes { frame.offset = frame.first.decoder.decodeBlocks(of: $0, from: frame.offset) }
         // What follows is other frames.
-        isDone = frame.decoder.isDone
+        isDone = frame.first.decoder.isDone
         if isDone { data = Data() }
     }
 
     func partialImage() -> WebImage? {
-        guard let frame, frame.decoder.count > frame.shownCount, let canvas = FrameCanvas(size: frame.size) else {
-            return nil
-        }
-        frame.shownCount = frame.decoder.count
-        frame.painter.paint(frame.decoder, on: canvas, fillsGaps: true)
+        guard let frame, frame.first.decoder.count > frame.shownCount else { return nil }
+        if frame.canvas == nil { frame.canvas = FrameCanvas(size: frame.size) }
+        guard let canvas = frame.canvas else { return nil }
+        frame.painter.paint(frame.first.decoder, on: canvas, from: frame.shownCount, fillsGaps: true)
+        frame.shownCount = frame.first.decoder.count
         return canvas.picture(at: options.size.target(for: frame.size), .up, hasAlpha: true).map {
             WebImage(pixels: $0, naturalSize: frame.size, scale: options.scale, format: .gif, isPartial: true)
         }
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
-        try GIFCoder().decode(data, options: options)
+        let frame = frame
+        self.frame = nil
+        return try GIFCoder().decode(data, first: frame.flatMap { isDone ? $0.first : nil }, options)
     }
 
     private func begin() throws(ImageError) {

@@ -26,10 +26,10 @@ struct LZWDecoder: ~Copyable {
     private var available = 0
 
     /// - Parameters:
-    ///   - literalBits: As the frame says, 1 to 8; others are an error.
+    ///   - literalBits: As the frame says, 1 to 11; others are an error.
     ///   - pixelCount: How many colour numbers there are to be; more are left out.
     init?(literalBits: Int, pixelCount: Int) {
-        guard (1...8).contains(literalBits) else { return nil }
+        guard (1...11).contains(literalBits) else { return nil }
         self.literalBits = literalBits
         clearCode = 1 << literalBits
         nextCode = clearCode + 2
@@ -67,8 +67,10 @@ struct LZWDecoder: ~Copyable {
 
     private mutating func take(_ code: Int) {
         if code < clearCode {
-            add(first: UInt8(code))
-            output[count] = UInt8(code)
+            // There are files whose codes have more bits than any colour number.
+            let number = UInt8(truncatingIfNeeded: code)
+            add(first: number)
+            output[count] = number
             (previousStart, previousLength) = (count, 1)
             count += 1
         } else if code == clearCode {

@@ -5,7 +5,7 @@ package import WebImageCore
 /// Decodes JPEG with libjpeg-turbo straight to the pixels of a texture: scaled by the inverse DCT to the smallest size
 /// that will do, which is a quarter of the work for a quarter of the size, and from there to the size asked for.
 ///
-/// Partial pictures, and the few files in CMYK, are gdk-pixbuf's.
+/// The few files in CMYK are gdk-pixbuf's.
 package struct JPEGCoder: ImageDecoding {
     private let other: PixbufCoder
 
@@ -38,7 +38,7 @@ package struct JPEGCoder: ImageDecoding {
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        other.makeIncrementalDecoder(for: format, options: options)
+        JPEGSession(options)
     }
 }
 
@@ -81,9 +81,7 @@ private struct TurboSession: ~Copyable {
         _ orientation: ImageOrientation,
         _ options: DecodeOptions
     ) throws(ImageError) -> PixelBuffer {
-        // Those that libjpeg-turbo has fast code for.
-        let divisor = [8, 4, 2].first { stored.divided(by: $0).covers(target) } ?? 1
-        let size = stored.divided(by: divisor)
+        let size = stored.divided(by: stored.divisor(for: target))
         var failure: ImageError?
         let decoded = PixelBuffer(size: size, format: .rgb) { memory in
             failure = decompress(data, into: memory, size, options)
@@ -126,6 +124,10 @@ extension PixelSize {
     fileprivate func divided(by divisor: Int) -> PixelSize {
         PixelSize(width: (width + divisor - 1) / divisor, height: (height + divisor - 1) / divisor)
     }
+
+    /// By how much the inverse DCT may divide a picture that is then scaled down to `target`: one of the numbers that
+    /// libjpeg-turbo has fast code for.
+    func divisor(for target: PixelSize) -> Int { [8, 4, 2].first { divided(by: $0).covers(target) } ?? 1 }
 
     fileprivate func covers(_ other: PixelSize) -> Bool { width >= other.width && height >= other.height }
 }

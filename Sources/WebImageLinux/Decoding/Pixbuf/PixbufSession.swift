@@ -80,14 +80,13 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
     /// The BMP loader takes memory for all that a file says comes before its pixels, however small the file is.
     private func checkClaims() throws(ImageError) {
         guard format == .bmp else { return }
-        let (offset, colors) = head.withUnsafeBytes { (ByteReader($0).uint32LE(10) ?? 0, ByteReader($0).uint32LE(46)) }
-        // Headers are 138 bytes at most, colours 1024; programs put a profile or nothing at all between.
-        guard offset <= max(head.count, 1 << 16) else {
-            throw options.badData("The BMP's pixels begin \(offset) bytes from its start, which is beyond its end")
+        let (offset, headerSize, colors) = head.withUnsafeBytes { raw in
+            let bytes = ByteReader(raw)
+            return (bytes.uint32LE(10) ?? 0, bytes.uint32LE(14) ?? 0, bytes.uint32LE(46) ?? 0)
         }
-        let isSmallHeader = head.withUnsafeBytes { ByteReader($0).uint32LE(14) == 12 }
-        guard isSmallHeader || colors ?? 0 <= 1 << 16 else {
-            throw options.badData("The BMP claims to have \(colors ?? 0) colours")
+        // Headers are 138 bytes at most, colours 1024; programs put a profile or nothing at all between.
+        guard offset <= max(head.count, 1 << 16), headerSize <= 1 << 10, headerSize == 12 || colors <= 1 << 16 else {
+            throw options.badData("The BMP's header makes no sense: its pixels cannot begin where it says")
         }
     }
 
@@ -120,10 +119,20 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
         try options.check(decoded)
         let target = orientation.apply(to: options.size.target(for: orientation.apply(to: storedSize ?? decoded)))
         let rows = pixelRows(pixbuf, isPremultiplied: format == .tiff)
+        if let pixels = adopted(pixbuf, rows, target) { return makeImage(pixels, isPartial: false) }
         guard let pixels = rows.picture(at: target, orientation) else {
             throw options.outOfMemory(target)
         }
         return makeImage(pixels, isPartial: false)
+    }
+
+    /// The pixels where they are, when they lie as they are to be.
+    private func adopted(_ pixbuf: OpaquePointer, _ rows: PixelRows, _ target: PixelSize) -> PixelBuffer? {
+        guard rows.layout == .rgb, orientation == .up, target == rows.size, rows.bytesPerRow == target.width * 3,
+            let pixels = gdk_pixbuf_get_pixels(pixbuf)
+        else { return nil }
+        let keeper = GObjectKeeper(pixbuf)
+        return PixelBuffer(adopting: pixels, size: target, format: .rgb) { withExtendedLifetime(keeper) {} }
     }
 
     /// How the pixels that the loader gives have to be turned.
@@ -215,6 +224,21 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
 
     private func connect(_ signal: String, _ callback: GCallback, _ context: UnsafeMutableRawPointer) {
         g_signal_connect_data(loader, signal, callback, context, nil, GConnectFlags(rawValue: 0))
+    }
+}
+
+/// Keeps a pixbuf alive.
+///
+/// `@unchecked`: references are counted atomically (gobject.c), and nobody writes to the pixels.
+private final class GObjectKeeper: @unchecked Sendable {
+    private let object: UnsafeMutableRawPointer
+
+    init(_ pixbuf: OpaquePointer) {
+        object = g_object_ref(UnsafeMutableRawPointer(pixbuf))
+    }
+
+    deinit {
+        g_object_unref(object)
     }
 }
 

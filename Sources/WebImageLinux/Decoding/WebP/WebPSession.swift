@@ -16,6 +16,7 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
     private var config = UnsafeMutablePointer<WebPDecoderConfig>.allocate(capacity: 1)
     private var decoder: OpaquePointer?
     private var shownRows: Int32 = 0
+    private var isDone = false
 
     init(_ options: DecodeOptions) {
         self.options = options
@@ -42,35 +43,42 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
         let status = data.withUnsafeBytes {
             WebPIAppend(decoder, $0.bindMemory(to: UInt8.self).baseAddress, $0.count)
         }
-        guard status == VP8_STATUS_OK || status == VP8_STATUS_SUSPENDED else {
+        isDone = status == VP8_STATUS_OK
+        guard isDone || status == VP8_STATUS_SUSPENDED else {
             throw options.badData(WebPCoder.describe(status))
         }
     }
 
     func partialImage() -> WebImage? {
-        guard let decoder, let features, let canvas else { return nil }
+        guard let decoder, let features, let rows else { return nil }
         var lastRow: Int32 = 0
         guard WebPIDecGetRGB(decoder, &lastRow, nil, nil, nil) != nil, lastRow > shownRows else { return nil }
         shownRows = lastRow
-        // Rows still to come are transparent: the canvas was cleared.
-        let rows = PixelRows(start: canvas.baseAddress!, size: target, bytesPerRow: target.width * 4, layout: .rgba)
-        return PixelBuffer(rows, orientation: features.orientation).map { features.partialImage($0, options) }
+        return PixelBuffer(top: Int(lastRow), of: rows, orientation: features.orientation)
+            .map { features.partialImage($0, options) }
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
         // EXIF comes last in a WebP file; only now is it known how the pixels lie.
         let final = try WebPFeatures(data, options)
-        let isDone = WebPIAppend(decoder, nil, 0) == VP8_STATUS_OK
         let size = final.orientation.apply(to: options.size.target(for: final.size))
-        guard isDone, let canvas, size == target else {
+        guard isDone, let features, let canvas, size == target, final.hasAlpha == features.hasAlpha else {
             return try WebPCoder().decode(data, options: options)
         }
-        let layout = final.hasAlpha ? PixelRows.Layout.rgba : .rgbx
-        let rows = PixelRows(start: canvas.baseAddress!, size: target, bytesPerRow: target.width * 4, layout: layout)
-        guard let pixels = PixelBuffer(rows, orientation: final.orientation) else {
-            throw options.outOfMemory(target)
-        }
-        return final.image(pixels, options, of: data)
+        if features.hasAlpha { PixelBuffer.multiplyAlpha(in: canvas) }
+        let format: PixelBuffer.Format = features.hasAlpha ? .rgbaPremultiplied : .rgb
+        let decoded = PixelBuffer(adopting: canvas.baseAddress!, size: target, format: format)
+        self.canvas = nil
+        guard let upright = decoded.turned(final.orientation) else { throw options.outOfMemory(target) }
+        return final.image(upright, options, of: data)
+    }
+
+    /// The pixels so far.
+    private var rows: PixelRows? {
+        guard let canvas, let features else { return nil }
+        let layout = features.hasAlpha ? PixelRows.Layout.rgba : .rgb
+        let stride = target.width * layout.bytesPerPixel
+        return PixelRows(start: canvas.baseAddress!, size: target, bytesPerRow: stride, layout: layout)
     }
 
     private func makeDecoder() throws(ImageError) {
@@ -80,18 +88,18 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
         }
         target = features.orientation.apply(to: options.size.target(for: features.size))
         self.features = features
-        // Cleared, so that rows still to come are transparent; and it can say no.
-        guard let start = calloc(target.pixelCount, 4) else { throw options.outOfMemory(target) }
-        let memory = UnsafeMutableRawBufferPointer(start: start, count: target.pixelCount * 4)
+        let stride = target.width * (features.hasAlpha ? 4 : 3)
+        guard let start = malloc(target.height * stride) else { throw options.outOfMemory(target) }
+        let memory = UnsafeMutableRawBufferPointer(start: start, count: target.height * stride)
         canvas = memory
         guard WebPInitDecoderConfig(config) != 0 else { throw options.badData("This libwebp is of another version") }
         config.pointee.options.use_scaling = target == features.orientation.apply(to: features.size) ? 0 : 1
         config.pointee.options.scaled_width = Int32(target.width)
         config.pointee.options.scaled_height = Int32(target.height)
-        config.pointee.output.colorspace = MODE_RGBA
+        config.pointee.output.colorspace = features.hasAlpha ? MODE_RGBA : MODE_RGB
         config.pointee.output.is_external_memory = 1
         config.pointee.output.u.RGBA.rgba = memory.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        config.pointee.output.u.RGBA.stride = Int32(target.width * 4)
+        config.pointee.output.u.RGBA.stride = Int32(stride)
         config.pointee.output.u.RGBA.size = memory.count
         decoder = WebPIDecode(nil, 0, config)
         guard decoder != nil else { throw options.badData("There is no memory for the WebP decoder") }
