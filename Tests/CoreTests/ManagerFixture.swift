@@ -105,24 +105,26 @@ extension ManagerFixture.Outcome {
     }
 }
 
-/// gdk-pixbuf, counted.
+/// gdk-pixbuf, and GIF with its frames, counted.
 final class CountingCoder: ImageDecoding {
-    private let coder = PixbufCoder()
+    private let pixbuf = PixbufCoder()
     private let log = EventLog<ImageFormat>()
 
     var count: Int { log.all.count }
 
-    func canDecode(_ format: ImageFormat) -> Bool { coder.canDecode(format) }
+    func canDecode(_ format: ImageFormat) -> Bool { pixbuf.canDecode(format) }
 
     func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
-        log.add(ImageFormat(sniffing: data))
-        return try coder.decode(data, options: options)
+        let format = ImageFormat(sniffing: data)
+        log.add(format)
+        return try format == .gif
+            ? GIFCoder().decode(data, options: options) : pixbuf.decode(data, options: options)
     }
 
     func makeIncrementalDecoder(
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        coder.makeIncrementalDecoder(for: format, options: options)
+        pixbuf.makeIncrementalDecoder(for: format, options: options)
     }
 }

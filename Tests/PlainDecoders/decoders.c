@@ -72,7 +72,12 @@ bool plain_pixbuf(const uint8_t *data, size_t count, int width, int height, size
 
 bool plain_pixbuf_animation(const uint8_t *data, size_t count) {
     GdkPixbufLoader *loader = gdk_pixbuf_loader_new();
-    if (!gdk_pixbuf_loader_write(loader, data, count, NULL) || !gdk_pixbuf_loader_close(loader, NULL)) return false;
+    // All at once takes minutes: the loader moves all that is left after each block of 255 bytes.
+    for (size_t offset = 0; offset < count; offset += 65536) {
+        size_t length = count - offset < 65536 ? count - offset : 65536;
+        if (!gdk_pixbuf_loader_write(loader, data + offset, length, NULL)) return false;
+    }
+    if (!gdk_pixbuf_loader_close(loader, NULL)) return false;
     GdkPixbufAnimation *animation = gdk_pixbuf_loader_get_animation(loader);
     G_GNUC_BEGIN_IGNORE_DEPRECATIONS
     GTimeVal time = {1000, 0};

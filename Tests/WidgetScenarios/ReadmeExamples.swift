@@ -83,3 +83,11 @@ private func useTheCaches(url: URL) async {
     request.caching = CachePolicy(query: .memory, store: .memory, storesOriginals: false)
     _ = request
 }
+
+private func formats(file: URL) throws {
+    let image = try WebImage(contentsOf: file)
+    let webP = try image.data(as: .webp)
+    let texture = image.makeTexture()
+    print(image.pixelSize, image.frameCount, image.loopCount)
+    _ = (webP, texture)
+}

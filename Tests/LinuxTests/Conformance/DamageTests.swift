@@ -16,19 +16,21 @@ struct DamageTests {
     /// Of a few hundred bytes each.
     private static let pictures: [(name: String, data: Data)] = {
         let size = PixelSize(width: 12, height: 9)
-        let pixels = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
-            for index in memory.indices { memory[index] = UInt8(truncatingIfNeeded: index % 4 == 3 ? 200 : index / 3) }
-        }
-        let image = WebImage(pixels: pixels!)
-        var lossless = EncodeOptions()
-        lossless.isLossless = true
         var pictures: [(String, Data)] = [
-            ("jpeg", try! registry.encode(image, as: .jpeg)), ("png", try! registry.encode(image, as: .png)),
-            ("webp", try! registry.encode(image, as: .webp)),
-            ("lossless webp", try! registry.encode(image, as: .webp, options: lossless)),
             ("bmp", TestPicture.quarters(size: size, format: .bmp)),
             ("tiff", TestPicture.quarters(size: size, format: .tiff)),
         ]
+        let pixels = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
+            for index in memory.indices { memory[index] = UInt8(truncatingIfNeeded: index % 4 == 3 ? 200 : index / 3) }
+        }
+        for format in [ImageFormat.jpeg, .png, .webp] {
+            for isLossless in [false, true] where format == .webp || !isLossless {
+                var options = EncodeOptions()
+                options.isLossless = isLossless
+                let data = pixels.flatMap { try? registry.encode(WebImage(pixels: $0), as: format, options: options) }
+                pictures.append(("\(format.rawValue)\(isLossless ? " without loss" : "")", data ?? Data()))
+            }
+        }
         let suite = "test-images/gif-test-suite"
         for name in ["animation", "interlace", "dispose-restore-background", "local-color-table"] {
             pictures.append(("gif \(name)", (try? InstalledPictures.data("\(suite)/\(name).gif")) ?? Data()))

@@ -1,0 +1,54 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Loading animated pictures")
+struct AnimatedLoadTests {
+    private let fixture = ManagerFixture()
+
+    private func load(_ options: ImageOptions = [], _ size: DecodeSize = .original) async throws -> ImageResponse {
+        try await fixture.manager.response(
+            for: ImageRequest(url: fixture.url("ball.gif"), options: options, decodeSize: size)
+        )
+    }
+
+    init() {
+        fixture.loader.answer(fixture.url("ball.gif"), with: ShippedPicture.data("bouncing-ball.gif"))
+    }
+
+    @Test("One URL gives the animation or its first frame; the caches do not mix them up")
+    func firstFrameOnly() async throws {
+        for _ in 0..<2 {
+            let (animated, still) = (try await load().image, try await load(.firstFrameOnly).image)
+            #expect(animated.frameCount > 1 && still.frameCount == 1)
+            #expect(still.pixels.withUnsafeBytes { Array($0) } == animated.pixels.withUnsafeBytes { Array($0) })
+        }
+        #expect(fixture.loader.requests.count == 1 && fixture.decodes.count == 2)
+    }
+
+    @Test("A small animation is still one when it comes from disk")
+    func fromDisk() async throws {
+        let size = DecodeSize.fit(PixelSize(width: 24, height: 24))
+        let first = try await load([], size).image
+        #expect(EventLog<Int>.poll { fixture.isQuiet })
+        fixture.manager.cache.removeAllFromMemory()
+        let response = try await load([], size)
+        #expect(response.source == .disk && response.image.frameCount == first.frameCount)
+        #expect(response.image.animation?.size == first.pixelSize)
+        #expect(fixture.results.totals.count == 0)
+    }
+
+    @Test("A hint, and how pixels are stored, are part of what a picture is")
+    func keys() async throws {
+        var request = ImageRequest(url: fixture.url("ball.gif"))
+        request.pixelFormat = .rgbaPremultiplied
+        let withAlpha = try await fixture.manager.response(for: request).image
+        request.pixelFormat = .rgb
+        let without = try await fixture.manager.response(for: request).image
+        #expect(withAlpha.pixels.hasAlpha && !without.pixels.hasAlpha)
+        request.formatHint = .tga
+        #expect(fixture.manager.cachedImage(for: request) == nil)
+    }
+}
