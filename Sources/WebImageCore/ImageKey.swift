@@ -13,6 +13,7 @@ package struct ImageKey: Hashable, Sendable {
     package init(_ request: ImageRequest) {
         source = request.url.absoluteString
         var key = request.transformer?.key ?? ""
+        if let scale = request.displayScale, request.transformer != nil { key += " on \(scale)" }
         // Most requests have nothing of this, and strings take their time.
         if let decoder = request.decoder { key = "\(String(reflecting: type(of: decoder))) \(key)" }
         if request.options.contains(.ignoreColorProfile) { key = "raw \(key)" }

@@ -11,7 +11,7 @@ public struct ImageRequest: Sendable {
     /// The size to decode at. Default: the size of the file.
     public var decodeSize: DecodeSize
     /// What is done to the decoded picture before it is cached in memory and shown. Default: nothing.
-    public var transformer: (any ImageTransformer)?
+    public var transformer: ImageTransformer?
     /// Pixels of the file per application pixel. Default: from the name (`@2x`, `@3x`), else 1.
     public var scale: Double
 
@@ -34,6 +34,8 @@ public struct ImageRequest: Sendable {
     /// Most requests have none, and requests are copied a lot.
     private(set) var boxedLoadOptions: Box<LoadOptions>?
 
+    /// Pixels per application pixel of the screen that the picture is for. Default: not known.
+    package var displayScale: Double?
     /// Whether a cached picture up to twice as large may stand in for the size asked for. Bound widgets say yes, since
     /// they scale when they draw.
     package var acceptsLarger = false
@@ -46,7 +48,7 @@ public struct ImageRequest: Sendable {
         options: ImageOptions = [],
         priority: ImagePriority = .normal,
         decodeSize: DecodeSize = .original,
-        transformer: (any ImageTransformer)? = nil,
+        transformer: ImageTransformer? = nil,
         scale: Double? = nil
     ) {
         self.url = url

@@ -15,6 +15,8 @@ public struct WebImage: Sendable {
         package var orientation = ImageOrientation.up
         package var animation: ImageAnimation?
         package var options: DecodeOptions?
+        /// Pixels per application pixel where it is shown, if that is known.
+        package var displayScale: Double?
     }
 
     /// What the copies of one picture share.
@@ -99,6 +101,10 @@ public struct WebImage: Sendable {
     /// The bytes that it takes in memory: the pixels, and the file of an animated picture. A renderer that drew the
     /// picture holds as much again.
     public var cost: Int { pixels.byteCount + (animation?.byteCount ?? 0) }
+
+    /// Pixels of ``pixels`` per application pixel: that of the screen for a picture that was decoded for a widget, else
+    /// ``scale``. Transformers measure radii and borders with it.
+    public var displayScale: Double { content.displayScale ?? scale }
 
     /// The size in pixels of the file, before any transformer.
     package var naturalSizeBeforeTransform: PixelSize { content.sourceSize }

@@ -79,12 +79,12 @@ struct LoadingTests {
     func transformer() {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture)
-        fixture.load("a", transformer: Crop(width: 10))
+        fixture.load("a", transformer: ImageTransformer(Crop(width: 10)))
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all.last == .image(PixelSize(width: 10, height: 48), .loader))
-        fixture.load("a", transformer: Crop(width: 10))
+        fixture.load("a", transformer: ImageTransformer(Crop(width: 10)))
         #expect(fixture.outcomes.all.last == .image(PixelSize(width: 10, height: 48), .memory))
-        fixture.load("a", transformer: Crop(width: 20))
+        fixture.load("a", transformer: ImageTransformer(Crop(width: 20)))
         #expect(fixture.outcomes.wait { $0.count == 3 })
         #expect(fixture.outcomes.all.last == .image(PixelSize(width: 20, height: 48), .disk))
     }
@@ -93,7 +93,7 @@ struct LoadingTests {
     func failingTransformer() {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture)
-        for _ in 0..<2 { fixture.load("a", transformer: Crop(width: 1000)) }
+        for _ in 0..<2 { fixture.load("a", transformer: ImageTransformer(Crop(width: 1000))) }
         #expect(fixture.outcomes.wait { $0.count == 2 })
         #expect(fixture.outcomes.all == [.failure(.transformFailed), .failure(.transformFailed)])
         fixture.load("a")
@@ -149,7 +149,7 @@ struct LoadingTests {
 }
 
 /// The leftmost columns of a picture; fails when there are fewer.
-private struct Crop: ImageTransformer {
+private struct Crop: ImageTransforming {
     let width: Int
 
     var key: String { "crop(\(width))" }

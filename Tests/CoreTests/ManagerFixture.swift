@@ -74,7 +74,7 @@ struct ManagerFixture {
         options: ImageOptions = [],
         priority: ImagePriority = .normal,
         size: DecodeSize = .original,
-        transformer: (any ImageTransformer)? = nil
+        transformer: ImageTransformer? = nil
     ) -> ImageTask {
         let request = ImageRequest(
             url: url(name),

@@ -32,7 +32,7 @@ extension ImageBindable {
         with url: URL?,
         placeholder: Placeholder? = nil,
         options: ImageOptions = [],
-        transformer: (any ImageTransformer)? = nil,
+        transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
@@ -52,7 +52,7 @@ extension ImageBindable {
         with url: URL?,
         placeholder: Placeholder? = nil,
         options: ImageOptions = [],
-        transformer: (any ImageTransformer)? = nil,
+        transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared
     ) -> ImageLoad {
         preparedImageSlot().set(SlotRequest(url, placeholder, options, transformer, manager), nil)
@@ -67,7 +67,7 @@ extension ImageBindable {
         with url: URL?,
         placeholder: Placeholder? = nil,
         options: ImageOptions = [],
-        transformer: (any ImageTransformer)? = nil,
+        transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared
     ) async throws(ImageError) -> ImageResponse {
         let request = SlotRequest(url, placeholder, options, transformer, manager)

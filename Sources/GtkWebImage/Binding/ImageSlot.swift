@@ -148,7 +148,12 @@ final class ImageSlot {
             decodeSize: size,
             transformer: request.transformer
         )
-        result.acceptsLarger = true
+        if request.transformer == nil {
+            result.acceptsLarger = true
+        } else if !request.options.contains(.originalSize), let pointer = widget.pointer {
+            // Radii are in the widget's pixels, so the picture has to be as large as they are.
+            result.displayScale = Double(gtk_widget_get_scale_factor(pointer))
+        }
         result.preparation = TexturePreparation()
         return result
     }

@@ -28,7 +28,7 @@ extension NativeWidget {
         size: DecodeSize? = nil,
         placeholder: Placeholder? = nil,
         options: ImageOptions = [],
-        transformer: (any ImageTransformer)? = nil,
+        transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         setPaintable: (ImagePaintable) -> Void,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil

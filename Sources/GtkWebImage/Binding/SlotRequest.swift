@@ -6,7 +6,7 @@ struct SlotRequest {
     var url: URL?
     var placeholder: Placeholder?
     var options: ImageOptions
-    var transformer: (any ImageTransformer)?
+    var transformer: ImageTransformer?
     var manager: ImageManager
     var progress: (@MainActor @Sendable (Int64, Int64?) -> Void)?
     var partial: (@MainActor @Sendable (WebImage) -> Void)?
@@ -15,7 +15,7 @@ struct SlotRequest {
         _ url: URL?,
         _ placeholder: Placeholder?,
         _ options: ImageOptions,
-        _ transformer: (any ImageTransformer)?,
+        _ transformer: ImageTransformer?,
         _ manager: ImageManager
     ) {
         self.url = url

@@ -10,6 +10,7 @@ extension ImageManager {
         if jobs.isEmpty, (try? parts.coders.decoder(for: source.loaded.data, url: nil)) != nil {
             source.store?.perform(nil)
         }
+        let source = jobs.count > 1 ? source.shared() : source
         for (job, priority) in jobs {
             if graph.withLock({ $0.leaveAfterPreview(source, job) }) { continue }
             // A thread that makes a partial picture just now goes on with the whole one.
@@ -60,10 +61,7 @@ extension ImageManager {
             keep(image, job)
             return (image, false)
         }
-        let decoded = try decodedImage(job, source)
-        // Bytes that decode are worth keeping, whatever a transformer makes of them.
-        source.store?.perform(decoded)
-        let image = try transformed(decoded, job.request)
+        let image = try sharedImage(job, source)
         keep(image, job)
         return (image, true)
     }
@@ -96,18 +94,62 @@ extension ImageManager {
         return try coder.decode(data, options: options).inFormat(of: options)
     }
 
+    /// Runs the steps of the transformer.
     func transformed(_ image: WebImage, _ request: ImageRequest) throws(ImageError) -> WebImage {
-        guard let transformer = request.transformer else { return image }
-        guard let changed = transformer.transform(image) else {
-            throw ImageError(
-                .transformFailed,
-                url: request.url,
-                reason: "The transformer \(transformer.key) failed",
-                remedy:
-                    "See that it can handle a picture of \(image.pixelSize) pixels; the bytes are in the disk cache."
-            )
+        try transformed(request) { _, make throws(ImageError) in
+            try make()
+        } decode: {
+            image
         }
-        return changed
+    }
+
+    /// - Parameters:
+    ///   - share: Makes a picture under a key, or has it from one who made it.
+    ///   - decode: The picture before any step.
+    private func transformed(
+        _ request: ImageRequest,
+        share: (String, () throws(ImageError) -> WebImage) throws(ImageError) -> WebImage,
+        decode: () throws(ImageError) -> WebImage
+    ) throws(ImageError) -> WebImage {
+        var image = try decode()
+        guard let transformer = request.transformer else { return image }
+        if let scale = request.displayScale { image = image.with { $0.displayScale = scale } }
+        var key = "\(request.displayScale ?? 0)"
+        for step in transformer.steps {
+            key += " \(step.key)"
+            let before = image
+            image = try share(key) { () throws(ImageError) in
+                if let changed = ImageTransformer.apply(step, to: before) { return changed }
+                throw ImageError(
+                    .transformFailed,
+                    url: request.url,
+                    reason: "The transformer \(step.key) failed",
+                    remedy:
+                        "See that it can handle a picture of \(before.pixelSize) pixels; the bytes are in the disk cache."
+                )
+            }
+        }
+        return image
+    }
+
+    /// The picture with all steps, made together with the other jobs of the source where they want the same.
+    private func sharedImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {
+        guard let sharing = source.sharing else {
+            let decoded = try decodedImage(job, source)
+            // Bytes that decode are worth keeping, whatever a transformer makes of them.
+            source.store?.perform(decoded)
+            return try transformed(decoded, job.request)
+        }
+        let base = job.decodeKey
+        return try transformed(job.request) { key, make throws(ImageError) in
+            try sharing.image("\(base) \(key)", make)
+        } decode: { () throws(ImageError) in
+            try sharing.image(base) { () throws(ImageError) in
+                let decoded = try decodedImage(job, source)
+                source.store?.perform(decoded)
+                return decoded
+            }
+        }
     }
 
     func decodeOptions(_ request: ImageRequest) -> DecodeOptions {

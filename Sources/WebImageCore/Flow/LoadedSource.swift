@@ -10,6 +10,8 @@ struct LoadedSource: Sendable {
     var refreshError: ImageError?
     /// ``CacheEntry/storedAt`` of the original, if there is one or will be.
     var storedAt: Date?
+    /// Between several jobs.
+    var sharing: DecodeSharing?
     /// What is done when all jobs are through with the bytes.
     var afterwards: Afterwards?
 
@@ -17,6 +19,13 @@ struct LoadedSource: Sendable {
         self.loaded = loaded
         self.origin = origin
         self.store = store
+    }
+
+    /// The same for several jobs.
+    func shared() -> LoadedSource {
+        var source = self
+        source.sharing = DecodeSharing()
+        return source
     }
 
     /// What the disk cache has.

@@ -1,5 +1,5 @@
-/// Scales opaque pictures down: each pixel is the mean of the area that it covers, which neither blurs nor leaves
-/// anything out. One pass over the rows.
+/// Scales pictures down: each pixel is the mean of the area that it covers, which neither blurs nor leaves anything out;
+/// or up, by the mean of the nearest. One pass over the rows.
 package struct AreaScaler {
     /// Which pixels, or rows, make up one of the smaller picture, and how much of each. The weights of one add up to
     /// ``unit``.
@@ -11,6 +11,10 @@ package struct AreaScaler {
 
         init(from source: Int, to target: Int) {
             let ratio = Double(source) / Double(target)
+            guard ratio >= 1 else {
+                (first, weights, count) = Self.enlarging(source, ratio, target)
+                return
+            }
             count = min(Int(ratio.rounded(.up)) + 1, source)
             var first: [Int] = []
             var weights: [UInt32] = []
@@ -31,6 +35,27 @@ package struct AreaScaler {
             self.first = first
             self.weights = weights
         }
+
+        /// Means of the two nearest.
+        private static func enlarging(
+            _ source: Int,
+            _ ratio: Double,
+            _ target: Int
+        ) -> (first: [Int], weights: [UInt32], count: Int) {
+            guard source > 1 else {
+                return ([Int](repeating: 0, count: target), [UInt32](repeating: AreaScaler.unit, count: target), 1)
+            }
+            var first: [Int] = []
+            var weights: [UInt32] = []
+            for index in 0..<target {
+                let middle = min(max((Double(index) + 0.5) * ratio - 0.5, 0), Double(source - 1))
+                let origin = min(Int(middle), source - 2)
+                let share = UInt32(((middle - Double(origin)) * Double(AreaScaler.unit)).rounded())
+                first.append(origin)
+                weights += [AreaScaler.unit - share, share]
+            }
+            return (first, weights, 2)
+        }
     }
 
     /// 255 times this, twice over, just fits 32 bits.
@@ -38,7 +63,7 @@ package struct AreaScaler {
 
     /// Scales rows of red, green and blue, or of four channels in which alpha is multiplied in.
     /// - Parameters:
-    ///   - size: At most as large as the rows in both directions, at least 1x1.
+    ///   - size: At least 1x1.
     ///   - target: Room for the pixels, row after row.
     package static func scale(_ rows: PixelRows, to size: PixelSize, into target: UnsafeMutablePointer<UInt8>) {
         let columns = Axis(from: rows.size.width, to: size.width)

@@ -1,0 +1,13 @@
+/// A line along the edge of a picture.
+public struct ImageBorder: Hashable, Sendable {
+    /// In application pixels.
+    public var width: Double
+    /// Its colour.
+    public var color: ImageColor
+
+    /// Makes a border.
+    public init(width: Double, color: ImageColor) {
+        self.width = width
+        self.color = color
+    }
+}

@@ -1,0 +1,64 @@
+/// Each colour becomes a sum of all three and a number: a matrix of three rows.
+struct ColorStep: PixelTransforming {
+    let name: String
+    /// What red, green, blue and one contribute to the new red, green and blue, on a scale of 0 to 1.
+    let rows: [SIMD4<Float>]
+
+    var key: String { name }
+
+    static func brightness(_ amount: Double) -> ColorStep {
+        let offset = Float(amount)
+        return ColorStep(
+            name: "brightness(\(amount))",
+            rows: [[1, 0, 0, offset], [0, 1, 0, offset], [0, 0, 1, offset]]
+        )
+    }
+
+    static func contrast(_ amount: Double) -> ColorStep {
+        let (factor, offset) = (Float(amount), Float(0.5 - amount / 2))
+        return ColorStep(
+            name: "contrast(\(amount))",
+            rows: [[factor, 0, 0, offset], [0, factor, 0, offset], [0, 0, factor, offset]]
+        )
+    }
+
+    static func saturation(_ amount: Double) -> ColorStep {
+        let factor = Float(amount)
+        // How bright each of the three looks (ITU-R BT.709).
+        let grey = SIMD4<Float>(0.2126, 0.7152, 0.0722, 0) * (1 - factor)
+        return ColorStep(
+            name: "saturation(\(amount))",
+            rows: [grey + [factor, 0, 0, 0], grey + [0, factor, 0, 0], grey + [0, 0, factor, 0]]
+        )
+    }
+
+    /// The matrix of the CSS filter of that name (Filter Effects Module Level 1).
+    static let sepia = ColorStep(
+        name: "sepia",
+        rows: [[0.393, 0.769, 0.189, 0], [0.349, 0.686, 0.168, 0], [0.272, 0.534, 0.131, 0]]
+    )
+
+    func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
+        let count = pixels.format.bytesPerPixel
+        let (red, green, blue) = (rows[0], rows[1], rows[2])
+        return PixelBuffer(size: pixels.size, format: pixels.format) { memory in
+            let target = memory.bindMemory(to: UInt8.self).baseAddress!
+            let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
+            for offset in stride(from: 0, to: memory.count, by: count) {
+                // Colours are multiplied by alpha: what is added is, too, and none is more than alpha.
+                let alpha = count == 4 ? Float(source[offset + 3]) : 255
+                let color = SIMD4<Float>(
+                    Float(source[offset]),
+                    Float(source[offset + 1]),
+                    Float(source[offset + 2]),
+                    alpha
+                )
+                func channel(_ row: SIMD4<Float>) -> UInt8 { UInt8(min(max((row * color).sum(), 0), alpha) + 0.5) }
+                target[offset] = channel(red)
+                target[offset + 1] = channel(green)
+                target[offset + 2] = channel(blue)
+                if count == 4 { target[offset + 3] = source[offset + 3] }
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+/// Mirrored.
+struct FlipStep: PixelTransforming {
+    let isHorizontal: Bool
+    let isVertical: Bool
+
+    var key: String { "flip(\(isHorizontal),\(isVertical))" }
+
+    func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
+        switch (isHorizontal, isVertical) {
+        case (false, false): pixels
+        case (true, false): pixels.turned(.upMirrored)
+        case (false, true): pixels.turned(.downMirrored)
+        case (true, true): pixels.turned(.down)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/// Another size.
+struct ResizeStep: PixelTransforming {
+    let size: PixelSize
+    let mode: ResizeMode
+
+    var key: String { "resize(\(size),\(mode.rawValue))" }
+    var keepsNaturalSize: Bool { false }
+
+    func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
+        guard !size.isEmpty else { return nil }
+        let (natural, target) = (pixels.size, size)
+        let factors = (Double(target.width) / Double(natural.width), Double(target.height) / Double(natural.height))
+        func scaled(by factor: Double) -> PixelSize {
+            PixelSize(
+                width: max(1, Int((Double(natural.width) * factor).rounded())),
+                height: max(1, Int((Double(natural.height) * factor).rounded()))
+            )
+        }
+        switch mode {
+        case .stretch:
+            return pixels.picture(at: target, .up)
+        case .fit:
+            return pixels.picture(at: scaled(by: min(factors.0, factors.1)), .up)
+        case .fill:
+            let factor = max(factors.0, factors.1)
+            // Only what stays is scaled.
+            let kept = PixelSize(
+                width: min(natural.width, max(1, Int((Double(target.width) / factor).rounded()))),
+                height: min(natural.height, max(1, Int((Double(target.height) / factor).rounded())))
+            )
+            let rect = PixelRect(
+                x: (natural.width - kept.width) / 2,
+                y: (natural.height - kept.height) / 2,
+                width: kept.width,
+                height: kept.height
+            )
+            return pixels.cropped(to: rect)?.picture(at: target, .up)
+        case .letterbox:
+            guard let small = pixels.picture(at: scaled(by: min(factors.0, factors.1)), .up) else { return nil }
+            return small.size == target ? small : small.centered(in: target)
+        }
+    }
+}
+
+extension PixelBuffer {
+    /// A rectangle of the picture, inside of it.
+    func cropped(to rect: PixelRect) -> PixelBuffer? {
+        if rect.covers(size) { return self }
+        let count = format.bytesPerPixel
+        return PixelBuffer(size: rect.size, format: format) { memory in
+            for y in 0..<rect.size.height {
+                (memory.baseAddress! + y * rect.size.width * count).copyMemory(
+                    from: baseAddress + (rect.y + y) * bytesPerRow + rect.x * count,
+                    byteCount: rect.size.width * count
+                )
+            }
+        }
+    }
+
+    /// The picture in the middle of a larger one that is transparent.
+    fileprivate func centered(in size: PixelSize) -> PixelBuffer? {
+        guard let source = converted(to: .rgbaPremultiplied) else { return nil }
+        let (x, y) = ((size.width - self.size.width) / 2, (size.height - self.size.height) / 2)
+        return PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
+            memory.initializeMemory(as: UInt8.self, repeating: 0)
+            for row in 0..<source.size.height {
+                (memory.baseAddress! + ((y + row) * size.width + x) * 4).copyMemory(
+                    from: source.baseAddress + row * source.bytesPerRow,
+                    byteCount: source.bytesPerRow
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+/// Cuts the edge of a picture round, and draws a line along it. Edges are smooth: a pixel that is partly inside keeps
+/// that part of its alpha.
+struct RoundedStep: PixelTransforming {
+    enum Shape: Sendable {
+        /// With a radius in application pixels.
+        case corners(Double, ImageCorners)
+        case circle
+    }
+
+    let shape: Shape
+    let border: ImageBorder?
+
+    var key: String {
+        let line = border.map { ",\($0.width),\($0.color.rgba)" } ?? ""
+        return switch shape {
+        case .corners(let radius, let corners): "rounded(\(radius),\(corners.rawValue)\(line))"
+        case .circle: "circle(\(line))"
+        }
+    }
+
+    func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
+        guard let source = pixels.converted(to: .rgbaPremultiplied) else { return nil }
+        let (width, height) = (Double(source.size.width), Double(source.size.height))
+        let half = min(width, height) / 2
+        let (radius, corners): (Double, ImageCorners) =
+            switch shape {
+            case .circle: (half, .all)
+            case .corners(let radius, let corners): (min(max(radius * scale, 0), half), corners)
+            }
+        let line = min(max((border?.width ?? 0) * scale, 0), half)
+        return PixelBuffer(size: source.size, format: .rgbaPremultiplied) { memory in
+            memory.copyMemory(from: UnsafeRawBufferPointer(start: source.baseAddress, count: source.byteCount))
+            let target = memory.bindMemory(to: UInt32.self).baseAddress!
+            // Only pixels near the edge are looked at one by one.
+            let margin = Int((max(radius, line) + 1).rounded(.up))
+            for y in 0..<source.size.height {
+                let row = target + y * source.size.width
+                let isEdge = y < margin || y >= source.size.height - margin
+                let inner = isEdge ? source.size.width : margin
+                func change(_ x: Int) {
+                    let (px, py) = (Double(x) + 0.5, Double(y) + 0.5)
+                    let distance = depth(px, py, width, height, radius, corners)
+                    let inside = min(max(distance + 0.5, 0), 1)
+                    var pixel = row[x]
+                    if let border, line > 0 {
+                        let covered = min(max(line - distance + 0.5, 0), 1)
+                        pixel = border.color.pixel(coverage: covered).over(pixel)
+                    }
+                    row[x] = inside >= 1 ? pixel : pixel.scaled(by: inside)
+                }
+                for x in 0..<min(inner, source.size.width) { change(x) }
+                if !isEdge { for x in max(margin, source.size.width - margin)..<source.size.width { change(x) } }
+            }
+        }
+    }
+
+    /// How far inside of the edge a point is; negative outside.
+    private func depth(
+        _ x: Double,
+        _ y: Double,
+        _ width: Double,
+        _ height: Double,
+        _ radius: Double,
+        _ corners: ImageCorners
+    ) -> Double {
+        let (isLeft, isTop) = (x < width / 2, y < height / 2)
+        let corner: ImageCorners = isTop ? (isLeft ? .topLeft : .topRight) : (isLeft ? .bottomLeft : .bottomRight)
+        // From the nearest sides.
+        let (dx, dy) = (isLeft ? x : width - x, isTop ? y : height - y)
+        guard corners.contains(corner), dx < radius, dy < radius else { return min(dx, dy) }
+        let (fromX, fromY) = (radius - dx, radius - dy)
+        return radius - (fromX * fromX + fromY * fromY).squareRoot()
+    }
+}
+
+extension UInt32 {
+    /// A pixel whose colours are multiplied by alpha, over another.
+    func over(_ under: UInt32) -> UInt32 {
+        let alpha = self >> 24
+        return alpha == 255 ? self : self &+ under.scaled(by: Double(255 - alpha) / 255)
+    }
+
+    /// A pixel with a share of its alpha.
+    func scaled(by share: Double) -> UInt32 {
+        func channel(_ shift: UInt32) -> UInt32 { UInt32((Double(self >> shift & 255) * share).rounded()) << shift }
+        return channel(0) | channel(8) | channel(16) | channel(24)
+    }
+}

@@ -1,0 +1,215 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Transformers")
+struct TransformerTests {
+    private let red: UInt32 = 0xFF00_00FF
+    private let green: UInt32 = 0xFF00_FF00
+    private let clear: UInt32 = 0
+
+    /// A picture of pixels as they are stored, from the top left.
+    private func image(_ width: Int, _ pixels: [UInt32], scale: Double = 1) -> WebImage {
+        let size = PixelSize(width: width, height: pixels.count / width)
+        let buffer = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
+            memory.copyBytes(from: pixels.withUnsafeBytes { Array($0) })
+        }
+        return WebImage(pixels: buffer!, scale: scale)
+    }
+
+    private func solid(_ width: Int, _ height: Int, _ color: UInt32, scale: Double = 1) -> WebImage {
+        image(width, [UInt32](repeating: color, count: width * height), scale: scale)
+    }
+
+    private func pixels(_ image: WebImage?) throws -> [UInt32] {
+        let source = try #require(image)
+        let buffer = try #require(source.pixels.converted(to: .rgbaPremultiplied))
+        return buffer.withUnsafeBytes { Array($0.bindMemory(to: UInt32.self)) }
+    }
+
+    private func alpha(_ image: WebImage?, _ x: Int, _ y: Int) throws -> UInt32 {
+        let image = try #require(image)
+        return try pixels(image)[y * image.pixelSize.width + x] >> 24
+    }
+
+    @Test("Resizing fits, fills, stretches or letterboxes, also to more pixels")
+    func resize() throws {
+        let wide = image(4, [red, red, green, green, red, red, green, green])
+        func sized(_ mode: ResizeMode, _ width: Int, _ height: Int) throws -> WebImage {
+            let transformer = ImageTransformer.resize(to: PixelSize(width: width, height: height), mode)
+            return try #require(transformer.transform(wide))
+        }
+        #expect(try sized(.fit, 2, 2).pixelSize == PixelSize(width: 2, height: 1))
+        #expect(try pixels(try sized(.fit, 2, 2)) == [red, green])
+        // The middle is kept
+        #expect(try pixels(try sized(.fill, 2, 2)) == [red, green, red, green])
+        #expect(try pixels(try sized(.stretch, 1, 1)) == [0xFF00_8080])
+        #expect(try pixels(try sized(.letterbox, 2, 3)) == [clear, clear, red, green, clear, clear])
+        let large = try sized(.fit, 8, 8)
+        #expect(large.pixelSize == PixelSize(width: 8, height: 4) && large.naturalSize == large.pixelSize)
+        #expect(try pixels(large)[0] == red && pixels(large)[7] == green)
+        #expect(ImageTransformer.resize(to: PixelSize(width: 0, height: 4)).transform(wide) == nil)
+    }
+
+    @Test("Transparent pixels lend no colour to a smaller picture")
+    func resizeAlpha() throws {
+        let half = image(2, [red, clear])
+        let small = ImageTransformer.resize(to: PixelSize(width: 1, height: 1), .stretch).transform(half)
+        #expect(try pixels(small) == [0x8000_0080])
+    }
+
+    @Test("Cropping leaves what is inside; outside is nothing")
+    func crop() throws {
+        let picture = image(3, [red, green, red, green, red, green])
+        #expect(try pixels(ImageTransformer.crop(x: 1, y: 0, width: 5, height: 1).transform(picture)) == [green, red])
+        #expect(ImageTransformer.crop(x: 3, y: 0, width: 1, height: 1).transform(picture) == nil)
+        #expect(ImageTransformer.crop(x: 0, y: 0, width: -1, height: 1).transform(picture) == nil)
+    }
+
+    @Test("Corners are cut round where that is asked for, with smooth edges; the radius is in application pixels")
+    func rounded() throws {
+        let picture = solid(20, 20, red)
+        let round = ImageTransformer.rounded(6, corners: [.topLeft, .bottomRight]).transform(picture)
+        #expect(try alpha(round, 0, 0) == 0 && alpha(round, 19, 19) == 0)
+        #expect(try alpha(round, 19, 0) == 255 && alpha(round, 0, 19) == 255 && alpha(round, 10, 0) == 255)
+        let edge = try alpha(round, 1, 2)
+        #expect(edge > 0 && edge < 255)
+        // A quarter of a circle of radius 6 is left out of a square twice: 36 - 9 pi pixels each.
+        let sum = try pixels(round).reduce(0.0) { $0 + Double($1 >> 24) / 255 }
+        #expect(abs(400 - sum - 2 * (36 - 9 * Double.pi)) < 0.5)
+        // Colours stay multiplied by alpha
+        #expect(try pixels(round).allSatisfy { $0 & 0xFF == $0 >> 24 })
+        let dense = ImageTransformer.rounded(3).transform(solid(20, 20, red, scale: 2))
+        #expect(try pixels(dense) == pixels(ImageTransformer.rounded(6).transform(picture)))
+        #expect(try pixels(ImageTransformer.rounded(0).transform(picture)) == pixels(picture))
+    }
+
+    @Test("A circle is cut out of the middle, with a border as wide as asked for")
+    func circle() throws {
+        let border = ImageBorder(width: 2, color: ImageColor(0x00FF00))
+        let picture = try #require(ImageTransformer.circle(border: border).transform(solid(30, 20, red)))
+        #expect(picture.pixelSize == PixelSize(width: 20, height: 20))
+        #expect(picture.naturalSize == PixelSize(width: 20, height: 20))
+        let all = try pixels(picture)
+        #expect(all[0] == 0 && all[10 * 20 + 10] == red && all[10 * 20 + 1] == green)
+        #expect(all[10 * 20] >> 24 > 240 && all[10 * 20] & 0xFF == 0)
+        let covered = all.reduce(0.0) { $0 + Double($1 >> 24) / 255 }
+        #expect(abs(covered - 100 * Double.pi) < 1)
+    }
+
+    @Test("Turning by quarters is exact; by anything else the picture grows, or its corners are cut off")
+    func rotate() throws {
+        let picture = image(2, [red, green])
+        #expect(try pixels(ImageTransformer.rotate(degrees: 90).transform(picture)) == [red, green])
+        #expect(ImageTransformer.rotate(degrees: 90).transform(picture)?.pixelSize == PixelSize(width: 1, height: 2))
+        #expect(try pixels(ImageTransformer.rotate(degrees: -180).transform(picture)) == [green, red])
+        let square = solid(20, 20, red)
+        let grown = try #require(ImageTransformer.rotate(degrees: 45).transform(square))
+        #expect(grown.pixelSize == PixelSize(width: 29, height: 29))
+        #expect(try alpha(grown, 0, 0) == 0 && alpha(grown, 14, 14) == 255)
+        let covered = try pixels(grown).reduce(0.0) { $0 + Double($1 >> 24) / 255 }
+        #expect(abs(covered - 400) < 4)
+        let kept = ImageTransformer.rotate(degrees: 45, growsToFit: false).transform(square)
+        #expect(kept?.pixelSize == PixelSize(width: 20, height: 20))
+        #expect(try alpha(kept, 0, 0) == 0)
+    }
+
+    @Test("Flipping mirrors")
+    func flip() throws {
+        let picture = image(2, [red, green, green, green])
+        #expect(try pixels(ImageTransformer.flip(horizontally: true).transform(picture)) == [green, red, green, green])
+        #expect(try pixels(ImageTransformer.flip(vertically: true).transform(picture)) == [green, green, red, green])
+    }
+
+    @Test("A tint colours what is opaque, as strongly as its alpha says")
+    func tint() throws {
+        let picture = image(3, [red, clear, 0x8000_0080])
+        #expect(
+            try pixels(ImageTransformer.tint(ImageColor(0x00FF00)).transform(picture)) == [green, clear, 0x8000_8000]
+        )
+        let half = try pixels(ImageTransformer.tint(ImageColor(0x00FF00, alpha: 0.5)).transform(picture))
+        #expect(half[0] == 0xFF00_807F && half[1] == clear)
+    }
+
+    @Test("A blur spreads a point like a Gaussian, loses nothing, and leaves even pictures alone")
+    func blur() throws {
+        var points = [UInt32](repeating: 0xFF00_0000, count: 41 * 41)
+        points[20 * 41 + 20] = 0xFFFF_FFFF
+        // Brighter, so that rounding does not matter
+        for y in 18...22 { for x in 18...22 { points[y * 41 + x] = 0xFFFF_FFFF } }
+        let blurred = try pixels(ImageTransformer.blur(3).transform(image(41, points)))
+        let total = blurred.reduce(0.0) { $0 + Double($1 & 255) }
+        #expect(abs(total / (25 * 255) - 1) < 0.03)
+        let variance =
+            blurred.enumerated().reduce(0.0) { sum, pixel in
+                sum + Double(pixel.element & 255) * Double((pixel.offset % 41 - 20) * (pixel.offset % 41 - 20))
+            } / total
+        // That of the square, and that of the Gaussian
+        #expect(abs(variance - (2 + 9)) < 1.5)
+        let even = solid(30, 10, 0x8012_3456)
+        #expect(try pixels(ImageTransformer.blur(4).transform(even)) == pixels(even))
+        #expect(try pixels(ImageTransformer.blur(0).transform(even)) == pixels(even))
+        #expect(try pixels(ImageTransformer.blur(50).transform(solid(3, 2, red))) == pixels(solid(3, 2, red)))
+    }
+
+    @Test("Colours are changed, alpha is not, and no colour becomes more than its alpha")
+    func colors() throws {
+        let picture = image(3, [red, 0xFF80_8080, 0x8000_0080])
+        func changed(_ transformer: ImageTransformer) throws -> [UInt32] { try pixels(transformer.transform(picture)) }
+        #expect(try changed(.brightness(1)) == [0xFFFF_FFFF, 0xFFFF_FFFF, 0x8080_8080])
+        #expect(try changed(.brightness(-1)) == [0xFF00_0000, 0xFF00_0000, 0x8000_0000])
+        #expect(try changed(.contrast(1)) == pixels(picture) && changed(.saturation(1)) == pixels(picture))
+        #expect(try changed(.contrast(0)) == [0xFF80_8080, 0xFF80_8080, 0x8040_4040])
+        #expect(try changed(.grayscale) == [0xFF36_3636, 0xFF80_8080, 0x801B_1B1B])
+        #expect(try changed(.sepia)[0] == 0xFF45_5964)
+    }
+
+    @Test("Steps come one after the other; equal keys mean equal pictures; one that fails ends it")
+    func pipeline() throws {
+        let both = ImageTransformer.rounded(4) + .grayscale
+        #expect(both.key == "rounded(4.0,15) saturation(0.0)" && both.steps.count == 2)
+        #expect(both.key != (ImageTransformer.grayscale + .rounded(4)).key)
+        let nothing = ImageTransformer.custom(key: "nothing") { _ in nil }
+        #expect((both + nothing + both).transform(solid(9, 9, red)) == nil)
+        #expect(ImageTransformer([]).transform(solid(9, 9, red)) != nil)
+    }
+
+    @Test("An animated picture is changed frame by frame, when a frame is decoded")
+    func animated() async throws {
+        let fixture = ManagerFixture()
+        let url = fixture.url("ball.gif")
+        fixture.loader.answer(url, with: ShippedPicture.data("bouncing-ball.gif"))
+        let size = PixelSize(width: 20, height: 20)
+        let transformer = ImageTransformer.resize(to: size, .stretch) + .circle()
+        let image = try await fixture.manager.response(for: ImageRequest(url: url, transformer: transformer)).image
+        let animation = try #require(image.animation)
+        #expect(image.pixelSize == size && animation.size == size && animation.hasAlpha && animation.frameCount > 1)
+        let decoder = animation.makeDecoder()
+        #expect(try decoder.frame(at: 0).withUnsafeBytes { Array($0) } == image.pixels.withUnsafeBytes { Array($0) })
+        let last = try decoder.frame(at: animation.frameCount - 1)
+        #expect(last.size == size && last.withUnsafeBytes { $0[3] } == 0)
+    }
+
+    @Test("Loads of one URL that begin with the same steps share the decoding and those steps")
+    func sharedSteps() {
+        let fixture = ManagerFixture(isHolding: true)
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: TestPicture.quarters(size: PixelSize(width: 40, height: 40)))
+        let runs = EventLog<String>()
+        func counted(_ name: String) -> ImageTransformer {
+            .custom(key: name) { image in
+                runs.add(name)
+                return image
+            }
+        }
+        for last in ["b", "c", "d"] { fixture.load("a", transformer: counted("first") + counted(last)) }
+        fixture.load("a")
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        fixture.loader.finish(url)
+        #expect(fixture.outcomes.wait { $0.count == 4 })
+        #expect(fixture.decodes.count == 1)
+        #expect(runs.all.sorted() == ["b", "c", "d", "first"])
+    }
+}
