@@ -11,7 +11,7 @@ package struct ImageKey: Hashable, Sendable {
     package let scale: Double
 
     package init(_ request: ImageRequest) {
-        source = request.url.absoluteString
+        source = request.sourceKey
         var key = request.transformer?.key ?? ""
         if let scale = request.displayScale, request.transformer != nil { key += " on \(scale)" }
         // Most requests have nothing of this, and strings take their time.

@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 extension ImageManager {
     /// What a manager is made of.
     package struct Parts: Sendable {
@@ -22,6 +24,11 @@ extension ImageManager {
         package var serializer: CacheSerializer?
         package var retryPolicy = RetryPolicy()
         package var failures = FailureCache(lifetime: .seconds(300))
+        package var cacheKeyFilter: CacheKeyFilter?
+        package var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
+        package var mayLoad: (@Sendable (URL) -> Bool)?
+        package var remembersFailure: (@Sendable (URL, ImageError) -> Bool)?
+        package var observers = LoadObservers()
         package var network: any NetworkMonitoring = AlwaysOnline()
         package var clock: any TimeKeeping = SystemClock()
 

@@ -58,7 +58,7 @@ public final class ImageManager: Sendable {
 
     /// Forgets that loading `url` failed for good, as ``ImageOptions/retryFailed`` does for one load.
     public func forgetFailure(of url: URL) {
-        parts.failures.forget(url.absoluteString)
+        parts.failures.forget(key(for: url))
     }
 
     /// Forgets all failures.
@@ -74,18 +74,20 @@ public final class ImageManager: Sendable {
     ///     ``ImageOptions/refreshCached``. On the main loop.
     ///   - completion: Called exactly once, on the main loop; before this call returns when it is made on the main
     ///     thread and the picture is in the memory cache.
+    ///   - dispatcher: Where all of these are called instead. Default: the main loop.
     /// - Returns: A handle to cancel the load or to change its priority.
     @discardableResult
     public func load(
         _ request: ImageRequest,
+        on dispatcher: (any CallbackDispatching)? = nil,
         progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
         let task = ImageTask(
-            request: request,
+            request: prepared(request),
             manager: self,
-            dispatcher: parts.dispatcher,
+            dispatcher: dispatcher ?? parts.dispatcher,
             handlers: .init(progress: progress, partial: partial, completion: completion)
         )
         start(task)
@@ -99,7 +101,7 @@ public final class ImageManager: Sendable {
         // The task exists before either closure runs, so that a cancel finds it however early it comes.
         let resumption = Resumption()
         let task = ImageTask(
-            request: request,
+            request: prepared(request),
             manager: self,
             dispatcher: InlineDispatcher(),
             handlers: .init { resumption.resume($0) }
@@ -115,6 +117,38 @@ public final class ImageManager: Sendable {
         return try result.get()
     }
 
+    /// What becomes of a load, step by step, up to ``ImageUpdate/finished(_:)``. Ending the loop cancels the load. Who is
+    /// slow sees the newest steps.
+    ///
+    ///     for await update in manager.updates(for: request) { ... }
+    public func updates(for request: ImageRequest) -> AsyncStream<ImageUpdate> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(8)) { continuation in
+            let task = ImageTask(
+                request: prepared(request),
+                manager: self,
+                dispatcher: InlineDispatcher(),
+                handlers: .init(
+                    progress: { continuation.yield(.progress(received: $0, expected: $1)) },
+                    partial: { continuation.yield(.partial($0)) },
+                    completion: { result in
+                        continuation.yield(.finished(result))
+                        continuation.finish()
+                    }
+                )
+            )
+            continuation.onTermination = { reason in
+                if case .cancelled = reason { task.cancel() }
+            }
+            start(task)
+        }
+    }
+
+    /// Calls `handler` with every step of every load, on the thread where it happens, as long as the result is kept. It
+    /// has to be quick.
+    public func observe(_ handler: @escaping @Sendable (LoadStep) -> Void) -> any AnyObject & Sendable {
+        parts.observers.add(handler)
+    }
+
     /// The picture of a URL at the size of the file. Cancelling the awaiting task cancels the load.
     /// - Throws: ``ImageError``; ``ImageError/Code/cancelled`` when cancelled.
     public func image(for url: URL) async throws(ImageError) -> WebImage {
@@ -123,13 +157,20 @@ public final class ImageManager: Sendable {
 
     /// The picture of a request, if the memory cache has it. Takes microseconds; made for the main thread.
     public func cachedImage(for request: ImageRequest) -> WebImage? {
+        parts.memoryCache.image(for: MemoryQuery(prepared(request)))
+    }
+
+    /// The same for a request that ``prepared(_:)`` has seen.
+    func cachedImage(prepared request: ImageRequest) -> WebImage? {
         parts.memoryCache.image(for: MemoryQuery(request))
     }
 
     /// The same, for those who do not know yet at which size they will show it: with `anySize` the largest one serves.
     package func cachedImage(for request: ImageRequest, anySize: Bool) -> WebImage? {
         guard anySize else { return cachedImage(for: request) }
-        return parts.memoryCache.image(for: MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true))
+        return parts.memoryCache.image(
+            for: MemoryQuery(key: ImageKey(prepared(request)), size: nil, acceptsLarger: true)
+        )
     }
 
     /// The caches: what is in them, and the means to empty them.

@@ -18,6 +18,16 @@ public struct ImageRequest: Sendable {
     /// Decodes what it can, before the coders of the manager are asked. What it makes is kept apart from what they
     /// make, by the name of its type. Default: none.
     public var decoder: (any ImageDecoding)?
+    /// Under what the picture is cached, if not under its URL. Default: what the manager's ``CacheKeyFilter`` says.
+    public var cacheKey: String?
+    /// Tried one after the other when the picture cannot be had. Default: none.
+    public var fallbackURLs: [URL] = []
+    /// Loaded instead while the network is metered. Default: none.
+    public var lowDataURL: URL?
+    /// A small version, handed to the partial handler when it comes before the picture itself. Default: none.
+    public var previewURL: URL?
+    /// Whatever the app wants to find again in ``ImageTask/request``; nothing depends on it. Default: none.
+    public var userInfo: [String: any Sendable] = [:]
     /// The format of a file that does not say itself what it is, such as TGA. Default: none.
     public var formatHint: ImageFormat?
     /// How pixels are stored. Default: with alpha when the file has it, else without.
@@ -58,6 +68,9 @@ public struct ImageRequest: Sendable {
         self.transformer = transformer
         self.scale = scale.map { max($0, 1) } ?? Self.scale(inName: url)
     }
+
+    /// The name of the picture in the caches.
+    package var sourceKey: String { cacheKey ?? url.absoluteString }
 
     /// 2 for `photo@2x.png`, 3 for `photo@3x.png`, else 1.
     static func scale(inName url: URL) -> Double {

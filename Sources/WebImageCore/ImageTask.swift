@@ -29,6 +29,8 @@ public final class ImageTask: Sendable {
         var partial: WebImage?
         /// Whether what memory had was shown at the start.
         var hasPreview = false
+        /// Loads of other URLs for this one.
+        var children: [ImageTask] = []
     }
 
     /// What is loaded.
@@ -53,11 +55,12 @@ public final class ImageTask: Sendable {
     public var priority: ImagePriority {
         get { state.withLock { $0.priority } }
         set {
-            let isChanged = state.withLock { state in
+            let (isChanged, children) = state.withLock { state in
                 defer { state.priority = newValue }
-                return state.priority != newValue
+                return (state.priority != newValue, state.children)
             }
             if isChanged { manager.priorityChanged(of: self) }
+            for child in children { child.priority = newValue }
         }
     }
 
@@ -76,6 +79,7 @@ public final class ImageTask: Sendable {
         }
         guard isFirst else { return }
         manager.leave(self)
+        for child in state.withLock({ $0.children }) { child.cancel() }
         finish(.failure(.cancelled(request.url)))
     }
 
@@ -83,7 +87,7 @@ public final class ImageTask: Sendable {
         request.options.contains(.progressive) && showsPartialImages
     }
 
-    private var showsPartialImages: Bool {
+    var showsPartialImages: Bool {
         state.withLock { $0.handlers?.partial != nil }
     }
 
@@ -120,7 +124,25 @@ extension ImageTask {
         if let handler = state.withLock({ $0.isCancelled ? nil : $0.handlers?.partial }) { handler(partial) }
     }
 
-    func finish(_ result: Result<ImageResponse, ImageError>) {
+    /// Makes a load of another URL part of this one, which ends it.
+    /// - Returns: `false` when this one has ended or was cancelled.
+    func adopt(_ child: ImageTask) -> Bool {
+        state.withLock { state in
+            guard !state.isCancelled, state.handlers != nil else { return false }
+            state.children.append(child)
+            return true
+        }
+    }
+
+    /// Shows a picture until a better one comes, unless one has come.
+    func report(preview: WebImage) {
+        guard state.withLock({ $0.partial == nil }) else { return }
+        report(partial: preview)
+    }
+
+    /// - Parameter isLast: Whether no other URL is tried when this is an error.
+    func finish(_ result: Result<ImageResponse, ImageError>, isLast: Bool = false) {
+        if !isLast, case .failure(let error) = result, manager.startFallback(for: self, after: error) { return }
         dispatcher.dispatch { self.complete(result) }
     }
 
@@ -152,6 +174,12 @@ extension ImageTask {
             return (state.handlers, state.isCancelled)
         }
         guard let handlers else { return }
+        let children = state.withLock { state in
+            defer { state.children = [] }
+            return state.children
+        }
+        for child in children { child.cancel() }
+        manager.tellEnd(of: self, isCancelled ? .failure(.cancelled(request.url)) : result)
         if handlers.progress != nil || handlers.partial != nil {
             state.withLock { state in
                 state.progress = nil

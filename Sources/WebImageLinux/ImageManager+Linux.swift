@@ -56,6 +56,10 @@ extension ImageManager {
         parts.failures = FailureCache(lifetime: configuration.failureLifetime)
         parts.network = configuration.networkMonitor
         parts.serializer = configuration.cacheSerializer
+        parts.requestProcessor = configuration.requestProcessor
+        parts.cacheKeyFilter = configuration.cacheKeyFilter
+        parts.mayLoad = configuration.mayLoad
+        parts.remembersFailure = configuration.remembersFailure
         self.init(parts: parts)
         MemoryMonitor.shared.add { [weak self] pressure in
             self?.trimMemory(for: pressure)

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 public import WebImageCore
 
 /// What a manager is made with. Every limit has a default, and none is unbounded.
@@ -22,6 +23,16 @@ public struct ImageManagerConfiguration: Sendable {
     /// How long failures that are for good are remembered instead of being met again: a picture that is not there
     /// (404, 410), one that cannot be decoded. Default: 5 minutes; zero: not at all.
     public var failureLifetime: Duration
+    /// Changes requests before anything else is done with them: options for all, another host. Quick, and from any thread;
+    /// called again for each look into the memory cache. Default: nothing.
+    public var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
+    /// Says under which names URLs are cached. Default: under themselves.
+    public var cacheKeyFilter: CacheKeyFilter?
+    /// Whether a URL may be asked for when no cache has it; if not, the load ends in
+    /// ``ImageError/Code/invalidRequest``. Default: yes.
+    public var mayLoad: (@Sendable (_ url: URL) -> Bool)?
+    /// Whether a failure is remembered. Default: when it is for good (404, 410, bad data).
+    public var remembersFailure: (@Sendable (_ url: URL, _ error: ImageError) -> Bool)?
     /// Loaders of the app's own, asked before those of the library, the first one first.
     public var loaders: [any ImageLoading]
     /// Coders of the app's own, asked before those of the library, the last one first.

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Foundation
 import TestSupport
 import WebImageCore
 import WebImageLinux
@@ -32,7 +32,8 @@ struct ManagerFixture {
         resultStore: any FileStoring = FileStore(),
         retryPolicy: RetryPolicy = .never,
         serializer: CacheSerializer? = nil,
-        maintenanceInterval: Duration? = nil
+        maintenanceInterval: Duration? = nil,
+        change: (inout ImageManager.Parts) -> Void = { _ in }
     ) {
         loader = FakeLoader(isHolding: isHolding)
         let cache = DiskCache(
@@ -63,7 +64,15 @@ struct ManagerFixture {
         parts.maintenanceInterval = maintenanceInterval
         parts.clock = clock
         parts.network = network
+        change(&parts)
         manager = ImageManager(parts: parts)
+    }
+
+    /// Waits without blocking the thread.
+    func polled(_ condition: @escaping @Sendable () -> Bool) async -> Bool {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: EventLog<Int>.poll(until: condition)) }
+        }
     }
 
     func url(_ name: String) -> URL { URL(string: "http://host/\(name)")! }

@@ -15,12 +15,12 @@ public struct ImageCache: Sendable {
 
     /// Puts a picture into memory, as if `request` had loaded it.
     public func storeInMemory(_ image: WebImage, for request: ImageRequest) {
-        parts.memoryCache.store(image, for: ImageKey(request))
+        parts.memoryCache.store(image, for: ImageKey(manager.prepared(request)))
     }
 
     /// Removes all sizes of a picture from memory. Widgets that show it go on to do so.
     public func removeFromMemory(_ url: URL) {
-        parts.memoryCache.removeImages(source: url.absoluteString)
+        parts.memoryCache.removeImages(source: manager.key(for: url))
     }
 
     /// Empties the memory cache. Pictures that are shown stay as they are.
@@ -32,12 +32,12 @@ public struct ImageCache: Sendable {
 
     /// Where the original of `url` is or would be in the disk cache; `nil` when there is none, or one of the app's own.
     public func path(for url: URL) -> String? {
-        (parts.dataCache as? DiskCache)?.path(for: url.absoluteString)
+        (parts.dataCache as? DiskCache)?.path(for: manager.key(for: url))
     }
 
     /// The name of that file, from the directory of the cache: what a file in a read-only directory has to be called.
     public func fileName(for url: URL) -> String? {
-        (parts.dataCache as? DiskCache)?.fileName(for: url.absoluteString)
+        (parts.dataCache as? DiskCache)?.fileName(for: manager.key(for: url))
     }
 
     /// Calls to the file system that failed so far.
@@ -57,24 +57,24 @@ public struct ImageCache: Sendable {
 
     /// The original of `url`, from the disk.
     public func data(for url: URL) async -> Data? {
-        await perform { parts.dataCache?.entry(for: url.absoluteString)?.data }
+        await perform { parts.dataCache?.entry(for: manager.key(for: url))?.data }
     }
 
     /// The original of `url`, from the disk.
     public func data(for url: URL, completion: @escaping @Sendable (Data?) -> Void) {
-        perform({ parts.dataCache?.entry(for: url.absoluteString)?.data }, completion)
+        perform({ parts.dataCache?.entry(for: manager.key(for: url))?.data }, completion)
     }
 
     /// The same within this call, for threads that may wait for a disk: never for the main thread.
     public func dataWaitingForDisk(for url: URL) -> Data? {
-        parts.dataCache?.entry(for: url.absoluteString)?.data
+        parts.dataCache?.entry(for: manager.key(for: url))?.data
     }
 
     /// Keeps the bytes of a picture on disk, as if they had come from `url`. Found from now on, written a little later;
     /// what memory has of `url` is of another picture then, and is removed.
     public func storeOnDisk(_ data: Data, for url: URL, response: ResponseMetadata = ResponseMetadata()) {
         let now = manager.parts.clock.now
-        let key = url.absoluteString
+        let key = manager.key(for: url)
         parts.failures.forget(key)
         parts.memoryCache.removeImages(source: key)
         parts.dataCache?.store(CacheEntry(key: key, data: data, response: response, storedAt: now))
@@ -86,12 +86,12 @@ public struct ImageCache: Sendable {
 
     /// Removes a picture, in all sizes.
     public func remove(_ url: URL, from tiers: CacheTiers = .all) async {
-        await perform { remove(url.absoluteString, tiers) }
+        await perform { remove(manager.key(for: url), tiers) }
     }
 
     /// Removes a picture, in all sizes.
     public func remove(_ url: URL, from tiers: CacheTiers = .all, completion: @escaping @Sendable () -> Void) {
-        perform({ remove(url.absoluteString, tiers) }, completion)
+        perform({ remove(manager.key(for: url), tiers) }, completion)
     }
 
     /// Empties the disk cache.

@@ -56,7 +56,7 @@ extension ImageManager {
     private func wholeImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> (WebImage, isNew: Bool) {
         let isAsBefore = source.origin == .revalidated || source.refreshError != nil
         // The picture that was shown meanwhile, or could have been.
-        if isAsBefore, let image = cachedImage(for: job.request) { return (image, false) }
+        if isAsBefore, let image = cachedImage(prepared: job.request) { return (image, false) }
         if isAsBefore, let image = job.preview ?? job.result.flatMap({ self.image(of: $0, job.request) }) {
             keep(image, job)
             return (image, false)
@@ -114,6 +114,7 @@ extension ImageManager {
         var image = try decode()
         guard let transformer = request.transformer else { return image }
         if let scale = request.displayScale { image = image.with { $0.displayScale = scale } }
+        let start = ContinuousClock.now
         var key = "\(request.displayScale ?? 0)"
         for step in transformer.steps {
             key += " \(step.key)"
@@ -129,25 +130,30 @@ extension ImageManager {
                 )
             }
         }
+        parts.observers.tell(request.url, .transformed(.now - start))
         return image
+    }
+
+    private func decodedAndStored(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {
+        let start = ContinuousClock.now
+        let decoded = try decodedImage(job, source)
+        parts.observers.tell(job.request.url, .decoded(.now - start))
+        // Bytes that decode are worth keeping, whatever a transformer makes of them.
+        source.store?.perform(decoded)
+        return decoded
     }
 
     /// The picture with all steps, made together with the other jobs of the source where they want the same.
     private func sharedImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {
         guard let sharing = source.sharing else {
-            let decoded = try decodedImage(job, source)
-            // Bytes that decode are worth keeping, whatever a transformer makes of them.
-            source.store?.perform(decoded)
-            return try transformed(decoded, job.request)
+            return try transformed(try decodedAndStored(job, source), job.request)
         }
         let base = job.decodeKey
         return try transformed(job.request) { key, make throws(ImageError) in
             try sharing.image("\(base) \(key)", make)
         } decode: { () throws(ImageError) in
             try sharing.image(base) { () throws(ImageError) in
-                let decoded = try decodedImage(job, source)
-                source.store?.perform(decoded)
-                return decoded
+                try decodedAndStored(job, source)
             }
         }
     }

@@ -22,10 +22,12 @@ extension ImageManager {
 
     private func readDisk(_ id: JobGraph.Identifier, _ loader: any ImageLoading) {
         guard let request = graph.withLock({ $0.sources[id]?.request }) else { return }
-        guard let entry = parts.dataCache?.entry(for: request.url.absoluteString) else {
+        guard let entry = parts.dataCache?.entry(for: request.sourceKey) else {
+            parts.observers.tell(request.url, .diskMiss)
             load(id, with: loader)
             return
         }
+        parts.observers.tell(request.url, .diskHit)
         switch reuse(entry.response, request) {
         case .use:
             decode(id, LoadedSource(stored: entry, origin: .disk))

@@ -113,6 +113,13 @@ extension JobGraph {
         return source.jobs.compactMap { job in jobs[job].map { (job, $0.priority) } }
     }
 
+    /// - Returns: The URL of a source whose first bytes these are.
+    mutating func takeFirstBytes(ofSource id: Identifier) -> URL? {
+        guard let source = sources[id], !source.hasFirstBytes else { return nil }
+        sources[id]?.hasFirstBytes = true
+        return source.request.url
+    }
+
     /// Ends a source that failed, with its jobs.
     mutating func failSource(_ id: Identifier) -> [ImageTask] {
         guard let source = removeSource(id) else { return [] }

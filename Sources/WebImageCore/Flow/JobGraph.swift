@@ -32,7 +32,7 @@ struct JobGraph {
         let loadOptions: Box<LoadOptions>?
 
         init(_ request: ImageRequest) {
-            url = request.url.absoluteString
+            url = request.sourceKey
             policy = request.options.intersection([.fromCacheOnly, .refreshCached, .ignoreFreshness])
             let caching = request.effectiveCaching
             (queries, stores) = (caching.queriesOriginals, caching.storesOriginals)
@@ -84,6 +84,7 @@ struct JobGraph {
         /// Until a loader is asked again.
         var isWaiting = false
         var hasWaitedForNetwork = false
+        var hasFirstBytes = false
         /// Whether a job decodes partial pictures; then the bytes so far are kept for those who join later.
         var wantsData = false
         var chunks: [Data] = []

@@ -16,8 +16,18 @@ extension ImageManager {
             fail(id, error)
             return
         }
+        guard parts.mayLoad?(url) ?? true else {
+            let error = ImageError(
+                .invalidRequest,
+                url: url,
+                reason: "The app does not want this URL to be loaded",
+                remedy: "See ImageManagerConfiguration.mayLoad."
+            )
+            fail(id, error)
+            return
+        }
         if !request.options.contains(.retryFailed),
-            let error = parts.failures.error(for: url.absoluteString, now: parts.clock.now)
+            let error = parts.failures.error(for: request.sourceKey, now: parts.clock.now)
         {
             fail(id, error)
         } else if loader.needsNetwork(url), !parts.network.status.isAvailable {
@@ -29,6 +39,7 @@ extension ImageManager {
 
     private func start(_ id: JobGraph.Identifier, _ loader: any ImageLoading) {
         guard let source = graph.withLock({ $0.beginAttempt(ofSource: id) }) else { return }
+        parts.observers.tell(source.request.url, .started)
         let validators = source.stored?.response.validators ?? graph.withLock { $0.useResults(ofSource: id) }
         if source.stored == nil, validators != nil, source.request.options.contains(.refreshCached) { preview(id, nil) }
         let request = LoadRequest(
@@ -48,6 +59,9 @@ extension ImageManager {
     private func receive(_ event: LoadEvent, _ id: JobGraph.Identifier, _ loader: any ImageLoading) {
         switch event {
         case .progress(let received, let expected):
+            if let url = graph.withLock({ $0.takeFirstBytes(ofSource: id) }) {
+                parts.observers.tell(url, .firstBytes(expected: expected))
+            }
             for task in graph.withLock({ $0.tasks(ofSource: id) }) {
                 task.report(received: received, expected: expected)
             }
@@ -64,6 +78,7 @@ extension ImageManager {
 
     private func loadFinished(_ id: JobGraph.Identifier, _ loaded: LoadedData, _ loader: any ImageLoading) {
         guard let source = graph.withLock({ $0.sources[id] }) else { return }
+        parts.observers.tell(source.request.url, .loaded(loaded.metrics))
         parts.failures.forget(source.key.url)
         if loaded.isNotModified, let stored = source.stored {
             var answer = LoadedSource(stored: renew(stored, loaded.metadata), origin: .revalidated)

@@ -6,21 +6,46 @@ extension ImageManager {
     func start(_ task: ImageTask) {
         guard !task.isCancelled else { return }
         let request = task.request
-        if request.effectiveCaching.query.contains(.memory), let image = cachedImage(for: request) {
+        parts.observers.tell(request.url, .queued)
+        if request.effectiveCaching.query.contains(.memory), let image = cachedImage(prepared: request) {
+            parts.observers.tell(request.url, .memoryHit)
             guard request.options.contains(.refreshCached) else {
                 task.finishNow(.success(ImageResponse(image: image, source: .memory, url: request.url)))
                 return
             }
             task.reportNow(partial: image)
+        } else {
+            parts.observers.tell(request.url, .memoryMiss)
+            showSmaller(task)
         }
         guard !request.url.absoluteString.isEmpty else {
             task.finish(.failure(.invalidURL(request.url, "The URL is empty")))
             return
         }
         let asksResults = request.effectiveCaching.query.contains(.disk) && hasResultTier(request)
+        startPreview(for: task)
         perform(graph.withLock { $0.join(task, asksResults: asksResults) })
         // A cancel that came before the task was in the graph found nothing to leave.
         if task.isCancelled { leave(task) }
+    }
+
+    /// Shows the picture at another size until it is there at the right one.
+    private func showSmaller(_ task: ImageTask) {
+        let request = task.request
+        guard task.wantsPartialImages, request.effectiveCaching.query.contains(.memory) else { return }
+        let query = MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true)
+        if let image = parts.memoryCache.image(for: query) {
+            task.reportNow(partial: image.with { $0.isPartial = true })
+        }
+    }
+
+    /// Tells those who watch how a load has ended.
+    func tellEnd(of task: ImageTask, _ result: Result<ImageResponse, ImageError>) {
+        switch result {
+        case .success(let response): parts.observers.tell(task.request.url, .delivered(response.source))
+        case .failure(let error):
+            parts.observers.tell(task.request.url, error.isCancelled ? .cancelled : .failed(error))
+        }
     }
 
     func leave(_ task: ImageTask) {

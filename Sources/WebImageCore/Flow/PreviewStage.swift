@@ -13,7 +13,7 @@ extension ImageManager {
     private func decodePreview(_ id: JobGraph.Identifier, _ entry: CacheEntry?) {
         guard let job = graph.withLock({ $0.jobs[id] }) else { return }
         let image =
-            cachedImage(for: job.request) ?? job.result.flatMap { self.image(of: $0, job.request) }
+            cachedImage(prepared: job.request) ?? job.result.flatMap { self.image(of: $0, job.request) }
             ?? decoded(entry, job)
         if let image {
             for task in graph.withLock({ $0.jobs[id]?.tasks ?? [] }) where task.wantsPreview {

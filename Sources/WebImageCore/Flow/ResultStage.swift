@@ -50,6 +50,7 @@ extension ImageManager {
 
     private func finish(_ id: JobGraph.Identifier, with entry: CacheEntry, _ afterwards: Afterwards?) {
         guard let (priority, changes) = graph.withLock({ $0.useResult(id) }) else { return }
+        if let url = graph.withLock({ $0.jobs[id]?.request.url }) { parts.observers.tell(url, .resultHit) }
         perform(changes)
         let ticket = parts.decodeLane.submit(priority: priority) {
             guard let job = self.graph.withLock({ $0.jobs[id] }) else { return }

@@ -17,6 +17,7 @@ extension ImageManager {
             answer.refreshError = error
             decode(id, answer)
         } else if let delay = pause(after: error, source) {
+            parts.observers.tell(source.request.url, .retrying(error, after: delay))
             WebImageLog.debug("Tried again in \(delay): \(error)")
             graph.withLock { $0.beginWaiting(id, forNetwork: error.code == .offline) }
             parts.clock.run(after: delay) { [weak self] in self?.retry(id, after: source.attempts) }
@@ -38,7 +39,8 @@ extension ImageManager {
     func remember(_ error: ImageError, of request: ImageRequest) {
         // What is on this machine is quickly looked at again.
         guard parts.loaders.loader(for: request.url)?.isWorthCaching(request.url) == true else { return }
-        parts.failures.remember(error, for: request.url.absoluteString, now: parts.clock.now)
+        let isWanted = parts.remembersFailure.map { $0(request.url, error) } ?? error.isPermanent
+        if isWanted { parts.failures.remember(error, for: request.sourceKey, now: parts.clock.now) }
     }
 
     private func retry(_ id: JobGraph.Identifier, after attempts: Int) {

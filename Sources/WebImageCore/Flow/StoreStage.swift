@@ -18,6 +18,7 @@ extension ImageManager {
         }
         let (lane, results) = (parts.ioLane, parts.resultCache)
         let now = parts.clock.now
+        let observers = parts.observers
         let (serializer, url) = (parts.serializer, source.request.url)
         let work = StoreOnce { image in
             var data = loaded.data
@@ -28,6 +29,7 @@ extension ImageManager {
             // Those of an earlier version would come to light again once this one is trimmed.
             results?.removeVariants(of: key)
             disk.store(CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: now))
+            observers.tell(url, .stored)
             lane.submit(priority: .veryLow) { disk.flush() }
         }
         return (work, now)
@@ -69,7 +71,7 @@ extension ImageManager {
 
     /// An entry that is sound but no picture is of no use to anybody.
     func removeUndecodable(_ source: LoadedSource, _ request: ImageRequest) {
-        if source.origin != .loader { removeFromDisk(request.url.absoluteString) }
+        if source.origin != .loader { removeFromDisk(request.sourceKey) }
     }
 }
 

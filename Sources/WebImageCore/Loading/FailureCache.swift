@@ -29,7 +29,7 @@ package final class FailureCache: Sendable {
     }
 
     package func remember(_ error: ImageError, for url: String, now: Date) {
-        guard lifetime > .zero, error.isPermanent else { return }
+        guard lifetime > .zero else { return }
         let expires = now.addingTimeInterval(lifetime / .seconds(1))
         var error = error
         error.isRemembered = true

@@ -130,7 +130,7 @@ public final class ImagePrefetcher: Sendable {
     private func start(_ request: ImageRequest, _ batch: PrefetchTask) {
         let number = batch.nextNumber()
         let task = ImageTask(
-            request: request,
+            request: manager.prepared(request),
             manager: manager,
             dispatcher: InlineDispatcher(),
             handlers: .init { result in

@@ -1,0 +1,235 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Requests: keys, other URLs, and what the app has a say in")
+struct RequestTests {
+    private let small = PixelSize(width: 8, height: 8)
+    private let large = PixelSize(width: 80, height: 60)
+
+    private func picture(_ size: PixelSize) -> Data { TestPicture.solid(0x123456, size: size) }
+
+    @Test(
+        "What only signs a URL can be left out of its name in the caches",
+        arguments: [
+            ("http://h/a.jpg?X-Amz-Signature=1&w=2&X-Amz-Date=3", "http://h/a.jpg?w=2"),
+            ("http://h/a.jpg?sig=1", "http://h/a.jpg"), ("http://h/a.jpg?w=2", nil), ("http://h/a.jpg", nil),
+        ]
+    )
+    func filters(url: String, key: String?) throws {
+        let url = try #require(URL(string: url))
+        let fixture = ManagerFixture { $0.cacheKeyFilter = .withoutQueryItems() }
+        #expect(fixture.manager.key(for: url) == key ?? url.absoluteString)
+    }
+
+    @Test("URLs of one name are one transfer and one picture, in memory and on disk")
+    func oneName() async throws {
+        let fixture = ManagerFixture { $0.cacheKeyFilter = .withoutQuery }
+        for name in ["a?1", "a?2", "a?3"] { fixture.loader.answer(fixture.url(name), with: picture(small)) }
+        let first = try await fixture.manager.response(for: ImageRequest(url: fixture.url("a?1")))
+        let second = try await fixture.manager.response(for: ImageRequest(url: fixture.url("a?2")))
+        #expect(second.source == .memory && second.image == first.image)
+        #expect(fixture.manager.cachedImage(for: ImageRequest(url: fixture.url("a?9"))) == first.image)
+        fixture.manager.cache.removeAllFromMemory()
+        #expect(try await fixture.manager.response(for: ImageRequest(url: fixture.url("a?3"))).source == .disk)
+        #expect(fixture.loader.requests.count == 1)
+        await fixture.manager.cache.remove(fixture.url("a?4"))
+        #expect(try await fixture.manager.response(for: ImageRequest(url: fixture.url("a?3"))).source == .loader)
+        // A request can have a name of its own
+        var request = ImageRequest(url: fixture.url("a?1"))
+        request.cacheKey = "mine"
+        #expect(try await fixture.manager.response(for: request).source == .loader)
+    }
+
+    @Test("Requests can be changed before anything is done with them")
+    func processor() async throws {
+        let fixture = ManagerFixture { parts in
+            parts.requestProcessor = { request in
+                var request = request
+                request.url = URL(string: "http://host/other")!
+                return request
+            }
+        }
+        fixture.loader.answer(fixture.url("other"), with: picture(small))
+        let response = try await fixture.manager.response(for: ImageRequest(url: fixture.url("a")))
+        #expect(response.image.pixelSize == small)
+        #expect(fixture.manager.cachedImage(for: ImageRequest(url: fixture.url("b"))) != nil)
+    }
+
+    @Test("The app says what may be loaded, and which failures are remembered")
+    func policies() async throws {
+        let fixture = ManagerFixture { parts in
+            parts.mayLoad = { !$0.path().hasSuffix("secret") }
+            parts.remembersFailure = { url, _ in url.path().hasSuffix("often") }
+        }
+        let error = await #expect(throws: ImageError.self) {
+            try await fixture.manager.image(for: fixture.url("secret"))
+        }
+        #expect(error?.code == .invalidRequest && fixture.loader.requests.isEmpty)
+        for name in ["often", "once"] {
+            for _ in 0..<2 {
+                await #expect(throws: ImageError.self) { try await fixture.manager.image(for: fixture.url(name)) }
+            }
+        }
+        #expect(fixture.loader.started.map { $0.lastPathComponent } == ["often", "once", "once"])
+    }
+
+    @Test("When a URL fails the next one is tried; the error is that of the last")
+    func fallbacks() async throws {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("c"), with: picture(small))
+        var request = ImageRequest(url: fixture.url("a"))
+        request.fallbackURLs = [fixture.url("b"), fixture.url("c"), fixture.url("d")]
+        let response = try await fixture.manager.response(for: request)
+        #expect(response.image.pixelSize == small && response.url == fixture.url("c"))
+        #expect(fixture.loader.started.map { $0.lastPathComponent } == ["a", "b", "c"])
+        request.fallbackURLs = [fixture.url("b")]
+        let error = await #expect(throws: ImageError.self) { try await fixture.manager.response(for: request) }
+        #expect(error?.url == fixture.url("b") && EventLog<Int>.poll { fixture.isIdle })
+    }
+
+    @Test("Cancelling reaches the URL that is tried instead; so does a change of priority")
+    func fallbackCancelled() {
+        let fixture = ManagerFixture(isHolding: true)
+        var request = ImageRequest(url: fixture.url("a"))
+        request.fallbackURLs = [fixture.url("b")]
+        let task = fixture.manager.load(request) { fixture.outcomes.add(.init($0)) }
+        #expect(EventLog<Int>.poll { fixture.loader.started.count == 1 && fixture.loader.runningCount == 1 })
+        fixture.loader.finish(fixture.url("a"))
+        #expect(EventLog<Int>.poll { fixture.loader.priority(of: fixture.url("b")) == .normal })
+        task.priority = .high
+        #expect(EventLog<Int>.poll { fixture.loader.priority(of: fixture.url("b")) == .high })
+        task.cancel()
+        #expect(fixture.outcomes.wait { $0 == [.failure(.cancelled)] })
+        #expect(fixture.loader.cancelled == [fixture.url("b")] && EventLog<Int>.poll { fixture.isIdle })
+    }
+
+    @Test("On a metered network the small version is loaded instead")
+    func lowData() async throws {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: picture(large))
+        fixture.loader.answer(fixture.url("low"), with: picture(small))
+        var request = ImageRequest(url: fixture.url("a"))
+        request.lowDataURL = fixture.url("low")
+        fixture.network.status = NetworkStatus(isMetered: true)
+        #expect(try await fixture.manager.response(for: request).image.pixelSize == small)
+        fixture.network.status = NetworkStatus()
+        #expect(try await fixture.manager.response(for: request).image.pixelSize == large)
+    }
+
+    @Test("A small version is shown until the picture is there, and not after it")
+    func preview() {
+        let fixture = ManagerFixture(isHolding: true)
+        fixture.loader.answer(fixture.url("a"), with: picture(large))
+        fixture.loader.answer(fixture.url("small"), with: picture(small))
+        var request = ImageRequest(url: fixture.url("a"))
+        request.previewURL = fixture.url("small")
+        let shown = EventLog<String>()
+        func load() {
+            fixture.manager.load(request, partial: { shown.add("partial \($0.pixelSize) \($0.isPartial)") }) { result in
+                shown.add("\((try? result.get().image.pixelSize) ?? PixelSize(width: 0, height: 0))")
+            }
+        }
+        load()
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 2 })
+        fixture.loader.finish(fixture.url("small"))
+        #expect(shown.wait { $0.count == 1 })
+        fixture.loader.finish(fixture.url("a"))
+        #expect(shown.wait { $0 == ["partial 8x8 true", "80x60"] })
+        // The other way round: it is not wanted any more
+        fixture.manager.cache.removeAllFromMemory()
+        request.options = .fromLoaderOnly
+        load()
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 2 })
+        fixture.loader.finish(fixture.url("a"))
+        #expect(shown.wait { $0.count == 3 })
+        #expect(EventLog<Int>.poll { fixture.isIdle } && shown.all.last == "80x60")
+    }
+
+    @Test("With partial pictures, a smaller one in memory is shown at once")
+    func smaller() async throws {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: picture(large))
+        let box = DecodeSize.fit(PixelSize(width: 10, height: 10))
+        _ = try await fixture.manager.response(for: ImageRequest(url: fixture.url("a"), decodeSize: box))
+        var sizes: [PixelSize] = []
+        let request = ImageRequest(url: fixture.url("a"), options: .progressive)
+        for await update in fixture.manager.updates(for: request) {
+            switch update {
+            case .partial(let image): sizes.append(image.pixelSize)
+            case .finished(let result): sizes.append(try result.get().image.pixelSize)
+            case .progress: break
+            }
+        }
+        #expect(sizes == [PixelSize(width: 10, height: 8), large])
+    }
+
+    @Test("Updates come in order, end with the result, and ending the loop cancels the load")
+    func updates() async throws {
+        let fixture = ManagerFixture(isHolding: true)
+        fixture.loader.answer(fixture.url("a"), with: picture(small))
+        let request = ImageRequest(url: fixture.url("a"))
+        Thread.detachNewThread {
+            _ = EventLog<Int>.poll { fixture.loader.runningCount == 1 }
+            fixture.loader.send(Data(count: 5), for: request.url, received: 5, expected: 9)
+            fixture.loader.finish(request.url)
+        }
+        var seen: [String] = []
+        for await update in fixture.manager.updates(for: request) {
+            switch update {
+            case .progress(let received, let expected): seen.append("\(received) of \(expected ?? 0)")
+            case .partial: seen.append("partial")
+            case .finished(let result): seen.append("\(try result.get().image.pixelSize)")
+            }
+        }
+        #expect(seen == ["5 of 9", "8x8"])
+        let task = Task {
+            for await _ in fixture.manager.updates(for: ImageRequest(url: fixture.url("b"))) {}
+        }
+        #expect(await fixture.polled { fixture.loader.started.contains(fixture.url("b")) })
+        task.cancel()
+        #expect(await fixture.polled { fixture.loader.cancelled.contains(fixture.url("b")) })
+    }
+
+    @Test("Every step of a load can be watched")
+    func observing() async throws {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: picture(large))
+        let steps = EventLog<String>()
+        var observation: (any AnyObject & Sendable)? = fixture.manager.observe { step in
+            let name = "\(step.kind)"
+            steps.add("\(step.url.lastPathComponent) \(name.prefix { $0 != "(" })")
+        }
+        let request = ImageRequest(url: fixture.url("a"), transformer: .grayscale)
+        _ = try await fixture.manager.response(for: request)
+        #expect(
+            steps.all == [
+                "a queued", "a memoryMiss", "a diskMiss", "a started", "a loaded", "a decoded", "a stored",
+                "a transformed", "a delivered",
+            ]
+        )
+        _ = try await fixture.manager.response(for: request)
+        #expect(steps.all.suffix(3) == ["a queued", "a memoryHit", "a delivered"])
+        _ = try? await fixture.manager.image(for: fixture.url("none"))
+        #expect(steps.all.last == "none failed")
+        #expect(observation != nil)
+        observation = nil
+        let count = steps.all.count
+        _ = try await fixture.manager.response(for: request)
+        #expect(steps.all.count == count)
+    }
+
+    @Test("Completions come where the caller wants them")
+    func dispatcher() {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: picture(small))
+        let dispatcher = ManualDispatcher()
+        fixture.manager.load(ImageRequest(url: fixture.url("a")), on: dispatcher) { fixture.outcomes.add(.init($0)) }
+        #expect(EventLog<Int>.poll { fixture.isIdle } && fixture.outcomes.all.isEmpty)
+        dispatcher.run()
+        #expect(fixture.outcomes.all == [.image(small, .loader)])
+    }
+}
