@@ -34,6 +34,31 @@ struct PrefetcherTests {
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: urls[0])) != nil)
     }
 
+    @Test("To disk only, nothing is kept in memory")
+    func toDisk() {
+        let fixture = ManagerFixture()
+        let urls = urls(fixture, 4)
+        let results = EventLog<PrefetchResult>()
+        ImagePrefetcher(manager: fixture.manager).prefetch(urls, to: .disk) { results.add($0) }
+        #expect(results.wait { $0 == [PrefetchResult(loadedCount: 4)] })
+        #expect(EventLog<Int>.poll { fixture.isQuiet })
+        #expect(fixture.memory.totalCost == 0 && fixture.disk?.totals.count == 4 && fixture.results.totals.count == 0)
+        fixture.load("0")
+        #expect(fixture.outcomes.wait { $0 == [.image(PixelSize(width: 8, height: 8), .disk)] })
+    }
+
+    @Test("The number of loads at a time can be changed while they run")
+    func widened() {
+        let fixture = ManagerFixture(isHolding: true)
+        let prefetcher = ImagePrefetcher(manager: fixture.manager, maximumConcurrentCount: 1)
+        prefetcher.prefetch(urls(fixture, 10))
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        prefetcher.maximumConcurrentCount = 5
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 5 })
+        prefetcher.cancelAll()
+        #expect(EventLog<Int>.poll { fixture.isIdle })
+    }
+
     @Test("Three at a time, at the lowest priority")
     func window() {
         let fixture = ManagerFixture(isHolding: true)

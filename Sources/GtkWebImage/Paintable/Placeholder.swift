@@ -17,6 +17,14 @@ public struct Placeholder: Sendable {
         Placeholder(kind: .icon(name, pixelSize: max(1, pixelSize)))
     }
 
+    /// A blurred picture; the same for every load, it is worth being kept by the app.
+    /// - Returns: `nil` when there is no memory.
+    public static func blurHash(_ hash: BlurHash) -> Placeholder? { hash.image().map { .image($0) } }
+
+    /// A blurred picture; the same for every load, it is worth being kept by the app.
+    /// - Returns: `nil` when there is no memory.
+    public static func thumbHash(_ hash: ThumbHash) -> Placeholder? { hash.image.map { .image($0) } }
+
     /// A picture, drawn as the final one is.
     public static func image(_ image: WebImage) -> Placeholder {
         Placeholder(kind: .image(image))

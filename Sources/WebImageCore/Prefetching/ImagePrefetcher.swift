@@ -12,6 +12,7 @@ public final class ImagePrefetcher: Sendable {
         var batches: [PrefetchTask] = []
         var runningCount = 0
         var isPaused = false
+        var maximumConcurrentCount: Int
         var isSparing = false
         /// A thread is starting loads, and looks again before it stops.
         var isStarting = false
@@ -19,9 +20,8 @@ public final class ImagePrefetcher: Sendable {
 
     /// What loads.
     public let manager: ImageManager
-    private let maximumConcurrentCount: Int
     private let ignoresNetworkStatus: Bool
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     /// Kept, so that the network monitor goes on to tell of changes.
     private let networkObservation = Mutex<(any AnyObject & Sendable)?>(nil)
 
@@ -33,7 +33,7 @@ public final class ImagePrefetcher: Sendable {
     ///     Default: no.
     public init(manager: ImageManager, maximumConcurrentCount: Int = 3, ignoresNetworkStatus: Bool = false) {
         self.manager = manager
-        self.maximumConcurrentCount = max(1, maximumConcurrentCount)
+        state = Mutex(State(maximumConcurrentCount: max(1, maximumConcurrentCount)))
         self.ignoresNetworkStatus = ignoresNetworkStatus
         let observation = manager.observeNetwork { [weak self] in self?.networkChanged($0) }
         networkObservation.withLock { $0 = observation }
@@ -49,6 +49,15 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
+    /// Loads at a time, at least 1.
+    public var maximumConcurrentCount: Int {
+        get { state.withLock { $0.maximumConcurrentCount } }
+        set {
+            state.withLock { $0.maximumConcurrentCount = max(1, newValue) }
+            startMore()
+        }
+    }
+
     /// Loads pictures at the size of their files.
     /// - Parameter urls: A URL that comes twice counts twice.
     /// - Returns: A handle to cancel them. Dropping it does not cancel them.
@@ -60,15 +69,24 @@ public final class ImagePrefetcher: Sendable {
     /// Loads pictures at the size of their files.
     /// - Parameters:
     ///   - urls: A URL that comes twice counts twice.
+    ///   - destination: Where they are kept. Default: in memory and on disk.
     ///   - progress: Called after each, with the number of those that are through and of all. On the main loop.
     ///   - completion: Called once, when all are through or cancelled. On the main loop.
     @discardableResult
     public func prefetch(
         _ urls: [URL],
+        to destination: PrefetchDestination = .memoryAndDisk,
         progress: (@Sendable (_ finished: Int, _ total: Int) -> Void)? = nil,
         completion: @escaping @Sendable (PrefetchResult) -> Void
     ) -> PrefetchTask {
-        let requests = urls.map { ImageRequest(url: $0, priority: .veryLow) }
+        let requests = urls.map { url in
+            var request = ImageRequest(url: url, priority: .veryLow)
+            if destination == .disk {
+                request.caching.store = []
+                request.decodeSize = .fit(PixelSize(width: 16, height: 16))
+            }
+            return request
+        }
         return prefetch(requests: requests, progress: progress, completion: completion)
     }
 
@@ -113,7 +131,7 @@ public final class ImagePrefetcher: Sendable {
 
     private func next() -> (PrefetchTask, ImageRequest)? {
         state.withLock { state in
-            while !state.isPaused, !state.isSparing, state.runningCount < maximumConcurrentCount,
+            while !state.isPaused, !state.isSparing, state.runningCount < state.maximumConcurrentCount,
                 let batch = state.batches.first
             {
                 if let request = batch.takeNext() {
