@@ -26,6 +26,9 @@ public struct ImageRequest: Sendable {
     public var lowDataURL: URL?
     /// A small version, handed to the partial handler when it comes before the picture itself. Default: none.
     public var previewURL: URL?
+    /// Whether the response has the bytes of the file, too: for sharing, saving, or reading what else is in it. Costs a
+    /// look into the disk cache when the picture itself is at hand. Default: no.
+    public var wantsData = false
     /// Whatever the app wants to find again in ``ImageTask/request``; nothing depends on it. Default: none.
     public var userInfo: [String: any Sendable] = [:]
     /// The format of a file that does not say itself what it is, such as TGA. Default: none.

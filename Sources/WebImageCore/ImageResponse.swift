@@ -20,6 +20,8 @@ public struct ImageResponse: Sendable {
     public let source: Source
     /// The URL that was asked for, not one that it was redirected to.
     public let url: URL
+    /// The bytes of the file, with ``ImageRequest/wantsData``; `nil` also when no cache keeps them.
+    public var data: Data?
     /// How the transfer went, if there was one.
     public var metrics: TransferMetrics?
     /// Why the server could not be asked whether a cached picture is still the right one; it may be an old one.
@@ -30,5 +32,11 @@ public struct ImageResponse: Sendable {
         self.image = image
         self.source = source
         self.url = url
+    }
+
+    func with(_ data: Data) -> ImageResponse {
+        var response = self
+        response.data = data
+        return response
     }
 }

@@ -6,6 +6,8 @@ struct Benchmarks: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "Tests/bench",
         abstract: "Measures the library side by side with other programs; quote the ratios, machines are noisy.",
-        subcommands: [Downloads.self, Caches.self, Results.self, Loading.self, Decoding.self]
+        subcommands: [
+            Downloads.self, Caches.self, Results.self, Loading.self, Decoding.self, Requests.self, Transforming.self,
+        ]
     )
 }

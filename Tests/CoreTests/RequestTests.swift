@@ -222,6 +222,24 @@ struct RequestTests {
         #expect(steps.all.count == count)
     }
 
+    @Test("The bytes of the file come along when they are wanted, wherever the picture comes from")
+    func data() async throws {
+        let fixture = ManagerFixture()
+        let bytes = picture(large)
+        fixture.loader.answer(fixture.url("a"), with: bytes)
+        var request = ImageRequest(url: fixture.url("a"), decodeSize: .fit(PixelSize(width: 20, height: 20)))
+        #expect(try await fixture.manager.response(for: request).data == nil)
+        request.wantsData = true
+        for (source, empties) in [(ImageResponse.Source.memory, false), (.disk, true)] {
+            #expect(await fixture.polled { fixture.isQuiet })
+            if empties { fixture.manager.cache.removeAllFromMemory() }
+            let response = try await fixture.manager.response(for: request)
+            #expect(response.source == source && response.data == bytes)
+        }
+        request.options = .fromLoaderOnly
+        #expect(try await fixture.manager.response(for: request).data == bytes)
+    }
+
     @Test("Completions come where the caller wants them")
     func dispatcher() {
         let fixture = ManagerFixture()

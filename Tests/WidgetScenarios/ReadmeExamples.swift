@@ -60,7 +60,7 @@ private func refresh(picture: Picture, url: URL) {
     picture.setImage(with: url, options: .retryFailed)
 }
 
-private func overTheNetwork(url: URL, token: String, secret: String) async throws {
+private func overTheNetwork(url: URL, other: URL, small: URL, token: String, secret: String) async throws {
     ImageDownloader.shared.configuration.headerFilter = { url, headers in
         guard url.host() == "pictures.example.org" else { return headers }
         return headers.merging(["Authorization": "Bearer \(token)"]) { _, new in new }
@@ -69,8 +69,14 @@ private func overTheNetwork(url: URL, token: String, secret: String) async throw
 
     var request = ImageRequest(url: url)
     request.loadOptions.credential = Credential(user: "me", password: secret)
+    request.fallbackURLs = [other]
+    request.lowDataURL = small
     let response = try await ImageManager.shared.response(for: request)
     print(response.source, response.metrics?.firstByte ?? .zero)
+
+    var configuration = ImageManagerConfiguration()
+    configuration.cacheKeyFilter = .withoutQueryItems()
+    ImageManager.shared = ImageManager(configuration: configuration)
 }
 
 private func useTheCaches(url: URL) async {
@@ -90,4 +96,15 @@ private func formats(file: URL) throws {
     let texture = image.makeTexture()
     print(image.pixelSize, image.frameCount, image.loopCount)
     _ = (webP, texture)
+}
+
+@MainActor
+private func transform(picture: Picture, url: URL) {
+    picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .fill) + .rounded(12))
+    picture.setImage(with: url, transformer: .circle(border: ImageBorder(width: 2, color: .white)))
+    picture.setImage(with: url, placeholder: BlurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj").flatMap { .blurHash($0) })
+}
+
+private func prefetch(later: [URL]) {
+    ImagePrefetcher.shared.prefetch(later, to: .disk) { result in print(result.loadedCount) }
 }

@@ -48,7 +48,10 @@ extension ImageManager {
             if source.origin == .loader { remember(error, of: job.request) }
             result = .failure(error)
         }
-        for task in graph.withLock({ $0.finishJob(id) }) { task.finish(result) }
+        let data = source.loaded.data
+        for task in graph.withLock({ $0.finishJob(id) }) {
+            task.finish(task.request.wantsData && !data.isEmpty ? result.map { $0.with(data) } : result)
+        }
         if let decoded { storeResult(decoded, job, source) }
     }
 

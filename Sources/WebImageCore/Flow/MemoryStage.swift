@@ -10,7 +10,8 @@ extension ImageManager {
         if request.effectiveCaching.query.contains(.memory), let image = cachedImage(prepared: request) {
             parts.observers.tell(request.url, .memoryHit)
             guard request.options.contains(.refreshCached) else {
-                task.finishNow(.success(ImageResponse(image: image, source: .memory, url: request.url)))
+                let response = ImageResponse(image: image, source: .memory, url: request.url)
+                if request.wantsData { finishWithData(task, response) } else { task.finishNow(.success(response)) }
                 return
             }
             task.reportNow(partial: image)
@@ -27,6 +28,15 @@ extension ImageManager {
         perform(graph.withLock { $0.join(task, asksResults: asksResults) })
         // A cancel that came before the task was in the graph found nothing to leave.
         if task.isCancelled { leave(task) }
+    }
+
+    /// Ends a load whose picture is at hand with the bytes that the disk cache has.
+    func finishWithData(_ task: ImageTask, _ response: ImageResponse) {
+        parts.ioLane.submit(priority: task.priority) { [parts] in
+            var response = response
+            response.data = parts.dataCache?.entry(for: task.request.sourceKey)?.data
+            task.finish(.success(response))
+        }
     }
 
     /// Shows the picture at another size until it is there at the right one.

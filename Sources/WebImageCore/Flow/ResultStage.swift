@@ -61,7 +61,13 @@ extension ImageManager {
             }
             self.keep(image, job)
             let response = ImageResponse(image: image, source: .disk, url: job.request.url)
-            for task in self.graph.withLock({ $0.finishJob(id) }) { task.finish(.success(response)) }
+            for task in self.graph.withLock({ $0.finishJob(id) }) {
+                if task.request.wantsData {
+                    self.finishWithData(task, response)
+                } else {
+                    task.finish(.success(response))
+                }
+            }
             _ = afterwards
         }
         graph.withLock { $0.setTicket(ticket, ofJob: id) }

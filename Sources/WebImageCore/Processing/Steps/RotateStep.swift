@@ -53,47 +53,39 @@ struct RotateStep: PixelTransforming {
         return PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
             let target = memory.bindMemory(to: UInt32.self).baseAddress!
             let from = source.baseAddress.assumingMemoryBound(to: UInt32.self)
-            func pixel(_ x: Int, _ y: Int) -> SIMD4<Float> {
-                guard x >= 0, y >= 0, x < source.size.width, y < source.size.height else { return .zero }
-                return SIMD4<Float>(bytes: from[y * source.size.width + x])
+            let (lastX, lastY) = (source.size.width - 1, source.size.height - 1)
+            func pixel(_ x: Int, _ y: Int) -> UInt32 {
+                x >= 0 && y >= 0 && x <= lastX && y <= lastY ? from[y * source.size.width + x] : 0
             }
             for y in 0..<size.height {
+                let dy = Double(y) + 0.5 - middleY
+                let row = target + y * size.width
                 for x in 0..<size.width {
-                    let (dx, dy) = (Double(x) + 0.5 - middleX, Double(y) + 0.5 - middleY)
+                    let dx = Double(x) + 0.5 - middleX
                     let sourceX = dx * cosine + dy * sine + width / 2 - 0.5
                     let sourceY = dy * cosine - dx * sine + height / 2 - 0.5
-                    let (left, top) = (sourceX.rounded(.down), sourceY.rounded(.down))
-                    let (u, v) = (Float(sourceX - left), Float(sourceY - top))
-                    guard left >= -1, top >= -1, left < width, top < height else {
-                        target[y * size.width + x] = 0
+                    guard sourceX >= -1, sourceY >= -1, sourceX < width, sourceY < height else {
+                        row[x] = 0
                         continue
                     }
-                    let (column, line) = (Int(left), Int(top))
-                    let upper = pixel(column, line) * (1 - u) + pixel(column + 1, line) * u
-                    let lower = pixel(column, line + 1) * (1 - u) + pixel(column + 1, line + 1) * u
-                    target[y * size.width + x] = (upper * (1 - v) + lower * v).bytes
+                    // In 256ths of a pixel, from one outside of the picture on.
+                    let (fixedX, fixedY) = (Int((sourceX + 1) * 256), Int((sourceY + 1) * 256))
+                    let (column, line) = (fixedX >> 8 - 1, fixedY >> 8 - 1)
+                    let (u, v) = (UInt32(fixedX & 255), UInt32(fixedY & 255))
+                    let upper = mixed(pixel(column, line), pixel(column + 1, line), u)
+                    let lower = mixed(pixel(column, line + 1), pixel(column + 1, line + 1), u)
+                    row[x] = mixed(upper, lower, v)
                 }
             }
         }
     }
 }
 
-extension SIMD4<Float> {
-    /// The four bytes of a pixel.
-    init(bytes pixel: UInt32) {
-        self.init(
-            Float(pixel & 255),
-            Float(pixel >> 8 & 255),
-            Float(pixel >> 16 & 255),
-            Float(pixel >> 24)
-        )
-    }
-
-    /// The pixel of four numbers, rounded.
-    var bytes: UInt32 {
-        let rounded = SIMD4<UInt32>(
-            truncatingIfNeeded: SIMD4<Int32>((self + 0.5).clamped(lowerBound: .zero, upperBound: SIMD4(repeating: 255)))
-        )
-        return rounded.x | rounded.y << 8 | rounded.z << 16 | rounded.w << 24
-    }
+/// One pixel and `share` 256ths of another, two channels at a time.
+@inline(__always)
+private func mixed(_ one: UInt32, _ other: UInt32, _ share: UInt32) -> UInt32 {
+    let rest = 256 - share
+    let low = ((one & 0x00FF_00FF) &* rest &+ (other & 0x00FF_00FF) &* share &+ 0x0080_0080) >> 8 & 0x00FF_00FF
+    let high = (one >> 8 & 0x00FF_00FF) &* rest &+ (other >> 8 & 0x00FF_00FF) &* share &+ 0x0080_0080
+    return low | high & 0xFF00_FF00
 }

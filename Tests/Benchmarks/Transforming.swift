@@ -1,0 +1,51 @@
+import ArgumentParser
+import Foundation
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+/// What transformers cost.
+struct Transforming: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Milliseconds of transformers, and of ImageMagick where it does the same (with reading and writing)."
+    )
+
+    @Option(help: "How often each is measured; medians are shown.")
+    var rounds = 5
+
+    func run() throws {
+        let folder = TemporaryDirectory()
+        let screen = try WebImage(data: Photograph.jpeg(seed: 2, size: PixelSize(width: 1920, height: 1080)))
+        let large = try WebImage(data: Photograph.jpeg(seed: 3, size: PixelSize(width: 4000, height: 3000)))
+        for (image, name) in [(screen, "screen"), (large, "large")] {
+            let file = URL(filePath: "\(folder.path)/\(name).ppm")
+            var data = Data("P6 \(image.pixelSize.width) \(image.pixelSize.height) 255\n".utf8)
+            image.pixels.withUnsafeBytes { data.append(contentsOf: $0) }
+            try data.write(to: file)
+        }
+        let small = PixelSize(width: 800, height: 600)
+        let work: [(String, WebImage, ImageTransformer, [String])] = [
+            ("blur 1920x1080, radius 10", screen, .blur(10), ["screen.ppm", "-blur", "0x10"]),
+            ("resize 4000x3000 to 800x600", large, .resize(to: small), ["large.ppm", "-scale", "800x600"]),
+            ("rounded 1920x1080", screen, .rounded(40), []), ("circle 1920x1080", screen, .circle(), []),
+            ("sepia 1920x1080", screen, .sepia, []), ("rotate 1920x1080 by 30", screen, .rotate(degrees: 30), []),
+        ]
+        for (name, image, transformer, arguments) in work {
+            var measured = Rounds()
+            for _ in 0..<rounds {
+                measured.measure("ours") { precondition(transformer.transform(image) != nil) }
+                guard let file = arguments.first else { continue }
+                try measured.measure("ImageMagick") {
+                    _ = try ChildProcess.run(
+                        "convert",
+                        ["\(folder.path)/\(file)"] + arguments.dropFirst() + ["\(folder.path)/out.ppm"]
+                    )
+                }
+            }
+            let times = ["ours", "ImageMagick"].compactMap { rival in
+                measured.seconds[rival].map { "\(rival) \(Rounds.format(Rounds.median($0) * 1000)) ms" }
+            }
+            print("\(name): \(times.joined(separator: ", "))")
+        }
+    }
+}
