@@ -117,8 +117,8 @@ public final class ImageManager: Sendable {
         return try result.get()
     }
 
-    /// What becomes of a load, step by step, up to ``ImageUpdate/finished(_:)``. Ending the loop cancels the load. Who is
-    /// slow sees the newest steps.
+    /// What becomes of a load, step by step, up to ``ImageUpdate/finished(_:)``. Ending the loop cancels the load. Who
+    /// is slow sees the newest steps.
     ///
     ///     for await update in manager.updates(for: request) { ... }
     public func updates(for request: ImageRequest) -> AsyncStream<ImageUpdate> {

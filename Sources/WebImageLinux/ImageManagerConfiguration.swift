@@ -23,8 +23,8 @@ public struct ImageManagerConfiguration: Sendable {
     /// How long failures that are for good are remembered instead of being met again: a picture that is not there
     /// (404, 410), one that cannot be decoded. Default: 5 minutes; zero: not at all.
     public var failureLifetime: Duration
-    /// Changes requests before anything else is done with them: options for all, another host. Quick, and from any thread;
-    /// called again for each look into the memory cache. Default: nothing.
+    /// Changes requests before anything else is done with them: options for all, another host. Quick, and from any
+    /// thread; called again for each look into the memory cache. Default: nothing.
     public var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
     /// Says under which names URLs are cached. Default: under themselves.
     public var cacheKeyFilter: CacheKeyFilter?

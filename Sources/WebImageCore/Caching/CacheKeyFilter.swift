@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
-/// Says under which name a URL is cached, for URLs that differ though their pictures do not: signatures, tokens, hosts of
-/// a content network. What has one name is fetched once.
+/// Says under which name a URL is cached, for URLs that differ though their pictures do not: signatures, tokens, hosts
+/// of a content network. What has one name is fetched once.
 public struct CacheKeyFilter: Sendable {
     private let body: @Sendable (URL) -> String?
 

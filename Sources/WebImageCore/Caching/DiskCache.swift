@@ -28,8 +28,8 @@ package final class DiskCache: DataCaching {
         var restsUntil = -Double.infinity
     }
 
-    /// Bytes of entries that wait to be written; what comes on top of that, with a disk that is slower than the network,
-    /// is not kept.
+    /// Bytes of entries that wait to be written; what comes on top of that, with a disk that is slower than the
+    /// network, is not kept.
     private static let stagedLimit = 64 << 20
     private static let tailLength = 2048
 

@@ -1,5 +1,5 @@
-/// Scales pictures down: each pixel is the mean of the area that it covers, which neither blurs nor leaves anything out;
-/// or up, by the mean of the nearest. One pass over the rows.
+/// Scales pictures down: each pixel is the mean of the area that it covers, which neither blurs nor leaves anything
+/// out; or up, by the mean of the nearest. One pass over the rows.
 package struct AreaScaler {
     /// Which pixels, or rows, make up one of the smaller picture, and how much of each. The weights of one add up to
     /// ``unit``.

@@ -2,9 +2,9 @@
 ///
 ///     picture.setImage(with: url, transformer: .resize(to: size, .fill) + .rounded(12))
 ///
-/// Sizes and rectangles are in pixels of the decoded picture; radii and the widths of borders are in application pixels.
-/// Animated pictures are changed frame by frame, each when it is decoded. Loads of one URL that begin with the same
-/// steps share them.
+/// Sizes and rectangles are in pixels of the decoded picture; radii and the widths of borders are in application
+/// pixels. Animated pictures are changed frame by frame, each when it is decoded. Loads of one URL that begin with the
+/// same steps share them.
 public struct ImageTransformer: Sendable {
     /// The steps, in order.
     public let steps: [any ImageTransforming]

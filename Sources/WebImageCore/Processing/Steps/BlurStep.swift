@@ -9,7 +9,8 @@ struct BlurStep: PixelTransforming {
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
         let deviation = radius * scale
         guard deviation >= 0.5 else { return pixels }
-        // Odd widths, so that nothing moves, whose variances, a twelfth of the square less one, add up to what is asked.
+        // Odd widths, so that nothing moves, whose variances, a twelfth of the square less one, add up to what is
+        // asked.
         let ideal = (4 * deviation * deviation + 1).squareRoot()
         let narrow = max(1, Int(ideal) % 2 == 0 ? Int(ideal) - 1 : Int(ideal))
         let missing = 12 * deviation * deviation - Double(3 * (narrow * narrow - 1))
