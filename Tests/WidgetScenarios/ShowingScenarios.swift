@@ -47,6 +47,26 @@ extension Scenario {
             expectEqual(stage.server.requests.count, 1)
         },
 
+        Scenario("A transformed picture is round on screen, and in memory for the next widget of that size") {
+            let stage = try Stage { _ in
+                .ok(TestPicture.solid(0x336699, size: PixelSize(width: 400, height: 400)), contentType: "image/png")
+            }
+            let first = stage.addPicture(width: 100, height: 100)
+            let second = stage.addPicture(width: 100, height: 100)
+            stage.present()
+            let url = stage.server.url("/round")
+            first.setImage(with: url, transformer: .circle(), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            second.setImage(with: url, transformer: .circle(), manager: stage.manager, completion: stage.completion)
+            expectEqual(stage.results.count, 2)
+            expectEqual(stage.results.last?.source, .memory)
+            expectEqual(second.currentImage, first.currentImage)
+            expectEqual(stage.server.requests.count, 1)
+            let image = try require(first.currentImage)
+            expectEqual(image.pixelSize, PixelSize(width: 100, height: 100))
+            expectEqual(image.pixels.withUnsafeBytes { [$0[3], $0[(50 * 100 + 50) * 4 + 3]] }, [0, 255])
+        },
+
         Scenario("A picture in memory is shown within the call also by a widget that has no size yet") {
             let stage = try Stage()
             let first = stage.addPicture()
