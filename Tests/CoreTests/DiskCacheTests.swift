@@ -1,5 +1,6 @@
-import FoundationEssentials
+import Foundation
 import Synchronization
+import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
@@ -32,6 +33,32 @@ struct DiskCacheTests {
         cache.flush()
         #expect(makeCache().entry(for: "http://host/a.png") == entry)
         #expect(makeCache().entry(for: "http://host/b.png") == nil)
+    }
+
+    @Test("An entry that is removed while it is being written is not there afterwards", arguments: [true, false])
+    func removedWhileWritten(removesAll: Bool) {
+        // Given a write that takes its time
+        let gate = Gate()
+        gate.close()
+        let store = FaultyStore { call, _ in call == "write" ? .waits { gate.wait() } : nil }
+        let cache = makeCache(store: store)
+        cache.store(entry("a"))
+        let ends = EventLog<String>()
+        Thread.detachNewThread {
+            cache.flush()
+            ends.add("written")
+        }
+        #expect(EventLog<Int>.poll { store.callCount > 0 })
+        // When it is removed meanwhile
+        Thread.detachNewThread {
+            if removesAll { cache.removeAll() } else { cache.remove("a") }
+            ends.add("removed")
+        }
+        #expect(EventLog<Int>.poll { cache.entry(for: "a") == nil })
+        gate.open()
+        // Then it stays away
+        #expect(ends.wait { $0.count == 2 })
+        #expect(cache.entry(for: "a") == nil && !FileManager.default.fileExists(atPath: cache.path(for: "a")))
     }
 
     @Test("An entry is found from the moment it is announced, before anything is written")
