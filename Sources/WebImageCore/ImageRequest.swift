@@ -21,20 +21,38 @@ public struct ImageRequest: Sendable {
     /// Under what the picture is cached, if not under its URL. Default: what the manager's ``CacheKeyFilter`` says.
     public var cacheKey: String?
     /// Tried one after the other when the picture cannot be had. Default: none.
-    public var fallbackURLs: [URL] = []
+    public var fallbackURLs: [URL] {
+        get { rarities?.values.fallbackURLs ?? [] }
+        set { change { $0.fallbackURLs = newValue } }
+    }
     /// Loaded instead while the network is metered. Default: none.
-    public var lowDataURL: URL?
+    public var lowDataURL: URL? {
+        get { rarities?.values.lowDataURL }
+        set { change { $0.lowDataURL = newValue } }
+    }
     /// A small version, handed to the partial handler when it comes before the picture itself. Default: none.
-    public var previewURL: URL?
+    public var previewURL: URL? {
+        get { rarities?.values.previewURL }
+        set { change { $0.previewURL = newValue } }
+    }
+    /// Whatever the app wants to find again in ``ImageTask/request``; nothing depends on it. Default: none.
+    public var userInfo: [String: any Sendable] {
+        get { rarities?.values.userInfo ?? [:] }
+        set { change { $0.userInfo = newValue } }
+    }
+    /// The format of a file that does not say itself what it is, such as TGA. Default: none.
+    public var formatHint: ImageFormat? {
+        get { rarities?.values.formatHint }
+        set { change { $0.formatHint = newValue } }
+    }
+    /// How pixels are stored. Default: with alpha when the file has it, else without.
+    public var pixelFormat: PixelBuffer.Format? {
+        get { rarities?.values.pixelFormat }
+        set { change { $0.pixelFormat = newValue } }
+    }
     /// Whether the response has the bytes of the file, too: for sharing, saving, or reading what else is in it. Costs a
     /// look into the disk cache when the picture itself is at hand. Default: no.
     public var wantsData = false
-    /// Whatever the app wants to find again in ``ImageTask/request``; nothing depends on it. Default: none.
-    public var userInfo: [String: any Sendable] = [:]
-    /// The format of a file that does not say itself what it is, such as TGA. Default: none.
-    public var formatHint: ImageFormat?
-    /// How pixels are stored. Default: with alpha when the file has it, else without.
-    public var pixelFormat: PixelBuffer.Format?
     /// Which caches are asked and written to. Default: all.
     public var caching = CachePolicy()
     /// How the bytes are asked for over the network: header fields, credentials, timeouts. Default: as the downloader
@@ -46,6 +64,8 @@ public struct ImageRequest: Sendable {
 
     /// Most requests have none, and requests are copied a lot.
     private(set) var boxedLoadOptions: Box<LoadOptions>?
+    /// The same.
+    private var rarities: Rarities?
 
     /// Pixels per application pixel of the screen that the picture is for. Default: not known.
     package var displayScale: Double?
@@ -72,6 +92,12 @@ public struct ImageRequest: Sendable {
         self.scale = scale.map { max($0, 1) } ?? Self.scale(inName: url)
     }
 
+    private mutating func change(_ body: (inout Rarities.Values) -> Void) {
+        var values = rarities?.values ?? Rarities.Values()
+        body(&values)
+        rarities = Rarities(values)
+    }
+
     /// The name of the picture in the caches.
     package var sourceKey: String { cacheKey ?? url.absoluteString }
 
@@ -82,6 +108,24 @@ public struct ImageRequest: Sendable {
         if name.hasSuffix("@2x") { return 2 }
         if name.hasSuffix("@3x") { return 3 }
         return 1
+    }
+}
+
+/// What few requests say.
+private final class Rarities: Sendable {
+    struct Values: Sendable {
+        var fallbackURLs: [URL] = []
+        var lowDataURL: URL?
+        var previewURL: URL?
+        var userInfo: [String: any Sendable] = [:]
+        var formatHint: ImageFormat?
+        var pixelFormat: PixelBuffer.Format?
+    }
+
+    let values: Values
+
+    init(_ values: Values) {
+        self.values = values
     }
 }
 

@@ -40,7 +40,7 @@ package final class FrameCanvas {
             for x in 0..<rect.size.width {
                 let pixel = source[x]
                 let alpha = pixel >> 24
-                if alpha == 255 { target[x] = pixel } else if alpha > 0 { target[x] = over(pixel, alpha, target[x]) }
+                if alpha == 255 { target[x] = pixel } else if alpha > 0 { target[x] = pixel.over(target[x]) }
             }
             source += rect.size.width
         }
@@ -94,16 +94,4 @@ package final class FrameCanvas {
         )
         return rows.picture(at: target, orientation)
     }
-}
-
-/// One pixel over another: the sum of the one and what it lets through of the other.
-@inline(__always)
-private func over(_ pixel: UInt32, _ alpha: UInt32, _ under: UInt32) -> UInt32 {
-    let through = 255 - alpha
-    // Two channels at a time, each in 16 bits; the division by 255 is rounded.
-    var low = (under & 0x00FF_00FF) &* through &+ 0x0080_0080
-    low = (low &+ (low >> 8 & 0x00FF_00FF)) >> 8 & 0x00FF_00FF
-    var high = (under >> 8 & 0x00FF_00FF) &* through &+ 0x0080_0080
-    high = (high &+ (high >> 8 & 0x00FF_00FF)) >> 8 & 0x00FF_00FF
-    return pixel &+ (low | high << 8)
 }

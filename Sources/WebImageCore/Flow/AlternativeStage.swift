@@ -58,7 +58,8 @@ extension ImageManager {
         var handlers = ImageTask.Handlers(completion: completion)
         if !isPreview {
             handlers.progress = { task.report(received: $0, expected: $1) }
-            handlers.partial = { task.report(partial: $0) }
+            // Only then are partial pictures decoded.
+            if task.showsPartialImages { handlers.partial = { task.report(partial: $0) } }
         }
         let child = ImageTask(request: request, manager: self, dispatcher: InlineDispatcher(), handlers: handlers)
         guard task.adopt(child) else { return false }

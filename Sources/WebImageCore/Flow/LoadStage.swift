@@ -59,7 +59,7 @@ extension ImageManager {
     private func receive(_ event: LoadEvent, _ id: JobGraph.Identifier, _ loader: any ImageLoading) {
         switch event {
         case .progress(let received, let expected):
-            if let url = graph.withLock({ $0.takeFirstBytes(ofSource: id) }) {
+            if parts.observers.isActive, let url = graph.withLock({ $0.takeFirstBytes(ofSource: id) }) {
                 parts.observers.tell(url, .firstBytes(expected: expected))
             }
             for task in graph.withLock({ $0.tasks(ofSource: id) }) {

@@ -31,9 +31,12 @@ package final class LoadObservers: Sendable {
         }
     }
 
+    /// Whether anybody watches.
+    var isActive: Bool { isWatched.load(ordering: .relaxed) }
+
     /// Tells all who watch, within this call.
     func tell(_ url: URL, _ kind: @autoclosure () -> LoadStep.Kind) {
-        guard isWatched.load(ordering: .relaxed) else { return }
+        guard isActive else { return }
         let step = LoadStep(kind: kind(), url: url, time: .now)
         for handler in state.withLock({ Array($0.handlers.values) }) { handler(step) }
     }

@@ -72,17 +72,3 @@ struct RoundedStep: PixelTransforming {
         return radius - (fromX * fromX + fromY * fromY).squareRoot()
     }
 }
-
-extension UInt32 {
-    /// A pixel whose colours are multiplied by alpha, over another.
-    func over(_ under: UInt32) -> UInt32 {
-        let alpha = self >> 24
-        return alpha == 255 ? self : self &+ under.scaled(by: Double(255 - alpha) / 255)
-    }
-
-    /// A pixel with a share of its alpha.
-    func scaled(by share: Double) -> UInt32 {
-        func channel(_ shift: UInt32) -> UInt32 { UInt32((Double(self >> shift & 255) * share).rounded()) << shift }
-        return channel(0) | channel(8) | channel(16) | channel(24)
-    }
-}

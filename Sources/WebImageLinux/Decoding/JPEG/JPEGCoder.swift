@@ -121,7 +121,7 @@ private struct TurboSession: ~Copyable {
 }
 
 extension PixelSize {
-    fileprivate func divided(by divisor: Int) -> PixelSize {
+    func divided(by divisor: Int) -> PixelSize {
         PixelSize(width: (width + divisor - 1) / divisor, height: (height + divisor - 1) / divisor)
     }
 

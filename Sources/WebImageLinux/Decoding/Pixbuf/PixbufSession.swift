@@ -164,15 +164,7 @@ final class PixbufSession: IncrementalImageDecoding, @unchecked Sendable {
         case .jpeg:
             // Sizes that the inverse DCT gives for less work than the full one. Any other size would be scaled by the
             // loader at the end, with no partial pictures until then.
-            let divisor = [8, 4, 2].first {
-                (size.width + $0 - 1) / $0 >= target.width
-                    && (size.height + $0 - 1) / $0 >= target.height
-            }
-            guard let divisor else { return }
-            wanted = PixelSize(
-                width: (size.width + divisor - 1) / divisor,
-                height: (size.height + divisor - 1) / divisor
-            )
+            wanted = size.divided(by: size.divisor(for: target))
         case .svg:
             wanted = target
         default:
