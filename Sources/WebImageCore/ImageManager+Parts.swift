@@ -21,6 +21,8 @@ extension ImageManager {
         package var partialInterval = Duration.milliseconds(100)
         /// How often what is too old is removed from the disk.
         package var maintenanceInterval: Duration? = .seconds(3600)
+        /// Whether originals on disk have a blurred version beside them.
+        package var keepsThumbHashes = false
         package var serializer: CacheSerializer?
         package var retryPolicy = RetryPolicy()
         package var failures = FailureCache(lifetime: .seconds(300))

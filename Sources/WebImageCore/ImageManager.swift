@@ -43,6 +43,11 @@ public final class ImageManager: Sendable {
     /// The loaders, for http, https, file, data and resource URLs; more can be added.
     public var loaders: LoaderRegistry { parts.loaders }
 
+    /// What fetches the bytes of a request.
+    func loader(for request: ImageRequest) -> (any ImageLoading)? {
+        request.loader ?? parts.loaders.loader(for: request.url)
+    }
+
     /// The coders; more can be added.
     public var coders: CoderRegistry { parts.coders }
 

@@ -29,6 +29,9 @@ public struct ImageOptions: OptionSet, Hashable, Sendable {
     /// Of an animated picture only the first frame is decoded.
     public static let firstFrameOnly = ImageOptions(rawValue: 1 << 13)
 
+    /// The load ends when what it stores is on disk, not before.
+    public static let waitForStore = ImageOptions(rawValue: 1 << 14)
+
     /// The placeholder is shown only when the load has ended without a picture.
     public static let delayPlaceholder = ImageOptions(rawValue: 1 << 8)
     /// The widget is left alone: the picture is handed to the completion (and the partial handler), which sets it.
@@ -37,6 +40,8 @@ public struct ImageOptions: OptionSet, Hashable, Sendable {
     public static let keepCurrentImage = ImageOptions(rawValue: 1 << 10)
     /// The picture is decoded at its own size instead of at the size of the widget.
     public static let originalSize = ImageOptions(rawValue: 1 << 11)
+    /// The load before goes on, for its completion and the caches; the widget shows nothing of it any more.
+    public static let avoidAutoCancel = ImageOptions(rawValue: 1 << 15)
     /// The load starts at once instead of when the widget is mapped, for widgets that are shown later.
     public static let loadUnmapped = ImageOptions(rawValue: 1 << 12)
 }

@@ -18,6 +18,12 @@ public struct ImageRequest: Sendable {
     /// Decodes what it can, before the coders of the manager are asked. What it makes is kept apart from what they
     /// make, by the name of its type. Default: none.
     public var decoder: (any ImageDecoding)?
+    /// Fetches the bytes instead of the loaders of the manager. Loads share transfers with those of the same loader only.
+    /// Default: none.
+    public var loader: (any ImageLoading)? {
+        get { rarities?.values.loader }
+        set { change { $0.loader = newValue } }
+    }
     /// Under what the picture is cached, if not under its URL. Default: what the manager's ``CacheKeyFilter`` says.
     public var cacheKey: String?
     /// Tried one after the other when the picture cannot be had. Default: none.
@@ -98,6 +104,21 @@ public struct ImageRequest: Sendable {
         rarities = Rarities(values)
     }
 
+    /// Whether both ask for the same pixels in the same way; who hears of it, and how urgent it is, does not count.
+    package func asksTheSame(as other: ImageRequest) -> Bool {
+        url == other.url && options == other.options && decodeSize == other.decodeSize && scale == other.scale
+            && transformer?.key == other.transformer?.key && cacheKey == other.cacheKey && caching == other.caching
+            && wantsData == other.wantsData && boxedLoadOptions == other.boxedLoadOptions
+            && decoder.map { ObjectIdentifier(type(of: $0)) } == other.decoder.map { ObjectIdentifier(type(of: $0)) }
+            && (rarities === other.rarities || hasSameRarities(as: other))
+    }
+
+    private func hasSameRarities(as other: ImageRequest) -> Bool {
+        fallbackURLs == other.fallbackURLs && lowDataURL == other.lowDataURL && previewURL == other.previewURL
+            && formatHint == other.formatHint && pixelFormat == other.pixelFormat
+            && loader.map { $0.identity } == other.loader.map { $0.identity }
+    }
+
     /// The name of the picture in the caches.
     package var sourceKey: String { cacheKey ?? url.absoluteString }
 
@@ -115,6 +136,7 @@ public struct ImageRequest: Sendable {
 private final class Rarities: Sendable {
     struct Values: Sendable {
         var fallbackURLs: [URL] = []
+        var loader: (any ImageLoading)?
         var lowDataURL: URL?
         var previewURL: URL?
         var userInfo: [String: any Sendable] = [:]

@@ -24,6 +24,8 @@ public struct ImageResponse: Sendable {
     public var data: Data?
     /// How the transfer went, if there was one.
     public var metrics: TransferMetrics?
+    /// How long the other stages took.
+    public var durations = StageDurations()
     /// Why the server could not be asked whether a cached picture is still the right one; it may be an old one.
     public var refreshError: ImageError?
 

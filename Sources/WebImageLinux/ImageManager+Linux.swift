@@ -55,6 +55,8 @@ extension ImageManager {
         parts.retryPolicy = configuration.retryPolicy
         parts.failures = FailureCache(lifetime: configuration.failureLifetime)
         parts.network = configuration.networkMonitor
+        parts.clock = configuration.clock
+        parts.keepsThumbHashes = configuration.keepsThumbHashes
         parts.serializer = configuration.cacheSerializer
         parts.requestProcessor = configuration.requestProcessor
         parts.cacheKeyFilter = configuration.cacheKeyFilter

@@ -14,6 +14,10 @@ public struct ImageManagerConfiguration: Sendable {
     public var dataCache: (any DataCaching)?
     /// Decides what the disk cache keeps of a picture. Default: the bytes as they came.
     public var cacheSerializer: CacheSerializer?
+    /// Whether a ``ThumbHash`` of each picture is made when it is first decoded, and kept with its original on disk: for
+    /// ``ImageCache/thumbHash(for:)``, and to be shown while a load with ``ImageOptions/progressive`` decodes what the
+    /// disk has. Costs about a millisecond a picture. Default: no.
+    public var keepsThumbHashes = false
     /// Pictures with more pixels are turned down. Default: 134,217,728.
     public var maximumPixelCount: Int
     /// What fetches `http` and `https` URLs. Default: ``ImageDownloader/shared``.
@@ -39,7 +43,8 @@ public struct ImageManagerConfiguration: Sendable {
     public var coders: [any ImageDecoding]
     /// Pictures that are decoded at a time. Default: the number of processors, at most 8.
     public var decoderCount: Int
-    /// Tests put their own in its place.
+    /// Tests put their own in its place, and in that of the next one.
+    package var clock: any TimeKeeping = SystemClock()
     package var networkMonitor: any NetworkMonitoring = NetworkMonitor.shared
 
     /// Makes a configuration of defaults.

@@ -7,7 +7,9 @@ struct Benchmarks: ParsableCommand {
         commandName: "Tests/bench",
         abstract: "Measures the library side by side with other programs; quote the ratios, machines are noisy.",
         subcommands: [
-            Downloads.self, Caches.self, Results.self, Loading.self, Decoding.self, Requests.self, Transforming.self,
+            Downloads.self, Caches.self, Results.self, Loading.self, Decoding.self, Requests.self,
+            RequestWorkCommand.self,
+            Transforming.self,
         ]
     )
 }

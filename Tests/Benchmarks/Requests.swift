@@ -1,79 +1,70 @@
 import ArgumentParser
 import CAllocationCounter
 import Foundation
-import WebImageCore
-import WebImageLinux
 import WebImageTesting
 
-/// What the manager itself costs, with a loader that answers at once.
 struct Requests: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Time and allocations of requests: in memory, coalesced, through all stages, cancelled."
     )
 
+    @Flag(help: "Count instructions instead, under valgrind: the same on every machine, and slow.")
+    var instructions = false
+
     func run() throws {
-        let loader = FakeLoader()
-        let picture = TestPicture.solid(0x336699, size: PixelSize(width: 32, height: 32))
-        let urls = (0..<5000).map { URL(string: "http://host/some/folder/\($0).png")! }
-        for url in urls { loader.answer(url, with: picture) }
-        var configuration = ImageManagerConfiguration()
-        configuration.diskCache = nil
-        configuration.loaders = [loader]
-        let manager = ImageManager(configuration: configuration)
-        let requests = urls.map { ImageRequest(url: $0) }
-
-        measure("through all stages, each", urls.count) {
-            load(requests, with: manager)
-        }
-        let inMemory = Array(requests.suffix(1000))
-        measure("hit in memory, each", inMemory.count * 20) {
-            for _ in 0..<20 { load(inMemory, with: manager) }
-        }
-        let unknown = requests.map { request in
-            var request = request
-            request.options = .fromCacheOnly
-            request.cacheKey = "none \(request.url.lastPathComponent)"
-            return request
-        }
-        measure("found nowhere, each", unknown.count) { load(unknown, with: manager) }
-        manager.cache.removeAllFromMemory()
-        measure("a hundred for one picture, each", 100) {
-            load([ImageRequest](repeating: requests[0], count: 100), with: manager)
-        }
-        manager.cache.removeAllFromMemory()
-        let holding = FakeLoader(isHolding: true)
-        configuration.loaders = [holding]
-        let waiting = ImageManager(configuration: configuration)
-        measure("begun and cancelled, each", 10_000) {
-            let group = DispatchGroup()
-            for index in 0..<10_000 {
-                group.enter()
-                waiting.load(requests[index % 500], on: Anywhere()) { _ in group.leave() }.cancel()
+        for kind in RequestWork.Kind.allCases {
+            let work = RequestWork(kind)
+            if instructions {
+                // What starting and setting up cost is in both, and drops out.
+                let few = try Instructions.count(["request-work", kind.rawValue, "\(kind.count / 10)"])
+                let many = try Instructions.count(["request-work", kind.rawValue, "\(kind.count / 5)"])
+                print("\(kind.title), each: \((many - few) / (kind.count / 10)) instructions")
+            } else {
+                let before = allocation_count()
+                let time = ContinuousClock().measure { work.run(kind, count: kind.count) }
+                let allocations = Double(allocation_count() - before) / Double(kind.count)
+                let microseconds = time / .microseconds(1) / Double(kind.count)
+                print(
+                    "\(kind.title), each: \(Rounds.format(microseconds)) us, \(Rounds.format(allocations)) allocations"
+                )
             }
-            group.wait()
         }
-    }
-
-    private func load(_ requests: [ImageRequest], with manager: ImageManager) {
-        let group = DispatchGroup()
-        for request in requests {
-            group.enter()
-            manager.load(request, on: Anywhere()) { _ in group.leave() }
-        }
-        group.wait()
-    }
-
-    private func measure(_ name: String, _ count: Int, _ body: () -> Void) {
-        let before = allocation_count()
-        let time = ContinuousClock().measure(body)
-        let allocations = Double(allocation_count() - before) / Double(count)
-        let microseconds = time / .microseconds(1) / Double(count)
-        print("\(name): \(Rounds.format(microseconds)) us, \(Rounds.format(allocations)) allocations")
     }
 }
 
-/// Completions on whatever thread they come.
-private struct Anywhere: CallbackDispatching {
-    var isCurrent: Bool { true }
-    func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
+/// What ``Requests`` runs under valgrind.
+struct RequestWorkCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "request-work", shouldDisplay: false)
+
+    @Argument var kind: RequestWork.Kind
+    @Argument var count: Int
+
+    func run() {
+        RequestWork(kind).run(kind, count: count)
+    }
+}
+
+enum Instructions {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// The instructions that this program takes with other arguments, on all its threads.
+    static func count(_ arguments: [String]) throws -> Int {
+        // valgrind 3.19 cannot read the debugging information of Swift 6, so it gets a copy without.
+        let folder = TemporaryDirectory()
+        let program = "\(folder.path)/benchmarks"
+        _ = try ChildProcess.run("strip", ["--strip-debug", "-o", program, "/proc/\(getpid())/exe"])
+        let child = try ChildProcess.run(
+            "valgrind",
+            ["--tool=callgrind", "--callgrind-out-file=/dev/null", program] + arguments,
+            seconds: 600
+        )
+        guard let line = child.output.split(separator: "\n").last(where: { $0.contains("Collected : ") }),
+            let count = line.split(separator: " ").last.flatMap({ Int($0) })
+        else {
+            throw Failure(description: "valgrind does not say how many instructions there were. Is it installed?")
+        }
+        return count
+    }
 }

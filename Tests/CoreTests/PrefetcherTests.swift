@@ -34,6 +34,29 @@ struct PrefetcherTests {
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: urls[0])) != nil)
     }
 
+    @Test("A prefetcher counts over all its batches, and says so after each picture")
+    func totals() {
+        let fixture = ManagerFixture()
+        let urls = urls(fixture, 6)
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        let seen = EventLog<Int>()
+        prefetcher.onFinish = { url, totals in
+            seen.add(totals.finishedCount)
+            #expect(totals.requestedCount >= totals.finishedCount && url.host() == "host")
+        }
+        prefetcher.prefetch(Array(urls.prefix(3)))
+        prefetcher.prefetch(Array(urls.suffix(3)) + [fixture.url("missing")])
+        prefetcher.isPaused = true
+        prefetcher.prefetch([urls[0], urls[1]]).cancel()
+        prefetcher.isPaused = false
+        #expect(seen.wait { $0.count == 9 })
+        #expect(Set(seen.all) == Set(1...9))
+        var expected = PrefetchTotals()
+        expected.requestedCount = 9
+        expected.result = PrefetchResult(loadedCount: 6, failedCount: 1, cancelledCount: 2)
+        #expect(EventLog<Int>.poll { prefetcher.totals == expected })
+    }
+
     @Test("To disk only, nothing is kept in memory")
     func toDisk() {
         let fixture = ManagerFixture()

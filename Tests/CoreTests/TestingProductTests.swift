@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Testing
 import WebImageCore
+import WebImageLinux
 import WebImageTesting
 
 /// As the tests of an app use it.
@@ -21,5 +22,17 @@ struct TestingProductTests {
         #expect(image.pixelSize == PixelSize(width: 4, height: 3))
         #expect(recorder.transferCount(of: url) == 1)
         #expect(recorder.wait { $0.contains { if case .delivered(.memory) = $0.kind { true } else { false } } })
+    }
+
+    @Test("What is remembered goes by a clock that tests turn")
+    func clock() async throws {
+        let (loader, clock) = (FakeLoader(), ManualClock())
+        let url = try #require(URL(string: "https://example.org/a.png"))
+        let manager = ImageManager.testing(loader, clock: clock) { $0.failureLifetime = .seconds(60) }
+        for _ in 0..<2 { await #expect(throws: ImageError.self) { try await manager.image(for: url) } }
+        #expect(loader.started.count == 1)
+        clock.advance(by: .seconds(61))
+        await #expect(throws: ImageError.self) { try await manager.image(for: url) }
+        #expect(loader.started.count == 2)
     }
 }

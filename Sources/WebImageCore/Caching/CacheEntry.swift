@@ -10,6 +10,8 @@ public struct CacheEntry: Sendable, Equatable {
     public var response: ResponseMetadata
     /// When the bytes were stored; a 304 does not change it. Tells one version of a picture from another.
     public var storedAt: Date
+    /// A blurred version of the picture, for managers that keep those.
+    public var thumbHash: ThumbHash?
     /// For a decoded picture: what its bytes are.
     package var result: ResultInfo?
 

@@ -16,6 +16,9 @@ public protocol DataCaching: Sendable {
     /// Writes what was taken. Default: nothing; for caches that have it already.
     func flush()
 
+    /// Returns when the entry of `key` is written, whoever writes it. Default: ``flush()``.
+    func flush(_ key: String)
+
     /// Removes the entry of `key`.
     func remove(_ key: String)
 
@@ -36,6 +39,8 @@ extension DataCaching {
     public func contains(_ key: String) -> Bool { description(of: key) != nil }
     /// Nothing.
     public func flush() {}
+    /// ``flush()``.
+    public func flush(_ key: String) { flush() }
     /// Nothing.
     public func removeExpired() {}
 }

@@ -115,19 +115,26 @@ package final class DiskCache: DataCaching {
             return !state.isFlushing
         }
         guard isFirst else { return }
-        while let staged = nextStaged() {
-            writing.withLock { _ in
-                let isWanted = state.withLock { $0.staged[staged.entry.key]?.number == staged.number }
-                if isWanted { write(staged.entry) }
-            }
+        while let staged = nextStaged() { write(staged) }
+    }
+
+    package func flush(_ key: String) {
+        while let staged = state.withLock({ $0.staged[key] }) { write(staged) }
+    }
+
+    private func write(_ staged: Staged) {
+        writing.withLock { _ in
+            let isWanted = state.withLock { $0.staged[staged.entry.key]?.number == staged.number }
+            guard isWanted else { return }
+            write(staged.entry)
             // Only this very entry is done with; a newer one under its key waits for the next round.
             state.withLock { state in
                 guard state.staged[staged.entry.key]?.number == staged.number else { return }
                 state.staged[staged.entry.key] = nil
                 state.stagedBytes -= staged.entry.data.count
             }
-            trimIfNeeded()
         }
+        trimIfNeeded()
     }
 
     package func remove(_ key: String) {

@@ -13,6 +13,7 @@ package struct EntryFile {
         var response: ResponseMetadata
         var storedAt: Date
         var result: ResultInfo?
+        var thumbHash: Data?
     }
 
     package static let footerLength = 40
@@ -24,7 +25,8 @@ package struct EntryFile {
             key: entry.key,
             response: entry.response,
             storedAt: entry.storedAt,
-            result: entry.result
+            result: entry.result,
+            thumbHash: entry.thumbHash?.data
         )
         var tail = try JSONEncoder().encode(metadata)
         let jsonLength = tail.count
@@ -73,6 +75,7 @@ package struct EntryFile {
             storedAt: metadata.storedAt
         )
         entry.result = metadata.result
+        entry.thumbHash = metadata.thumbHash.flatMap { ThumbHash($0) }
         return entry
     }
 

@@ -65,6 +65,11 @@ public struct ImageCache: Sendable {
         perform({ parts.dataCache?.entry(for: manager.key(for: url))?.data }, completion)
     }
 
+    /// The blurred version of `url`, from the disk, when the manager keeps those.
+    public func thumbHash(for url: URL) async -> ThumbHash? {
+        await perform { parts.dataCache?.description(of: manager.key(for: url))?.thumbHash }
+    }
+
     /// The same within this call, for threads that may wait for a disk: never for the main thread.
     public func dataWaitingForDisk(for url: URL) -> Data? {
         parts.dataCache?.entry(for: manager.key(for: url))?.data

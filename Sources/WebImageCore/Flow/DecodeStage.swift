@@ -31,8 +31,10 @@ extension ImageManager {
         guard let job = graph.withLock({ $0.jobs[id] }) else { return }
         let result: Result<ImageResponse, ImageError>
         var decoded: WebImage?
+        var durations = StageDurations()
+        durations.reading = source.readingDuration
         do {
-            let (image, isNew) = try wholeImage(job, source)
+            let (image, isNew) = try wholeImage(job, source, &durations)
             decoded = isNew ? image : nil
             var response = ImageResponse(
                 image: image,
@@ -40,6 +42,7 @@ extension ImageManager {
                 url: job.request.url
             )
             response.metrics = source.loaded.metrics
+            response.durations = durations
             response.refreshError = source.refreshError
             result = .success(response)
         } catch {
@@ -49,14 +52,29 @@ extension ImageManager {
             result = .failure(error)
         }
         let data = source.loaded.data
-        for task in graph.withLock({ $0.finishJob(id) }) {
+        @Sendable func finish(_ task: ImageTask) {
             task.finish(task.request.wantsData && !data.isEmpty ? result.map { $0.with(data) } : result)
         }
-        if let decoded { storeResult(decoded, job, source) }
+        let tasks = graph.withLock { $0.finishJob(id) }
+        for task in tasks where !task.request.options.contains(.waitForStore) { finish(task) }
+        if let decoded {
+            storeResult(decoded, job, source)
+            if let entry = source.entry, job.request.transformer == nil { addThumbHash(decoded, entry) }
+        }
+        let waiting = tasks.filter { $0.request.options.contains(.waitForStore) }
+        guard !waiting.isEmpty else { return }
+        parts.ioLane.submit {
+            self.finishStoring(job)
+            for task in waiting { finish(task) }
+        }
     }
 
     /// - Returns: The picture, and whether it was decoded just now.
-    private func wholeImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> (WebImage, isNew: Bool) {
+    private func wholeImage(
+        _ job: JobGraph.Job,
+        _ source: LoadedSource,
+        _ durations: inout StageDurations
+    ) throws(ImageError) -> (WebImage, isNew: Bool) {
         let isAsBefore = source.origin == .revalidated || source.refreshError != nil
         // The picture that was shown meanwhile, or could have been.
         if isAsBefore, let image = cachedImage(prepared: job.request) { return (image, false) }
@@ -64,7 +82,7 @@ extension ImageManager {
             keep(image, job)
             return (image, false)
         }
-        let image = try sharedImage(job, source)
+        let image = try sharedImage(job, source, &durations)
         keep(image, job)
         return (image, true)
     }
@@ -99,9 +117,10 @@ extension ImageManager {
 
     /// Runs the steps of the transformer.
     func transformed(_ image: WebImage, _ request: ImageRequest) throws(ImageError) -> WebImage {
-        try transformed(request) { _, make throws(ImageError) in
+        var durations = StageDurations()
+        return try transformed(request, &durations) { _, make throws(ImageError) in
             try make()
-        } decode: {
+        } decode: { _ in
             image
         }
     }
@@ -111,10 +130,11 @@ extension ImageManager {
     ///   - decode: The picture before any step.
     private func transformed(
         _ request: ImageRequest,
+        _ durations: inout StageDurations,
         share: (String, () throws(ImageError) -> WebImage) throws(ImageError) -> WebImage,
-        decode: () throws(ImageError) -> WebImage
+        decode: (inout StageDurations) throws(ImageError) -> WebImage
     ) throws(ImageError) -> WebImage {
-        var image = try decode()
+        var image = try decode(&durations)
         guard let transformer = request.transformer else { return image }
         if let scale = request.displayScale { image = image.with { $0.displayScale = scale } }
         let start = ContinuousClock.now
@@ -133,30 +153,44 @@ extension ImageManager {
                 )
             }
         }
-        parts.observers.tell(request.url, .transformed(.now - start))
+        durations.transforming = .now - start
+        parts.observers.tell(request.url, .transformed(durations.transforming))
         return image
     }
 
-    private func decodedAndStored(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {
+    private func decodedAndStored(
+        _ job: JobGraph.Job,
+        _ source: LoadedSource,
+        _ durations: inout StageDurations
+    ) throws(ImageError) -> WebImage {
         let start = ContinuousClock.now
         let decoded = try decodedImage(job, source)
-        parts.observers.tell(job.request.url, .decoded(.now - start))
+        durations.decoding = .now - start
+        parts.observers.tell(job.request.url, .decoded(durations.decoding))
         // Bytes that decode are worth keeping, whatever a transformer makes of them.
         source.store?.perform(decoded)
         return decoded
     }
 
     /// The picture with all steps, made together with the other jobs of the source where they want the same.
-    private func sharedImage(_ job: JobGraph.Job, _ source: LoadedSource) throws(ImageError) -> WebImage {
+    private func sharedImage(
+        _ job: JobGraph.Job,
+        _ source: LoadedSource,
+        _ durations: inout StageDurations
+    ) throws(ImageError) -> WebImage {
         guard let sharing = source.sharing else {
-            return try transformed(try decodedAndStored(job, source), job.request)
+            return try transformed(job.request, &durations) { _, make throws(ImageError) in
+                try make()
+            } decode: { durations throws(ImageError) in
+                try decodedAndStored(job, source, &durations)
+            }
         }
         let base = job.decodeKey
-        return try transformed(job.request) { key, make throws(ImageError) in
+        return try transformed(job.request, &durations) { key, make throws(ImageError) in
             try sharing.image("\(base) \(key)", make)
-        } decode: { () throws(ImageError) in
+        } decode: { durations throws(ImageError) in
             try sharing.image(base) { () throws(ImageError) in
-                try decodedAndStored(job, source)
+                try decodedAndStored(job, source, &durations)
             }
         }
     }

@@ -6,7 +6,7 @@ extension ImageManager {
     /// Starts a source. What is not cached on disk goes to its loader at once.
     func begin(_ id: JobGraph.Identifier, _ priority: ImagePriority) {
         guard let request = graph.withLock({ $0.sources[id]?.request }) else { return }
-        guard let loader = parts.loaders.loader(for: request.url) else {
+        guard let loader = loader(for: request) else {
             let scheme = request.url.scheme.map { "Nothing loads the scheme \($0)" } ?? "The URL has no scheme"
             fail(id, .invalidURL(request.url, scheme))
             return
@@ -22,18 +22,21 @@ extension ImageManager {
 
     private func readDisk(_ id: JobGraph.Identifier, _ loader: any ImageLoading) {
         guard let request = graph.withLock({ $0.sources[id]?.request }) else { return }
+        let start = ContinuousClock.now
         guard let entry = parts.dataCache?.entry(for: request.sourceKey) else {
             parts.observers.tell(request.url, .diskMiss)
             load(id, with: loader)
             return
         }
         parts.observers.tell(request.url, .diskHit)
+        var source = LoadedSource(stored: entry, origin: .disk)
+        source.readingDuration = .now - start
+        if let image = entry.thumbHash?.image { showBlurred(image, id) }
         switch reuse(entry.response, request) {
         case .use:
-            decode(id, LoadedSource(stored: entry, origin: .disk))
+            decode(id, source)
         case .useAndRefresh:
             // After these bytes have been decoded: what the server sends must not be overtaken by them in memory.
-            var source = LoadedSource(stored: entry, origin: .disk)
             source.afterwards = Afterwards { [weak self] in self?.refreshInBackground(request) }
             decode(id, source)
         case .validate:
@@ -45,12 +48,20 @@ extension ImageManager {
         }
     }
 
+    /// Shows the blurred version of a picture to those who want to see it come.
+    private func showBlurred(_ image: WebImage, _ id: JobGraph.Identifier) {
+        let tasks = graph.withLock { graph in
+            (graph.sources[id]?.jobs ?? []).flatMap { graph.jobs[$0]?.tasks ?? [] }
+        }
+        for task in tasks where task.wantsPartialImages { task.report(preview: image.with { $0.isPartial = true }) }
+    }
+
     /// What is done with a response that a cache has.
     func reuse(_ response: ResponseMetadata, _ request: ImageRequest) -> Reuse {
         var headers: [String: String] = [:]
         if response.vary != nil {
             let asked = LoadRequest(url: request.url, options: request.loadOptions)
-            headers = parts.loaders.loader(for: request.url)?.headers(for: asked) ?? [:]
+            headers = loader(for: request)?.headers(for: asked) ?? [:]
         }
         return Reuse(response, options: request.options, headers: headers, now: parts.clock.now)
     }

@@ -30,6 +30,7 @@ struct JobGraph {
         let queries: Bool
         let stores: Bool
         let loadOptions: Box<LoadOptions>?
+        let loader: ObjectIdentifier?
 
         init(_ request: ImageRequest) {
             url = request.sourceKey
@@ -37,6 +38,7 @@ struct JobGraph {
             let caching = request.effectiveCaching
             (queries, stores) = (caching.queriesOriginals, caching.storesOriginals)
             loadOptions = request.boxedLoadOptions
+            loader = request.loader.map { $0.identity }
         }
     }
 

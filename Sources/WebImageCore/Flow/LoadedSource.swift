@@ -12,6 +12,10 @@ struct LoadedSource: Sendable {
     var storedAt: Date?
     /// Between several jobs.
     var sharing: DecodeSharing?
+    /// How long the disk cache took to give it.
+    var readingDuration = Duration.zero
+    /// What the disk cache gave.
+    var entry: CacheEntry?
     /// What is done when all jobs are through with the bytes.
     var afterwards: Afterwards?
 
@@ -36,6 +40,7 @@ struct LoadedSource: Sendable {
             store: nil
         )
         storedAt = stored.storedAt
+        entry = stored
     }
 }
 

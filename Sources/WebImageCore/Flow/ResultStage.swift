@@ -9,7 +9,7 @@ extension ImageManager {
         guard parts.resultCache != nil, request.decodeSize != .original || request.transformer != nil else {
             return false
         }
-        return parts.loaders.loader(for: request.url)?.isWorthCaching(request.url) == true
+        return loader(for: request)?.isWorthCaching(request.url) == true
     }
 
     func lookUp(_ id: JobGraph.Identifier, _ priority: ImagePriority) {
@@ -19,6 +19,7 @@ extension ImageManager {
 
     private func readResult(_ id: JobGraph.Identifier) {
         guard let job = graph.withLock({ $0.jobs[id] }) else { return }
+        let start = ContinuousClock.now
         guard let entry = parts.resultCache?.entry(for: job.key.result), let info = entry.result else {
             endLookUp(id, nil)
             return
@@ -33,9 +34,14 @@ extension ImageManager {
         let response = (original ?? entry).response
         switch reuse(response, job.request) {
         case .use:
-            finish(id, with: entry, nil)
+            finish(id, with: entry, reading: .now - start, nil)
         case .useAndRefresh:
-            finish(id, with: entry, Afterwards { [weak self] in self?.refreshInBackground(job.request) })
+            finish(
+                id,
+                with: entry,
+                reading: .now - start,
+                Afterwards { [weak self] in self?.refreshInBackground(job.request) }
+            )
         case .validate:
             endLookUp(id, entry)
         case .ignore:
@@ -48,19 +54,27 @@ extension ImageManager {
         perform(graph.withLock { $0.endLookUp(id, result: result) })
     }
 
-    private func finish(_ id: JobGraph.Identifier, with entry: CacheEntry, _ afterwards: Afterwards?) {
+    private func finish(
+        _ id: JobGraph.Identifier,
+        with entry: CacheEntry,
+        reading: Duration,
+        _ afterwards: Afterwards?
+    ) {
         guard let (priority, changes) = graph.withLock({ $0.useResult(id) }) else { return }
         if let url = graph.withLock({ $0.jobs[id]?.request.url }) { parts.observers.tell(url, .resultHit) }
         perform(changes)
         let ticket = parts.decodeLane.submit(priority: priority) {
             guard let job = self.graph.withLock({ $0.jobs[id] }) else { return }
+            let start = ContinuousClock.now
             guard let image = self.image(of: entry, job.request) else {
                 self.parts.ioLane.submit(priority: .veryLow) { self.parts.resultCache?.remove(entry.key) }
                 self.perform(self.graph.withLock { $0.giveUpResult(id) })
                 return
             }
             self.keep(image, job)
-            let response = ImageResponse(image: image, source: .disk, url: job.request.url)
+            var response = ImageResponse(image: image, source: .disk, url: job.request.url)
+            response.durations.reading = reading
+            response.durations.decoding = .now - start
             for task in self.graph.withLock({ $0.finishJob(id) }) {
                 if task.request.wantsData {
                     self.finishWithData(task, response)

@@ -38,17 +38,17 @@ extension ImageManager {
     /// Remembers a failure that would only be met again.
     func remember(_ error: ImageError, of request: ImageRequest) {
         // What is on this machine is quickly looked at again.
-        guard parts.loaders.loader(for: request.url)?.isWorthCaching(request.url) == true else { return }
+        guard loader(for: request)?.isWorthCaching(request.url) == true else { return }
         let isWanted = parts.remembersFailure.map { $0(request.url, error) } ?? error.isPermanent
         if isWanted { parts.failures.remember(error, for: request.sourceKey, now: parts.clock.now) }
     }
 
     private func retry(_ id: JobGraph.Identifier, after attempts: Int) {
         guard graph.withLock({ $0.endWaiting(id, attempts: attempts) }),
-            let url = graph.withLock({ $0.sources[id]?.request.url })
+            let request = graph.withLock({ $0.sources[id]?.request })
         else { return }
-        guard let loader = parts.loaders.loader(for: url) else {
-            fail(id, .invalidURL(url, "The loader of this URL is gone"))
+        guard let loader = loader(for: request) else {
+            fail(id, .invalidURL(request.url, "The loader of this URL is gone"))
             return
         }
         load(id, with: loader)

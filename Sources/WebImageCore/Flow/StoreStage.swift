@@ -19,7 +19,7 @@ extension ImageManager {
         let (lane, results) = (parts.ioLane, parts.resultCache)
         let now = parts.clock.now
         let observers = parts.observers
-        let (serializer, url) = (parts.serializer, source.request.url)
+        let (serializer, url, keepsHashes) = (parts.serializer, source.request.url, parts.keepsThumbHashes)
         let work = StoreOnce { image in
             var data = loaded.data
             if let serializer {
@@ -28,7 +28,9 @@ extension ImageManager {
             }
             // Those of an earlier version would come to light again once this one is trimmed.
             results?.removeVariants(of: key)
-            disk.store(CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: now))
+            var entry = CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: now)
+            if keepsHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
+            disk.store(entry)
             observers.tell(url, .stored)
             lane.submit(priority: .veryLow) { disk.flush() }
         }
@@ -67,6 +69,25 @@ extension ImageManager {
             parts.dataCache?.remove(url)
             parts.resultCache?.removeVariants(of: url)
         }
+    }
+
+    /// Keeps the blurred version of a picture whose original has none yet.
+    func addThumbHash(_ image: WebImage, _ entry: CacheEntry) {
+        guard parts.keepsThumbHashes, entry.thumbHash == nil, let disk = parts.dataCache else { return }
+        parts.ioLane.submit(priority: .veryLow) {
+            // Unless it was replaced or removed meanwhile.
+            guard disk.description(of: entry.key)?.storedAt == entry.storedAt else { return }
+            var entry = entry
+            entry.thumbHash = ThumbHash(of: image)
+            disk.store(entry)
+            disk.flush()
+        }
+    }
+
+    /// Returns when what a load stores is on disk.
+    func finishStoring(_ job: JobGraph.Job) {
+        parts.dataCache?.flush(job.key.source.url)
+        parts.resultCache?.flush(job.key.result)
     }
 
     /// An entry that is sound but no picture is of no use to anybody.

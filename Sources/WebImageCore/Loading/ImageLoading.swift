@@ -35,3 +35,10 @@ extension ImageLoading {
     /// Those of the request's options.
     public func headers(for request: LoadRequest) -> [String: String] { request.options.headers }
 }
+
+extension ImageLoading {
+    /// Tells loaders apart: objects by themselves, values by their type.
+    var identity: ObjectIdentifier {
+        type(of: self) is AnyClass ? ObjectIdentifier(self as AnyObject) : ObjectIdentifier(type(of: self))
+    }
+}

@@ -14,6 +14,8 @@ public final class ImagePrefetcher: Sendable {
         var isPaused = false
         var maximumConcurrentCount: Int
         var isSparing = false
+        var totals = PrefetchTotals()
+        var onFinish: (@Sendable (URL, PrefetchTotals) -> Void)?
         /// A thread is starting loads, and looks again before it stops.
         var isStarting = false
     }
@@ -58,6 +60,15 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
+    /// What was done in all batches so far.
+    public var totals: PrefetchTotals { state.withLock { $0.totals } }
+
+    /// Called after each picture of any batch, with its URL. On the main loop. Default: nothing.
+    public var onFinish: (@Sendable (URL, PrefetchTotals) -> Void)? {
+        get { state.withLock { $0.onFinish } }
+        set { state.withLock { $0.onFinish = newValue } }
+    }
+
     /// Loads pictures at the size of their files.
     /// - Parameter urls: A URL that comes twice counts twice.
     /// - Returns: A handle to cancel them. Dropping it does not cancel them.
@@ -98,7 +109,14 @@ public final class ImagePrefetcher: Sendable {
         progress: (@Sendable (_ finished: Int, _ total: Int) -> Void)? = nil,
         completion: @escaping @Sendable (PrefetchResult) -> Void
     ) -> PrefetchTask {
-        let task = PrefetchTask(requests, manager.parts.dispatcher, progress: progress, completion: completion)
+        state.withLock { $0.totals.requestedCount += requests.count }
+        let task = PrefetchTask(
+            requests,
+            manager.parts.dispatcher,
+            progress: progress,
+            completion: completion,
+            onEnd: { self.count($0, $1) }
+        )
         guard !requests.isEmpty else {
             task.finishIfDone()
             return task
@@ -111,6 +129,19 @@ public final class ImagePrefetcher: Sendable {
     /// Cancels everything.
     public func cancelAll() {
         for batch in state.withLock({ $0.batches }) { batch.cancel() }
+    }
+
+    private func count(_ url: URL, _ result: Result<ImageResponse, ImageError>) {
+        let report = state.withLock { state -> (@Sendable () -> Void)? in
+            switch result {
+            case .success: state.totals.result.loadedCount += 1
+            case .failure(let error): state.totals.result.count(error)
+            }
+            guard let onFinish = state.onFinish else { return nil }
+            let totals = state.totals
+            return { onFinish(url, totals) }
+        }
+        if let report { manager.parts.dispatcher.dispatch(report) }
     }
 
     private func networkChanged(_ status: NetworkStatus) {
@@ -152,7 +183,7 @@ public final class ImagePrefetcher: Sendable {
             manager: manager,
             dispatcher: InlineDispatcher(),
             handlers: .init { result in
-                batch.finish(number, result)
+                batch.finish(number, request.url, result)
                 self.state.withLock { $0.runningCount -= 1 }
                 self.startMore()
             }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Synchronization
 
 /// A batch of pictures that are being prefetched.
@@ -15,16 +16,20 @@ public final class PrefetchTask: Sendable {
 
     private let total: Int
     private let dispatcher: any CallbackDispatching
+    /// Told of the end of each picture.
+    private let onEnd: @Sendable (URL, Result<ImageResponse, ImageError>) -> Void
     private let state: Mutex<State>
 
     init(
         _ requests: [ImageRequest],
         _ dispatcher: any CallbackDispatching,
         progress: (@Sendable (Int, Int) -> Void)?,
-        completion: (@Sendable (PrefetchResult) -> Void)?
+        completion: (@Sendable (PrefetchResult) -> Void)?,
+        onEnd: @escaping @Sendable (URL, Result<ImageResponse, ImageError>) -> Void
     ) {
         total = requests.count
         self.dispatcher = dispatcher
+        self.onEnd = onEnd
         state = Mutex(State(waiting: requests.reversed(), progress: progress, completion: completion))
     }
 
@@ -33,12 +38,14 @@ public final class PrefetchTask: Sendable {
 
     /// Ends what has not ended; the completion is called. Harmless when all is through.
     public func cancel() {
-        let running = state.withLock { state in
-            state.result.cancelledCount += state.waiting.count
+        let (running, dropped) = state.withLock { state in
+            let dropped = state.waiting
+            state.result.cancelledCount += dropped.count
             state.waiting = []
             state.isCancelled = true
-            return state.running.values
+            return (state.running.values, dropped)
         }
+        for request in dropped.reversed() { onEnd(request.url, .failure(.cancelled(request.url))) }
         for task in running { task.cancel() }
         finishIfDone()
     }
@@ -62,7 +69,7 @@ public final class PrefetchTask: Sendable {
         if isCancelled { task.cancel() }
     }
 
-    func finish(_ number: Int, _ result: Result<ImageResponse, ImageError>) {
+    func finish(_ number: Int, _ url: URL, _ result: Result<ImageResponse, ImageError>) {
         let total = total
         let report = state.withLock { state -> (@Sendable () -> Void)? in
             guard state.running.removeValue(forKey: number) != nil else { return nil }
@@ -74,6 +81,7 @@ public final class PrefetchTask: Sendable {
             let count = state.result.count
             return { progress(count, total) }
         }
+        onEnd(url, result)
         if let report { dispatcher.dispatch(report) }
         finishIfDone()
     }
@@ -95,9 +103,9 @@ extension PrefetchTask.State {
 }
 
 extension PrefetchResult {
-    fileprivate var count: Int { loadedCount + failedCount + cancelledCount }
+    var count: Int { loadedCount + failedCount + cancelledCount }
 
-    fileprivate mutating func count(_ error: ImageError) {
+    mutating func count(_ error: ImageError) {
         if error.isCancelled { cancelledCount += 1 } else { failedCount += 1 }
     }
 }

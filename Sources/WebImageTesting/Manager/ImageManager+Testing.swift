@@ -6,9 +6,11 @@ extension ImageManager {
     /// failures are neither tried again nor remembered.
     /// - Parameters:
     ///   - loader: Answers for every URL.
+    ///   - clock: Tells the time. Default: the clock of the machine.
     ///   - change: Changes the rest.
     public static func testing(
         _ loader: FakeLoader,
+        clock: ManualClock? = nil,
         _ change: (inout ImageManagerConfiguration) -> Void = { _ in }
     ) -> ImageManager {
         var configuration = ImageManagerConfiguration()
@@ -16,6 +18,7 @@ extension ImageManager {
         configuration.loaders = [loader]
         configuration.retryPolicy = .never
         configuration.failureLifetime = .zero
+        if let clock { configuration.clock = clock }
         change(&configuration)
         return ImageManager(configuration: configuration)
     }

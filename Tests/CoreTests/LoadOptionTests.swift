@@ -1,0 +1,148 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Loads: what is said about how they went, where they are kept, who loads")
+struct LoadOptionTests {
+    private let size = PixelSize(width: 64, height: 48)
+
+    @Test("The end of a load that waits for its store comes when both tiers have it")
+    func waitsForStore() {
+        // Given a disk that can be held up
+        let gate = Gate()
+        let store = FaultyStore { call, _ in call == "write" ? .waits { gate.wait() } : nil }
+        let fixture = ManagerFixture(resultStore: store)
+        for name in ["a", "b"] { fixture.loader.answer(fixture.url(name), with: TestPicture.solid(1, size: size)) }
+        gate.close()
+        // When
+        fixture.load("a", options: .waitForStore, size: .fit(PixelSize(width: 16, height: 16)))
+        fixture.load("b", size: .fit(PixelSize(width: 16, height: 16)))
+        // Then
+        #expect(fixture.outcomes.wait { $0 == [.image(PixelSize(width: 16, height: 12), .loader)] })
+        #expect(fixture.results.totals.count == 0)
+        gate.open()
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        #expect(FileManager.default.fileExists(atPath: fixture.disk?.path(for: fixture.url("a").absoluteString) ?? ""))
+    }
+
+    @Test("A failure that waits for its store ends, too, and so does what is stored nowhere")
+    func nothingToStore() {
+        let fixture = ManagerFixture()
+        fixture.load("missing", options: .waitForStore)
+        #expect(fixture.outcomes.wait { $0 == [.failure(.badStatus)] })
+        fixture.loader.answer(fixture.url("a"), with: TestPicture.solid(1, size: size))
+        fixture.load("a", options: [.waitForStore, .memoryCacheOnly])
+        #expect(fixture.outcomes.wait { $0.count == 2 } && fixture.disk?.totals.count == 0)
+    }
+
+    @Test("A load says how long its stages took")
+    func durations() async throws {
+        let fixture = ManagerFixture()
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: TestPicture.solid(1, size: PixelSize(width: 800, height: 600)))
+        let request = ImageRequest(url: url, transformer: .blur(4))
+        let loaded = try await fixture.manager.response(for: request)
+        #expect(loaded.durations.decoding > .zero && loaded.durations.transforming > .zero)
+        #expect(loaded.durations.reading == .zero)
+        let remembered = try await fixture.manager.response(for: request)
+        #expect(remembered.durations == StageDurations())
+        fixture.manager.cache.removeAllFromMemory()
+        let read = try await fixture.manager.response(for: ImageRequest(url: url))
+        #expect(read.source == .disk && read.durations.reading > .zero && read.durations.decoding > .zero)
+    }
+
+    @Test("A request may bring its own loader; transfers are shared with its like only")
+    func ownLoader() {
+        let fixture = ManagerFixture(isHolding: true)
+        let (first, second) = (FakeLoader(isHolding: true), FakeLoader(isHolding: true))
+        for loader in [first, first, second, nil] {
+            var request = ImageRequest(url: fixture.url("a"))
+            request.loader = loader
+            fixture.manager.load(request) { fixture.outcomes.add(.init($0)) }
+        }
+        #expect(
+            EventLog<Int>.poll {
+                first.runningCount == 1 && second.runningCount == 1 && fixture.loader.runningCount == 1
+            }
+        )
+        for loader in [first, second, fixture.loader] {
+            loader.answer(fixture.url("a"), with: TestPicture.solid(1, size: size))
+            loader.finish(fixture.url("a"))
+        }
+        #expect(fixture.outcomes.wait { $0 == Array(repeating: .image(size, .loader), count: 4) })
+    }
+
+    @Test("A request asks for the same as another when the same pixels come in the same way")
+    func sameness() {
+        let base = ImageRequest(url: URL(string: "http://host/a")!)
+        func changed(_ change: (inout ImageRequest) -> Void) -> Bool {
+            var other = base
+            change(&other)
+            return base.asksTheSame(as: other)
+        }
+        #expect(changed { $0.priority = .veryLow })
+        #expect(changed { $0.userInfo = ["who": 1] })
+        #expect(!changed { $0.url = URL(string: "http://host/b")! })
+        #expect(!changed { $0.fallbackURLs = [base.url] })
+        #expect(!changed { $0.previewURL = base.url })
+        #expect(!changed { $0.loadOptions.headers = ["a": "b"] })
+        #expect(!changed { $0.transformer = .circle() })
+        #expect(!changed { $0.loader = FakeLoader() })
+        #expect(!changed { $0.caching.store = [] })
+    }
+}
+
+@Suite("Blurred versions beside the originals on disk")
+struct KeptHashTests {
+    private func picture() -> Data { TestPicture.solid(0xC04020, size: PixelSize(width: 200, height: 100)) }
+
+    @Test("They are made when a picture is first decoded, and survive a new start")
+    func made() async throws {
+        let fixture = ManagerFixture { $0.keepsThumbHashes = true }
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: picture())
+        let image = try await fixture.manager.image(for: url)
+        #expect(await fixture.polled { fixture.isQuiet })
+        let hash = try #require(await fixture.manager.cache.thumbHash(for: url))
+        #expect(hash == ThumbHash(of: image) && abs(hash.aspectRatio - 2) < 0.4)
+        #expect(fixture.disk?.entry(for: url.absoluteString)?.data == picture())
+    }
+
+    @Test("An original that has none gets one when it is decoded")
+    func added() async throws {
+        let fixture = ManagerFixture { $0.keepsThumbHashes = true }
+        let url = fixture.url("a")
+        fixture.manager.cache.storeOnDisk(picture(), for: url)
+        #expect(await fixture.polled { fixture.isQuiet })
+        #expect(await fixture.manager.cache.thumbHash(for: url) == nil)
+        _ = try await fixture.manager.image(for: url)
+        #expect(await fixture.polled { fixture.isQuiet })
+        #expect(await fixture.manager.cache.thumbHash(for: url) != nil)
+    }
+
+    @Test("Progressive loads from disk show them first; without the setting there are none")
+    func shown() async throws {
+        for isOn in [true, false] {
+            let fixture = ManagerFixture { $0.keepsThumbHashes = isOn }
+            let url = fixture.url("a")
+            fixture.loader.answer(url, with: picture())
+            _ = try await fixture.manager.image(for: url)
+            #expect(await fixture.polled { fixture.isQuiet })
+            fixture.manager.cache.removeAllFromMemory()
+            let sizes = EventLog<Int>()
+            let request = ImageRequest(url: url, options: .progressive)
+            fixture.manager.load(
+                request,
+                partial: { image in
+                    sizes.add(image.pixelSize.width)
+                }
+            ) { result in
+                sizes.add((try? result.get())?.image.pixelSize.width ?? 0)
+            }
+            #expect(await fixture.polled { sizes.all.last == 200 })
+            #expect(sizes.all == (isOn ? [32, 200] : [200]))
+        }
+    }
+}
