@@ -65,11 +65,3 @@ GdkPaintable *gwi_paintable_new(const GwiPaintableFunctions *functions, void *co
     self->context = context;
     return GDK_PAINTABLE(self);
 }
-
-void *gwi_paintable_get_context(void *object) {
-    return object && GWI_IS_PAINTABLE(object) ? GWI_PAINTABLE(object)->context : NULL;
-}
-
-gboolean gwi_is_widget(void *object) { return GTK_IS_WIDGET(object); }
-gboolean gwi_is_picture(void *object) { return GTK_IS_PICTURE(object); }
-gboolean gwi_is_button(void *object) { return GTK_IS_BUTTON(object); }

@@ -42,6 +42,12 @@ public struct ImageOptions: OptionSet, Hashable, Sendable {
     public static let originalSize = ImageOptions(rawValue: 1 << 11)
     /// The load before goes on, for its completion and the caches; the widget shows nothing of it any more.
     public static let avoidAutoCancel = ImageOptions(rawValue: 1 << 15)
+    /// The transition is shown for a picture from memory, too.
+    public static let forceTransition = ImageOptions(rawValue: 1 << 16)
+    /// The completion is called when the transition is over.
+    public static let waitForTransition = ImageOptions(rawValue: 1 << 17)
+    /// A load is broken off while the widget is not mapped, and goes on when it is again; its completion waits.
+    public static let pauseUnmapped = ImageOptions(rawValue: 1 << 18)
     /// The load starts at once instead of when the widget is mapped, for widgets that are shown later.
     public static let loadUnmapped = ImageOptions(rawValue: 1 << 12)
 }

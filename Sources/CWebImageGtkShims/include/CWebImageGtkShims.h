@@ -16,11 +16,3 @@ typedef struct {
 
 // `functions` has to outlive the paintable. The caller owns the reference that is returned.
 GdkPaintable *gwi_paintable_new(const GwiPaintableFunctions *functions, void *context);
-
-// The context of a paintable made by gwi_paintable_new, or NULL for any other object.
-void *gwi_paintable_get_context(void *object);
-
-// Type checks, which GTK has as macros only.
-gboolean gwi_is_widget(void *object);
-gboolean gwi_is_picture(void *object);
-gboolean gwi_is_button(void *object);

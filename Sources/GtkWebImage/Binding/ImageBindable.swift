@@ -1,13 +1,13 @@
-internal import CWebImageGtkShims
 public import FoundationEssentials
 public import WebImageCore
 public import WebImageLinux
 
-/// A widget of any GTK binding that shows one picture: a `GtkPicture` or a `GtkButton`.
-///
-/// The functions are here; the classes of a binding conform to ``PictureBindable`` or ``ButtonBindable``.
+/// What shows one picture: a widget of any GTK binding, one of its places (``ImageBinding``), or an ``ImagePaintable``.
 @MainActor
-public protocol ImageBindable: NativeWidget {}
+public protocol ImageBindable {
+    /// Where the picture goes. Widgets have one by default.
+    var imageBinding: ImageBinding { get }
+}
 
 extension ImageBindable {
     /// Loads a picture and shows it, decoded at the size of the widget.
@@ -41,7 +41,7 @@ extension ImageBindable {
         var request = SlotRequest(url, placeholder, options, transformer, manager)
         request.progress = progress
         request.partial = partial
-        return preparedImageSlot().set(request, completion)
+        return imageBinding.preparedSlot().set(request, completion)
     }
 
     /// Loads a picture and shows it, for those who need not hear of it.
@@ -55,7 +55,7 @@ extension ImageBindable {
         transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared
     ) -> ImageLoad {
-        preparedImageSlot().set(SlotRequest(url, placeholder, options, transformer, manager), nil)
+        imageBinding.preparedSlot().set(SlotRequest(url, placeholder, options, transformer, manager), nil)
     }
 
     /// Loads a picture, shows it, and returns it. Cancelling the awaiting task cancels the load.
@@ -71,32 +71,50 @@ extension ImageBindable {
         manager: ImageManager = .shared
     ) async throws(ImageError) -> ImageResponse {
         let request = SlotRequest(url, placeholder, options, transformer, manager)
-        return try await awaitLoad { preparedImageSlot().set(request, $0) }
+        return try await awaitLoad { imageBinding.preparedSlot().set(request, $0) }
+    }
+}
+
+extension ImageBindable {
+    /// Loads what a request asks for and shows it: other URLs to fall back on, previews, headers, a cache key, a loader
+    /// of its own. Its ``ImageRequest/decodeSize`` is that of the widget unless it says another than the original size,
+    /// and at normal priority it is as urgent as what is on screen.
+    ///
+    /// All else is as with the form that takes a URL.
+    @discardableResult
+    public func setImage(
+        with request: ImageRequest,
+        placeholder: Placeholder? = nil,
+        manager: ImageManager = .shared,
+        progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
+        partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
+        completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
+    ) -> ImageLoad {
+        var request = SlotRequest(request, placeholder, manager)
+        request.progress = progress
+        request.partial = partial
+        return imageBinding.preparedSlot().set(request, completion)
     }
 
-    /// Ends the load of the picture, if one is under way; its completion gets ``ImageError/Code/cancelled``.
-    public func cancelCurrentImageLoad() {
-        cancelImageLoad(for: .image)
+    /// Loads what a request asks for and shows it, for those who need not hear of it.
+    @discardableResult
+    public func setImage(
+        with request: ImageRequest,
+        placeholder: Placeholder? = nil,
+        manager: ImageManager = .shared
+    ) -> ImageLoad {
+        imageBinding.preparedSlot().set(SlotRequest(request, placeholder, manager), nil)
     }
 
-    /// The URL that was set last, whatever became of it.
-    public var currentImageURL: URL? { imageURL(for: .image) }
-
-    /// The picture that is shown, whole or partial; `nil` while a placeholder or nothing is.
-    public var currentImage: WebImage? {
-        WidgetSlots.existing(of: nativeWidgetPointer)?.existingSlot(for: .image)?.target.image
-    }
-
-    /// The slot of the picture, its target ready to show something.
-    private func preparedImageSlot() -> ImageSlot {
-        let pointer = nativeWidgetPointer
-        let slots = WidgetSlots.of(pointer)
-        let slot = slots.slot(for: .image) {
-            if gwi_is_button(pointer) != 0 { return ButtonTarget(button: slots.widget) }
-            precondition(gwi_is_picture(pointer) != 0, "\(Self.self) is neither a GtkPicture nor a GtkButton")
-            return PaintableTarget(picture: slots.widget)
-        }
-        slot.target.prepare()
-        return slot
+    /// Loads what a request asks for, shows it, and returns it. Cancelling the awaiting task cancels the load.
+    /// - Throws: ``ImageError``; ``ImageError/Code/cancelled`` when another URL was set or the widget is gone.
+    @discardableResult
+    public func setImage(
+        with request: ImageRequest,
+        placeholder: Placeholder? = nil,
+        manager: ImageManager = .shared
+    ) async throws(ImageError) -> ImageResponse {
+        let request = SlotRequest(request, placeholder, manager)
+        return try await awaitLoad { imageBinding.preparedSlot().set(request, $0) }
     }
 }

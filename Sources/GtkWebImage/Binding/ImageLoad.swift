@@ -60,6 +60,11 @@ public final class ImageLoad: Sendable {
         if isCancelled { task.cancel() } else { task.priority = priority }
     }
 
+    /// Breaks off the work, to be begun again with another task. The completions wait.
+    func pause() {
+        state.withLock { $0.task.take() }?.cancel()
+    }
+
     func setPriority(_ priority: ImagePriority) {
         let task = state.withLock { state in
             state.priority = priority

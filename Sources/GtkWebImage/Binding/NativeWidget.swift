@@ -2,7 +2,8 @@ public import FoundationEssentials
 
 /// A GTK widget of any binding: anything that can tell the address of its `GtkWidget`.
 ///
-/// Conform the classes of your binding to ``PictureBindable`` or ``ButtonBindable``, in one line each.
+/// Conform the classes of your binding to ``PictureBindable``, ``ButtonBindable``, ``EntryBindable`` or
+/// ``WidgetBindable``, in one line each.
 @MainActor
 public protocol NativeWidget {
     /// The `GtkWidget *`. It is used while a call lasts; the library keeps weak references only.
@@ -23,5 +24,22 @@ extension NativeWidget {
     /// The load under way under `key`.
     public func imageLoad(for key: OperationKey) -> ImageLoad? {
         WidgetSlots.existing(of: nativeWidgetPointer)?.existingSlot(for: key)?.load
+    }
+
+    /// Lets go of the load under `key` without cancelling it: it goes on for its completion and the caches, and touches
+    /// the widget no more.
+    /// - Returns: The load, if there was one.
+    @discardableResult
+    public func removeImageLoad(for key: OperationKey) -> ImageLoad? {
+        WidgetSlots.existing(of: nativeWidgetPointer)?.existingSlot(for: key)?.replaceLoad(with: nil)
+    }
+
+    /// Hangs a load of another widget, or one that was let go of, on this one: it is cancelled when something else is set
+    /// under `key`, and when the widget is gone. It shows nothing here; its completion does what is to be done.
+    public func setImageLoad(_ load: ImageLoad, for key: OperationKey) {
+        let slots = WidgetSlots.of(nativeWidgetPointer)
+        let slot = slots.slot(for: key) { ClosureTarget(widget: slots.widget) }
+        slot.cancel()
+        _ = slot.replaceLoad(with: load)
     }
 }

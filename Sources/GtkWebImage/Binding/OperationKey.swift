@@ -8,4 +8,6 @@ public struct OperationKey: RawRepresentable, Hashable, Sendable {
 
     /// The image of a widget: what most widgets have only one of.
     public static let image = OperationKey(rawValue: "image")
+    /// The image of a picture that is highlighted.
+    public static let highlightedImage = OperationKey(rawValue: "highlightedImage")
 }

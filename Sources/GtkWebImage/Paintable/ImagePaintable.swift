@@ -3,12 +3,17 @@ internal import CWebImageGtkShims
 public import WebImageCore
 
 /// The one paintable that a bound widget has for good: it shows the placeholder, then partial pictures, then the
-/// picture.
+/// picture, the way from one to the other, and an indicator over them.
 ///
 /// Its size is the logical one of the picture from the moment that is known, whatever size the pixels were decoded at,
-/// so the widget is laid out once. Any consumer of GdkPaintable can draw it. Main thread only, as GTK is.
+/// so the widget is laid out once. Any consumer of GdkPaintable can draw it: one that is bound itself needs no widget.
+///
+///     let paintable = ImagePaintable()
+///     paintable.setImage(with: url)          // drawn by a GtkDrawingArea, an AdwStatusPage, several widgets ...
+///
+/// Main thread only, as GTK is.
 @MainActor
-public final class ImagePaintable {
+public final class ImagePaintable: ImageBindable {
     /// Kept alive by the GObject, which in turn is kept by this and by the widgets that show it.
     let content: PaintableContent
     private let owned: GObjectReference
@@ -30,12 +35,18 @@ public final class ImagePaintable {
     public var image: WebImage? { content.image }
 
     /// Shows a picture instead of whatever is shown.
-    public func show(_ image: WebImage) {
-        content.show(image: image, placeholder: nil)
+    /// - Parameter transition: How the one gives way to the other. Default: at once.
+    public func show(_ image: WebImage, transition: ImageTransition? = nil) {
+        content.show(image, transition: transition)
     }
 
     /// Shows a placeholder instead of whatever is shown; with `nil`, nothing.
     public func show(_ placeholder: Placeholder?) {
-        content.show(image: nil, placeholder: placeholder)
+        content.show(placeholder)
+    }
+
+    /// What its pictures are bound to.
+    public var imageBinding: ImageBinding {
+        ImageBinding(nativePaintablePointer, .image) { [weak content] _ in FreeTarget(content ?? PaintableContent()) }
     }
 }

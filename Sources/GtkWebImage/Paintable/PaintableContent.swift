@@ -2,103 +2,181 @@ internal import CWebImageGtk4
 internal import CWebImageGtkShims
 import WebImageCore
 
-/// What a GwiPaintable draws. The GObject owns it.
+/// What a GwiPaintable draws: a picture or what stands for it, the way from one to the next, an indicator. The GObject
+/// owns it.
 @MainActor
 final class PaintableContent {
     /// The GObject, which outlives this.
     private(set) var native = OpaquePointer(bitPattern: 1)!
-    private(set) var image: WebImage?
-    private(set) var placeholder: Placeholder?
-    private var icon: PlaceholderIcon?
+    private(set) var shown = Shown.nothing
+    private var transition: RunningTransition?
+    private var indicator: RunningIndicator?
+    private var observation: PaintableObservation?
+    private var ticker: FrameTicker?
     /// The intrinsic size in application pixels; 0: none.
-    private var width = 0.0
-    private var height = 0.0
+    private var size = (width: 0.0, height: 0.0)
 
     /// Told the size in application pixels at which a picture is drawn, within GTK's snapshot: it must change nothing.
     var onDraw: ((_ width: Double, _ height: Double) -> Void)?
-    /// The widget whose colour of text symbolic icons take, if there still is one.
+    /// The widget whose frames and colour of text count, if there still is one.
     var styleWidget: (() -> UnsafeMutablePointer<GtkWidget>?)?
 
     init() {
         native = gwi_paintable_new(PaintableCallbacks.table, Unmanaged.passRetained(self).toOpaque())
     }
 
-    func show(image: WebImage?, placeholder: Placeholder?) {
-        self.image = image
-        self.placeholder = placeholder
-        icon = nil
-        let size = intrinsicSize
-        if size == (width, height) {
-            gdk_paintable_invalidate_contents(native)
-        } else {
-            (width, height) = size
+    var image: WebImage? {
+        if case .image(let image) = shown, !isPlaceholder { return image }
+        return nil
+    }
+
+    /// Whether there is nothing to be seen.
+    var isEmpty: Bool { shown.isNothing && indicator == nil }
+
+    private var isPlaceholder = false
+
+    func show(_ placeholder: Placeholder?) {
+        isPlaceholder = true
+        change(to: Shown(placeholder, for: styleWidget?()), transition: nil, onEnd: nil)
+    }
+
+    /// Shows a picture as a placeholder.
+    func show(placeholder image: WebImage) {
+        isPlaceholder = true
+        change(to: .image(image), transition: nil, onEnd: nil)
+    }
+
+    /// - Parameter onEnd: Called once, when the picture alone is shown: within this call without a transition.
+    func show(_ image: WebImage, transition: ImageTransition? = nil, onEnd: (() -> Void)? = nil) {
+        isPlaceholder = false
+        change(to: .image(image), transition: transition, onEnd: onEnd)
+    }
+
+    private func change(to next: Shown, transition: ImageTransition?, onEnd: (() -> Void)?) {
+        finishTransition()
+        observation?.end()
+        observation = nil
+        if let transition, isOnScreen, Motion.isWanted {
+            self.transition = RunningTransition(from: shown, transition, onEnd: onEnd)
+        }
+        shown = next
+        if case .paintable(let paintable) = next {
+            observation = PaintableObservation(paintable) { [weak self] in
+                self.map { gdk_paintable_invalidate_contents($0.native) }
+            } size: { [weak self] in
+                self?.updateSize()
+            }
+        }
+        updateSize()
+        updateTicker()
+        if self.transition == nil { onEnd?() }
+    }
+
+    private func updateSize() {
+        let new = shown.size
+        if new != size {
+            size = new
             gdk_paintable_invalidate_size(native)
+        }
+        gdk_paintable_invalidate_contents(native)
+    }
+
+    // Transitions
+
+    /// Ends a transition where it is: the new picture is shown alone.
+    func finishTransition() {
+        guard let ended = transition.take() else { return }
+        gdk_paintable_invalidate_contents(native)
+        ended.onEnd?()
+        updateTicker()
+    }
+
+    var isInTransition: Bool { transition != nil }
+
+    /// Only what is seen need move. A paintable without a widget may be drawn by any.
+    private var isOnScreen: Bool {
+        guard let styleWidget else { return true }
+        return styleWidget().map { gtk_widget_get_mapped($0) != 0 } ?? false
+    }
+
+    // Indicators
+
+    func beginLoading(_ indicator: ImageIndicator?) {
+        endLoading()
+        guard let indicator else { return }
+        let running = RunningIndicator(indicator)
+        self.indicator = running
+        running.start { [weak self] in
+            guard let self else { return }
+            gdk_paintable_invalidate_contents(native)
+            updateTicker()
+        }
+    }
+
+    /// - Parameter fraction: How much is there, from 0 to 1; `nil` while that is not known.
+    func setProgress(_ fraction: Double?) {
+        guard let indicator else { return }
+        indicator.fraction = fraction
+        if indicator.isVisible { gdk_paintable_invalidate_contents(native) }
+    }
+
+    func endLoading() {
+        guard let ended = indicator.take() else { return }
+        ended.stop()
+        if ended.isVisible { gdk_paintable_invalidate_contents(native) }
+        updateTicker()
+    }
+
+    var showsIndicator: Bool { indicator?.isVisible == true }
+
+    // Frames
+
+    private func updateTicker() {
+        let isNeeded = transition != nil || indicator?.isMoving == true
+        if isNeeded, ticker == nil {
+            ticker = FrameTicker(styleWidget?()) { [weak self] time in self?.tick(time) }
+        } else if !isNeeded, let ended = ticker.take() {
+            ended.stop()
+        }
+    }
+
+    func tick(_ time: Double) {
+        indicator?.time = time
+        if let transition, transition.advance(to: time) {
+            finishTransition()
+        } else {
             gdk_paintable_invalidate_contents(native)
         }
     }
 
+    /// When the widget leaves the screen there are no frames, and nobody to see them.
+    func widgetUnmapped() {
+        finishTransition()
+    }
+}
+
+// What the GObject asks for.
+extension PaintableContent {
     fileprivate func draw(_ snapshot: OpaquePointer, width: Double, height: Double) {
-        if let image {
-            draw(image, snapshot, width, height)
-            if width > 0, height > 0 { onDraw?(width, height) }
-            return
+        guard width > 0, height > 0 else { return }
+        let widget = styleWidget?()
+        if let transition {
+            transition.draw(to: shown, snapshot, width, height, widget)
+        } else {
+            shown.draw(snapshot, width, height, widget)
         }
-        switch placeholder?.kind {
-        case .image(let image): draw(image, snapshot, width, height)
-        case .icon(let name, let pixelSize): drawIcon(name, pixelSize, snapshot, width, height)
-        case nil: break
-        }
+        if image != nil { onDraw?(width, height) }
+        indicator?.draw(snapshot, width, height, widget)
     }
 
     /// The texture of what is shown, which never changes; else something empty of the same size.
     fileprivate func makeCurrentImage() -> OpaquePointer {
-        guard let shown = image ?? placeholderImage else {
-            return gdk_paintable_new_empty(Int32(width.rounded()), Int32(height.rounded()))
-        }
-        let texture = shown.texture
-        texture.markDrawn()
-        return OpaquePointer(g_object_ref(UnsafeMutableRawPointer(texture.pointer)))
+        shown.makeStill() ?? gdk_paintable_new_empty(intrinsicWidth, intrinsicHeight)
     }
 
-    fileprivate var intrinsicWidth: Int32 { Int32(clamping: Int(width.rounded())) }
-    fileprivate var intrinsicHeight: Int32 { Int32(clamping: Int(height.rounded())) }
-    fileprivate var aspectRatio: Double { height > 0 ? width / height : 0 }
-
-    private var placeholderImage: WebImage? {
-        if case .image(let image) = placeholder?.kind { return image }
-        return nil
-    }
-
-    private var intrinsicSize: (Double, Double) {
-        if let shown = image ?? placeholderImage { return (shown.logicalWidth, shown.logicalHeight) }
-        if case .icon(_, let pixelSize) = placeholder?.kind { return (Double(pixelSize), Double(pixelSize)) }
-        return (0, 0)
-    }
-
-    private func draw(_ image: WebImage, _ snapshot: OpaquePointer, _ width: Double, _ height: Double) {
-        let texture = image.texture
-        texture.markDrawn()
-        gdk_paintable_snapshot(texture.pointer, snapshot, width, height)
-    }
-
-    private func drawIcon(
-        _ name: String,
-        _ pixelSize: Int,
-        _ snapshot: OpaquePointer,
-        _ width: Double,
-        _ height: Double
-    ) {
-        let side = min(Double(pixelSize), width, height)
-        guard side >= 1 else { return }
-        let widget = styleWidget?()
-        let icon = icon ?? PlaceholderIcon(name, pixelSize: pixelSize, for: widget)
-        self.icon = icon
-        var origin = graphene_point_t(x: Float((width - side) / 2), y: Float((height - side) / 2))
-        gtk_snapshot_save(snapshot)
-        gtk_snapshot_translate(snapshot, &origin)
-        icon?.draw(snapshot, side: side, for: widget)
-        gtk_snapshot_restore(snapshot)
-    }
+    fileprivate var intrinsicWidth: Int32 { Int32(clamping: Int(size.width.rounded())) }
+    fileprivate var intrinsicHeight: Int32 { Int32(clamping: Int(size.height.rounded())) }
+    fileprivate var aspectRatio: Double { size.height > 0 ? size.width / size.height : 0 }
 }
 
 /// The functions that the GObject calls. GTK calls them on the main thread only.

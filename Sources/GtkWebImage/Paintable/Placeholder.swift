@@ -1,3 +1,4 @@
+public import FoundationEssentials
 public import WebImageCore
 
 /// What a widget shows while its picture is loaded, or when it cannot be.
@@ -5,6 +6,10 @@ public struct Placeholder: Sendable {
     enum Kind: Sendable {
         case icon(String, pixelSize: Int)
         case image(WebImage)
+        case color(ImageColor)
+        case paintable(SharedPaintable)
+        /// Shown once it is loaded.
+        case url(URL)
     }
 
     let kind: Kind
@@ -28,5 +33,22 @@ public struct Placeholder: Sendable {
     /// A picture, drawn as the final one is.
     public static func image(_ image: WebImage) -> Placeholder {
         Placeholder(kind: .image(image))
+    }
+
+    /// A colour all over.
+    public static func color(_ color: ImageColor) -> Placeholder {
+        Placeholder(kind: .color(color))
+    }
+
+    /// A `GdkPaintable *` of the app's, a `GdkTexture *` among others, which is kept alive. It may move.
+    @MainActor
+    public static func paintable(_ pointer: UnsafeMutableRawPointer) -> Placeholder {
+        Placeholder(kind: .paintable(SharedPaintable(pointer)))
+    }
+
+    /// Another picture, a small one or one that the app shows often: loaded like any other, at the size of the widget,
+    /// and shown when it is there before the picture itself. Nothing is shown until then.
+    public static func url(_ url: URL) -> Placeholder {
+        Placeholder(kind: .url(url))
     }
 }

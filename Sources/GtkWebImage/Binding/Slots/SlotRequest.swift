@@ -3,10 +3,10 @@ import WebImageCore
 
 /// What a caller wants a slot to show.
 struct SlotRequest {
-    var url: URL?
+    /// `nil` when the widget is to be cleared.
+    var image: ImageRequest?
     var placeholder: Placeholder?
     var options: ImageOptions
-    var transformer: ImageTransformer?
     var manager: ImageManager
     var progress: (@MainActor @Sendable (Int64, Int64?) -> Void)?
     var partial: (@MainActor @Sendable (WebImage) -> Void)?
@@ -18,16 +18,28 @@ struct SlotRequest {
         _ transformer: ImageTransformer?,
         _ manager: ImageManager
     ) {
-        self.url = url
+        image = url.map { ImageRequest(url: $0, options: options, transformer: transformer) }
         self.placeholder = placeholder
         self.options = options
-        self.transformer = transformer
         self.manager = manager
     }
 
+    init(_ request: ImageRequest, _ placeholder: Placeholder?, _ manager: ImageManager) {
+        image = request
+        self.placeholder = placeholder
+        options = request.options
+        self.manager = manager
+    }
+
+    var url: URL? { image?.url }
+
     /// Whether it asks for the same picture; placeholder and handlers do not count.
     func wantsSame(as other: SlotRequest) -> Bool {
-        url == other.url && options == other.options && transformer?.key == other.transformer?.key
-            && manager === other.manager
+        guard manager === other.manager else { return false }
+        return switch (image, other.image) {
+        case (let image?, let other?): image.asksTheSame(as: other)
+        case (nil, nil): options == other.options
+        default: false
+        }
     }
 }

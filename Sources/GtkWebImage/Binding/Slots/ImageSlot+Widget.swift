@@ -1,0 +1,74 @@
+internal import CWebImageGtk4
+import WebImageCore
+
+// What happens to the widget.
+extension ImageSlot {
+    func widgetMapped() {
+        guard let request, let pointer = widget?.pointer else { return }
+        switch stage {
+        case .unmapped:
+            guard let load, !load.isCancelled else { return }
+            if let size = decodeSize(request) { start(load, size) } else { waitForLayout(pointer) }
+        case .loading:
+            load?.setPriority(request.image.map { makeRequest($0, .original).priority } ?? .high)
+        case .detached:
+            // Its completions have had their cancel; the picture comes back all the same.
+            let again = ImageLoad(request.url)
+            self.load = again
+            begin(again, request)
+        case .idle, .unsized, .shown, .failed:
+            break
+        }
+    }
+
+    /// Off screen is no reason to give up: lists and stacks come back. It lets the visible ones go first, unless the app
+    /// wants it to rest.
+    func widgetUnmapped() {
+        target.content?.widgetUnmapped()
+        switch stage {
+        case .unsized: stage = .unmapped
+        case .loading:
+            if request?.options.contains(.pauseUnmapped) == true {
+                stage = .unmapped
+                endLoading()
+                attempt += 1
+                load?.pause()
+            } else {
+                load?.setPriority(.low)
+            }
+        case .idle, .unmapped, .shown, .failed, .detached: break
+        }
+    }
+
+    func widgetUnrooted() {
+        refinement?.cancel()
+        refinement = nil
+        switch stage {
+        case .unmapped, .unsized, .loading:
+            // Taken out first: the cancelled load touches nothing any more.
+            let ended = load
+            load = nil
+            stage = .detached
+            endLoading()
+            ended?.cancel()
+        case .idle, .shown, .failed, .detached:
+            break
+        }
+    }
+
+    /// A picture that could not be had is tried again when the user asks for it.
+    func widgetClicked() {
+        if appearance.isRetriedOnClick { beginAgain(isAsked: true) }
+    }
+
+    func waitForLayout(_ pointer: UnsafeMutablePointer<GtkWidget>) {
+        stage = .unsized
+        LayoutWaiter.wait(for: pointer) { [weak self] in
+            guard let self, case .unsized = self.stage, let load = self.load, !load.isCancelled,
+                let request = self.request
+            else { return }
+            // A widget that has no size of its own gets that of its picture.
+            self.start(load, self.decodeSize(request) ?? .original)
+        }
+    }
+}

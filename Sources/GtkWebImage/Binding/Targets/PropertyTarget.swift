@@ -1,0 +1,52 @@
+internal import CWebImageGtk4
+import WebImageCore
+
+/// A property of a widget that takes a GdkPaintable: that of GtkImage, AdwAvatar, an icon of GtkEntry.
+@MainActor
+final class PropertyTarget: SlotTarget {
+    let paintable = ImagePaintable()
+    var content: PaintableContent? { paintable.content }
+    private let widget: WidgetReference
+    private let property: String
+    /// The side of a picture that is as large as an icon, in application pixels.
+    private let iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?
+
+    init(widget: WidgetReference, property: String, iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?) {
+        self.widget = widget
+        self.property = property
+        self.iconSize = iconSize
+        paintable.content.styleWidget = { [weak widget] in widget?.pointer }
+    }
+
+    var area: UnsafeMutablePointer<GtkWidget>? { widget.pointer }
+
+    func prepare() {
+        guard let widget = widget.pointer else { return }
+        UnsafeMutableRawPointer(widget).setObjectProperty(property, paintable.nativePaintablePointer)
+    }
+
+    func attach() -> Bool {
+        guard let widget = widget.pointer else { return false }
+        return UnsafeMutableRawPointer(widget).objectProperty(property) == paintable.nativePaintablePointer
+    }
+
+    func decodeSize() -> DecodeSize? {
+        guard let widget = widget.pointer else { return nil }
+        let scale = Int(gtk_widget_get_scale_factor(widget))
+        if let iconSize {
+            let side = iconSize(widget) * scale
+            return .fit(PixelSize(width: side, height: side))
+        }
+        return widget.coveringSize
+    }
+}
+
+extension UnsafeMutablePointer<GtkWidget> {
+    /// What covers the widget; `nil` before its first layout.
+    var coveringSize: DecodeSize? {
+        let scale = Int(gtk_widget_get_scale_factor(self))
+        let width = Int(gtk_widget_get_width(self)) * scale
+        let height = Int(gtk_widget_get_height(self)) * scale
+        return width > 1 && height > 1 ? .fill(PixelSize(width: width, height: height)) : nil
+    }
+}

@@ -1,0 +1,34 @@
+internal import CWebImageGtk4
+import WebImageCore
+
+/// The icon of a window, which the window system shows: in a dock, in a list of windows.
+///
+/// A GtkWindow itself knows icons by name only; the GdkToplevel below it takes textures. Not every window system shows
+/// them: Wayland takes icons from the desktop file.
+@MainActor
+final class WindowIconTarget: SlotTarget {
+    let paintable = ImagePaintable()
+    var content: PaintableContent? { paintable.content }
+    private let window: WidgetReference
+
+    init(window: WidgetReference) {
+        self.window = window
+        guard let pointer = window.pointer else { return }
+        // The surface comes with realize, and a new one knows nothing of the icon.
+        UnsafeMutableRawPointer(pointer).connect("realize") { [weak self] in self?.changed() }
+    }
+
+    var area: UnsafeMutablePointer<GtkWidget>? { nil }
+    func attach() -> Bool { true }
+    func decodeSize() -> DecodeSize? { .fit(PixelSize(width: 128, height: 128)) }
+
+    func changed() {
+        guard let window = window.pointer, let surface = gtk_native_get_surface(OpaquePointer(window)) else { return }
+        guard let image = paintable.image else { return gdk_toplevel_set_icon_list(surface, nil) }
+        let texture = image.texture
+        texture.markDrawn()
+        let list = g_list_append(nil, UnsafeMutableRawPointer(texture.pointer))
+        gdk_toplevel_set_icon_list(surface, list)
+        g_list_free(list)
+    }
+}

@@ -1,0 +1,53 @@
+internal import CWebImageGtk4
+
+/// A GtkPicture behind the child of a button, as large as the button within its border.
+///
+/// GtkButton lays out all its children alike (GtkBinLayout) within its padding; margins below zero take the picture
+/// over that. It is a child of the button's that the button does not know of, so it goes when the button is destroyed.
+@MainActor
+final class ButtonBackground {
+    let host: PictureHost
+
+    /// - Parameter button: A GtkButton, or a GtkMenuButton, whose surface is a button within.
+    init(_ button: UnsafeMutableRawPointer) {
+        let picture = gtk_picture_new()!
+        host = PictureHost(picture: WidgetReference(UnsafeMutableRawPointer(picture)))
+        gtk_picture_set_content_fit(OpaquePointer(picture), GTK_CONTENT_FIT_COVER)
+        gtk_widget_set_can_target(picture, 0)
+        gtk_widget_set_overflow(picture, GTK_OVERFLOW_HIDDEN)
+        gtk_widget_set_size_request(picture, 1, 1)
+        var surface = button.assumingMemoryBound(to: GtkWidget.self)
+        if button.isInstance(of: gtk_menu_button_get_type()), let inner = gtk_widget_get_first_child(surface) {
+            surface = inner
+        }
+        precondition(
+            UnsafeMutableRawPointer(surface).isInstance(of: gtk_button_get_type()),
+            "Only buttons have a background picture"
+        )
+        gtk_widget_insert_after(picture, surface, nil)
+        let object = UnsafeMutableRawPointer(surface)
+        let reference = host.picture
+        object.connect("destroy") {
+            if let picture = reference.pointer { gtk_widget_unparent(picture) }
+        }
+        let surfaceReference = WidgetReference(object)
+        object.connect("map") { Self.cover(surfaceReference, reference) }
+        Self.cover(surfaceReference, reference)
+    }
+
+    /// The padding is the theme's, and may be another one when the widget comes to another place.
+    private static func cover(_ surface: WidgetReference, _ picture: WidgetReference) {
+        guard let surface = surface.pointer, let picture = picture.pointer else { return }
+        var padding = GtkBorder()
+        gtk_style_context_get_padding(gtk_widget_get_style_context(surface), &padding)
+        let style = """
+            picture { margin: -\(padding.top)px -\(padding.right)px -\(padding.bottom)px -\(padding.left)px; \
+            border-radius: inherit; }
+            """
+        let provider = gtk_css_provider_new()!
+        gtk_css_provider_load_from_data(provider, style, -1)
+        let context = gtk_widget_get_style_context(picture)
+        gtk_style_context_add_provider(context, OpaquePointer(provider), guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION))
+        g_object_unref(UnsafeMutableRawPointer(provider))
+    }
+}

@@ -1,0 +1,38 @@
+internal import CWebImageGtk4
+
+// Properties and types of objects whose class is not known at compile time.
+extension UnsafeMutableRawPointer {
+    /// Whether the GObject is of a type or of one that is made of it.
+    func isInstance(of type: GType) -> Bool {
+        g_type_check_instance_is_a(assumingMemoryBound(to: GTypeInstance.self), type) != 0
+    }
+
+    /// Whether there is a writable property of a type.
+    func hasProperty(_ name: String, of type: GType) -> Bool {
+        guard let objectClass = assumingMemoryBound(to: GTypeInstance.self).pointee.g_class,
+            let property = g_object_class_find_property(
+                UnsafeMutableRawPointer(objectClass).assumingMemoryBound(to: GObjectClass.self),
+                name
+            )
+        else { return false }
+        return property.pointee.flags.rawValue & G_PARAM_WRITABLE.rawValue != 0
+            && g_type_is_a(property.pointee.value_type, type) != 0
+    }
+
+    /// The object that a property has. It is not the caller's.
+    func objectProperty(_ name: String) -> UnsafeMutableRawPointer? {
+        var value = GValue()
+        g_value_init(&value, g_object_get_type())
+        defer { g_value_unset(&value) }
+        g_object_get_property(assumingMemoryBound(to: GObject.self), name, &value)
+        return g_value_get_object(&value)
+    }
+
+    func setObjectProperty(_ name: String, _ object: UnsafeMutableRawPointer?) {
+        var value = GValue()
+        g_value_init(&value, g_object_get_type())
+        defer { g_value_unset(&value) }
+        g_value_set_object(&value, object)
+        g_object_set_property(assumingMemoryBound(to: GObject.self), name, &value)
+    }
+}

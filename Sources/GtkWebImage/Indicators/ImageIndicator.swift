@@ -1,0 +1,34 @@
+/// Shows that a picture is under way. It is drawn by the paintable over whatever the widget shows, in the colour of its
+/// text, and needs no widget of its own.
+@MainActor
+public struct ImageIndicator: Sendable {
+    /// What it looks like.
+    public var style: any ImageIndicating
+    /// How long a load has to take until it appears. Default: 0.15 s.
+    public var delay: Duration
+
+    /// Makes an indicator, with a look of your own too.
+    public init(_ style: any ImageIndicating, delay: Duration = .milliseconds(150)) {
+        self.style = style
+        self.delay = delay
+    }
+
+    /// An arc that goes round.
+    public static let activity = ImageIndicator(SpinnerIndicator(size: 32))
+    /// A circle that closes as the bytes arrive.
+    public static let progress = ImageIndicator(RingIndicator(size: 32))
+    /// A bar that fills as the bytes arrive.
+    public static let bar = ImageIndicator(BarIndicator())
+
+    /// An arc that goes round.
+    /// - Parameter size: Width and height in application pixels; less where there is no room.
+    public static func activity(size: Double, delay: Duration = .milliseconds(150)) -> ImageIndicator {
+        ImageIndicator(SpinnerIndicator(size: size), delay: delay)
+    }
+
+    /// A circle that closes as the bytes arrive.
+    /// - Parameter size: Width and height in application pixels; less where there is no room.
+    public static func progress(size: Double, delay: Duration = .milliseconds(150)) -> ImageIndicator {
+        ImageIndicator(RingIndicator(size: size), delay: delay)
+    }
+}
