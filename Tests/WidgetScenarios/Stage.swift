@@ -46,6 +46,16 @@ final class Stage {
         }
     }
 
+    /// With a server that holds pictures of some colours back, each until its gate is open.
+    convenience init(gates: [UInt32: ServerGate]) throws {
+        try self.init { request in
+            var response = Stage.answer(request)
+            response.faults.gate = request.path.split(separator: "/").first.flatMap { UInt32($0, radix: 16) }
+                .flatMap { gates[$0] }
+            return response
+        }
+    }
+
     /// `/RRGGBB/WxH.png`: a picture of that colour and size; anything else is not found.
     nonisolated static func answer(_ request: ServerRequest) -> ServerResponse {
         let parts = request.path.split(separator: "/").map(String.init)

@@ -35,6 +35,12 @@ extension UnsafeMutableRawPointer {
         return connect(signal, unsafeBitCast(callback, to: GCallback.self), false, body)
     }
 
+    /// Connects to a signal without arguments, or to the change of a property.
+    @MainActor
+    func connectAny(_ signal: String, _ body: @escaping () -> Void) {
+        if signal.hasPrefix("notify::") { connectWithArgument(signal) { _ in body() } } else { connect(signal, body) }
+    }
+
     /// Connects to `pressed` of a GtkGestureClick.
     @MainActor
     func connectPressed(_ body: @escaping () -> Void) {

@@ -21,6 +21,9 @@ final class PaintableContent {
     /// The widget whose frames and colour of text count, if there still is one.
     var styleWidget: (() -> UnsafeMutablePointer<GtkWidget>?)?
 
+    /// Whether what is shown has a say in the size of the widget; a background has none.
+    var hasSize = true
+
     init() {
         native = gwi_paintable_new(PaintableCallbacks.table, Unmanaged.passRetained(self).toOpaque())
     }
@@ -73,7 +76,7 @@ final class PaintableContent {
     }
 
     private func updateSize() {
-        let new = shown.size
+        let new = hasSize ? shown.size : (0, 0)
         if new != size {
             size = new
             gdk_paintable_invalidate_size(native)

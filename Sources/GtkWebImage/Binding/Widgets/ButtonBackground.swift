@@ -15,7 +15,6 @@ final class ButtonBackground {
         gtk_picture_set_content_fit(OpaquePointer(picture), GTK_CONTENT_FIT_COVER)
         gtk_widget_set_can_target(picture, 0)
         gtk_widget_set_overflow(picture, GTK_OVERFLOW_HIDDEN)
-        gtk_widget_set_size_request(picture, 1, 1)
         var surface = button.assumingMemoryBound(to: GtkWidget.self)
         if button.isInstance(of: gtk_menu_button_get_type()), let inner = gtk_widget_get_first_child(surface) {
             surface = inner
@@ -31,23 +30,46 @@ final class ButtonBackground {
             if let picture = reference.pointer { gtk_widget_unparent(picture) }
         }
         let surfaceReference = WidgetReference(object)
-        object.connect("map") { Self.cover(surfaceReference, reference) }
-        Self.cover(surfaceReference, reference)
+        let style = CoveringStyle(picture)
+        for signal in ["map", "notify::css-classes"] {
+            object.connectAny(signal) { style.update(surfaceReference, reference) }
+        }
+        style.update(surfaceReference, reference)
+    }
+}
+
+/// The style of a picture that reaches over the padding of what it is in. The padding is the theme's, and may be another
+/// one when the widget comes to another place, or gets another child.
+@MainActor
+private final class CoveringStyle {
+    private let provider: OpaquePointer
+    private let owned: GObjectReference
+    private var rules = ""
+
+    init(_ picture: UnsafeMutablePointer<GtkWidget>) {
+        let provider = UnsafeMutableRawPointer(gtk_css_provider_new()!)
+        owned = GObjectReference(provider)
+        self.provider = OpaquePointer(provider)
+        let priority = guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION)
+        gtk_style_context_add_provider(gtk_widget_get_style_context(picture), self.provider, priority)
     }
 
-    /// The padding is the theme's, and may be another one when the widget comes to another place.
-    private static func cover(_ surface: WidgetReference, _ picture: WidgetReference) {
-        guard let surface = surface.pointer, let picture = picture.pointer else { return }
+    deinit {
+        owned.releaseOnMainThread()
+    }
+
+    func update(_ surface: WidgetReference, _ picture: WidgetReference) {
+        guard let surface = surface.pointer, picture.pointer != nil else { return }
         var padding = GtkBorder()
         gtk_style_context_get_padding(gtk_widget_get_style_context(surface), &padding)
-        let style = """
+        // What it asks for is nothing, once its margins are added.
+        let rules = """
             picture { margin: -\(padding.top)px -\(padding.right)px -\(padding.bottom)px -\(padding.left)px; \
+            min-width: \(padding.left + padding.right)px; min-height: \(padding.top + padding.bottom)px; \
             border-radius: inherit; }
             """
-        let provider = gtk_css_provider_new()!
-        gtk_css_provider_load_from_data(provider, style, -1)
-        let context = gtk_widget_get_style_context(picture)
-        gtk_style_context_add_provider(context, OpaquePointer(provider), guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION))
-        g_object_unref(UnsafeMutableRawPointer(provider))
+        guard rules != self.rules else { return }
+        self.rules = rules
+        gtk_css_provider_load_from_data(UnsafeMutablePointer(provider), rules, -1)
     }
 }

@@ -22,7 +22,9 @@ extension ButtonBindable {
         return ImageBinding(pointer, OperationKey(rawValue: "background.\(state.rawValue)")) { slots in
             let background = slots.shared("background") { ButtonBackground(pointer) }
             slots.follow(background.host)
-            return PaintableTarget(background.host, state)
+            let target = PaintableTarget(background.host, state)
+            target.content?.hasSize = false
+            return target
         }
     }
 }

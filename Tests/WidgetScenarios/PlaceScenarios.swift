@@ -1,0 +1,230 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+extension Scenario {
+    static let places: [Scenario] = [
+        Scenario("A whole request is set: its preview is seen first, and where it fails its next URL is tried") {
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                if request.path.hasPrefix("/00ff00") { response.faults.gate = gate }
+                return response
+            }
+            let picture = stage.addPicture()
+            stage.present()
+            var request = ImageRequest(url: stage.server.url("/missing"))
+            request.fallbackURLs = [stage.url(0x00FF00)]
+            request.previewURL = stage.url(0xFF0000, "8x6")
+            picture.setImage(with: request, manager: stage.manager, partial: { _ in }, completion: stage.completion)
+            expect(MainLoopPump.run(until: { picture.currentImage?.color == 0xFF0000 }))
+            expectEqual(picture.currentImage?.isPartial, true)
+            // The same again joins, another one does not.
+            let load = picture.currentImageLoad
+            expect(picture.setImage(with: request, manager: stage.manager) === load)
+            gate.open()
+            stage.waitForResults(1)
+            expectEqual(picture.currentImage?.color, 0x00FF00)
+            expectEqual(picture.currentImageRequest?.fallbackURLs.count, 1)
+            request.fallbackURLs = []
+            expect(picture.setImage(with: request, manager: stage.manager) !== load)
+        },
+
+        Scenario("A GtkImage shows its picture at the size of an icon") {
+            let stage = try Stage()
+            let image = Image()
+            image.pixelSize = 24
+            stage.append(image.widget)
+            stage.present()
+            image.setImage(with: stage.url(0x336699, "240x120"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            let scale = Int(gtk_widget_get_scale_factor(image.widget))
+            expectEqual(image.currentImage?.pixelSize, PixelSize(width: 24 * scale, height: 12 * scale))
+            expect(stage.waitForFrame())
+            expectEqual(rendered(image.widget)?.color(0.5, 0.5), 0x336699)
+            // Another icon of the app's stays; the next picture takes its place.
+            gtk_image_set_from_icon_name(image.widget.opaque, "image-missing")
+            expect(gtk_image_get_paintable(image.widget.opaque) == nil)
+            image.setImage(with: stage.url(0x112233), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            expect(gtk_image_get_paintable(image.widget.opaque) != nil)
+        },
+
+        Scenario("The icons of an entry are two places that do not disturb each other") {
+            let stage = try Stage()
+            let entry = Entry()
+            stage.append(entry.widget)
+            stage.present()
+            entry.setIcon(with: stage.url(0xFF0000), at: .primary, manager: stage.manager, completion: stage.completion)
+            entry.setIcon(
+                with: stage.url(0x0000FF),
+                at: .secondary,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(2)
+            expectEqual(entry.iconBinding(at: .primary).currentImage?.color, 0xFF0000)
+            expectEqual(entry.iconBinding(at: .secondary).currentImage?.color, 0x0000FF)
+            expectEqual(entry.currentImage?.pixelSize.width, 16 * Int(gtk_widget_get_scale_factor(entry.widget)))
+            let native = entry.widget.as(GtkEntry.self)
+            expect(gtk_entry_get_icon_paintable(native, GTK_ENTRY_ICON_PRIMARY) != nil)
+            expect(gtk_entry_get_icon_paintable(native, GTK_ENTRY_ICON_SECONDARY) != nil)
+            entry.iconBinding(at: .primary).setImage(with: stage.url(0x00FF00), manager: stage.manager)
+            entry.iconBinding(at: .primary).cancelCurrentImageLoad()
+            stage.waitUntilIdle()
+            expectEqual(entry.iconBinding(at: .secondary).currentImage?.color, 0x0000FF)
+        },
+
+        Scenario("What has room for one child gets a picture; what takes a paintable gets that; a window an icon") {
+            let stage = try Stage()
+            let widgets = [
+                gtk_frame_new(nil)!, gtk_list_box_row_new()!, gtk_check_button_new()!, gtk_menu_button_new()!,
+                gtk_toggle_button_new()!, gtk_revealer_new()!,
+            ]
+            let list = gtk_list_box_new()!
+            stage.append(list)
+            for (index, widget) in widgets.enumerated() {
+                gtk_widget_set_size_request(widget, 60, 40)
+                if index == 1 { gtk_list_box_append(list.opaque, widget) } else { stage.append(widget) }
+            }
+            gtk_revealer_set_reveal_child(widgets[5].opaque, 1)
+            stage.present()
+            for widget in widgets {
+                WidgetPointer(widget).setImage(
+                    with: stage.url(0x336699),
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+            }
+            WidgetPointer(stage.window).setImage(
+                with: stage.url(0x336699),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(7)
+            expect(stage.results.allSatisfy { $0.errorCode == nil }, "\(stage.results)")
+            for widget in widgets { expectEqual(WidgetPointer(widget).currentImage?.color, 0x336699) }
+            expect(stage.waitForFrame())
+            expectEqual(rendered(widgets[0])?.color(0.5, 0.5), 0x336699)
+            // The icon survives a window that is hidden and shown again.
+            gtk_widget_set_visible(stage.window, 0)
+            stage.present()
+            expectEqual(WidgetPointer(stage.window).currentImage?.color, 0x336699)
+        },
+
+        Scenario("A paintable is bound by itself, and drawn by whatever draws it; its load ends with it") {
+            let gate = ServerGate()
+            let stage = try Stage(gates: [0x445566: gate])
+            var paintable: ImagePaintable? = ImagePaintable()
+            let pictures = (0..<2).map { _ in
+                let native = OpaquePointer(paintable?.nativePaintablePointer)
+                let picture = gtk_picture_new_for_paintable(native)!
+                gtk_widget_set_size_request(picture, 40, 30)
+                stage.append(picture)
+                return picture
+            }
+            stage.present()
+            paintable?.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            expect(stage.waitForFrame())
+            for picture in pictures { expectEqual(rendered(picture)?.color(0.5, 0.5), 0x336699) }
+            paintable?.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            for picture in pictures { gtk_picture_set_paintable(picture.opaque, nil) }
+            paintable = nil
+            stage.waitForResults(2)
+            expectEqual(stage.results.last?.errorCode, .cancelled)
+            gate.open()
+            stage.waitUntilIdle()
+        },
+
+        Scenario("A load can be taken off a widget, and hung on another, without being cancelled") {
+            let (gate, other) = (ServerGate(), ServerGate())
+            let stage = try Stage(gates: [0x336699: gate, 1: other])
+            let (first, second) = (stage.addPicture(), stage.addPicture())
+            stage.present()
+            let load = first.setImage(
+                with: stage.url(0x336699),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            expect(first.removeImageLoad(for: .image) === load)
+            expect(first.imageLoad(for: .image) == nil && first.currentImageURL == nil)
+            second.setImageLoad(load, for: "more")
+            gate.open()
+            stage.waitForResults(1)
+            expectEqual(stage.results[0].errorCode, nil)
+            expect(first.currentImage == nil && second.currentImage == nil, "it was shown")
+            // And what hangs on a widget goes with the next one.
+            let third = first.setImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
+            _ = first.removeImageLoad(for: .image)
+            second.setImageLoad(third, for: "more")
+            second.cancelImageLoad(for: "more")
+            stage.waitForResults(2)
+            expectEqual(stage.results[1].errorCode, .cancelled)
+            other.open()
+        },
+
+        Scenario("With avoidAutoCancel the load before goes on, and touches the widget no more") {
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                if request.path.hasPrefix("/0000ff") { response.faults.gate = gate }
+                return response
+            }
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            picture.setImage(
+                with: stage.url(0x00FF00),
+                options: .avoidAutoCancel,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            gate.open()
+            stage.waitForResults(2)
+            expectEqual(stage.results.map(\.errorCode), [nil, nil])
+            expectEqual(try stage.results[1].get().image.color, 0x0000FF)
+            expectEqual(picture.currentImage?.color, 0x00FF00)
+        },
+
+        Scenario("With pauseUnmapped a load is broken off while the widget is away, and its completion waits") {
+            let (gate, other) = (ServerGate(), ServerGate())
+            let stage = try Stage(gates: [0x336699: gate, 0x445566: other])
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(
+                with: stage.url(0x336699),
+                options: .pauseUnmapped,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            gtk_widget_set_visible(picture.widget, 0)
+            stage.waitUntilIdle()
+            expect(stage.results.isEmpty, "\(stage.results)")
+            gtk_widget_set_visible(picture.widget, 1)
+            gate.open()
+            stage.waitForResults(1)
+            expectEqual(stage.results.map(\.errorCode), [nil])
+            expectEqual(picture.currentImage?.color, 0x336699)
+            // Cancelled while it is away, it ends like any other.
+            picture.setImage(
+                with: stage.url(0x445566),
+                options: .pauseUnmapped,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            gtk_widget_set_visible(picture.widget, 0)
+            stage.waitUntilIdle()
+            picture.cancelCurrentImageLoad()
+            stage.waitForResults(2)
+            expectEqual(stage.results[1].errorCode, .cancelled)
+            other.open()
+        },
+    ]
+}

@@ -1,0 +1,57 @@
+internal import CWebImageGtk4
+import GtkWebImage
+import WebImageTesting
+
+/// What a widget looks like, as its own renderer draws it.
+@MainActor
+func rendered(_ widget: UnsafeMutablePointer<GtkWidget>) -> WebImage? {
+    let paintable = gtk_widget_paintable_new(widget)!
+    defer { g_object_unref(UnsafeMutableRawPointer(paintable)) }
+    let (width, height) = (Double(gtk_widget_get_width(widget)), Double(gtk_widget_get_height(widget)))
+    let snapshot = gtk_snapshot_new()!
+    gdk_paintable_snapshot(paintable, snapshot, width, height)
+    guard let node = gtk_snapshot_free_to_node(snapshot) else { return nil }
+    defer { gsk_render_node_unref(node) }
+    let renderer = gtk_native_get_renderer(gtk_widget_get_native(widget))
+    var bounds = graphene_rect_t(
+        origin: graphene_point_t(x: 0, y: 0),
+        size: graphene_size_t(width: Float(width), height: Float(height))
+    )
+    guard let texture = gsk_renderer_render_texture(renderer, node, &bounds) else { return nil }
+    defer { g_object_unref(UnsafeMutableRawPointer(texture)) }
+    return WebImage(texture: texture)
+}
+
+extension WebImage {
+    /// The pixel at a share of width and height as 0xRRGGBB; 0 where nothing was drawn.
+    func color(_ x: Double, _ y: Double) -> UInt32 {
+        let column = min(Int(Double(pixelSize.width) * x), pixelSize.width - 1)
+        let row = min(Int(Double(pixelSize.height) * y), pixelSize.height - 1)
+        let offset = row * pixels.bytesPerRow + column * pixels.format.bytesPerPixel
+        return pixels.withUnsafeBytes {
+            UInt32($0[offset]) << 16 | UInt32($0[offset + 1]) << 8 | UInt32($0[offset + 2])
+        }
+    }
+
+    /// How many pixels differ.
+    func difference(from other: WebImage) -> Int {
+        guard pixelSize == other.pixelSize else { return .max }
+        return pixels.withUnsafeBytes { mine in
+            other.pixels.withUnsafeBytes { theirs in zip(mine, theirs).count { $0 != $1 } }
+        }
+    }
+}
+
+/// A picture of one colour, made here.
+@MainActor
+func solid(_ color: UInt32, width: Int = 4, height: Int = 4) -> WebImage {
+    let pixels = PixelBuffer(size: PixelSize(width: width, height: height), format: .rgb) { memory in
+        for index in memory.indices { memory[index] = UInt8(truncatingIfNeeded: color >> (16 - index % 3 * 8)) }
+    }
+    return WebImage(pixels: pixels!)
+}
+
+/// Whether two colours are alike but for rounding.
+func isNear(_ color: UInt32, _ expected: UInt32, within limit: Int = 3) -> Bool {
+    [16, 8, 0].allSatisfy { abs(Int(color >> $0 & 255) - Int(expected >> $0 & 255)) <= limit }
+}

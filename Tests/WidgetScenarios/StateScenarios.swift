@@ -1,0 +1,144 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+extension Scenario {
+    static let states: [Scenario] = [
+        Scenario("A button shows the picture of its state; a state without one shows that of the normal state") {
+            let stage = try Stage()
+            let button = ToggleButton()
+            gtk_widget_set_size_request(button.widget, 80, 60)
+            stage.append(button.widget)
+            stage.present()
+            let colors: [(ImageState, UInt32)] = [(.normal, 0x0000FF), (.prelight, 0x00FF00), (.checked, 0xFF0000)]
+            for (state, color) in colors {
+                button.setImage(
+                    with: stage.url(color),
+                    for: state,
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+            }
+            stage.waitForResults(3)
+            @MainActor func shown() -> UInt32? {
+                stage.waitForFrame()
+                return rendered(button.widget)?.color(0.5, 0.5)
+            }
+            expectEqual(shown(), 0x0000FF)
+            gtk_widget_set_state_flags(button.widget, GTK_STATE_FLAG_PRELIGHT, 0)
+            expectEqual(shown(), 0x00FF00, "prelight")
+            gtk_toggle_button_set_active(button.widget.as(GtkToggleButton.self), 1)
+            expectEqual(shown(), 0xFF0000, "checked and prelight")
+            gtk_toggle_button_set_active(button.widget.as(GtkToggleButton.self), 0)
+            gtk_widget_unset_state_flags(button.widget, GTK_STATE_FLAG_PRELIGHT)
+            gtk_widget_set_state_flags(button.widget, GTK_STATE_FLAG_SELECTED, 0)
+            expectEqual(shown(), 0x0000FF, "selected has none")
+            for (state, color) in colors {
+                expectEqual(button.imageBinding(for: state).currentImage?.color, color)
+                expectEqual(button.imageBinding(for: state).currentImageURL, stage.url(color))
+            }
+            // Without its picture a state falls back again.
+            button.setImage(with: nil, for: .normal, manager: stage.manager)
+            button.setImage(with: nil, for: .prelight, manager: stage.manager)
+            gtk_widget_set_state_flags(button.widget, GTK_STATE_FLAG_PRELIGHT, 0)
+            gtk_toggle_button_set_active(button.widget.as(GtkToggleButton.self), 1)
+            expectEqual(shown(), 0xFF0000)
+        },
+
+        Scenario("The states of one button load side by side; cancelling one leaves the others") {
+            let gate = ServerGate()
+            let stage = try Stage(heldBy: gate)
+            let button = Button()
+            gtk_widget_set_size_request(button.widget, 80, 60)
+            stage.append(button.widget)
+            stage.present()
+            for (index, state) in ImageState.allCases.enumerated() {
+                button.setImage(
+                    with: stage.url(UInt32(index + 1) * 0x111111),
+                    for: state,
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+            }
+            button.imageBinding(for: .active).cancelCurrentImageLoad()
+            gate.open()
+            stage.waitForResults(ImageState.allCases.count)
+            expectEqual(stage.results.count { $0.errorCode == .cancelled }, 1)
+            expect(button.imageBinding(for: .active).currentImage == nil)
+            expectEqual(button.imageBinding(for: .insensitive).currentImage?.color, 0x555555)
+        },
+
+        Scenario("A background covers the button behind its label, has no say in its size, and goes with it") {
+            let stage = try Stage()
+            let button = Button()
+            gtk_button_set_label(button.widget.as(GtkButton.self), "Label")
+            gtk_widget_set_halign(button.widget, GTK_ALIGN_CENTER)
+            stage.append(button.widget)
+            stage.present()
+            let (width, height) = (gtk_widget_get_width(button.widget), gtk_widget_get_height(button.widget))
+            button.setBackgroundImage(
+                with: stage.url(0x00AA00, "600x400"),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            button.setBackgroundImage(
+                with: stage.url(0xAA0000, "600x400"),
+                for: .prelight,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(2)
+            stage.waitForFrame()
+            expectEqual(gtk_widget_get_width(button.widget), width)
+            expectEqual(gtk_widget_get_height(button.widget), height)
+            let drawn = try require(rendered(button.widget))
+            // Within the rounded corners it reaches over the padding.
+            expectEqual(drawn.color(0.06, 0.5), 0x00AA00, "left")
+            expectEqual(drawn.color(0.5, 0.1), 0x00AA00, "top")
+            expectEqual(drawn.color(0.94, 0.5), 0x00AA00, "right")
+            let decoded = try require(button.backgroundImageBinding(for: .normal).currentImage?.pixelSize)
+            expect(decoded.width < 300, "decoded at \(decoded)")
+            expectEqual(String(cString: gtk_button_get_label(button.widget.as(GtkButton.self))), "Label")
+            gtk_widget_set_state_flags(button.widget, GTK_STATE_FLAG_PRELIGHT, 0)
+            stage.waitForFrame()
+            expectEqual(rendered(button.widget)?.color(0.06, 0.5), 0xAA0000, "prelight")
+            stage.remove(button.widget)
+        },
+
+        Scenario("A menu button has a background, too") {
+            let stage = try Stage()
+            let button = MenuButton()
+            gtk_widget_set_size_request(button.widget, 80, 60)
+            gtk_widget_set_halign(button.widget, GTK_ALIGN_CENTER)
+            stage.append(button.widget)
+            stage.present()
+            button.setBackgroundImage(with: stage.url(0x00AA00), manager: stage.manager, completion: stage.completion)
+            button.setImage(with: stage.url(0xAA0000, "8x8"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            stage.waitForFrame()
+            expectEqual(rendered(button.widget)?.color(0.06, 0.5), 0x00AA00)
+            stage.remove(button.widget)
+        },
+
+        Scenario("A picture shows its highlighted image while it is highlighted") {
+            let stage = try Stage()
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            picture.setHighlightedImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            stage.waitForFrame()
+            expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0x0000FF)
+            picture.isImageHighlighted = true
+            stage.waitForFrame()
+            expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0xFF0000)
+            expectEqual(picture.highlightedImageBinding.currentImageURL, stage.url(0xFF0000))
+            picture.isImageHighlighted = false
+            picture.highlightedImageBinding.setImage(with: nil as URL?, manager: stage.manager)
+            picture.isImageHighlighted = true
+            stage.waitForFrame()
+            expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0x0000FF)
+        },
+    ]
+}
