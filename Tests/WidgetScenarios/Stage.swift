@@ -102,6 +102,15 @@ final class Stage {
         expect(waitForFrame(), "the window was not drawn")
     }
 
+    /// What the user's settings say of things that move.
+    func setAnimations(_ isOn: Bool) {
+        var value = GValue()
+        g_value_init(&value, g_type_from_name("gboolean"))
+        g_value_set_boolean(&value, isOn ? 1 : 0)
+        let settings = UnsafeMutableRawPointer(gtk_settings_get_default()!)
+        g_object_set_property(settings.assumingMemoryBound(to: GObject.self), "gtk-enable-animations", &value)
+    }
+
     /// Waits until the window has been drawn once more.
     @discardableResult
     func waitForFrame() -> Bool {

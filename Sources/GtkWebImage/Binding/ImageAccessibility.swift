@@ -10,10 +10,11 @@ public enum ImageAccessibility {
 extension UnsafeMutablePointer<GtkWidget> {
     /// Says that something is under way in the widget.
     func setBusy(_ isBusy: Bool) {
+        guard isBusy else { return gtk_accessible_reset_state(OpaquePointer(self), GTK_ACCESSIBLE_STATE_BUSY) }
         var value = GValue()
         g_value_init(&value, g_type_from_name("gboolean"))
         defer { g_value_unset(&value) }
-        g_value_set_boolean(&value, isBusy ? 1 : 0)
+        g_value_set_boolean(&value, 1)
         var state = GTK_ACCESSIBLE_STATE_BUSY
         gtk_accessible_update_state_value(OpaquePointer(self), 1, &state, &value)
     }

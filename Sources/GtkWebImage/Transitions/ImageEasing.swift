@@ -14,7 +14,8 @@ public struct ImageEasing: Sendable {
         self.curve = curve
     }
 
-    func callAsFunction(_ time: Double) -> Double { curve(min(max(time, 0), 1)) }
+    /// The share of the way that is done, at a share of the time: before 0 that of 0, after 1 that of 1.
+    public func value(at time: Double) -> Double { curve(min(max(time, 0), 1)) }
 
     /// Always as fast.
     public static let linear = ImageEasing { $0 }

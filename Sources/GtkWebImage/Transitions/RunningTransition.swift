@@ -38,7 +38,7 @@ final class RunningTransition {
         _ height: Double,
         _ widget: UnsafeMutablePointer<GtkWidget>?
     ) {
-        let layers = transition.effect.layers(at: transition.easing(share))
+        let layers = transition.effect.layers(at: transition.easing.value(at: share))
         if let mixture = layers.mixture {
             gtk_snapshot_push_cross_fade(snapshot, min(max(mixture, 0), 1))
             old.drawCovering(snapshot, width, height, widget)

@@ -1,0 +1,227 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+/// Notes what it is asked to draw.
+@MainActor
+private final class Witness: ImageIndicating {
+    var fractions: [Double?] = []
+    var times: [Double] = []
+    nonisolated init() {}
+    var isMoving: Bool { true }
+
+    func draw(on canvas: IndicatorCanvas, fraction: Double?, time: Double) {
+        fractions.append(fraction)
+        times.append(time)
+        canvas.bar(x: 0, y: 0, width: canvas.width, height: canvas.height, opacity: 1)
+    }
+}
+
+extension Scenario {
+    static let indicators: [Scenario] = [
+        Scenario("An indicator is drawn while a picture is loaded, knows how far it is, and goes") {
+            let gate = ServerGate()
+            let file = TestPicture.make(size: PixelSize(width: 200, height: 100), format: .png) { x, y in
+                UInt32(x * 7919 ^ y * 104_729) & 0xFFFFFF
+            }
+            let stage = try Stage { _ in
+                var response = ServerResponse.ok(file, contentType: "image/png")
+                response.faults.bodyGate = (afterBytes: file.count / 2, gate: gate)
+                return response
+            }
+            let picture = stage.addPicture()
+            stage.present()
+            let witness = Witness()
+            picture.imageIndicator = ImageIndicator(witness, delay: .zero)
+            let progress = picture.imageProgress
+            picture.setImage(with: stage.server.url("/a"), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { witness.fractions.contains { ($0 ?? 0) > 0.1 } }))
+            expect(witness.fractions.allSatisfy { ($0 ?? 0) < 0.9 }, "\(witness.fractions)")
+            expect(progress.fraction > 0.1 && progress.fraction < 0.9 && progress.expected == Int64(file.count))
+            // It moves.
+            expect(MainLoopPump.run(until: { (witness.times.last ?? 0) > 0.02 }))
+            gate.open()
+            stage.waitForResults(1)
+            expectEqual(progress.fraction, 1)
+            let count = witness.fractions.count
+            stage.waitForFrame()
+            stage.waitForFrame()
+            expectEqual(witness.fractions.count, count, "it is drawn still")
+        },
+
+        Scenario("An indicator appears only when a load takes its time, and never for a picture in memory") {
+            let gate = ServerGate()
+            let stage = try Stage(gates: [0x0000FF: gate])
+            let picture = stage.addPicture()
+            stage.present()
+            let witness = Witness()
+            picture.imageIndicator = ImageIndicator(witness, delay: .seconds(600))
+            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            stage.waitForFrame()
+            gate.open()
+            stage.waitForResults(1)
+            expect(witness.fractions.isEmpty)
+            picture.imageIndicator = ImageIndicator(witness, delay: .zero)
+            picture.setImage(with: nil as URL?, manager: stage.manager)
+            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            stage.waitForFrame()
+            expect(witness.fractions.isEmpty)
+        },
+
+        Scenario("Each indicator of the library's draws something, and another thing as the load goes on") {
+            for indicator in [ImageIndicator.activity, .progress, .bar, .activity(size: 12), .progress(size: 400)] {
+                let gate = ServerGate()
+                let stage = try Stage(gates: [0x0000FF: gate])
+                let picture = stage.addPicture()
+                stage.present()
+                let empty = rendered(picture.widget)
+                var indicator = indicator
+                indicator.delay = .zero
+                picture.imageIndicator = indicator
+                picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+                var first: WebImage?
+                expect(
+                    MainLoopPump.run(until: {
+                        first = rendered(picture.widget)
+                        return first.map { $0 != empty && $0.pixels.withUnsafeBytes { $0.contains { $0 != 0 } } }
+                            ?? false
+                    })
+                )
+                let drawn = try require(first)
+                expect(
+                    MainLoopPump.run(until: {
+                        rendered(picture.widget).map { $0.difference(from: drawn) > 0 } ?? false
+                    }),
+                    "it does not move"
+                )
+                gate.open()
+                stage.waitForResults(1)
+            }
+        },
+
+        Scenario("While animations are off, an indicator stands still") {
+            let gate = ServerGate()
+            let stage = try Stage(gates: [0x0000FF: gate])
+            stage.setAnimations(false)
+            let picture = stage.addPicture()
+            stage.present()
+            let witness = Witness()
+            picture.imageIndicator = ImageIndicator(witness, delay: .zero)
+            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { witness.times.count > 0 }))
+            stage.waitForFrame()
+            stage.waitForFrame()
+            expect(witness.times.allSatisfy { $0 == 0 })
+            gate.open()
+            stage.waitForResults(1)
+        },
+
+        Scenario("A picture that cannot be had shows its error picture, and is tried again on a click") {
+            let answers = EventLog<String>()
+            let stage = try Stage { request in
+                answers.add(request.path)
+                return answers.all.count == 1 ? .notFound : Stage.answer(request)
+            }
+            let picture = stage.addPicture(width: 300, height: 300)
+            stage.present()
+            picture.errorPlaceholder = .color(ImageColor(0xFF0000))
+            picture.isImageRetriedOnClick = true
+            picture.setImage(
+                with: stage.url(0x00FF00),
+                placeholder: .color(ImageColor(0x0000FF)),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForFrame()
+            stage.waitForResults(1)
+            stage.waitForFrame()
+            expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0xFF0000)
+            expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) != 0)
+            expectEqual(picture.currentImageLoad?.isFinished, true)
+            // When it is clicked
+            let display = try require(broadway)
+            var x = 0.0
+            var y = 0.0
+            gtk_widget_translate_coordinates(picture.widget, stage.window, 150, 150, &x, &y)
+            expect(
+                MainLoopPump.run(until: {
+                    display.click(x: Int(x), y: Int(y))
+                    return picture.currentImage != nil
+                })
+            )
+            expectEqual(picture.currentImage?.color, 0x00FF00)
+            expectEqual(stage.results.count, 1)
+            expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) == 0)
+        },
+
+        Scenario("Assistive technology hears what a picture is, that it is under way, and that it is there") {
+            let gate = ServerGate()
+            let stage = try Stage(gates: [0x0000FF: gate])
+            let picture = stage.addPicture()
+            let button = Button()
+            stage.append(button.widget)
+            stage.present()
+            picture.setImageDescription("A blue square")
+            button.setImageDescription("Blue")
+            expectEqual(
+                gtk_picture_get_alternative_text(picture.widget.opaque).map { String(cString: $0) },
+                "A blue square"
+            )
+            expectEqual(gtk_accessible_get_accessible_role(picture.widget.opaque), GTK_ACCESSIBLE_ROLE_IMG)
+            expect(gtk_test_accessible_has_property(button.widget.opaque, GTK_ACCESSIBLE_PROPERTY_LABEL) != 0)
+            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            expect(isBusy(picture.widget), "it is not busy")
+            gate.open()
+            stage.waitForResults(1)
+            expect(!isBusy(picture.widget), "it is busy still")
+        },
+
+        Scenario("A placeholder may be a colour, a paintable of the app's, or a picture with a URL of its own") {
+            let gate = ServerGate()
+            let stage = try Stage(gates: [0x0000FF: gate])
+            let picture = stage.addPicture()
+            picture.contentFit = .fill
+            stage.present()
+            @MainActor func show(_ placeholder: Placeholder) {
+                picture.setImage(
+                    with: stage.url(0x0000FF, "\(Int.random(in: 10..<10_000))x10"),
+                    placeholder: placeholder,
+                    manager: stage.manager
+                )
+                stage.waitForFrame()
+            }
+            show(.color(ImageColor(0x00FF00)))
+            expectEqual(rendered(picture.widget)?.color(0.1, 0.1), 0x00FF00)
+            let own = ImagePaintable()
+            own.show(solid(0xFF0000))
+            show(.paintable(own.nativePaintablePointer))
+            expectEqual(rendered(picture.widget)?.color(0.1, 0.1), 0xFF0000)
+            // It may change.
+            own.show(solid(0x00FFFF))
+            stage.waitForFrame()
+            expectEqual(rendered(picture.widget)?.color(0.1, 0.1), 0x00FFFF)
+            show(.url(stage.url(0x123456)))
+            expect(
+                MainLoopPump.run(until: {
+                    stage.waitForFrame()
+                    return rendered(picture.widget)?.color(0.1, 0.1) == 0x123456
+                })
+            )
+            expect(picture.currentImage == nil)
+            // From memory it is there at once.
+            show(.color(ImageColor(0x00FF00)))
+            show(.url(stage.url(0x123456)))
+            expectEqual(rendered(picture.widget)?.color(0.1, 0.1), 0x123456)
+            gate.open()
+        },
+    ]
+
+    @MainActor
+    private static func isBusy(_ widget: UnsafeMutablePointer<GtkWidget>) -> Bool {
+        gtk_test_accessible_has_state(widget.opaque, GTK_ACCESSIBLE_STATE_BUSY) != 0
+    }
+}
