@@ -124,7 +124,8 @@ public struct ImageRequest: Sendable {
 
     /// 2 for `photo@2x.png`, 3 for `photo@3x.png`, else 1.
     static func scale(inName url: URL) -> Double {
-        guard url.scheme != "data" else { return 1 }
+        // Few URLs get further, and each request is asked.
+        guard url.absoluteString.utf8.contains(UInt8(ascii: "@")), url.scheme != "data" else { return 1 }
         let name = url.deletingPathExtension().lastPathComponent
         if name.hasSuffix("@2x") { return 2 }
         if name.hasSuffix("@3x") { return 3 }

@@ -111,6 +111,25 @@ final class Stage {
         g_object_set_property(settings.assumingMemoryBound(to: GObject.self), "gtk-enable-animations", &value)
     }
 
+    /// Calls back after each frame of the window, for as long as it lives.
+    func afterPaint(_ body: @escaping @MainActor () -> Void) {
+        guard let clock = gtk_widget_get_frame_clock(window) else { return }
+        let box = Unmanaged.passRetained(FrameHandler(body)).toOpaque()
+        let callback: @convention(c) (gpointer, gpointer) -> Void = { _, box in
+            let handler = Unmanaged<FrameHandler>.fromOpaque(box).takeUnretainedValue()
+            MainActor.assumeIsolated { handler.body() }
+        }
+        let address = UnsafeMutableRawPointer(clock)
+        g_signal_connect_data(
+            address,
+            "after-paint",
+            unsafeBitCast(callback, to: GCallback.self),
+            box,
+            nil,
+            GConnectFlags(rawValue: 0)
+        )
+    }
+
     /// Waits until the window has been drawn once more.
     @discardableResult
     func waitForFrame() -> Bool {
@@ -140,6 +159,15 @@ final class Stage {
     }
 
     var isIdle: Bool { manager.activeCounts == (0, 0) }
+}
+
+@MainActor
+private final class FrameHandler {
+    let body: @MainActor () -> Void
+
+    init(_ body: @escaping @MainActor () -> Void) {
+        self.body = body
+    }
 }
 
 extension Result where Success == ImageResponse, Failure == ImageError {

@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 internal import CWebImageGtkShims
 import WebImageCore
+import WebImageLinux
 
 /// What a GwiPaintable draws: a picture or what stands for it, the way from one to the next, an indicator. The GObject
 /// owns it.
@@ -191,7 +192,11 @@ private enum PaintableCallbacks {
             to: GwiPaintableFunctions(
                 snapshot: { context, snapshot, width, height in
                     let address = UInt(bitPattern: snapshot)
-                    onMain(context) { $0.draw(OpaquePointer(bitPattern: address)!, width: width, height: height) }
+                    onMain(context) { content in
+                        MainThreadMeter.measure {
+                            content.draw(OpaquePointer(bitPattern: address)!, width: width, height: height)
+                        }
+                    }
                 },
                 current_image: { context in
                     OpaquePointer(bitPattern: onMain(context) { UInt(bitPattern: $0.makeCurrentImage()) })

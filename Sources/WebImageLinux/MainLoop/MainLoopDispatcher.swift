@@ -77,7 +77,7 @@ public final class MainLoopDispatcher: CallbackDispatching {
     private func drain() -> Int {
         let end = g_get_monotonic_time() + Self.budget
         while let work = queue.withLock({ $0.pop() }) {
-            work()
+            MainThreadMeter.measure(work)
             if g_get_monotonic_time() >= end { return Self.pause }
         }
         return -1

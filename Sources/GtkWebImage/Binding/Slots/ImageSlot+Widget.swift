@@ -7,8 +7,8 @@ extension ImageSlot {
         guard let request, let pointer = widget?.pointer else { return }
         switch stage {
         case .unmapped:
-            guard let load, !load.isCancelled else { return }
-            if let size = decodeSize(request) { start(load, size) } else { waitForLayout(pointer) }
+            // Lists map rows in passing and unmap them within the same layout; those are not worth a request.
+            if let load, !load.isCancelled { waitForLayout(pointer) }
         case .loading:
             load?.setPriority(request.image.map { makeRequest($0, .original).priority } ?? .high)
         case .detached:

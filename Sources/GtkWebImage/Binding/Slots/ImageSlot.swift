@@ -77,6 +77,10 @@ final class ImageSlot {
 
     /// Starts to load, or joins what is loaded or shown already.
     func set(_ request: SlotRequest, _ completion: ImageLoad.Completion?) -> ImageLoad {
+        MainThreadMeter.measure { begin(request, completion) }
+    }
+
+    private func begin(_ request: SlotRequest, _ completion: ImageLoad.Completion?) -> ImageLoad {
         if let current = self.request, current.wantsSame(as: request), let load = join(completion) {
             return load
         }
@@ -172,7 +176,7 @@ final class ImageSlot {
             start(load, size ?? .original)
         } else if gtk_widget_get_mapped(pointer) == 0 {
             stage = .unmapped
-        } else if let size {
+        } else if let size, !pointer.isInList {
             start(load, size)
         } else {
             waitForLayout(pointer)
@@ -244,4 +248,10 @@ final class ImageSlot {
         if let size = request.image?.decodeSize, size != .original { return size }
         return request.options.contains(.originalSize) ? .original : target.decodeSize()
     }
+}
+
+extension UnsafeMutablePointer<GtkWidget> {
+    /// Whether it is part of a row of a GtkListView or its like. Those bind rows anew that are on screen still, but will
+    /// not be after the next layout; a load waits for that.
+    fileprivate var isInList: Bool { gtk_widget_get_ancestor(self, gtk_list_base_get_type()) != nil }
 }

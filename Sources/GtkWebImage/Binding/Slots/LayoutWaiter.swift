@@ -1,9 +1,11 @@
 internal import CWebImageGtk4
+import WebImageLinux
 
 /// Calls back when a mapped widget has been laid out, in the same frame.
 ///
-/// GTK has no signal for a widget's allocation. The layout phase of its frame clock allocates; a handler that comes
-/// after GTK's own sees the sizes. One handler a frame clock serves all who wait.
+/// GTK has no signal for a widget's allocation. The layout phase of its frame clock allocates, up to five times a frame:
+/// lists map rows in one round and unmap them in the next. The paint phase comes after the last of them. One handler a
+/// frame clock serves all who wait.
 @MainActor
 final class LayoutWaiter {
     private static let quark = g_quark_from_string("gtk-web-image-layout-waiter")
@@ -24,7 +26,7 @@ final class LayoutWaiter {
         }
         waiter.waiting.append(body)
         waiter.connect(clock)
-        gdk_frame_clock_request_phase(clock, GDK_FRAME_CLOCK_PHASE_LAYOUT)
+        gdk_frame_clock_request_phase(clock, GDK_FRAME_CLOCK_PHASE_PAINT)
     }
 
     private func connect(_ clock: OpaquePointer) {
@@ -37,7 +39,7 @@ final class LayoutWaiter {
         // The clock owns the waiter, so the handler may do with the bare address.
         handler = g_signal_connect_data(
             UnsafeMutableRawPointer(clock),
-            "layout",
+            "paint",
             unsafeBitCast(callback, to: GCallback.self),
             Unmanaged.passUnretained(self).toOpaque(),
             nil,
@@ -50,6 +52,8 @@ final class LayoutWaiter {
         handler = 0
         let ready = waiting
         waiting = []
-        for body in ready { body() }
+        MainThreadMeter.measure {
+            for body in ready { body() }
+        }
     }
 }

@@ -99,7 +99,9 @@ final class WidgetSlots {
     }
 
     private func forEach(_ body: (ImageSlot) -> Void) {
-        for slot in slots.values { body(slot) }
+        MainThreadMeter.measure {
+            for slot in slots.values { body(slot) }
+        }
     }
 
     private func rootChanged() {

@@ -22,7 +22,7 @@ final class PaintableTarget: SlotTarget {
     }
 
     func changed() {
-        host.update()
+        if host.hasStates { host.update() }
     }
 
     func decodeSize() -> DecodeSize? {

@@ -7,7 +7,9 @@ import WebImageCore
 final class PictureHost {
     /// The GtkPicture.
     let picture: WidgetReference
-    private var paintables: [ImageState: ImagePaintable] = [:]
+    /// Most widgets have no other.
+    private var normal: ImagePaintable?
+    private var others: [ImageState: ImagePaintable] = [:]
     /// The states that the widget is in besides the normal one, what counts most first.
     var states: [ImageState] = [] {
         didSet { if states != oldValue { update() } }
@@ -18,17 +20,25 @@ final class PictureHost {
     }
 
     func paintable(for state: ImageState) -> ImagePaintable {
-        if let paintable = paintables[state] { return paintable }
+        if let paintable = state == .normal ? normal : others[state] { return paintable }
         let paintable = ImagePaintable()
-        paintables[state] = paintable
+        if state == .normal { normal = paintable } else { others[state] = paintable }
         return paintable
     }
+
+    /// Whether what is in the paintables decides which one is shown.
+    var hasStates: Bool { !others.isEmpty }
 
     /// Shows what is to be shown. Setting the same paintable again does nothing; the app may have set another one.
     func update() {
         guard let picture = picture.pointer else { return }
-        let current = states.lazy.compactMap { self.paintables[$0] }.first { !$0.content.isEmpty }
-        guard let shown = current ?? paintables[.normal] else { return }
+        var shown = normal
+        if !others.isEmpty,
+            let other = states.lazy.compactMap({ self.others[$0] }).first(where: { !$0.content.isEmpty })
+        {
+            shown = other
+        }
+        guard let shown else { return }
         let native = OpaquePointer(shown.nativePaintablePointer)
         if gtk_picture_get_paintable(OpaquePointer(picture)) != native {
             gtk_picture_set_paintable(OpaquePointer(picture), native)

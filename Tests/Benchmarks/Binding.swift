@@ -1,0 +1,77 @@
+import ArgumentParser
+import CAllocationCounter
+internal import CWebImageGtk4
+import Foundation
+import GtkWebImage
+import WebImageTesting
+
+/// What setting a picture costs the main thread.
+struct Binding: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Time and allocations of setImage on the main thread: in memory, not in memory, the same again."
+    )
+
+    func run() throws {
+        try MainActor.assumeIsolated { try measureAll() }
+    }
+
+    @MainActor
+    private func measureAll() throws {
+        let display = try BroadwayDisplay.start()
+        display.exportEnvironment()
+        guard gtk_init_check() != 0 else { throw ValidationError("GTK finds no display") }
+        defer { display.stop() }
+        let loader = FakeLoader()
+        let file = TestPicture.solid(0x336699, size: PixelSize(width: 160, height: 120))
+        let urls = (0..<2000).map { URL(string: "https://example.org/some/folder/\($0).png")! }
+        for url in urls { loader.answer(url, with: file) }
+        let manager = ImageManager.testing(loader)
+        let window = gtk_window_new()!
+        let box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)!
+        gtk_window_set_child(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self), box)
+        let pictures = (0..<200).map { _ in
+            let picture = gtk_picture_new()!
+            gtk_widget_set_size_request(picture, 40, 30)
+            gtk_box_append(UnsafeMutableRawPointer(box).assumingMemoryBound(to: GtkBox.self), picture)
+            return PicturePointer(picture)
+        }
+        // Bound for the first time, with all that hangs on a widget from then on.
+        measure("first picture of a widget that is not on screen", pictures.count) {
+            for (index, picture) in pictures.enumerated() {
+                picture.setImage(with: urls[1000 + index], manager: manager)
+            }
+        }
+        measure("not in memory, not on screen", pictures.count) {
+            for (index, picture) in pictures.enumerated() {
+                picture.setImage(with: urls[1200 + index], manager: manager)
+            }
+        }
+        gtk_window_present(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self))
+        _ = MainLoopPump.run(until: { pictures.allSatisfy { $0.currentImage != nil } })
+        measure("the same again", pictures.count) {
+            for (index, picture) in pictures.enumerated() {
+                picture.setImage(with: urls[1200 + index], manager: manager)
+            }
+        }
+        measure("in memory, on screen", pictures.count) {
+            for (index, picture) in pictures.enumerated() {
+                picture.setImage(with: urls[1200 + (index + 1) % 200], manager: manager)
+            }
+        }
+        measure("not in memory, on screen, cancelled", pictures.count) {
+            for (index, picture) in pictures.enumerated() {
+                picture.setImage(with: urls[index], manager: manager)
+                picture.cancelCurrentImageLoad()
+            }
+        }
+    }
+
+    @MainActor
+    private func measure(_ name: String, _ count: Int, _ body: () -> Void) {
+        let before = allocation_count()
+        let time = ContinuousClock().measure(body)
+        let allocations = Double(allocation_count() - before) / Double(count)
+        let microseconds = time / .microseconds(1) / Double(count)
+        print("\(name): \(Rounds.format(microseconds)) us, \(Rounds.format(allocations)) allocations")
+    }
+}

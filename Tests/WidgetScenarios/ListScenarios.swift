@@ -1,0 +1,154 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageLinux
+import WebImageTesting
+
+extension Scenario {
+    static let lists: [Scenario] = [
+        Scenario("A factory makes cells that show the pictures of their positions, also after a jump") {
+            let stage = try ListStage(count: 500, isGrid: true)
+            stage.stage.present()
+            expect(MainLoopPump.run(until: { stage.isAtRest }))
+            stage.expectNoWrongPicture()
+            for share in [0.9, 0.5, 0] {
+                stage.scroll(to: share)
+                stage.stage.waitForFrame()
+                // A list of GTK 4.8 may show nothing after a jump until it is moved once more.
+                gtk_adjustment_set_value(stage.adjustment, gtk_adjustment_get_value(stage.adjustment) - 30)
+                expect(MainLoopPump.run(until: { stage.isAtRest }))
+                stage.expectNoWrongPicture()
+            }
+            expect(stage.stage.server.requests.count < 200, "\(stage.stage.server.requests.count) requests")
+        },
+
+        Scenario("A list of 10,000 rows flung from end to end never shows a wrong picture, nor loads what was not near")
+        {
+            let stage = try ListStage(count: 10_000)
+            let prefetcher = ListPrefetcher(
+                view: stage.list,
+                prefetcher: ImagePrefetcher(manager: stage.stage.manager)
+            ) { position in
+                ImageRequest(url: stage.urls[position], decodeSize: .fill(PixelSize(width: 120, height: 90)))
+            }
+            stage.stage.present()
+            expect(MainLoopPump.run(until: { stage.isAtRest }))
+            var near = Set<String>()
+            var work: [Double] = []
+            var memory: [Int] = []
+            // What is drawn, and what is loaded ahead of it.
+            stage.stage.afterPaint {
+                for picture in stage.mapped { if let url = picture.currentImageURL { near.insert(url.path) } }
+                for position in prefetcher.ahead { near.insert(stage.urls[position].path) }
+            }
+            MainThreadMeter.start()
+            for round in 0..<10 {
+                for step in 0...40 {
+                    let share = Double(step) / 40
+                    stage.scroll(to: round % 2 == 0 ? share : 1 - share)
+                    stage.expectNoWrongPicture()
+                    // What the meter counts from here on belongs to this frame.
+                    stage.stage.waitForFrame()
+                    work.append(MainThreadMeter.take())
+                    stage.expectNoWrongPicture()
+                }
+                expect(
+                    MainLoopPump.run(until: {
+                        return stage.isAtRest
+                    })
+                )
+                memory.append(residentMemory())
+            }
+            let asked = Set(stage.stage.server.requests.map(\.path))
+            expect(asked.isSubset(of: near), "\(asked.subtracting(near).count) rows were loaded that never came near")
+            let sorted = work.sorted()
+            let median = sorted[sorted.count / 2] * 1000
+            let longest = MainThreadMeter.longest * 1000
+            print(
+                "own main-thread work a frame, ms: median \(median), most \(sorted.last! * 1000); longest turn \(longest)"
+            )
+            print("resident memory after each round, MB: \(memory.map { $0 >> 20 })")
+            print("\(asked.count) of 10000 pictures were asked for")
+            expect(median < 2, "the median of own work a frame is \(median) ms")
+            // The caches are full after some rounds; from then on nothing is added.
+            expect(memory[9] - memory[4] < 24 << 20, "memory grows: \(memory.map { $0 >> 20 })")
+            prefetcher.stop()
+            stage.stage.waitUntilIdle()
+        },
+
+        Scenario("Ahead of the rows on screen those are loaded that come next, whichever way it goes") {
+            let stage = try ListStage(count: 1000)
+            let manager = stage.stage.manager
+            let prefetcher = ListPrefetcher(view: stage.list, prefetcher: ImagePrefetcher(manager: manager)) {
+                ImageRequest(url: stage.urls[$0], decodeSize: .fill(PixelSize(width: 120, height: 90)))
+            }
+            stage.stage.present()
+            expect(MainLoopPump.run(until: { stage.isAtRest && !prefetcher.ahead.isEmpty }))
+            func isInMemory(_ positions: Range<Int>) -> Bool {
+                positions.allSatisfy { position in
+                    let request = ImageRequest(
+                        url: stage.urls[position],
+                        decodeSize: .fill(PixelSize(width: 120, height: 90))
+                    )
+                    return manager.cachedImage(for: request) != nil
+                }
+            }
+            expect(prefetcher.visible.contains(0) && prefetcher.ahead.lowerBound >= prefetcher.visible.upperBound)
+            expect(MainLoopPump.run(until: { isInMemory(prefetcher.ahead) }))
+            // A row further than that is untouched
+            expect(!isInMemory(prefetcher.ahead.upperBound + 3..<prefetcher.ahead.upperBound + 4))
+            // Flung to the middle: nothing is loaded on the way; it goes on when the list rests
+            stage.scroll(to: 0.5)
+            expect(prefetcher.ahead.isEmpty, "\(prefetcher.ahead)")
+            stage.stage.waitForFrame()
+            gtk_adjustment_set_value(stage.adjustment, gtk_adjustment_get_value(stage.adjustment) + 30)
+            expect(MainLoopPump.run(until: { stage.isAtRest && !prefetcher.ahead.isEmpty }))
+            expect(prefetcher.ahead.lowerBound > 400, "\(prefetcher.ahead)")
+            // A little up: what is above comes next
+            let value = gtk_adjustment_get_value(stage.adjustment)
+            gtk_adjustment_set_value(stage.adjustment, value - 100)
+            expect(prefetcher.ahead.upperBound <= prefetcher.visible.lowerBound, "\(prefetcher.ahead)")
+            expect(MainLoopPump.run(until: { isInMemory(prefetcher.ahead) }))
+            prefetcher.stop()
+            expect(prefetcher.ahead.isEmpty)
+        },
+
+        Scenario("Of a list box only the rows near the screen are bound") {
+            let stage = try Stage()
+            let list = gtk_list_box_new()!
+            for _ in 0..<200 {
+                let row = gtk_list_box_row_new()!
+                gtk_widget_set_size_request(row, 100, 60)
+                gtk_list_box_append(list.opaque, row)
+            }
+            let scrolled = gtk_scrolled_window_new()!
+            gtk_widget_set_vexpand(scrolled, 1)
+            gtk_scrolled_window_set_child(scrolled.opaque, list)
+            stage.append(scrolled)
+            let urls = (0..<201).map { stage.url(ListStage.color($0)) }
+            let rows = LazyImageRows(container: list) { row, index in
+                WidgetPointer(row).setImage(with: urls[index], manager: stage.manager)
+            } unbind: { row, _ in
+                WidgetPointer(row).setImage(with: nil as URL?, manager: stage.manager)
+            }
+            stage.present()
+            expect(MainLoopPump.run(until: { rows.bound.count > 3 && stage.isIdle }))
+            expect(rows.bound.lowerBound == 0 && rows.bound.count < 40, "\(rows.bound)")
+            expectEqual(stage.server.requests.count, rows.bound.count)
+            let adjustment = gtk_scrolled_window_get_vadjustment(scrolled.opaque)!
+            gtk_adjustment_set_value(adjustment, gtk_adjustment_get_upper(adjustment))
+            expect(MainLoopPump.run(until: { rows.bound.upperBound == 200 && stage.isIdle }))
+            expect(rows.bound.lowerBound > 150, "\(rows.bound)")
+            let first = try require(gtk_list_box_get_row_at_index(list.opaque, 0))
+            expect(WidgetPointer(OpaquePointer(first)).currentImageURL == nil, "the first row was not let go of")
+            // A row that comes in is bound like the others.
+            gtk_list_box_insert(list.opaque, gtk_list_box_row_new(), -1)
+            expect(
+                MainLoopPump.run(until: {
+                    rows.update()
+                    return rows.bound.upperBound == 201
+                })
+            )
+        },
+    ]
+}

@@ -1,0 +1,79 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageLinux
+import WebImageTesting
+
+/// A list of many pictures in a scrolled window, each of a colour of its own.
+@MainActor
+final class ListStage {
+    let stage: Stage
+    let scrolled: UnsafeMutablePointer<GtkWidget>
+    let list: UnsafeMutablePointer<GtkWidget>
+    let urls: [URL]
+    private let model: OpaquePointer
+
+    init(count: Int, width: Int = 120, height: Int = 90, isGrid: Bool = false, placeholder: Placeholder? = nil) throws {
+        let stage = try Stage()
+        self.stage = stage
+        let urls = (0..<count).map { stage.url(Self.color($0), "\(width)x\(height)") }
+        self.urls = urls
+        let factory = ImageListFactory(width: width, height: height, placeholder: placeholder, manager: stage.manager) {
+            urls[$0]
+        }
+        let strings = gtk_string_list_new(nil)!
+        for index in 0..<count { gtk_string_list_append(strings, "\(index)") }
+        model = gtk_no_selection_new(strings)!
+        let native = OpaquePointer(g_object_ref(factory.nativeFactoryPointer)!)
+        list = isGrid ? gtk_grid_view_new(model, native) : gtk_list_view_new(model, native)
+        scrolled = gtk_scrolled_window_new()
+        gtk_scrolled_window_set_child(scrolled.opaque, list)
+        gtk_widget_set_vexpand(scrolled, 1)
+        stage.append(scrolled)
+    }
+
+    /// A colour that no other row has.
+    static func color(_ index: Int) -> UInt32 { UInt32(truncatingIfNeeded: index &* 40_503 &+ 1) & 0xFFFFFF }
+
+    var adjustment: UnsafeMutablePointer<GtkAdjustment> { gtk_scrolled_window_get_vadjustment(scrolled.opaque) }
+
+    func scroll(to share: Double) {
+        let adjustment = adjustment
+        let way = gtk_adjustment_get_upper(adjustment) - gtk_adjustment_get_page_size(adjustment)
+        gtk_adjustment_set_value(adjustment, way * share)
+    }
+
+    /// The pictures of the rows that are on screen.
+    var mapped: [PicturePointer] {
+        var result: [PicturePointer] = []
+        var row = gtk_widget_get_first_child(list)
+        while let current = row {
+            if gtk_widget_get_mapped(current) != 0, let picture = gtk_widget_get_first_child(current) {
+                result.append(PicturePointer(picture))
+            }
+            row = gtk_widget_get_next_sibling(current)
+        }
+        return result
+    }
+
+    /// Whether every row on screen shows its picture.
+    var isAtRest: Bool {
+        let mapped = mapped
+        return !mapped.isEmpty && mapped.allSatisfy { $0.currentImage.map { !$0.isPartial } ?? false }
+    }
+
+    /// Whether none shows a picture that is not its own.
+    func expectNoWrongPicture() {
+        for picture in mapped {
+            guard let url = picture.currentImageURL, let image = picture.currentImage else { continue }
+            let digits = url.path.split(separator: "/").first.flatMap { UInt32($0, radix: 16) }
+            expectEqual(image.color, digits ?? 0, "\(url.path)")
+        }
+    }
+}
+
+/// The memory of this process, in bytes.
+func residentMemory() -> Int {
+    let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
+    return (pages.flatMap { $0.count > 1 ? Int($0[1]) : nil } ?? 0) * 4096
+}
