@@ -132,6 +132,7 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "GtkWebImage", "WebImageTesting", "TestSupport", "CAllocationCounter", "CPlainDecoders",
+                "WidgetScenarios",
                 "CWebImageGtk4",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
