@@ -14,6 +14,18 @@ struct ScenarioTests {
         try run(name, environment: ["GWI_DISPLAY": "xvfb"])
     }
 
+    @Test("On a dense screen", arguments: Program.scenarioNames.filter(Self.dependsOnDensity))
+    func dense(name: String) throws {
+        try run(name, environment: ["GWI_DISPLAY": "xvfb", "GDK_SCALE": "2"])
+    }
+
+    private static func dependsOnDensity(_ name: String) -> Bool {
+        [
+            "A picture is decoded for the density", "A GtkImage shows", "The icons of an entry", "In the middle of a",
+            "A background covers", "Each indicator",
+        ].contains { name.hasPrefix($0) }
+    }
+
     /// Those where it matters how a renderer takes the textures.
     private static func drawsSomething(_ name: String) -> Bool {
         [
@@ -21,7 +33,8 @@ struct ScenarioTests {
             "The texture that GTK gets",
             "A texture that was drawn is released",
             "A widget that grows",
-            "A progressive picture",
+            "A progressive picture", "In the middle of a", "A flip turns", "A background covers", "Each indicator",
+            "A button shows the picture of its state", "A picture is decoded for the density", "A list of 10,000 rows",
         ].contains { name.hasPrefix($0) }
     }
 

@@ -12,7 +12,9 @@ struct SpinnerIndicator: ImageIndicating {
     func draw(on canvas: IndicatorCanvas, fraction: Double?, time: Double) {
         guard let ring = Ring(size, canvas) else { return }
         ring.draw(on: canvas, from: 0, to: 1, opacity: 0.15)
-        ring.draw(on: canvas, from: time, to: time + 0.3, opacity: 0.8)
+        // Not one turn a second: where frames are few it would stand still.
+        let turn = time * 0.9
+        ring.draw(on: canvas, from: turn, to: turn + 0.3, opacity: 0.8)
     }
 }
 

@@ -11,8 +11,9 @@ public enum MainLoopPump {
         // The main actor is served by the loop only once the library is in use; a test may ask before that.
         _ = MainLoopDispatcher.shared
         let end = ContinuousClock.now + timeout
-        // Conditions may depend on other threads, which do not wake the loop.
-        let timer = g_timeout_add(5, { _ in gboolean(1) }, nil)
+        // Conditions may depend on other threads, which do not wake the loop. At the lowest priority: a condition that
+        // takes longer than this would keep GTK from drawing otherwise.
+        let timer = g_timeout_add_full(G_PRIORITY_LOW, 5, { _ in gboolean(1) }, nil, nil)
         defer { g_source_remove(timer) }
         while !condition() {
             if ContinuousClock.now > end { return false }

@@ -1,0 +1,146 @@
+internal import CWebImageGtk4
+import Foundation
+import GtkWebImage
+import WebImageTesting
+
+// Classes of other GTK bindings, each with its pointer under the name and of the type that it has there, and the line
+// that joins it: those of README.md.
+
+/// rhx/SwiftGtk
+private class RhxPicture {
+    let ptr: UnsafeMutableRawPointer!
+    init() { ptr = g_object_ref_sink(UnsafeMutableRawPointer(gtk_picture_new()!)) }
+    deinit { g_object_unref(ptr) }
+}
+
+extension RhxPicture: PictureBindable {
+    var nativeWidgetPointer: UnsafeMutableRawPointer { ptr }
+}
+
+/// swift-cross-ui
+private class CrossPicture {
+    let gobjectPointer: UnsafeMutablePointer<GObject>
+    init() { gobjectPointer = g_object_ref_sink(gtk_picture_new()!)!.assumingMemoryBound(to: GObject.self) }
+    deinit { g_object_unref(gobjectPointer) }
+}
+
+extension CrossPicture: PictureBindable {
+    var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
+}
+
+/// Adwaita for Swift: the storage of a view, as `inspect` hands it out.
+private class AdwaitaStorage {
+    let opaquePointer: OpaquePointer?
+    init() { opaquePointer = OpaquePointer(g_object_ref_sink(gtk_picture_new()!)) }
+    deinit { g_object_unref(UnsafeMutableRawPointer(opaquePointer)) }
+}
+
+extension AdwaitaStorage: PictureBindable {
+    var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(opaquePointer!) }
+}
+
+/// makoni/swift-adwaita
+@MainActor
+private class MakoniPicture {
+    nonisolated(unsafe) let pointer: UnsafeMutableRawPointer
+    init() { pointer = g_object_ref_sink(gtk_picture_new()!)! }
+    deinit { g_object_unref(pointer) }
+}
+
+extension MakoniPicture: PictureBindable {
+    var nativeWidgetPointer: UnsafeMutableRawPointer { pointer }
+}
+
+extension Scenario {
+    static let interop: [Scenario] = [
+        Scenario("Pictures of four other bindings join in one line each") {
+            let stage = try Stage()
+            let pictures: [any PictureBindable] = [RhxPicture(), CrossPicture(), AdwaitaStorage(), MakoniPicture()]
+            for picture in pictures {
+                gtk_widget_set_size_request(picture.widget, 40, 30)
+                stage.append(picture.widget)
+            }
+            stage.present()
+            for picture in pictures {
+                picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            }
+            stage.waitForResults(4)
+            for picture in pictures { expectEqual(picture.currentImage?.color, 0x336699) }
+            for picture in pictures { stage.remove(picture.widget) }
+        },
+
+        Scenario("An avatar of libadwaita shows its picture, where that library is") {
+            typealias New = @convention(c) (gint, UnsafePointer<CChar>?, gboolean) -> UnsafeMutablePointer<GtkWidget>
+            typealias Initialize = @convention(c) () -> Void
+            guard let library = dlopen("libadwaita-1.so.0", RTLD_NOW), let initialize = dlsym(library, "adw_init"),
+                let new = dlsym(library, "adw_avatar_new")
+            else { return }
+            unsafeBitCast(initialize, to: Initialize.self)()
+            let avatar = unsafeBitCast(new, to: New.self)(48, "Anna", 1)
+            let stage = try Stage()
+            gtk_widget_set_halign(avatar, GTK_ALIGN_CENTER)
+            stage.append(avatar)
+            stage.present()
+            WidgetPointer(avatar).setImage(
+                with: stage.url(0x336699, "400x400"),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            stage.waitForFrame()
+            expectEqual(rendered(avatar)?.color(0.5, 0.5), 0x336699)
+            let decoded = WidgetPointer(avatar).currentImage?.pixelSize
+            expectEqual(decoded, PixelSize(width: 48, height: 48))
+        },
+
+        Scenario("A marker on a map of libshumate shows its picture, where that library is") {
+            typealias New = @convention(c) () -> UnsafeMutablePointer<GtkWidget>
+            guard let library = dlopen("libshumate-1.0.so.1", RTLD_NOW), let new = dlsym(library, "shumate_marker_new")
+            else { return }
+            let marker = unsafeBitCast(new, to: New.self)()
+            let stage = try Stage()
+            gtk_widget_set_size_request(marker, 40, 40)
+            stage.append(marker)
+            stage.present()
+            WidgetPointer(marker).setImage(
+                with: stage.url(0x336699),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            stage.waitForFrame()
+            expectEqual(rendered(marker)?.color(0.5, 0.5), 0x336699)
+        },
+
+        Scenario("A picture is decoded for the density of its screen, and once more when that becomes denser") {
+            typealias SetScale = @convention(c) (OpaquePointer?, gint) -> Void
+            let stage = try Stage()
+            let picture = stage.addPicture(width: 100, height: 80)
+            stage.present()
+            let scale = Int(gtk_widget_get_scale_factor(picture.widget))
+            picture.setImage(
+                with: stage.url(0x336699, "1000x800"),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            expectEqual(picture.currentImage?.pixelSize, PixelSize(width: 100 * scale, height: 80 * scale))
+            expectEqual(gdk_paintable_get_intrinsic_width(gtk_picture_get_paintable(picture.widget.opaque)), 1000)
+            let symbol =
+                broadway == nil ? "gdk_x11_display_set_surface_scale" : "gdk_broadway_display_set_surface_scale"
+            let change = try require(dlsym(dlopen(nil, RTLD_NOW), symbol))
+            unsafeBitCast(change, to: SetScale.self)(gdk_display_get_default(), gint(scale + 1))
+            expect(
+                MainLoopPump.run(until: {
+                    gtk_widget_queue_draw(stage.window)
+                    let width = Int(gtk_widget_get_width(picture.widget)) * (scale + 1)
+                    return gtk_widget_get_scale_factor(picture.widget) == scale + 1
+                        && picture.currentImage?.pixelSize.width == min(width, 1000)
+                }),
+                "\(String(describing: picture.currentImage?.pixelSize))"
+            )
+            // The picture never went away meanwhile, and the file was fetched once.
+            expectEqual(stage.server.requests.count, 1)
+        },
+    ]
+}
