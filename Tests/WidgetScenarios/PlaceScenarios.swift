@@ -113,6 +113,23 @@ extension Scenario {
             expectEqual(WidgetPointer(stage.window).currentImage?.color, 0x336699)
         },
 
+        Scenario("The icon of the app goes to all windows, those that come later included") {
+            let stage = try Stage()
+            stage.present()
+            var image: WebImage?
+            ApplicationIcon().setImage(with: stage.url(0x336699, "256x256"), manager: stage.manager) { result in
+                image = try? result.get().image
+            }
+            expect(MainLoopPump.run(until: { image != nil }))
+            expectEqual(image?.pixelSize, PixelSize(width: 128, height: 128))
+            let later = gtk_window_new()!
+            gtk_window_present(later.as(GtkWindow.self))
+            MainLoopPump.runPending()
+            gtk_window_destroy(later.as(GtkWindow.self))
+            ApplicationIcon().setImage(with: nil as URL?, manager: stage.manager)
+            expect(ApplicationIcon().currentImage == nil)
+        },
+
         Scenario("A paintable is bound by itself, and drawn by whatever draws it; its load ends with it") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x445566: gate])

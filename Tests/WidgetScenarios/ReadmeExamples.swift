@@ -34,12 +34,35 @@ private func awaitAPicture(url: URL, picture: Picture) async throws {
 }
 
 @MainActor
-private func bind(_ item: OpaquePointer, url: URL) {
-    PicturePointer(gtk_list_item_get_child(item)).setImage(with: url)
+private func inAnyWidget(url: URL, button: Button, picture: Picture, entry: Entry, avatar: OpaquePointer) {
+    let window = avatar
+    button.setImage(with: url, for: .normal)
+    button.setBackgroundImage(with: url)
+    picture.setHighlightedImage(with: url)
+    entry.setIcon(with: url, at: .secondary)
+    WidgetPointer(avatar).setImage(with: url)
+    WidgetPointer(window).setImage(with: url)
+
+    picture.imageTransition = .crossfade(duration: .milliseconds(200))
+    picture.imageIndicator = .progress
+    picture.errorPlaceholder = .icon("image-missing-symbolic")
+    picture.isImageRetriedOnClick = true
+    picture.setImageDescription("A lighthouse")
+
+    let paintable = ImagePaintable()
+    paintable.setImage(with: url)
 }
 
 @MainActor
-private func unbind(_ item: OpaquePointer) {
+private func inAList(urls: [URL], grid: OpaquePointer, item: OpaquePointer, url: URL) {
+    let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
+    gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))
+
+    let prefetcher = ListPrefetcher(view: UnsafeMutableRawPointer(grid)) { position in
+        ImageRequest(url: urls[position], decodeSize: .fill(PixelSize(width: 160, height: 120)))
+    }
+    _ = prefetcher
+    PicturePointer(gtk_list_item_get_child(item)).setImage(with: url)
     PicturePointer(gtk_list_item_get_child(item)).cancelCurrentImageLoad()
 }
 

@@ -41,6 +41,15 @@ extension UnsafeMutableRawPointer {
         if signal.hasPrefix("notify::") { connectWithArgument(signal) { _ in body() } } else { connect(signal, body) }
     }
 
+    /// Connects to `items-changed` of a GListModel.
+    @MainActor
+    func connectItemsChanged(_ body: @escaping () -> Void) {
+        let callback: @convention(c) (gpointer, guint, guint, guint, gpointer) -> Void = { _, _, _, _, box in
+            SignalBody.run(box)
+        }
+        connect("items-changed", unsafeBitCast(callback, to: GCallback.self), false) { _ in body() }
+    }
+
     /// Connects to `pressed` of a GtkGestureClick.
     @MainActor
     func connectPressed(_ body: @escaping () -> Void) {

@@ -23,8 +23,15 @@ final class WindowIconTarget: SlotTarget {
     func decodeSize() -> DecodeSize? { .fit(PixelSize(width: 128, height: 128)) }
 
     func changed() {
-        guard let window = window.pointer, let surface = gtk_native_get_surface(OpaquePointer(window)) else { return }
-        guard let image = paintable.image else { return gdk_toplevel_set_icon_list(surface, nil) }
+        window.pointer?.setWindowIcon(paintable.image)
+    }
+}
+
+extension UnsafeMutablePointer<GtkWidget> {
+    /// Gives the surface of a window its icon, if there is one yet.
+    func setWindowIcon(_ image: WebImage?) {
+        guard let surface = gtk_native_get_surface(OpaquePointer(self)) else { return }
+        guard let image else { return gdk_toplevel_set_icon_list(surface, nil) }
         let texture = image.texture
         texture.markDrawn()
         let list = g_list_append(nil, UnsafeMutableRawPointer(texture.pointer))

@@ -1,0 +1,106 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+/// What may happen to a widget while its pictures are loaded.
+private enum Step: CaseIterable {
+    case destroyWindow, dropWrapper, removeWidget, answer
+}
+
+extension Scenario {
+    static let teardown: [Scenario] = [
+        Scenario(
+            "Windows destroyed, widgets removed, wrappers dropped, answers come, in every order: no completion is lost"
+        ) {
+            let freed = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+            freed.initialize(to: 0)
+            defer { freed.deallocate() }
+            var orders = 0
+            for order in permutations(Step.allCases) {
+                let gate = ServerGate()
+                let stage = try Stage(heldBy: gate)
+                var picture: Picture? = stage.addPicture()
+                var button: Button? = Button()
+                stage.append(try require(button).widget)
+                stage.present()
+                g_object_weak_ref(
+                    try require(picture).widget.as(GObject.self),
+                    { count, _ in count!.assumingMemoryBound(to: Int.self).pointee += 1 },
+                    freed
+                )
+                picture?.imageIndicator = .activity(size: 20, delay: .zero)
+                picture?.imageTransition = .crossfade(duration: .seconds(600))
+                picture?.isImageRetriedOnClick = true
+                picture?.setImage(
+                    with: stage.url(0x336699),
+                    options: .waitForTransition,
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+                picture?.setHighlightedImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
+                button?.setBackgroundImage(with: stage.url(2), manager: stage.manager, completion: stage.completion)
+                button?.setImage(
+                    with: stage.url(3),
+                    for: .prelight,
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+                expect(MainLoopPump.run(until: { gate.waitingCount > 0 }))
+                let widget = try require(picture).widget
+                var isInWindow = true
+                for step in order {
+                    switch step {
+                    case .destroyWindow:
+                        gtk_window_destroy(stage.window.as(GtkWindow.self))
+                        isInWindow = false
+                    case .dropWrapper: (picture, button) = (nil, nil)
+                    case .removeWidget: if isInWindow { stage.remove(widget); isInWindow = false }
+                    case .answer: gate.open()
+                    }
+                    MainLoopPump.runPending()
+                }
+                // A picture that is on screen in the end waits for its transition.
+                if picture == nil, isInWindow { gtk_window_destroy(stage.window.as(GtkWindow.self)) }
+                stage.waitForResults(4)
+                stage.waitUntilIdle()
+                expectEqual(stage.results.count, 4, "\(order)")
+                orders += 1
+            }
+            expectEqual(orders, 24)
+            MainLoopPump.runPending()
+            expectEqual(freed.pointee, orders, "pictures were freed")
+        },
+
+        Scenario("A widget that is moved from window to window while it loads keeps its load and its picture") {
+            let gate = ServerGate()
+            let stage = try Stage(heldBy: gate)
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            let other = gtk_window_new()!
+            stage.remove(picture.widget)
+            gtk_window_set_child(other.as(GtkWindow.self), picture.widget)
+            gtk_window_present(other.as(GtkWindow.self))
+            gate.open()
+            stage.waitForResults(1)
+            expectEqual(stage.results.map(\.errorCode), [nil])
+            expectEqual(picture.currentImage?.color, 0x336699)
+            expectEqual(stage.server.requests.count, 1)
+            gtk_window_destroy(other.as(GtkWindow.self))
+        },
+    ]
+}
+
+/// All orders of some things.
+private func permutations<T>(_ things: [T]) -> [[T]] {
+    guard let first = things.first else { return [[]] }
+    return permutations(Array(things.dropFirst())).flatMap { rest in
+        (0...rest.count).map { index in
+            var order = rest
+            order.insert(first, at: index)
+            return order
+        }
+    }
+}
