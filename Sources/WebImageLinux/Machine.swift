@@ -1,14 +1,14 @@
 import Glibc
 
 /// What limits are derived from.
-enum Machine {
+package enum Machine {
     /// Bytes of physical memory.
-    static var memorySize: Int {
+    package static var memorySize: Int {
         max(sysconf(Int32(_SC_PHYS_PAGES)), 1) * max(sysconf(Int32(_SC_PAGESIZE)), 4096)
     }
 
     /// Bytes that this user may still write where `path` is or will be.
-    static func freeDiskSize(at path: String) -> Int {
+    package static func freeDiskSize(at path: String) -> Int {
         var status = statvfs()
         var path = path[...]
         while statvfs(path.isEmpty ? "/" : String(path), &status) != 0 {
@@ -19,7 +19,7 @@ enum Machine {
     }
 
     /// Processors that this process may use.
-    static var processorCount: Int {
+    package static var processorCount: Int {
         max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
     }
 }

@@ -39,6 +39,16 @@ extension ImageBindable {
         nonmutating set { imageBinding.slot.appearance.transition = newValue }
     }
 
+    /// How animated pictures play. Default: by themselves, as their files say.
+    public var imagePlayback: ImagePlayback {
+        get { imageBinding.existingSlot?.appearance.playback ?? ImagePlayback() }
+        nonmutating set { imageBinding.slot.appearance.playback = newValue }
+    }
+
+    /// Plays the picture that is shown: to pause, to seek, to hear of frames. `nil` unless it is animated. Another picture
+    /// has another one.
+    public var animationPlayer: AnimationPlayer? { imageBinding.existingSlot?.target.content?.player }
+
     /// Shown when a picture cannot be had. Default: what was shown until then.
     public var errorPlaceholder: Placeholder? {
         get { imageBinding.existingSlot?.appearance.errorPlaceholder }

@@ -34,6 +34,9 @@ public final class ImagePaintable: ImageBindable {
     /// The picture that is shown, whole or partial; `nil` while a placeholder or nothing is.
     public var image: WebImage? { content.image }
 
+    /// Plays the picture that is shown; `nil` unless it is animated.
+    public var animationPlayer: AnimationPlayer? { content.player }
+
     /// Shows a picture instead of whatever is shown.
     /// - Parameter transition: How the one gives way to the other. Default: at once.
     public func show(_ image: WebImage, transition: ImageTransition? = nil) {

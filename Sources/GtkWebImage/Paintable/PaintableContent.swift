@@ -39,6 +39,58 @@ final class PaintableContent {
 
     private var isPlaceholder = false
 
+    // Animated pictures
+
+    /// How they play. Changes hold for what is shown, too.
+    var playback = ImagePlayback() {
+        didSet {
+            guard playback != oldValue else { return }
+            if playback.isShared == oldValue.isShared { playing?.player.playback = playback } else { startPlaying() }
+        }
+    }
+    private var playing: PlayerHub?
+    /// When it was drawn last: what nobody draws need not move.
+    private var lastDraw = 0.0
+    private var isAsleep = false
+
+    var player: AnimationPlayer? { playing?.player }
+
+    private func startPlaying() {
+        playing?.remove(self)
+        playing = nil
+        guard case .image(let image) = shown, let hub = PlayerHub.hub(for: image, playback) else { return }
+        playing = hub
+        lastDraw = MainLoopClock.shared.now
+        isAsleep = false
+        hub.add(self)
+        if !isOnScreen { sleep() }
+    }
+
+    /// Another frame is to be seen.
+    func frameChanged() {
+        gdk_paintable_invalidate_contents(native)
+        // A window that is hidden has no frames, and a widget that is scrolled away draws nothing.
+        if MainLoopClock.shared.now - lastDraw > 1 { sleep() }
+    }
+
+    private func sleep() {
+        isAsleep = true
+        playing?.setVisible(false, self)
+    }
+
+    private func wake() {
+        guard isAsleep else { return }
+        isAsleep = false
+        lastDraw = MainLoopClock.shared.now
+        playing?.setVisible(true, self)
+    }
+
+    /// What is seen: of an animated picture the frame that is due.
+    private var visible: Shown {
+        if let frame = playing?.player.currentFrame { return .image(frame) }
+        return shown
+    }
+
     func show(_ placeholder: Placeholder?) {
         isPlaceholder = true
         change(to: Shown(placeholder, for: styleWidget?()), transition: nil, onEnd: nil)
@@ -61,9 +113,11 @@ final class PaintableContent {
         observation?.end()
         observation = nil
         if let transition, isOnScreen, Motion.isWanted {
-            self.transition = RunningTransition(from: shown, transition, onEnd: onEnd)
+            self.transition = RunningTransition(from: visible, transition, onEnd: onEnd)
         }
+        let isSamePicture = shown.image != nil && shown.image == next.image
         shown = next
+        if !isSamePicture { startPlaying() }
         if case .paintable(let paintable) = next {
             observation = PaintableObservation(paintable) { [weak self] in
                 self.map { gdk_paintable_invalidate_contents($0.native) }
@@ -156,6 +210,11 @@ final class PaintableContent {
     /// When the widget leaves the screen there are no frames, and nobody to see them.
     func widgetUnmapped() {
         finishTransition()
+        if playing != nil { sleep() }
+    }
+
+    func widgetMapped() {
+        wake()
     }
 }
 
@@ -165,17 +224,26 @@ extension PaintableContent {
         guard width > 0, height > 0 else { return }
         let widget = styleWidget?()
         if let transition {
-            transition.draw(to: shown, snapshot, width, height, widget)
+            transition.draw(to: visible, snapshot, width, height, widget)
         } else {
-            shown.draw(snapshot, width, height, widget)
+            visible.draw(snapshot, width, height, widget)
         }
+        drawn()
         if image != nil { onDraw?(width, height) }
         indicator?.draw(snapshot, width, height, widget)
     }
 
     /// The texture of what is shown, which never changes; else something empty of the same size.
     fileprivate func makeCurrentImage() -> OpaquePointer {
-        shown.makeStill() ?? gdk_paintable_new_empty(intrinsicWidth, intrinsicHeight)
+        visible.makeStill() ?? gdk_paintable_new_empty(intrinsicWidth, intrinsicHeight)
+    }
+
+    /// Within GTK's snapshot, where nothing may be changed.
+    private func drawn() {
+        guard playing != nil else { return }
+        lastDraw = MainLoopClock.shared.now
+        guard isAsleep, isOnScreen else { return }
+        MainLoopDispatcher.shared.dispatch { [weak self] in MainActor.assumeIsolated { self?.wake() } }
     }
 
     fileprivate var intrinsicWidth: Int32 { Int32(clamping: Int(size.width.rounded())) }

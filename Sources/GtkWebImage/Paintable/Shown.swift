@@ -21,6 +21,10 @@ enum Shown {
         }
     }
 
+    var image: WebImage? {
+        if case .image(let image) = self { image } else { nil }
+    }
+
     var isNothing: Bool {
         if case .nothing = self { true } else { false }
     }

@@ -4,6 +4,7 @@ import WebImageCore
 // What happens to the widget.
 extension ImageSlot {
     func widgetMapped() {
+        target.content?.widgetMapped()
         guard let request, let pointer = widget?.pointer else { return }
         switch stage {
         case .unmapped:

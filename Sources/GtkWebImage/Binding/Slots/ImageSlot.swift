@@ -41,7 +41,9 @@ final class ImageSlot {
     private var placeholderTask: ImageTask?
     /// While there is no picture for want of a network.
     var networkObservation: (any AnyObject & Sendable)?
-    var appearance = SlotAppearance()
+    var appearance = SlotAppearance() {
+        didSet { target.content?.playback = appearance.playback }
+    }
     /// How often the present load was started: it may be broken off and go on later.
     var attempt = 0
     /// Whether the user has asked to try again.

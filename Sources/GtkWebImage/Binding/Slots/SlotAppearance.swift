@@ -6,4 +6,5 @@ struct SlotAppearance {
     var transition: ImageTransition?
     var errorPlaceholder: Placeholder?
     var isRetriedOnClick = false
+    var playback = ImagePlayback()
 }

@@ -1,0 +1,107 @@
+import WebImageCore
+import WebImageLinux
+
+/// A player and the paintables that show its frames: one, or all that share it.
+@MainActor
+final class PlayerHub {
+    private struct Viewer {
+        weak var content: PaintableContent?
+        var isVisible: Bool
+    }
+
+    private struct WeakHub {
+        weak var hub: PlayerHub?
+    }
+
+    /// Of all animations.
+    nonisolated static let budget = AnimationBudget(limit: min(Machine.memorySize / 16, 192 << 20))
+    private static let lane = WorkLane(
+        name: "gwi-frames",
+        threadCount: min(max(Machine.processorCount, 1), 4),
+        niceness: 5
+    )
+    private static var shared: [ObjectIdentifier: WeakHub] = [:]
+
+    let player: AnimationPlayer
+    private var viewers: [ObjectIdentifier: Viewer] = [:]
+    /// Whether it stands still for the user's settings or the power saver only.
+    private var isHeld = false
+
+    private init?(_ image: WebImage, _ playback: ImagePlayback) {
+        guard let player = AnimationPlayer(image, playback) else { return nil }
+        self.player = player
+        player.onChange = { [weak self] in self?.changed() }
+    }
+
+    /// - Returns: `nil` for a picture that is not animated.
+    static func hub(for image: WebImage, _ playback: ImagePlayback) -> PlayerHub? {
+        guard image.animation != nil else { return nil }
+        PlaybackEnvironment.start()
+        guard playback.isShared else { return PlayerHub(image, playback) }
+        let key = ObjectIdentifier(image.storage)
+        if let hub = shared[key]?.hub { return hub }
+        shared = shared.filter { $0.value.hub != nil }
+        let hub = PlayerHub(image, playback)
+        shared[key] = WeakHub(hub: hub)
+        return hub
+    }
+
+    func add(_ content: PaintableContent) {
+        viewers[ObjectIdentifier(content)] = Viewer(content: content, isVisible: true)
+        updateVisibility()
+        guard player.playback.isAutomatic, !player.isPlaying, !player.isFinished else { return }
+        if PlaybackEnvironment.allows(player.playback) { player.play() } else { isHeld = true }
+        PlaybackEnvironment.add(self)
+    }
+
+    func remove(_ content: PaintableContent) {
+        viewers[ObjectIdentifier(content)] = nil
+        updateVisibility()
+    }
+
+    func setVisible(_ isVisible: Bool, _ content: PaintableContent) {
+        viewers[ObjectIdentifier(content)]?.isVisible = isVisible
+        updateVisibility()
+    }
+
+    /// The settings of the machine have changed.
+    func reconsider() {
+        let allows = PlaybackEnvironment.allows(player.playback)
+        if allows, isHeld {
+            isHeld = false
+            player.play()
+        } else if !allows, player.isPlaying {
+            isHeld = true
+            player.pause()
+        }
+    }
+
+    private func updateVisibility() {
+        player.setVisible(viewers.values.contains { $0.content != nil && $0.isVisible })
+    }
+
+    private func changed() {
+        for viewer in viewers.values { viewer.content?.frameChanged() }
+    }
+}
+
+extension AnimationPlayer {
+    /// Plays a picture for whatever an app draws itself: ``onFrame`` says when ``currentFrame`` is another one. It begins
+    /// with ``play()``.
+    /// - Returns: `nil` for a picture that is not animated.
+    public convenience init?(_ image: WebImage, _ playback: ImagePlayback = ImagePlayback()) {
+        self.init(
+            image,
+            playback,
+            clock: MainLoopClock.shared,
+            lane: PlayerHub.frameLane,
+            budget: PlayerHub.budget,
+            dispatcher: MainLoopDispatcher.shared,
+            preparation: TexturePreparation()
+        )
+    }
+}
+
+extension PlayerHub {
+    fileprivate static var frameLane: WorkLane { lane }
+}

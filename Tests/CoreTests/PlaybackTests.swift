@@ -1,0 +1,381 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Which frame is seen when")
+struct PlaybackTimelineTests {
+    private let durations: [Duration] = [.milliseconds(100), .milliseconds(200), .milliseconds(300)]
+
+    private func frames(_ mode: PlaybackMode, loops: Int, every step: Duration, until end: Duration) -> [Int] {
+        let timeline = PlaybackTimeline(durations: durations, mode: mode, loopCount: loops)
+        return stride(from: 0, to: end / .milliseconds(1), by: step / .milliseconds(1)).map {
+            timeline.position(at: .milliseconds($0)).frame
+        }
+    }
+
+    @Test("Each frame has its own time, in each mode")
+    func modes() {
+        #expect(
+            frames(.normal, loops: 0, every: .milliseconds(100), until: .milliseconds(700)) == [0, 1, 1, 2, 2, 2, 0]
+        )
+        #expect(
+            frames(.reverse, loops: 0, every: .milliseconds(100), until: .milliseconds(700)) == [2, 2, 2, 1, 1, 0, 2]
+        )
+        #expect(
+            frames(.bounce, loops: 0, every: .milliseconds(100), until: .milliseconds(900))
+                == [0, 1, 1, 2, 2, 2, 1, 1, 0]
+        )
+        #expect(
+            frames(.reversedBounce, loops: 0, every: .milliseconds(100), until: .milliseconds(900))
+                == [2, 2, 2, 1, 1, 0, 1, 1, 2]
+        )
+    }
+
+    @Test(
+        "When all rounds are through, the last frame stays; a bounce ends where it began",
+        arguments: [(PlaybackMode.normal, 2), (.reverse, 0), (.bounce, 0), (.reversedBounce, 2)]
+    )
+    func end(mode: PlaybackMode, last: Int) {
+        let timeline = PlaybackTimeline(durations: durations, mode: mode, loopCount: 2)
+        let position = timeline.position(at: timeline.roundDuration * 2)
+        #expect(position.frame == last && position.loop == 2 && position.end == nil)
+        #expect(timeline.position(at: timeline.roundDuration * 2 - .milliseconds(1)).end == timeline.roundDuration * 2)
+        #expect(timeline.position(at: timeline.roundDuration).loop == 1)
+    }
+
+    @Test("The frames that come next go over the end of a round, and end with the last one")
+    func ahead() {
+        let forever = PlaybackTimeline(durations: durations, mode: .normal, loopCount: 0)
+        #expect(forever.frames(after: 1, count: 4) == [2, 0, 1, 2])
+        let once = PlaybackTimeline(durations: durations, mode: .normal, loopCount: 1)
+        #expect(once.frames(after: 0, count: 5) == [1, 2, 2])
+        let bounce = PlaybackTimeline(durations: durations, mode: .bounce, loopCount: 0)
+        #expect(bounce.frames(after: 0, count: 5) == [1, 2, 1, 0, 1])
+    }
+}
+
+@Suite("Playing")
+@MainActor
+struct AnimationPlayerTests {
+    private let clock = ManualPlaybackClock()
+    private let budget = AnimationBudget(limit: 1 << 20)
+    private let lane = WorkLane(name: "test-frames", threadCount: 2)
+
+    private func player(
+        _ frames: FakeFrames,
+        loops: Int = 0,
+        _ settings: ImagePlayback = ImagePlayback(),
+        wholeByteCount: Int = 0
+    ) throws -> AnimationPlayer {
+        try #require(
+            AnimationPlayer(
+                frames.image(loopCount: loops),
+                settings,
+                clock: clock,
+                lane: lane,
+                budget: budget,
+                dispatcher: MainDispatcher(),
+                preparation: nil,
+                wholeByteCount: wholeByteCount
+            )
+        )
+    }
+
+    /// Waits until the lane has done what there is to do, and what it said has been heard.
+    private func settle() async {
+        for _ in 0..<3 {
+            while lane.pendingCount > 0 { await Task.yield() }
+            await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
+        }
+    }
+
+    private func advance(_ seconds: Double, by step: Double = 0.05) async {
+        var left = seconds
+        while left > 1e-9 {
+            clock.advance(by: min(step, left))
+            left -= step
+            await settle()
+        }
+    }
+
+    @Test("A still picture has no player")
+    func still() {
+        let image = WebImage(pixels: FakeFrames.pixels(0))
+        #expect(
+            AnimationPlayer(
+                image,
+                ImagePlayback(),
+                clock: clock,
+                lane: lane,
+                budget: budget,
+                dispatcher: MainDispatcher(),
+                preparation: nil
+            ) == nil
+        )
+    }
+
+    @Test("Frames come at their times, with one wake-up each, and the rounds are counted")
+    func plays() async throws {
+        let player = try player(FakeFrames(count: 4), loops: 2)
+        var seen: [Int] = []
+        var loops: [Int] = []
+        player.onFrame = { seen.append($0) }
+        player.onLoop = { loops.append($0) }
+        player.play()
+        await settle()
+        #expect(player.currentFrameIndex == 0 && player.isPlaying)
+        await advance(0.75)
+        #expect(seen == [1, 2, 3, 0, 1, 2, 3] && loops == [1])
+        #expect(FakeFrames.number(player.currentFrame) == 3)
+        await advance(0.2)
+        #expect(player.isFinished && !player.isPlaying && loops == [1, 2] && player.currentFrameIndex == 3)
+        #expect(clock.pendingCount == 0 && clock.wakeups <= 8)
+        // And once more from the start
+        player.play()
+        await advance(0.1)
+        #expect(player.currentFrameIndex == 1 && player.currentLoop == 0)
+    }
+
+    @Test("What comes late is skipped, and nothing drifts")
+    func skips() async throws {
+        let player = try player(FakeFrames(count: 10))
+        var seen: [Int] = []
+        player.onFrame = { seen.append($0) }
+        player.play()
+        await settle()
+        await advance(0.1)
+        clock.stall(for: 0.5)
+        clock.advance(by: 0.01)
+        await settle()
+        // 0.61 s after the start it is frame 6, whatever was missed.
+        #expect(seen == [1, 6] || seen == [1, 2, 6] || seen.last == 6, "\(seen)")
+        await advance(0.1)
+        #expect(player.currentFrameIndex == 7)
+    }
+
+    @Test("Where decoding is too slow, the newest frame that is there is shown, and it goes on")
+    func slowDecoder() async throws {
+        let frames = FakeFrames(count: 50)
+        let gate = Gate()
+        frames.beforeEach = { gate.wait() }
+        let player = try player(frames)
+        var seen: [Int] = []
+        player.onFrame = { seen.append($0) }
+        player.play()
+        for _ in 0..<8 {
+            gate.close()
+            clock.advance(by: 0.25)
+            gate.open()
+            await settle()
+        }
+        #expect(seen.count >= 7 && seen == seen.sorted(), "\(seen)")
+        #expect(player.currentFrameIndex >= 17, "\(player.currentFrameIndex)")
+    }
+
+    @Test("Pausing, going on, stopping, seeking and stepping")
+    func controls() async throws {
+        let player = try player(FakeFrames(count: 5))
+        player.play()
+        await settle()
+        await advance(0.25)
+        player.pause()
+        #expect(player.currentFrameIndex == 2 && clock.pendingCount == 0)
+        await advance(1)
+        #expect(player.currentFrameIndex == 2)
+        player.play()
+        await advance(0.05)
+        #expect(player.currentFrameIndex == 3, "half of the frame was over")
+        player.pause()
+        player.seek(to: 4)
+        await settle()
+        #expect(player.currentFrameIndex == 4 && FakeFrames.number(player.currentFrame) == 4)
+        player.step()
+        await settle()
+        #expect(player.currentFrameIndex == 0)
+        player.step(by: -2)
+        await settle()
+        #expect(player.currentFrameIndex == 3)
+        player.seek(to: 99)
+        #expect(player.currentFrameIndex == 3)
+        player.stop()
+        await settle()
+        #expect(player.currentFrameIndex == 0 && !player.isPlaying)
+    }
+
+    @Test("Twice as fast, standing still, backwards: changed while it plays, it goes on from where it is")
+    func settings() async throws {
+        let player = try player(FakeFrames(count: 10))
+        player.play()
+        await settle()
+        await advance(0.2)
+        #expect(player.currentFrameIndex == 2)
+        player.playback.rate = 2
+        await advance(0.1)
+        #expect(player.currentFrameIndex == 4)
+        player.playback.rate = 0
+        await advance(1)
+        #expect(player.currentFrameIndex == 4 && clock.pendingCount == 0)
+        player.playback.rate = 1
+        player.playback.mode = .reverse
+        await settle()
+        #expect(player.currentFrameIndex == 4)
+        await advance(0.2)
+        #expect(player.currentFrameIndex == 2)
+        player.playback.loopCount = 1
+        await advance(2)
+        #expect(player.isFinished && player.currentFrameIndex == 0)
+    }
+
+    @Test("Backwards, frames are decoded in stretches, not each from the start")
+    func reverse() async throws {
+        let frames = FakeFrames(count: 40)
+        let player = try player(frames, ImagePlayback(mode: .reverse))
+        var seen: [Int] = []
+        player.onFrame = { seen.append($0) }
+        player.play()
+        await settle()
+        await advance(2)
+        #expect(seen.count >= 15 && seen == seen.sorted(by: >), "\(seen)")
+        let seeks = zip(frames.decoded, frames.decoded.dropFirst()).count { $1 != $0 + 1 }
+        #expect(seeks * 3 < frames.decoded.count, "\(seeks) of \(frames.decoded.count)")
+    }
+
+    @Test("A damaged frame ends the animation before it")
+    func damaged() async throws {
+        let frames = FakeFrames(count: 6)
+        frames.damagedFrom = 3
+        let player = try player(frames)
+        var seen: [Int] = []
+        player.onFrame = { seen.append($0) }
+        player.play()
+        await settle()
+        await advance(1)
+        #expect(Set(seen) == [0, 1, 2] && seen.count >= 7 && player.currentLoop > 0, "\(seen)")
+    }
+
+    @Test("While nobody looks it stands still, holds next to nothing, and goes on where it was")
+    func hidden() async throws {
+        let player = try player(FakeFrames(count: 30))
+        player.play()
+        await settle()
+        await advance(0.3)
+        #expect(budget.used > 0)
+        player.setVisible(false)
+        #expect(clock.pendingCount == 0 && budget.used == 0)
+        await advance(3)
+        #expect(player.currentFrameIndex == 3)
+        player.setVisible(true)
+        await settle()
+        await advance(0.1)
+        #expect(player.currentFrameIndex == 4)
+    }
+
+    @Test("A small animation is decoded once and kept; a large one stays within what all may have")
+    func buffers() async throws {
+        let small = FakeFrames(count: 8)
+        let first = try player(small, wholeByteCount: 1 << 20)
+        first.play()
+        await settle()
+        await advance(3)
+        #expect(small.decoded.count == 7, "all but the first: \(small.decoded.count)")
+        let many = try (0..<50).map { _ in try player(FakeFrames(count: 100, size: PixelSize(width: 64, height: 64))) }
+        for player in many { player.play() }
+        await settle()
+        await advance(0.5, by: 0.1)
+        #expect(budget.used <= budget.limit && budget.used > budget.limit / 2, "\(budget.used)")
+        #expect(many.allSatisfy { $0.currentFrameIndex == 5 })
+        budget.purge()
+        await advance(0.1)
+        for player in many { player.setVisible(false) }
+        first.setVisible(false)
+        await settle()
+        #expect(budget.used <= small.decoded.count * 64 * 4)
+    }
+
+    @Test("A limit of one animation's own is kept")
+    func ownLimit() async throws {
+        var settings = ImagePlayback()
+        settings.maximumBufferByteCount = 3 * FakeFrames.byteCount
+        let player = try player(FakeFrames(count: 60), settings)
+        player.play()
+        await settle()
+        await advance(0.5)
+        #expect(budget.used <= 3 * FakeFrames.byteCount && player.currentFrameIndex == 5)
+    }
+
+    @Test("A player that goes takes its frames along")
+    func gone() async throws {
+        var player: AnimationPlayer? = try player(FakeFrames(count: 30))
+        player?.play()
+        await settle()
+        #expect(budget.used > 0)
+        player = nil
+        await settle()
+        #expect(budget.used == 0)
+        clock.advance(by: 1)
+    }
+}
+
+extension ImagePlayback {
+    fileprivate init(mode: PlaybackMode) {
+        self.init()
+        self.mode = mode
+    }
+}
+
+/// Comes to the main queue, as the main loop does in an app.
+private struct MainDispatcher: CallbackDispatching {
+    var isCurrent: Bool { Thread.isMainThread }
+    func dispatch(_ work: @escaping @Sendable () -> Void) { DispatchQueue.main.async(execute: work) }
+}
+
+/// Frames whose pixels say which they are, a tenth of a second each.
+private final class FakeFrames: FrameDecoding, @unchecked Sendable {
+    // `@unchecked`: what changes is behind the lock, or set before the frames are used.
+    private let lock = NSLock()
+    private var order: [Int] = []
+    private let count: Int
+    private let size: PixelSize
+    var damagedFrom = Int.max
+    var beforeEach: @Sendable () -> Void = {}
+
+    static let byteCount = 8 * 8 * 3
+
+    init(count: Int, size: PixelSize = PixelSize(width: 8, height: 8)) {
+        self.count = count
+        self.size = size
+    }
+
+    /// The frames that were decoded, in order.
+    var decoded: [Int] { lock.withLock { order } }
+
+    func frame(at index: Int) throws(ImageError) -> PixelBuffer {
+        beforeEach()
+        lock.withLock { order.append(index) }
+        guard index < damagedFrom else {
+            throw ImageError(.badImageData, url: nil, reason: "It is damaged", remedy: "None.")
+        }
+        return Self.pixels(index, size)
+    }
+
+    func image(loopCount: Int) -> WebImage {
+        let animation = ImageAnimation(
+            durations: Array(repeating: .milliseconds(100), count: count),
+            loopCount: loopCount,
+            size: size,
+            hasAlpha: false,
+            byteCount: 0
+        ) { self }
+        return WebImage(pixels: Self.pixels(0, size), animation: animation)
+    }
+
+    static func pixels(_ number: Int, _ size: PixelSize = PixelSize(width: 8, height: 8)) -> PixelBuffer {
+        PixelBuffer(size: size, format: .rgb) { memory in
+            for index in memory.indices { memory[index] = UInt8(truncatingIfNeeded: number) }
+        }!
+    }
+
+    static func number(_ image: WebImage) -> Int { image.pixels.withUnsafeBytes { Int($0[0]) } }
+}
