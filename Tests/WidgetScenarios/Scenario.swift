@@ -13,5 +13,5 @@ struct Scenario: Sendable {
 
     static let all: [Scenario] =
         mainLoop + showing + placeholders + rebinding + lifetime + sizes + failures + refreshing + widgets + progressive
-        + places + states + transitions + indicators + lists + interop + teardown
+        + places + states + transitions + indicators + lists + interop + teardown + animations
 }

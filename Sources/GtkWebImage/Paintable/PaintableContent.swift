@@ -55,14 +55,16 @@ final class PaintableContent {
 
     var player: AnimationPlayer? { playing?.player }
 
-    private func startPlaying() {
+    /// - Parameter isContinued: Whether it is the same picture as before, in more pixels or with more frames.
+    private func startPlaying(isContinued: Bool = false) {
+        let before = playing?.player
         playing?.remove(self)
         playing = nil
         guard case .image(let image) = shown, let hub = PlayerHub.hub(for: image, playback) else { return }
         playing = hub
         lastDraw = MainLoopClock.shared.now
         isAsleep = false
-        hub.add(self)
+        hub.add(self, continuing: isContinued ? before : nil)
         if !isOnScreen { sleep() }
     }
 
@@ -102,13 +104,25 @@ final class PaintableContent {
         change(to: .image(image), transition: nil, onEnd: nil)
     }
 
-    /// - Parameter onEnd: Called once, when the picture alone is shown: within this call without a transition.
-    func show(_ image: WebImage, transition: ImageTransition? = nil, onEnd: (() -> Void)? = nil) {
+    /// - Parameters:
+    ///   - onEnd: Called once, when the picture alone is shown: within this call without a transition.
+    ///   - isContinued: Whether it is the picture that is shown, in more pixels or with more frames.
+    func show(
+        _ image: WebImage,
+        transition: ImageTransition? = nil,
+        isContinued: Bool = false,
+        onEnd: (() -> Void)? = nil
+    ) {
         isPlaceholder = false
-        change(to: .image(image), transition: transition, onEnd: onEnd)
+        change(to: .image(image), transition: transition, isContinued: isContinued, onEnd: onEnd)
     }
 
-    private func change(to next: Shown, transition: ImageTransition?, onEnd: (() -> Void)?) {
+    private func change(
+        to next: Shown,
+        transition: ImageTransition?,
+        isContinued: Bool = false,
+        onEnd: (() -> Void)?
+    ) {
         finishTransition()
         observation?.end()
         observation = nil
@@ -117,7 +131,7 @@ final class PaintableContent {
         }
         let isSamePicture = shown.image != nil && shown.image == next.image
         shown = next
-        if !isSamePicture { startPlaying() }
+        if !isSamePicture { startPlaying(isContinued: isContinued) }
         if case .paintable(let paintable) = next {
             observation = PaintableObservation(paintable) { [weak self] in
                 self.map { gdk_paintable_invalidate_contents($0.native) }

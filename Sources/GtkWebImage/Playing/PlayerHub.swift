@@ -46,7 +46,9 @@ final class PlayerHub {
         return hub
     }
 
-    func add(_ content: PaintableContent) {
+    /// - Parameter other: What has played the same picture until now.
+    func add(_ content: PaintableContent, continuing other: AnimationPlayer?) {
+        if viewers.isEmpty, let other { player.takeOver(from: other) }
         viewers[ObjectIdentifier(content)] = Viewer(content: content, isVisible: true)
         updateVisibility()
         guard player.playback.isAutomatic, !player.isPlaying, !player.isFinished else { return }
@@ -100,6 +102,15 @@ extension AnimationPlayer {
             preparation: TexturePreparation()
         )
     }
+}
+
+extension AnimationPlayer {
+    /// Bytes of frames that all animations of widgets have decoded ahead just now.
+    public nonisolated static var bufferedByteCount: Int { PlayerHub.budget.used }
+
+    /// Bytes of frames that all of them may have: a sixteenth of the machine's memory, at most 192 MiB. The frame that
+    /// each shows, and the next one, come on top.
+    public nonisolated static var bufferLimit: Int { PlayerHub.budget.limit }
 }
 
 extension PlayerHub {

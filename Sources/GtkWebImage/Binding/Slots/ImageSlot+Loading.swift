@@ -46,20 +46,22 @@ extension ImageSlot {
     }
 
     /// Puts a picture into the widget.
-    func show(_ image: WebImage, isFromMemory: Bool, onEnd: (() -> Void)? = nil) {
+    /// - Parameter isContinued: Whether it is the picture that is shown, in more pixels.
+    func show(_ image: WebImage, isFromMemory: Bool, isContinued: Bool = false, onEnd: (() -> Void)? = nil) {
         guard let request, !request.options.contains(.avoidAutoSetImage), target.attach() else {
             onEnd?()
             return
         }
         let isMoving = !isFromMemory || request.options.contains(.forceTransition)
-        target.content?.show(image, transition: isMoving ? appearance.transition : nil, onEnd: onEnd)
+        let transition = isMoving ? appearance.transition : nil
+        target.content?.show(image, transition: transition, isContinued: isContinued, onEnd: onEnd)
         target.changed()
     }
 
     private func show(partial image: WebImage, _ load: ImageLoad) {
         guard self.load === load, !load.isCancelled, let request else { return }
         // The first thing that is seen may come in gently; what only gets sharper must not blink.
-        show(image, isFromMemory: target.image != nil)
+        show(image, isFromMemory: target.image != nil, isContinued: target.image?.isPartial == true)
         request.partial?(image)
     }
 
@@ -73,8 +75,10 @@ extension ImageSlot {
             progress?.finish()
             setFailure(nil)
             let waits = request.options.contains(.waitForTransition)
-            let isSharper = target.image?.isPartial == true && !request.options.contains(.forceTransition)
-            show(response.image, isFromMemory: response.source == .memory || isSharper) {
+            let isContinued = target.image?.isPartial == true
+            let isSharper = isContinued && !request.options.contains(.forceTransition)
+            let isFromMemory = response.source == .memory || isSharper
+            show(response.image, isFromMemory: isFromMemory, isContinued: isContinued) {
                 if waits { load.finish(result) }
             }
             if !waits { load.finish(result) }
@@ -178,7 +182,7 @@ extension ImageSlot {
                 guard let self, self.load === load else { return }
                 self.refinement = nil
                 switch result {
-                case .success(let response): self.show(response.image, isFromMemory: true)
+                case .success(let response): self.show(response.image, isFromMemory: true, isContinued: true)
                 case .failure(let error): self.hasFailedRefinement = !error.isCancelled
                 }
             }

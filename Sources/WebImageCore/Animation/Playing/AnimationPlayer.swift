@@ -96,6 +96,15 @@ public final class AnimationPlayer {
         anchor = (start, clock.now)
     }
 
+    /// Goes on where another player of the same animation is, which has other pixels, or not all of the frames yet.
+    package func takeOver(from other: AnimationPlayer) {
+        anchor = (other.elapsed, clock.now)
+        currentLoop = other.currentLoop
+        (onFrame, onLoop) = (other.onFrame, other.onLoop)
+        if other.isPlaying || other.isFinished && other.image.isPartial { isPlaying = true }
+        update()
+    }
+
     // Control
 
     /// The number of frames.

@@ -70,6 +70,8 @@ package final class FrameBuffer: Sendable {
             state.isClosed = true
             state.wanted = []
             keep([], &state)
+            // Also for the one that is being made.
+            for index in state.paid { release(index, &state) }
         }
     }
 

@@ -1,0 +1,259 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+private let colors: [UInt32] = [0xFF0000, 0x00FF00, 0x0000FF, 0xFFFF00, 0x00FFFF, 0xFF00FF]
+
+/// A stage whose server has animated pictures at `/gif/DURATION-ROUNDS`, or `/gif/DURATION-ROUNDS-SCALE`.
+@MainActor
+private func animatedStage() throws -> Stage {
+    try Stage { request in
+        let parts = request.path.split(separator: "/").last?.split(separator: "-").compactMap { Int($0) } ?? []
+        guard request.path.hasPrefix("/gif/"), parts.count >= 2 else { return Stage.answer(request) }
+        let file = TestPicture.animation(
+            colors,
+            size: PixelSize(
+                width: 60 * (parts.count > 2 ? parts[2] : 1),
+                height: 40 * (parts.count > 2 ? parts[2] : 1)
+            ),
+            duration: parts[0],
+            loopCount: parts[1]
+        )
+        return .ok(file, contentType: "image/gif")
+    }
+}
+
+extension Scenario {
+    static let animations: [Scenario] = [
+        Scenario("An animated picture plays by itself: the widget shows the frames that the decoder makes, in order") {
+            let stage = try animatedStage()
+            let picture = stage.addPicture(width: 60, height: 40)
+            stage.present()
+            picture.setImage(
+                with: stage.server.url("/gif/5-1"),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            let player = try require(picture.animationPlayer)
+            expectEqual(player.frameCount, 6)
+            let decoder = try require(try stage.results[0].get().image.animation).makeDecoder()
+            var seen: [Int] = []
+            expect(
+                MainLoopPump.run(until: {
+                    stage.waitForFrame()
+                    let index = player.currentFrameIndex
+                    if seen.last != index { seen.append(index) }
+                    if let drawn = rendered(picture.widget), player.currentFrameIndex == index,
+                        let frame = try? decoder.frame(at: index)
+                    {
+                        // What is drawn may be the frame before: it changes with the next frame of the window.
+                        let expected = [WebImage(pixels: frame).color, colors[max(index - 1, 0)]]
+                        expect(expected.contains(drawn.color(0.5, 0.5)), "\(index)")
+                    }
+                    return player.isFinished
+                })
+            )
+            expectEqual(seen, seen.sorted())
+            expect(seen.count >= 3, "\(seen)")
+            stage.waitForFrame()
+            expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0xFF00FF)
+            expectEqual(player.currentLoop, 1)
+            // A still of it never changes.
+            let still = try require(gdk_paintable_get_current_image(gtk_picture_get_paintable(picture.widget.opaque)))
+            expectEqual(WebImage(texture: still)?.color, 0xFF00FF)
+            g_object_unref(UnsafeMutableRawPointer(still))
+        },
+
+        Scenario("It stands still while its widget is not on screen, and goes on from there") {
+            let stage = try animatedStage()
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            let player = try require(picture.animationPlayer)
+            expect(MainLoopPump.run(until: { player.currentFrameIndex > 0 }))
+            gtk_widget_set_visible(picture.widget, 0)
+            let index = player.currentFrameIndex
+            var changes = 0
+            player.onFrame = { _ in changes += 1 }
+            _ = MainLoopPump.run(until: { false }, timeout: .milliseconds(200))
+            expectEqual(changes, 0)
+            expectEqual(player.currentFrameIndex, index)
+            gtk_widget_set_visible(picture.widget, 1)
+            expect(MainLoopPump.run(until: { changes > 2 }))
+        },
+
+        Scenario("It does not move while the user wants nothing to move, unless it is told to; nor with firstFrameOnly")
+        {
+            let stage = try animatedStage()
+            stage.setAnimations(false)
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            let player = try require(picture.animationPlayer)
+            _ = MainLoopPump.run(until: { false }, timeout: .milliseconds(150))
+            expectEqual(player.currentFrameIndex, 0)
+            expect(!player.isPlaying)
+            // When the user changes his mind
+            stage.setAnimations(true)
+            expect(MainLoopPump.run(until: { player.currentFrameIndex > 0 }))
+            stage.setAnimations(false)
+            expect(!player.isPlaying)
+            picture.imagePlayback.ignoresReducedMotion = true
+            picture.setImage(with: nil as URL?, manager: stage.manager)
+            picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager)
+            expect(MainLoopPump.run(until: { (picture.animationPlayer?.currentFrameIndex ?? 0) > 0 }))
+            picture.setImage(
+                with: stage.server.url("/gif/3-0"),
+                options: .firstFrameOnly,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(2)
+            expect(picture.animationPlayer == nil)
+            stage.setAnimations(true)
+        },
+
+        Scenario("Without automatic playing it waits; rate, rounds and order are the widget's; the player obeys") {
+            let stage = try animatedStage()
+            let picture = stage.addPicture()
+            picture.imagePlayback.isAutomatic = false
+            picture.imagePlayback.loopCount = 1
+            picture.imagePlayback.rate = 3
+            picture.imagePlayback.mode = .bounce
+            stage.present()
+            picture.setImage(with: stage.server.url("/gif/6-0"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            let player = try require(picture.animationPlayer)
+            expect(!player.isPlaying)
+            player.seek(to: 3)
+            expect(MainLoopPump.run(until: { player.currentFrameIndex == 3 }))
+            stage.waitForFrame()
+            expectEqual(rendered(picture.widget)?.color(0.5, 0.5), colors[3])
+            player.step()
+            expect(MainLoopPump.run(until: { player.currentFrameIndex == 4 }))
+            var seen: [Int] = []
+            player.onFrame = { seen.append($0) }
+            player.play()
+            expect(MainLoopPump.run(until: { player.isFinished }))
+            expectEqual(player.currentFrameIndex, 0)
+            expect(seen.contains(5) || seen.count > 2, "\(seen)")
+        },
+
+        Scenario("Widgets that share the playing of a picture show the same frame; others each have their own") {
+            let stage = try animatedStage()
+            let pictures = (0..<3).map { _ in stage.addPicture(width: 40, height: 30) }
+            stage.present()
+            pictures[0].imagePlayback.isShared = true
+            pictures[1].imagePlayback.isShared = true
+            for picture in pictures {
+                picture.setImage(
+                    with: stage.server.url("/gif/5-0"),
+                    options: .originalSize,
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+            }
+            stage.waitForResults(3)
+            expect(pictures[0].animationPlayer === pictures[1].animationPlayer)
+            expect(pictures[0].animationPlayer !== pictures[2].animationPlayer)
+            // It plays for as long as one of them is on screen.
+            gtk_widget_set_visible(pictures[0].widget, 0)
+            let player = try require(pictures[1].animationPlayer)
+            let index = player.currentFrameIndex
+            expect(MainLoopPump.run(until: { player.currentFrameIndex != index }))
+            gtk_widget_set_visible(pictures[1].widget, 0)
+            let resting = player.currentFrameIndex
+            _ = MainLoopPump.run(until: { false }, timeout: .milliseconds(200))
+            expectEqual(player.currentFrameIndex, resting)
+        },
+
+        Scenario("A paintable by itself plays in whatever draws it, and rests when nothing does") {
+            let stage = try animatedStage()
+            let paintable = ImagePaintable()
+            let raw = gtk_picture_new_for_paintable(OpaquePointer(paintable.nativePaintablePointer))!
+            gtk_widget_set_size_request(raw, 40, 30)
+            stage.append(raw)
+            stage.present()
+            paintable.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            let player = try require(paintable.animationPlayer)
+            expect(MainLoopPump.run(until: { player.currentFrameIndex > 1 }))
+            gtk_widget_set_visible(raw, 0)
+            // It notices after a second.
+            _ = MainLoopPump.run(until: { false }, timeout: .milliseconds(1300))
+            var changes = 0
+            player.onFrame = { _ in changes += 1 }
+            _ = MainLoopPump.run(until: { false }, timeout: .milliseconds(200))
+            expectEqual(changes, 0)
+            gtk_widget_set_visible(raw, 1)
+            expect(MainLoopPump.run(until: { changes > 1 }))
+        },
+
+        Scenario("A larger picture of an animation goes on where the smaller one was") {
+            let stage = try animatedStage()
+            let picture = Picture()
+            stage.append(picture.widget)
+            stage.present()
+            picture.setImage(
+                with: stage.server.url("/gif/100-0-10"),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            stage.waitForFrame()
+            stage.waitUntilIdle()
+            let first = try require(picture.animationPlayer)
+            first.seek(to: 4)
+            expect(MainLoopPump.run(until: { first.currentFrameIndex == 4 }))
+            gtk_widget_set_size_request(picture.widget, 580, 380)
+            expect(MainLoopPump.run(until: { picture.animationPlayer !== first }))
+            let second = try require(picture.animationPlayer)
+            expect(MainLoopPump.run(until: { second.currentFrameIndex > 0 }))
+            expect(second.currentFrameIndex >= 4 && second.isPlaying && second.currentLoop == 0)
+        },
+
+        Scenario("Fifty animations in one window stay within what all of them may have") {
+            let stage = try Stage { request in
+                let number = request.path.split(separator: "/").last.flatMap { UInt32($0) } ?? 0
+                let shades = (0..<60).map { number << 16 | UInt32($0) << 8 }
+                return .ok(
+                    TestPicture.animation(shades, size: PixelSize(width: 60, height: 40), duration: 4),
+                    contentType: "image/gif"
+                )
+            }
+            let pictures = (0..<50).map { _ in Picture() }
+            let flow = gtk_flow_box_new()!
+            for picture in pictures {
+                gtk_widget_set_size_request(picture.widget, 20, 20)
+                gtk_flow_box_insert(flow.opaque, picture.widget, -1)
+            }
+            stage.append(flow)
+            stage.present()
+            for (index, picture) in pictures.enumerated() {
+                picture.setImage(
+                    with: stage.server.url("/\(index)"),
+                    options: .originalSize,
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+            }
+            stage.waitForResults(50)
+            expect(
+                MainLoopPump.run(until: { pictures.allSatisfy { ($0.animationPlayer?.currentFrameIndex ?? 0) > 3 } })
+            )
+            expect(
+                AnimationPlayer.bufferedByteCount <= AnimationPlayer.bufferLimit,
+                "\(AnimationPlayer.bufferedByteCount)"
+            )
+            for picture in pictures { picture.setImage(with: nil as URL?, manager: stage.manager) }
+            expect(
+                MainLoopPump.run(until: { AnimationPlayer.bufferedByteCount == 0 }),
+                "\(AnimationPlayer.bufferedByteCount) bytes are left"
+            )
+        },
+    ]
+}
