@@ -195,23 +195,27 @@ extension Scenario {
 
         Scenario("A larger picture of an animation goes on where the smaller one was") {
             let stage = try animatedStage()
-            let picture = Picture()
-            stage.append(picture.widget)
+            let picture = stage.addPicture()
+            constrain(picture, width: 60, height: 40, in: stage)
             stage.present()
             picture.setImage(
-                with: stage.server.url("/gif/100-0-10"),
+                with: stage.server.url("/gif/100-0-5"),
                 manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
-            stage.waitForFrame()
-            stage.waitUntilIdle()
             let first = try require(picture.animationPlayer)
             first.seek(to: 4)
             expect(MainLoopPump.run(until: { first.currentFrameIndex == 4 }))
-            gtk_widget_set_size_request(picture.widget, 580, 380)
-            expect(MainLoopPump.run(until: { picture.animationPlayer !== first }))
+            constrain(picture, width: 240, height: 160, in: stage)
+            expect(
+                MainLoopPump.run(until: {
+                    gtk_widget_queue_draw(stage.window)
+                    return picture.animationPlayer !== first
+                })
+            )
             let second = try require(picture.animationPlayer)
+            expectEqual(second.image.pixelSize, PixelSize(width: 240, height: 160))
             expect(MainLoopPump.run(until: { second.currentFrameIndex > 0 }))
             expect(second.currentFrameIndex >= 4 && second.isPlaying && second.currentLoop == 0)
         },

@@ -159,7 +159,7 @@ extension Scenario {
 
     /// Gives a widget exactly a size, through a scrolled window that takes no notice of what it would like.
     @MainActor
-    private static func constrain(_ picture: Picture, width: Int32, height: Int32, in stage: Stage) {
+    static func constrain(_ picture: Picture, width: Int32, height: Int32, in stage: Stage) {
         let parent = gtk_widget_get_parent(picture.widget)
         if parent == stage.box {
             stage.remove(picture.widget)
