@@ -220,6 +220,53 @@ extension Scenario {
             expect(second.currentFrameIndex >= 4 && second.isPlaying && second.currentLoop == 0)
         },
 
+        Scenario("Several pictures are played in the order of their URLs, whatever order they arrive in") {
+            let gates = [0xFF0000, 0x00FF00, 0x0000FF].reduce(into: [UInt32: ServerGate]()) { $0[$1] = ServerGate() }
+            let stage = try Stage(gates: gates)
+            let picture = stage.addPicture()
+            stage.present()
+            let urls = [0xFF0000, 0x00FF00, 0x123456, 0x0000FF].map { color in
+                color == 0x123456 ? stage.server.url("/missing") : stage.url(color)
+            }
+            picture.imagePlayback.isAutomatic = false
+            picture.setAnimationImages(with: urls, loopCount: 2, manager: stage.manager, completion: stage.completion)
+            // The last one comes first, and is shown
+            gates[0x0000FF]?.open()
+            expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x0000FF }))
+            expect(picture.animationPlayer == nil)
+            gates[0xFF0000]?.open()
+            expect(MainLoopPump.run(until: { picture.animationPlayer?.frameCount == 2 }))
+            expect(stage.results.isEmpty)
+            gates[0x00FF00]?.open()
+            stage.waitForResults(1)
+            // One that fails is left out
+            let player = try require(picture.animationPlayer)
+            expectEqual(player.frameCount, 3)
+            expectEqual(player.image.loopCount, 2)
+            for (index, color) in [0xFF0000, 0x00FF00, 0x0000FF].enumerated() as EnumeratedSequence<[UInt32]> {
+                player.seek(to: index)
+                expect(MainLoopPump.run(until: { player.currentFrameIndex == index }))
+                stage.waitForFrame()
+                expectEqual(rendered(picture.widget)?.color(0.5, 0.5), color)
+            }
+            // Another picture ends it; when none can be had there is an error
+            picture.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            expect(picture.animationPlayer == nil)
+            picture.setAnimationImages(
+                with: [stage.server.url("/missing"), stage.server.url("/gone")],
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(3)
+            expectEqual(stage.results[2].errorCode, .badStatus)
+            picture.setAnimationImages(with: urls, manager: stage.manager, completion: stage.completion)
+            picture.cancelCurrentImageLoad()
+            stage.waitForResults(4)
+            expectEqual(stage.results[3].errorCode, .cancelled)
+            stage.waitUntilIdle()
+        },
+
         Scenario("Fifty animations in one window stay within what all of them may have") {
             let stage = try Stage { request in
                 let number = request.path.split(separator: "/").last.flatMap { UInt32($0) } ?? 0

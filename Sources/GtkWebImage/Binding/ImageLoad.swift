@@ -12,7 +12,8 @@ public final class ImageLoad: Sendable {
 
     private struct State {
         var completions: [Completion] = []
-        var task: ImageTask?
+        /// Several, for an animation of several pictures.
+        var tasks: [ImageTask] = []
         var priority = ImagePriority.high
         var isCancelled = false
         var isFinished = false
@@ -32,13 +33,13 @@ public final class ImageLoad: Sendable {
     /// Ends it with ``ImageError/Code/cancelled``, unless it has ended. The completion is called in a later turn of the
     /// main loop. From any thread.
     public func cancel() {
-        let (isFirst, task) = state.withLock { state -> (Bool, ImageTask?) in
-            guard !state.isCancelled, !state.isFinished else { return (false, nil) }
+        let (isFirst, tasks) = state.withLock { state -> (Bool, [ImageTask]) in
+            guard !state.isCancelled, !state.isFinished else { return (false, []) }
             state.isCancelled = true
-            return (true, state.task)
+            return (true, state.tasks)
         }
         guard isFirst else { return }
-        task?.cancel()
+        for task in tasks { task.cancel() }
         // Also when it never got as far as a task, or when the task's own completion goes to a slot that is gone.
         MainLoopDispatcher.shared.dispatch {
             MainActor.assumeIsolated { self.finish(.failure(.cancelled(self.url))) }
@@ -54,7 +55,7 @@ public final class ImageLoad: Sendable {
     /// Ties it to the task that does the work.
     func attach(_ task: ImageTask) {
         let (isCancelled, priority) = state.withLock { state in
-            state.task = task
+            state.tasks.append(task)
             return (state.isCancelled, state.priority)
         }
         if isCancelled { task.cancel() } else { task.priority = priority }
@@ -62,15 +63,19 @@ public final class ImageLoad: Sendable {
 
     /// Breaks off the work, to be begun again with another task. The completions wait.
     func pause() {
-        state.withLock { $0.task.take() }?.cancel()
+        let tasks = state.withLock { state in
+            defer { state.tasks = [] }
+            return state.tasks
+        }
+        for task in tasks { task.cancel() }
     }
 
     func setPriority(_ priority: ImagePriority) {
-        let task = state.withLock { state in
+        let tasks = state.withLock { state in
             state.priority = priority
-            return state.task
+            return state.tasks
         }
-        task?.priority = priority
+        for task in tasks { task.priority = priority }
     }
 
     /// Calls the completions, the first time it is called.
@@ -79,7 +84,7 @@ public final class ImageLoad: Sendable {
         let completions = state.withLock { state in
             defer { state.completions = [] }
             state.isFinished = true
-            state.task = nil
+            state.tasks = []
             return state.completions
         }
         for completion in completions { completion(result) }

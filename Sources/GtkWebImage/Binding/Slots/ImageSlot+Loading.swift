@@ -11,6 +11,7 @@ extension ImageSlot {
         attempt += 1
         let attempt = attempt
         beginLoading()
+        if let sequence = request.sequence { return start(sequence, request, image, load, size) }
         let task = request.manager.load(
             makeRequest(image, size),
             progress: progressHandler(request, load),
@@ -26,6 +27,38 @@ extension ImageSlot {
             }
         )
         load.attach(task)
+    }
+
+    /// Loads all pictures of a sequence side by side, and shows what there is of it.
+    private func start(
+        _ sequence: ImageSequence,
+        _ request: SlotRequest,
+        _ image: ImageRequest,
+        _ load: ImageLoad,
+        _ size: DecodeSize
+    ) {
+        let arriving = ArrivingSequence(sequence)
+        let attempt = attempt
+        for (index, url) in sequence.urls.enumerated() {
+            var one = image
+            one.url = url
+            let task = request.manager.load(makeRequest(one, size)) { [weak self] result in
+                MainActor.assumeIsolated {
+                    arriving.add(result, at: index)
+                    guard let self, self.load === load else {
+                        if arriving.isComplete { load.finish(arriving.result) }
+                        return
+                    }
+                    guard attempt == self.attempt, !load.isCancelled else { return }
+                    if arriving.isComplete {
+                        self.finish(load, arriving.result)
+                    } else if let image = arriving.image {
+                        self.show(image, isFromMemory: index > 0, isContinued: true)
+                    }
+                }
+            }
+            load.attach(task)
+        }
     }
 
     private func progressHandler(
@@ -166,7 +199,8 @@ extension ImageSlot {
     }
 
     private func outgrown() {
-        guard refinement == nil, !hasFailedRefinement, case .shown = stage, let request, request.image != nil, let load,
+        guard refinement == nil, !hasFailedRefinement, case .shown = stage, let request, request.image != nil,
+            request.sequence == nil, let load,
             !request.options.contains(.avoidAutoSetImage), let size = decodeSize(request),
             let image = target.image, size.target(for: image.naturalSizeBeforeTransform) != image.decodedSize
         else { return }

@@ -225,6 +225,7 @@ final class ImageSlot {
     // Sizes
 
     private func cachedImage(_ request: SlotRequest, _ image: ImageRequest, _ size: DecodeSize?) -> WebImage? {
+        guard request.sequence == nil else { return nil }
         guard image.caching.query.contains(.memory), !request.options.contains(.fromLoaderOnly) else { return nil }
         let query = makeRequest(image, size ?? .original)
         return request.manager.cachedImage(for: query, anySize: size == nil)

@@ -8,6 +8,8 @@ struct SlotRequest {
     var placeholder: Placeholder?
     var options: ImageOptions
     var manager: ImageManager
+    /// All pictures, when there are several; then `image` is the first one.
+    var sequence: ImageSequence?
     var progress: (@MainActor @Sendable (Int64, Int64?) -> Void)?
     var partial: (@MainActor @Sendable (WebImage) -> Void)?
 
@@ -35,7 +37,7 @@ struct SlotRequest {
 
     /// Whether it asks for the same picture; placeholder and handlers do not count.
     func wantsSame(as other: SlotRequest) -> Bool {
-        guard manager === other.manager else { return false }
+        guard manager === other.manager, sequence == other.sequence else { return false }
         return switch (image, other.image) {
         case (let image?, let other?): image.asksTheSame(as: other)
         case (nil, nil): options == other.options

@@ -24,6 +24,41 @@ extension PictureBindable {
     }
 }
 
+extension PictureBindable {
+    /// Loads several pictures and plays them one after the other, in the order of their URLs, in whatever order they
+    /// arrive. What has arrived plays already; those that fail are left out. All are drawn in the shape of the first one.
+    ///
+    /// It takes the place of the widget's picture: what is set next ends it.
+    /// - Parameters:
+    ///   - urls: Where the pictures are; without any the placeholder is shown.
+    ///   - frameDuration: How long each is shown. Default: 0.2 s.
+    ///   - loopCount: How often all of them are played. Default: 0, for ever.
+    ///   - placeholder: Shown until the first one is there.
+    ///   - options: See ``ImageOptions``.
+    ///   - transformer: Changes each picture before it is shown.
+    ///   - manager: Loads them. Default: the shared one.
+    ///   - completion: Called exactly once, when all are through: with the animation, or with the first error when none
+    ///     could be had.
+    /// - Returns: The loads as one, to cancel them.
+    @discardableResult
+    public func setAnimationImages(
+        with urls: [URL],
+        frameDuration: Duration = .milliseconds(200),
+        loopCount: Int = 0,
+        placeholder: Placeholder? = nil,
+        options: ImageOptions = [],
+        transformer: ImageTransformer? = nil,
+        manager: ImageManager = .shared,
+        completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
+    ) -> ImageLoad {
+        var request = SlotRequest(urls.first, placeholder, options, transformer, manager)
+        if !urls.isEmpty {
+            request.sequence = ImageSequence(urls: urls, frameDuration: frameDuration, loopCount: loopCount)
+        }
+        return imageBinding.preparedSlot().set(request, completion)
+    }
+}
+
 extension ButtonBindable {
     /// Loads the picture of a state. A state without one shows that of the normal state. Otherwise like `setImage`.
     @discardableResult

@@ -1,0 +1,70 @@
+import FoundationEssentials
+import WebImageCore
+
+/// Several pictures that are played one after the other.
+struct ImageSequence: Equatable {
+    var urls: [URL]
+    var frameDuration: Duration
+    var loopCount: Int
+}
+
+/// What has arrived of a sequence.
+@MainActor
+final class ArrivingSequence {
+    private let sequence: ImageSequence
+    private var responses: [ImageResponse?]
+    private var firstError: ImageError?
+    private var missingCount: Int
+
+    init(_ sequence: ImageSequence) {
+        self.sequence = sequence
+        responses = Array(repeating: nil, count: sequence.urls.count)
+        missingCount = sequence.urls.count
+    }
+
+    func add(_ result: Result<ImageResponse, ImageError>, at index: Int) {
+        missingCount -= 1
+        switch result {
+        case .success(let response): responses[index] = response
+        case .failure(let error): firstError = firstError ?? error
+        }
+    }
+
+    var isComplete: Bool { missingCount == 0 }
+
+    /// One picture of all that are there, in order: animated when there are several.
+    var image: WebImage? {
+        let images = responses.compactMap { $0?.image }
+        guard let first = images.first, images.count > 1 else { return images.first }
+        let animation = ImageAnimation(
+            durations: Array(repeating: sequence.frameDuration, count: images.count),
+            loopCount: sequence.loopCount,
+            size: first.pixelSize,
+            hasAlpha: images.contains { $0.pixels.hasAlpha },
+            byteCount: images.reduce(0) { $0 + $1.pixels.byteCount }
+        ) { StillFrames(images) }
+        return first.with { content in
+            content.animation = animation
+            content.isPartial = missingCount > 0
+        }
+    }
+
+    /// How it ends when all are through.
+    var result: Result<ImageResponse, ImageError> {
+        guard let image, let first = responses.compactMap({ $0 }).first else {
+            return .failure(firstError ?? .cancelled(sequence.urls.first))
+        }
+        return .success(ImageResponse(image: image, source: first.source, url: first.url))
+    }
+}
+
+/// Frames that are there already.
+private final class StillFrames: FrameDecoding {
+    private let images: [WebImage]
+
+    init(_ images: [WebImage]) {
+        self.images = images
+    }
+
+    func frame(at index: Int) throws(ImageError) -> PixelBuffer { images[index].pixels }
+}
