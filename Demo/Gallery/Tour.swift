@@ -13,6 +13,7 @@ final class Tour {
     private var seen: [UnsafeMutableRawPointer: (URL, WebImage?)] = [:]
     /// Frames drawn since all has come to rest; a picture that has come is drawn in the next one.
     private var restingFrames = 0
+    private var isEnded = false
     private var isDone = false
 
     /// - Parameter end: Called once, with what went wrong.
@@ -45,7 +46,17 @@ final class Tour {
         if options.scrollThrough, window.wall.scrollDown() { return true }
         guard options.scrollThrough || options.screenshot != nil else { return true }
         isDone = true
-        end(finish())
+        // What moves has no picture between the start of a frame and its end.
+        guard let clock = gtk_widget_get_frame_clock(window.window) else {
+            end(finish())
+            return false
+        }
+        connect(clock, "after-paint") { [weak self] in
+            guard let self, !isEnded else { return }
+            isEnded = true
+            end(finish())
+        }
+        gtk_widget_queue_draw(window.window)
         return false
     }
 

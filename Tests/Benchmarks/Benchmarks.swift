@@ -9,7 +9,7 @@ struct Benchmarks: ParsableCommand {
         subcommands: [
             Downloads.self, Caches.self, Results.self, Loading.self, Decoding.self, Requests.self,
             RequestWorkCommand.self,
-            Binding.self, Scrolling.self, Scrolling.self,
+            Binding.self, Scrolling.self, Playing.self, Scrolling.self,
             Transforming.self,
         ]
     )

@@ -1,0 +1,96 @@
+import ArgumentParser
+import CAllocationCounter
+internal import CWebImageGtk4
+import Foundation
+import GtkWebImage
+import WebImageTesting
+
+/// What playing an animated picture costs.
+struct Playing: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "CPU time and memory of ten seconds of 480x360 at 25 frames a second, beside GdkPixbufAnimation."
+    )
+
+    @Option(help: "How long each plays.")
+    var seconds = 10.0
+
+    func run() throws {
+        try MainActor.assumeIsolated { try measureAll() }
+    }
+
+    @MainActor
+    private func measureAll() throws {
+        let display = try BroadwayDisplay.start()
+        display.exportEnvironment()
+        guard gtk_init_check() != 0 else { throw ValidationError("GTK finds no display") }
+        defer { display.stop() }
+        let folder = TemporaryDirectory()
+        let gif = try Animation.gif(in: folder.path)
+        let webp = try Animation.webp(in: folder.path)
+        try measure("the loop alone") { {} }
+        for (name, data) in [("GIF", gif), ("WebP", webp)] {
+            try measure("\(name), ours") {
+                let image = try WebImage(data: data)
+                let paintable = ImagePaintable()
+                paintable.show(image)
+                return drawing(paintable) { paintable.animationPlayer?.currentFrameIndex ?? 0 }
+            }
+        }
+        try measure("GIF, GdkPixbufAnimation") { pixbufAnimation(gif) }
+    }
+
+    /// As a widget does it at each frame that it draws, but for the drawing itself.
+    @MainActor
+    private func drawing(_ paintable: ImagePaintable, _ index: @escaping () -> Int) -> () -> Void {
+        var last = -1
+        return {
+            guard index() != last else { return }
+            last = index()
+            let snapshot = gtk_snapshot_new()
+            gdk_paintable_snapshot(OpaquePointer(paintable.nativePaintablePointer), snapshot, 480, 360)
+            if let node = gtk_snapshot_free_to_node(snapshot) { gsk_render_node_unref(node) }
+        }
+    }
+
+    /// What apps do with it: a pixbuf for each frame, and a texture of that.
+    @MainActor
+    private func pixbufAnimation(_ data: Data) -> () -> Void {
+        let loader = gdk_pixbuf_loader_new()!
+        // In pieces: at once it moves the rest of the file after each block.
+        for start in stride(from: 0, to: data.count, by: 65536) {
+            let piece = [UInt8](data[start..<min(start + 65536, data.count)])
+            gdk_pixbuf_loader_write(loader, piece, gsize(piece.count), nil)
+        }
+        gdk_pixbuf_loader_close(loader, nil)
+        let animation = gdk_pixbuf_loader_get_animation(loader)
+        let iterator = gdk_pixbuf_animation_get_iter(animation, nil)
+        return {
+            guard gdk_pixbuf_animation_iter_advance(iterator, nil) != 0 else { return }
+            let texture = gdk_texture_new_for_pixbuf(gdk_pixbuf_animation_iter_get_pixbuf(iterator))
+            g_object_unref(UnsafeMutableRawPointer(texture))
+        }
+    }
+
+    @MainActor
+    private func measure(_ name: String, _ make: () throws -> () -> Void) throws {
+        allocated_peak_reset()
+        let before = allocated_bytes()
+        let start = Self.cpuSeconds
+        let frame = try make()
+        let end = ContinuousClock.now + .seconds(seconds)
+        // Sixty frames of a screen a second.
+        while ContinuousClock.now < end {
+            let next = ContinuousClock.now + .microseconds(16_667)
+            _ = MainLoopPump.run(until: { ContinuousClock.now >= next })
+            frame()
+        }
+        let megabytes = Double(allocated_peak() - before) / 1e6
+        print("\(name): \(Rounds.format(Self.cpuSeconds - start)) CPU s, \(Rounds.format(megabytes)) MB at most")
+    }
+
+    private static var cpuSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
