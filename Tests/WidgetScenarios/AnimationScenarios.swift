@@ -267,6 +267,39 @@ extension Scenario {
             stage.waitUntilIdle()
         },
 
+        Scenario("While it arrives, an animated picture plays the frames that are there, waits, and goes on") {
+            let gate = ServerGate()
+            let file = TestPicture.animation(colors, size: PixelSize(width: 120, height: 80), duration: 3)
+            let stage = try Stage { _ in
+                var response = ServerResponse.ok(file, contentType: "image/gif")
+                response.faults.bodyGate = (afterBytes: file.count * 6 / 10, gate: gate)
+                return response
+            }
+            let picture = stage.addPicture(width: 120, height: 80)
+            stage.present()
+            picture.setImage(
+                with: stage.server.url("/a.gif"),
+                options: .progressive,
+                manager: stage.manager,
+                partial: { _ in },
+                completion: stage.completion
+            )
+            // Three of six frames have come
+            expect(MainLoopPump.run(until: { picture.animationPlayer?.currentFrameIndex == 2 }))
+            expectEqual(picture.animationPlayer?.frameCount, 3)
+            expect(MainLoopPump.run(until: { picture.animationPlayer?.isFinished == true }))
+            expect(stage.results.isEmpty)
+            // When the rest comes
+            var seen: [Int] = []
+            gate.open()
+            stage.waitForResults(1)
+            let player = try require(picture.animationPlayer)
+            expectEqual(player.frameCount, 6)
+            player.onFrame = { seen.append($0) }
+            expect(MainLoopPump.run(until: { player.currentLoop == 1 && seen.count > 3 }))
+            expect(seen.first.map { $0 >= 2 } ?? false, "\(seen)")
+        },
+
         Scenario("Fifty animations in one window stay within what all of them may have") {
             let stage = try Stage { request in
                 let number = request.path.split(separator: "/").last.flatMap { UInt32($0) } ?? 0

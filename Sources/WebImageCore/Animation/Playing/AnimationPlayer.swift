@@ -61,7 +61,7 @@ public final class AnimationPlayer {
         self.clock = clock
         soundCount = animation.frameCount
         currentFrame = image
-        timeline = Self.timeline(animation.durations, animation, settings)
+        timeline = Self.timeline(animation.durations, image, settings)
         let link = PlayerLink()
         buffer = FrameBuffer(
             image,
@@ -79,19 +79,20 @@ public final class AnimationPlayer {
 
     private static func timeline(
         _ durations: [Duration],
-        _ animation: ImageAnimation,
+        _ image: WebImage,
         _ settings: ImagePlayback
     ) -> PlaybackTimeline {
         PlaybackTimeline(
             durations: durations,
             mode: settings.mode,
-            loopCount: settings.loopCount ?? animation.loopCount
+            // What is still arriving waits at its last frame for more.
+            loopCount: image.isPartial ? 1 : settings.loopCount ?? image.loopCount
         )
     }
 
     /// From the frame that is seen on.
     private func remakeTimeline() {
-        timeline = Self.timeline(Array(animation.durations.prefix(soundCount)), animation, settings)
+        timeline = Self.timeline(Array(animation.durations.prefix(soundCount)), image, settings)
         let start = timeline.start(ofFrame: currentFrameIndex, loop: currentLoop) ?? .zero
         anchor = (start, clock.now)
     }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageCore
 
-/// The first frame of a GIF file that is still arriving.
+/// A GIF file that is still arriving: its first frame, then all those that have come whole.
 ///
 /// `@unchecked`: a decoder is used by one thread at a time.
 final class GIFSession: IncrementalImageDecoding, @unchecked Sendable {
@@ -27,24 +27,29 @@ final class GIFSession: IncrementalImageDecoding, @unchecked Sendable {
     private let options: DecodeOptions
     private var data = Data()
     private var frame: Frame?
+    /// Whether the first frame is there.
     private var isDone = false
+    /// How many frames the last partial picture had.
+    private var shownFrameCount = 1
 
     init(_ options: DecodeOptions) {
         self.options = options
     }
 
     func append(_ next: Data) throws(ImageError) {
-        guard !isDone else { return }
+        guard !isDone || !options.isFirstFrameOnly else { return }
         data.append(next)
+        guard !isDone else { return }
         if frame == nil { try begin() }
         guard let frame else { return }
         data.withUnsafeBytes { frame.offset = frame.first.decoder.decodeBlocks(of: $0, from: frame.offset) }
         // What follows is other frames.
         isDone = frame.first.decoder.isDone
-        if isDone { data = Data() }
+        if isDone, options.isFirstFrameOnly { data = Data() }
     }
 
     func partialImage() -> WebImage? {
+        if isDone, let animation = partialAnimation() { return animation }
         guard let frame, frame.first.decoder.count > frame.shownCount else { return nil }
         if frame.canvas == nil { frame.canvas = FrameCanvas(size: frame.size) }
         guard let canvas = frame.canvas else { return nil }
@@ -53,6 +58,16 @@ final class GIFSession: IncrementalImageDecoding, @unchecked Sendable {
         return canvas.picture(at: options.size.target(for: frame.size), .up, hasAlpha: true).map {
             WebImage(pixels: $0, naturalSize: frame.size, scale: options.scale, format: .gif, isPartial: true)
         }
+    }
+
+    /// The frames that are there, if there are more than before.
+    private func partialAnimation() -> WebImage? {
+        guard let frame, !options.isFirstFrameOnly, let file = GIFFile(data, frameLimit: options.frameLimit),
+            file.frames.count > shownFrameCount,
+            let image = try? GIFCoder().decode(data, first: frame.first, options)
+        else { return nil }
+        shownFrameCount = file.frames.count
+        return image.with { $0.isPartial = true }
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
