@@ -117,6 +117,31 @@ extension Scenario {
             stage.setAnimations(true)
         },
 
+        Scenario("It rests while the machine saves power, unless it is told not to") {
+            let stage = try animatedStage()
+            let picture = stage.addPicture()
+            stage.present()
+            PlaybackEnvironment.isPowerSaving = { true }
+            picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            let player = try require(picture.animationPlayer)
+            expect(!player.isPlaying)
+            PlaybackEnvironment.isPowerSaving = { false }
+            PlaybackEnvironment.reconsider()
+            expect(MainLoopPump.run(until: { player.currentFrameIndex > 0 }))
+            PlaybackEnvironment.isPowerSaving = { true }
+            PlaybackEnvironment.reconsider()
+            expect(!player.isPlaying)
+            // By hand it plays all the same.
+            player.play()
+            expect(player.isPlaying)
+            let other = stage.addPicture()
+            other.imagePlayback.restsToSavePower = false
+            other.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            expect(MainLoopPump.run(until: { (other.animationPlayer?.currentFrameIndex ?? 0) > 0 }))
+        },
+
         Scenario("Without automatic playing it waits; rate, rounds and order are the widget's; the player obeys") {
             let stage = try animatedStage()
             let picture = stage.addPicture()

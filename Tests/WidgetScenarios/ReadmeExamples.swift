@@ -54,6 +54,14 @@ private func inAnyWidget(url: URL, button: Button, picture: Picture, entry: Entr
 }
 
 @MainActor
+private func animated(url: URL, urls: [URL], picture: Picture) {
+    picture.imagePlayback.loopCount = 1
+    picture.animationPlayer?.pause()
+    picture.setImage(with: url, options: .firstFrameOnly)
+    picture.setAnimationImages(with: urls)
+}
+
+@MainActor
 private func inAList(urls: [URL], grid: OpaquePointer, item: OpaquePointer, url: URL) {
     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
     gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))

@@ -4,7 +4,7 @@ import WebImageLinux
 
 /// What of the machine decides whether pictures move: the user's wish that nothing does, the power saver, memory.
 @MainActor
-enum PlaybackEnvironment {
+package enum PlaybackEnvironment {
     private struct WeakHub {
         weak var hub: PlayerHub?
     }
@@ -13,7 +13,7 @@ enum PlaybackEnvironment {
     private static var hubs: [WeakHub] = []
     private static var observation: (any AnyObject & Sendable)?
     /// Tests say what the power saver does.
-    static var isPowerSaving: () -> Bool = { NetworkMonitor.shared.status.isPowerSaving }
+    package static var isPowerSaving: () -> Bool = { NetworkMonitor.shared.status.isPowerSaving }
 
     static func allows(_ playback: ImagePlayback) -> Bool {
         (playback.ignoresReducedMotion || Motion.isWanted) && !(playback.restsToSavePower && isPowerSaving())
@@ -39,7 +39,7 @@ enum PlaybackEnvironment {
         }
     }
 
-    static func reconsider() {
+    package static func reconsider() {
         for hub in hubs { hub.hub?.reconsider() }
     }
 }

@@ -223,7 +223,7 @@ public final class AnimationPlayer {
         let position = timeline.position(at: elapsed + .microseconds(500))
         if position.step != shownStep { show(position) }
         let isAlive = isRunning
-        // Enough for a second, and for a screen that is slow to come.
+        // Enough for half a second: what a busy machine may make it wait.
         let ahead = isAlive || !isPlaying ? timeline.frames(after: position.step, count: isAlive ? lookahead : 1) : []
         if isVisible { buffer.want([position.frame] + ahead) }
         guard isAlive else { return }
@@ -237,7 +237,7 @@ public final class AnimationPlayer {
 
     private var lookahead: Int {
         let average = timeline.roundDuration / .seconds(1) / Double(max(frameCount, 1)) / max(settings.rate, 0.01)
-        return min(max(Int(1 / max(average, 0.001)), 3), 60)
+        return min(max(Int(0.5 / max(average, 0.001)), 3), 30)
     }
 
     private func show(_ due: PlaybackTimeline.Position) {

@@ -159,9 +159,20 @@ package final class FrameBuffer: Sendable {
 
     private static let stretch = 8
 
-    /// One frame, then the thread is for others, so that fifty animations share the lane evenly.
+    /// One frame, then the thread is for others, so that fifty animations share the lane evenly; when nobody waits it goes
+    /// on, for what the decoder needs is at hand in this processor.
     private func decode() {
-        guard let index = state.withLock({ $0.decoding }) else { return }
+        while decodeOne() {
+            guard lane.pendingCount <= 1 else {
+                lane.submit { [weak self] in self?.decode() }
+                return
+            }
+        }
+    }
+
+    /// - Returns: Whether there is more to do.
+    private func decodeOne() -> Bool {
+        guard let index = state.withLock({ $0.decoding }) else { return false }
         let result = Result { () throws(ImageError) in try decoder.frame(at: index) }
         var made: WebImage?
         if case .success(let pixels) = result {
@@ -186,6 +197,6 @@ package final class FrameBuffer: Sendable {
         }
         if case .failure(let error) = result { WebImageLog.debug("The animation ends early: \(error)") }
         if isAwaited { onFrame() }
-        if goesOn { lane.submit { [weak self] in self?.decode() } }
+        return goesOn
     }
 }
