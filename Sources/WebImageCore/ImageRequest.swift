@@ -18,8 +18,8 @@ public struct ImageRequest: Sendable {
     /// Decodes what it can, before the coders of the manager are asked. What it makes is kept apart from what they
     /// make, by the name of its type. Default: none.
     public var decoder: (any ImageDecoding)?
-    /// Fetches the bytes instead of the loaders of the manager. Loads share transfers with those of the same loader only.
-    /// Default: none.
+    /// Fetches the bytes instead of the loaders of the manager. Loads share transfers with those of the same loader
+    /// only. Default: none.
     public var loader: (any ImageLoading)? {
         get { rarities?.values.loader }
         set { change { $0.loader = newValue } }

@@ -14,9 +14,9 @@ public struct ImageManagerConfiguration: Sendable {
     public var dataCache: (any DataCaching)?
     /// Decides what the disk cache keeps of a picture. Default: the bytes as they came.
     public var cacheSerializer: CacheSerializer?
-    /// Whether a ``ThumbHash`` of each picture is made when it is first decoded, and kept with its original on disk: for
-    /// ``ImageCache/thumbHash(for:)``, and to be shown while a load with ``ImageOptions/progressive`` decodes what the
-    /// disk has. Costs about a millisecond a picture. Default: no.
+    /// Whether a ``ThumbHash`` of each picture is made when it is first decoded, and kept with its original on disk:
+    /// for ``ImageCache/thumbHash(for:)``, and to be shown while a load with ``ImageOptions/progressive`` decodes what
+    /// the disk has. Costs about a millisecond a picture. Default: no.
     public var keepsThumbHashes = false
     /// Pictures with more pixels are turned down. Default: 134,217,728.
     public var maximumPixelCount: Int

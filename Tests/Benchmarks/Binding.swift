@@ -12,15 +12,11 @@ struct Binding: ParsableCommand {
     )
 
     func run() throws {
-        try MainActor.assumeIsolated { try measureAll() }
+        try Broadway.run(measureAll)
     }
 
     @MainActor
     private func measureAll() throws {
-        let display = try BroadwayDisplay.start()
-        display.exportEnvironment()
-        guard gtk_init_check() != 0 else { throw ValidationError("GTK finds no display") }
-        defer { display.stop() }
         let loader = FakeLoader()
         let file = TestPicture.solid(0x336699, size: PixelSize(width: 160, height: 120))
         let urls = (0..<2000).map { URL(string: "https://example.org/some/folder/\($0).png")! }

@@ -78,7 +78,8 @@ extension Scenario {
             let index = player.currentFrameIndex
             var changes = 0
             player.onFrame = { _ in changes += 1 }
-            _ = MainLoopPump.run(until: { false }, timeout: .milliseconds(200))
+            expect(!player.isRunning)
+            MainLoopPump.runPending()
             expectEqual(changes, 0)
             expectEqual(player.currentFrameIndex, index)
             gtk_widget_set_visible(picture.widget, 1)
@@ -94,9 +95,8 @@ extension Scenario {
             picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
             let player = try require(picture.animationPlayer)
-            _ = MainLoopPump.run(until: { false }, timeout: .milliseconds(150))
+            expect(!player.isPlaying && !player.isRunning)
             expectEqual(player.currentFrameIndex, 0)
-            expect(!player.isPlaying)
             // When the user changes his mind
             stage.setAnimations(true)
             expect(MainLoopPump.run(until: { player.currentFrameIndex > 0 }))
@@ -191,9 +191,7 @@ extension Scenario {
             let index = player.currentFrameIndex
             expect(MainLoopPump.run(until: { player.currentFrameIndex != index }))
             gtk_widget_set_visible(pictures[1].widget, 0)
-            let resting = player.currentFrameIndex
-            _ = MainLoopPump.run(until: { false }, timeout: .milliseconds(200))
-            expectEqual(player.currentFrameIndex, resting)
+            expect(!player.isRunning)
         },
 
         Scenario("A paintable by itself plays in whatever draws it, and rests when nothing does") {
@@ -209,11 +207,9 @@ extension Scenario {
             expect(MainLoopPump.run(until: { player.currentFrameIndex > 1 }))
             gtk_widget_set_visible(raw, 0)
             // It notices after a second.
-            _ = MainLoopPump.run(until: { false }, timeout: .milliseconds(1300))
+            expect(MainLoopPump.run(until: { !player.isRunning }))
             var changes = 0
             player.onFrame = { _ in changes += 1 }
-            _ = MainLoopPump.run(until: { false }, timeout: .milliseconds(200))
-            expectEqual(changes, 0)
             gtk_widget_set_visible(raw, 1)
             expect(MainLoopPump.run(until: { changes > 1 }))
         },
@@ -243,6 +239,21 @@ extension Scenario {
             expectEqual(second.image.pixelSize, PixelSize(width: 240, height: 160))
             expect(MainLoopPump.run(until: { second.currentFrameIndex > 0 }))
             expect(second.currentFrameIndex >= 4 && second.isPlaying && second.currentLoop == 0)
+            // One that was paused stays so, and hears still what the user wants.
+            second.pause()
+            constrain(picture, width: 300, height: 200, in: stage)
+            expect(
+                MainLoopPump.run(until: {
+                    gtk_widget_queue_draw(stage.window)
+                    return picture.animationPlayer !== second
+                })
+            )
+            let third = try require(picture.animationPlayer)
+            expect(!third.isPlaying)
+            third.play()
+            stage.setAnimations(false)
+            expect(!third.isPlaying)
+            stage.setAnimations(true)
         },
 
         Scenario("Several pictures are played in the order of their URLs, whatever order they arrive in") {

@@ -156,6 +156,23 @@ extension Scenario {
             expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) == 0)
         },
 
+        Scenario("What was said of a failure is taken back as soon as another picture is set") {
+            let gate = ServerGate()
+            let stage = try Stage(gates: [0x0000FF: gate])
+            let picture = stage.addPicture()
+            stage.present()
+            picture.setImage(
+                with: stage.server.url("/missing"),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) != 0)
+            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager)
+            expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) == 0)
+            gate.open()
+        },
+
         Scenario("Assistive technology hears what a picture is, that it is under way, and that it is there") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])

@@ -43,11 +43,17 @@ extension Scenario {
             expectEqual(image.currentImage?.pixelSize, PixelSize(width: 24 * scale, height: 12 * scale))
             expect(stage.waitForFrame())
             expectEqual(rendered(image.widget)?.color(0.5, 0.5), 0x336699)
+            // The same again, or another one: the widget is told of its paintable once.
+            let changes = EventLog<Int>()
+            notify(image.widget, "paintable") { changes.add(1) }
+            image.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            expect(changes.all.isEmpty, "\(changes.all.count) times")
             // Another icon of the app's stays; the next picture takes its place.
             gtk_image_set_from_icon_name(image.widget.opaque, "image-missing")
             expect(gtk_image_get_paintable(image.widget.opaque) == nil)
             image.setImage(with: stage.url(0x112233), manager: stage.manager, completion: stage.completion)
-            stage.waitForResults(2)
+            stage.waitForResults(3)
             expect(gtk_image_get_paintable(image.widget.opaque) != nil)
         },
 
@@ -181,6 +187,16 @@ extension Scenario {
             second.cancelImageLoad(for: "more")
             stage.waitForResults(2)
             expectEqual(stage.results[1].errorCode, .cancelled)
+            // Where only a load hung, a picture can be shown all the same.
+            let fourth = stage.addPicture()
+            stage.waitForFrame()
+            let hung = first.setImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
+            _ = first.removeImageLoad(for: .image)
+            fourth.setImageLoad(hung, for: .image)
+            fourth.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(4)
+            expectEqual(stage.results.suffix(2).map(\.errorCode).contains(.cancelled), true)
+            expectEqual(fourth.currentImage?.color, 0x445566)
             other.open()
         },
 

@@ -55,3 +55,26 @@ func solid(_ color: UInt32, width: Int = 4, height: Int = 4) -> WebImage {
 func isNear(_ color: UInt32, _ expected: UInt32, within limit: Int = 3) -> Bool {
     [16, 8, 0].allSatisfy { abs(Int(color >> $0 & 255) - Int(expected >> $0 & 255)) <= limit }
 }
+
+/// Calls back when a property of an object is set to something else.
+@MainActor
+func notify(_ object: UnsafeMutablePointer<GtkWidget>, _ property: String, _ body: @escaping @Sendable () -> Void) {
+    typealias Callback = @convention(c) (gpointer, gpointer, gpointer) -> Void
+    let callback: Callback = { _, _, box in Unmanaged<Notification>.fromOpaque(box).takeUnretainedValue().body() }
+    g_signal_connect_data(
+        UnsafeMutableRawPointer(object),
+        "notify::\(property)",
+        unsafeBitCast(callback, to: GCallback.self),
+        Unmanaged.passRetained(Notification(body)).toOpaque(),
+        { box, _ in Unmanaged<Notification>.fromOpaque(box!).release() },
+        GConnectFlags(rawValue: 0)
+    )
+}
+
+private final class Notification: Sendable {
+    let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        self.body = body
+    }
+}

@@ -45,8 +45,8 @@ extension ImageBindable {
         nonmutating set { imageBinding.slot.appearance.playback = newValue }
     }
 
-    /// Plays the picture that is shown: to pause, to seek, to hear of frames. `nil` unless it is animated. Another picture
-    /// has another one.
+    /// Plays the picture that is shown: to pause, to seek, to hear of frames. `nil` unless it is animated. Another
+    /// picture has another one.
     public var animationPlayer: AnimationPlayer? { imageBinding.existingSlot?.target.content?.player }
 
     /// Shown when a picture cannot be had. Default: what was shown until then.

@@ -34,11 +34,11 @@ extension NativeWidget {
         WidgetSlots.existing(of: nativeWidgetPointer)?.existingSlot(for: key)?.replaceLoad(with: nil)
     }
 
-    /// Hangs a load of another widget, or one that was let go of, on this one: it is cancelled when something else is set
-    /// under `key`, and when the widget is gone. It shows nothing here; its completion does what is to be done.
+    /// Hangs a load of another widget, or one that was let go of, on this one: it is cancelled when something else is
+    /// set under `key`, and when the widget is gone. It shows nothing here; its completion does what is to be done.
     public func setImageLoad(_ load: ImageLoad, for key: OperationKey) {
         let slots = WidgetSlots.of(nativeWidgetPointer)
-        let slot = slots.slot(for: key) { ClosureTarget(widget: slots.widget) }
+        let slot = slots.existingSlot(for: key) ?? slots.slot(for: key) { NoTarget() }
         slot.cancel()
         _ = slot.replaceLoad(with: load)
     }

@@ -3,8 +3,8 @@ import WebImageLinux
 
 /// Binds the rows of a `GtkListBox` or `GtkFlowBox` that are on screen or near it, and lets go of the others.
 ///
-/// Those widgets have all their rows at once, and GTK takes them all for visible: without this a list of a thousand rows
-/// would load a thousand pictures.
+/// Those widgets have all their rows at once, and GTK takes them all for visible: without this a list of a thousand
+/// rows would load a thousand pictures.
 ///
 ///     rows = LazyImageRows(container: listBox) { row, index in
 ///         WidgetPointer(row).setImage(with: urls[index])

@@ -1,9 +1,10 @@
 internal import CWebImageGtk4
+import FoundationEssentials
 public import WebImageCore
 import WebImageLinux
 
-/// Loads the pictures of a list ahead of what is on screen, in the direction in which it is scrolled; what has been left
-/// behind is dropped again.
+/// Loads the pictures of a list ahead of what is on screen, in the direction in which it is scrolled; what has been
+/// left behind is dropped again.
 ///
 ///     prefetcher = ListPrefetcher(view: grid) { position in
 ///         ImageRequest(url: urls[position], decodeSize: .fill(PixelSize(width: 160, height: 120)))
@@ -26,7 +27,7 @@ public final class ListPrefetcher {
     private let request: (Int) -> ImageRequest?
     private var adjustment: Followed?
     private var viewHandler: gulong = 0
-    private var tasks: [Int: PrefetchTask] = [:]
+    private var tasks: [Int: (url: URL, task: PrefetchTask)] = [:]
     private var rest: DelayedCall?
     private var lastFirst = 0
     private var isForward = true
@@ -55,7 +56,7 @@ public final class ListPrefetcher {
         if let view = view.pointer, viewHandler != 0 { g_signal_handler_disconnect(view, viewHandler) }
         viewHandler = 0
         rest?.cancel()
-        for task in tasks.values { task.cancel() }
+        for (_, task) in tasks.values { task.cancel() }
         tasks = [:]
         ahead = 0..<0
     }
@@ -128,19 +129,21 @@ public final class ListPrefetcher {
             ? min(visible.upperBound, count)..<min(visible.upperBound + length, count)
             : max(0, visible.lowerBound - length)..<max(0, visible.lowerBound)
         drop(outside: ahead)
-        for position in isForward ? Array(ahead) : ahead.reversed() where tasks[position] == nil {
-            guard var request = request(position) else { continue }
+        for position in isForward ? Array(ahead) : ahead.reversed() {
+            // The model may have changed: another picture may be there now.
+            guard var request = request(position), tasks[position]?.url != request.url else { continue }
+            tasks[position]?.task.cancel()
             request.priority = min(request.priority, .low)
             request.acceptsLarger = request.transformer == nil
             request.preparation = TexturePreparation()
-            tasks[position] = prefetcher.prefetch(requests: [request]) { _ in }
+            tasks[position] = (request.url, prefetcher.prefetch(requests: [request]) { _ in })
         }
     }
 
     /// A picture that is on screen by now is loaded by its cell as well; dropping it here harms nobody.
     private func drop(outside range: Range<Int>) {
-        for (position, task) in tasks where !range.contains(position) {
-            task.cancel()
+        for (position, entry) in tasks where !range.contains(position) {
+            entry.task.cancel()
             tasks[position] = nil
         }
         if range.isEmpty { ahead = 0..<0 }

@@ -50,6 +50,6 @@ public final class ImagePaintable: ImageBindable {
 
     /// What its pictures are bound to.
     public var imageBinding: ImageBinding {
-        ImageBinding(nativePaintablePointer, .image) { [weak content] _ in FreeTarget(content ?? PaintableContent()) }
+        ImageBinding(nativePaintablePointer, .image) { [content] _ in FreeTarget(content) }
     }
 }

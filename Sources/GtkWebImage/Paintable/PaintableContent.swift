@@ -57,7 +57,7 @@ final class PaintableContent {
 
     /// - Parameter isContinued: Whether it is the same picture as before, in more pixels or with more frames.
     private func startPlaying(isContinued: Bool = false) {
-        let before = playing?.player
+        let before = playing
         playing?.remove(self)
         playing = nil
         guard case .image(let image) = shown, let hub = PlayerHub.hub(for: image, playback) else { return }
@@ -163,8 +163,6 @@ final class PaintableContent {
         updateTicker()
     }
 
-    var isInTransition: Bool { transition != nil }
-
     /// Only what is seen need move. A paintable without a widget may be drawn by any.
     private var isOnScreen: Bool {
         guard let styleWidget else { return true }
@@ -198,8 +196,6 @@ final class PaintableContent {
         if ended.isVisible { gdk_paintable_invalidate_contents(native) }
         updateTicker()
     }
-
-    var showsIndicator: Bool { indicator?.isVisible == true }
 
     // Frames
 

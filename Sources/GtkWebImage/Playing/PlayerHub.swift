@@ -46,14 +46,18 @@ final class PlayerHub {
         return hub
     }
 
-    /// - Parameter other: What has played the same picture until now.
-    func add(_ content: PaintableContent, continuing other: AnimationPlayer?) {
-        if viewers.isEmpty, let other { player.takeOver(from: other) }
+    /// - Parameter other: What has played the same picture until now, in fewer pixels or with fewer frames.
+    func add(_ content: PaintableContent, continuing other: PlayerHub?) {
+        let isFirst = viewers.isEmpty
         viewers[ObjectIdentifier(content)] = Viewer(content: content, isVisible: true)
-        updateVisibility()
-        guard player.playback.isAutomatic, !player.isPlaying, !player.isFinished else { return }
-        if PlaybackEnvironment.allows(player.playback) { player.play() } else { isHeld = true }
         PlaybackEnvironment.add(self)
+        if isFirst, let other {
+            isHeld = other.isHeld
+            player.takeOver(from: other.player)
+        } else if isFirst, player.playback.isAutomatic {
+            if PlaybackEnvironment.allows(player.playback) { player.play() } else { isHeld = true }
+        }
+        updateVisibility()
     }
 
     func remove(_ content: PaintableContent) {
@@ -88,8 +92,8 @@ final class PlayerHub {
 }
 
 extension AnimationPlayer {
-    /// Plays a picture for whatever an app draws itself: ``onFrame`` says when ``currentFrame`` is another one. It begins
-    /// with ``play()``.
+    /// Plays a picture for whatever an app draws itself: ``onFrame`` says when ``currentFrame`` is another one. It
+    /// begins with ``play()``.
     /// - Returns: `nil` for a picture that is not animated.
     public convenience init?(_ image: WebImage, _ playback: ImagePlayback = ImagePlayback()) {
         self.init(

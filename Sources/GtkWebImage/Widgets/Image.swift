@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 
-/// A `GtkImage`, which shows pictures at the size of icons, for apps that use no other GTK binding. Main thread only, as
-/// GTK is.
+/// A `GtkImage`, which shows pictures at the size of icons, for apps that use no other GTK binding. Main thread only,
+/// as GTK is.
 @MainActor
 public final class Image: WidgetBindable {
     private let owned: OwnedWidget

@@ -1,4 +1,5 @@
-/// A widget of any kind that ``WidgetBindable`` names, known by its address alone: the way in for code that calls GTK's C functions.
+/// A widget of any kind that ``WidgetBindable`` names, known by its address alone: the way in for code that calls GTK's
+/// C functions.
 ///
 ///     WidgetPointer(gtk_image_new()).setImage(with: url)
 ///

@@ -31,7 +31,7 @@ extension ImageManager {
         parts.observers.tell(request.url, .diskHit)
         var source = LoadedSource(stored: entry, origin: .disk)
         source.readingDuration = .now - start
-        if let image = entry.thumbHash?.image { showBlurred(image, id) }
+        if let hash = entry.thumbHash { showBlurred(hash, id) }
         switch reuse(entry.response, request) {
         case .use:
             decode(id, source)
@@ -49,11 +49,12 @@ extension ImageManager {
     }
 
     /// Shows the blurred version of a picture to those who want to see it come.
-    private func showBlurred(_ image: WebImage, _ id: JobGraph.Identifier) {
+    private func showBlurred(_ hash: ThumbHash, _ id: JobGraph.Identifier) {
         let tasks = graph.withLock { graph in
             (graph.sources[id]?.jobs ?? []).flatMap { graph.jobs[$0]?.tasks ?? [] }
-        }
-        for task in tasks where task.wantsPartialImages { task.report(preview: image.with { $0.isPartial = true }) }
+        }.filter(\.wantsPartialImages)
+        guard !tasks.isEmpty, let image = hash.image?.with({ $0.isPartial = true }) else { return }
+        for task in tasks { task.report(preview: image) }
     }
 
     /// What is done with a response that a cache has.

@@ -115,7 +115,7 @@ public final class ImagePrefetcher: Sendable {
             manager.parts.dispatcher,
             progress: progress,
             completion: completion,
-            onEnd: { self.count($0, $1) }
+            onEnd: { [weak self] in self?.count($0, $1) }
         )
         guard !requests.isEmpty else {
             task.finishIfDone()

@@ -35,7 +35,8 @@ final class ArrivingSequence {
     /// One picture of all that are there, in order: animated when there are several.
     var image: WebImage? {
         let images = responses.compactMap { $0?.image }
-        guard let first = images.first, images.count > 1 else { return images.first }
+        guard let first = images.first else { return nil }
+        guard images.count > 1 else { return isComplete ? first : first.with { $0.isPartial = true } }
         let animation = ImageAnimation(
             durations: Array(repeating: sequence.frameDuration, count: images.count),
             loopCount: sequence.loopCount,
@@ -45,7 +46,7 @@ final class ArrivingSequence {
         ) { StillFrames(images) }
         return first.with { content in
             content.animation = animation
-            content.isPartial = missingCount > 0
+            content.isPartial = !isComplete
         }
     }
 

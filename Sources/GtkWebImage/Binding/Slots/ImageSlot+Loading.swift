@@ -53,7 +53,7 @@ extension ImageSlot {
                     if arriving.isComplete {
                         self.finish(load, arriving.result)
                     } else if let image = arriving.image {
-                        self.show(image, isFromMemory: index > 0, isContinued: true)
+                        self.show(part: image)
                     }
                 }
             }
@@ -93,9 +93,14 @@ extension ImageSlot {
 
     private func show(partial image: WebImage, _ load: ImageLoad) {
         guard self.load === load, !load.isCancelled, let request else { return }
-        // The first thing that is seen may come in gently; what only gets sharper must not blink.
-        show(image, isFromMemory: target.image != nil, isContinued: target.image?.isPartial == true)
+        show(part: image)
         request.partial?(image)
+    }
+
+    private func show(part image: WebImage) {
+        // The first thing that is seen may come in gently; what only gets sharper must not blink.
+        show(image, isFromMemory: target.image != nil, isContinued: showsOwnPart)
+        showsOwnPart = true
     }
 
     /// Puts the picture in place, then tells.
@@ -108,7 +113,7 @@ extension ImageSlot {
             progress?.finish()
             setFailure(nil)
             let waits = request.options.contains(.waitForTransition)
-            let isContinued = target.image?.isPartial == true
+            let isContinued = showsOwnPart
             let isSharper = isContinued && !request.options.contains(.forceTransition)
             let isFromMemory = response.source == .memory || isSharper
             show(response.image, isFromMemory: isFromMemory, isContinued: isContinued) {
@@ -178,7 +183,7 @@ extension ImageSlot {
         widget?.pointer?.setBusy(isBusy)
     }
 
-    private func setFailure(_ error: ImageError?) {
+    func setFailure(_ error: ImageError?) {
         guard (error != nil) != hasSaidFailure else { return }
         hasSaidFailure = error != nil
         widget?.pointer?.setDescription(error == nil ? nil : ImageAccessibility.failureDescription)

@@ -11,7 +11,7 @@ extension ImageSlot {
             // Lists map rows in passing and unmap them within the same layout; those are not worth a request.
             if let load, !load.isCancelled { waitForLayout(pointer) }
         case .loading:
-            load?.setPriority(request.image.map { makeRequest($0, .original).priority } ?? .high)
+            load?.setPriority(request.image.map { Self.priority(of: $0) } ?? .high)
         case .detached:
             // Its completions have had their cancel; the picture comes back all the same.
             let again = ImageLoad(request.url)
@@ -22,8 +22,8 @@ extension ImageSlot {
         }
     }
 
-    /// Off screen is no reason to give up: lists and stacks come back. It lets the visible ones go first, unless the app
-    /// wants it to rest.
+    /// Off screen is no reason to give up: lists and stacks come back. It lets the visible ones go first, unless the
+    /// app wants it to rest.
     func widgetUnmapped() {
         target.content?.widgetUnmapped()
         switch stage {

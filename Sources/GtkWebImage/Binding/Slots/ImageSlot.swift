@@ -51,6 +51,8 @@ final class ImageSlot {
     /// What assistive technology was told.
     var isBusy = false
     var hasSaidFailure = false
+    /// Whether what is seen is a part of the picture that is loaded, not one that was kept from before.
+    var showsOwnPart = false
     /// Made when somebody looks.
     private(set) var progress: ImageProgress?
 
@@ -133,7 +135,9 @@ final class ImageSlot {
         refinement = nil
         hasFailedRefinement = false
         ignoresFailures = false
+        showsOwnPart = false
         networkObservation = nil
+        setFailure(nil)
         endPlaceholder()
         if !keepingLoad { load?.cancel() }
         load = nil
@@ -233,7 +237,7 @@ final class ImageSlot {
 
     func makeRequest(_ image: ImageRequest, _ size: DecodeSize) -> ImageRequest {
         var result = image
-        if result.priority == .normal { result.priority = .high }
+        result.priority = Self.priority(of: image)
         if ignoresFailures { result.options.insert(.retryFailed) }
         result.decodeSize = size
         if image.transformer == nil {
@@ -246,6 +250,11 @@ final class ImageSlot {
         return result
     }
 
+    /// On screen.
+    static func priority(of image: ImageRequest) -> ImagePriority {
+        image.priority == .normal ? .high : image.priority
+    }
+
     /// `nil` while the widget has no size.
     func decodeSize(_ request: SlotRequest) -> DecodeSize? {
         if let size = request.image?.decodeSize, size != .original { return size }
@@ -254,7 +263,7 @@ final class ImageSlot {
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
-    /// Whether it is part of a row of a GtkListView or its like. Those bind rows anew that are on screen still, but will
-    /// not be after the next layout; a load waits for that.
+    /// Whether it is part of a row of a GtkListView or its like. Those bind rows anew that are on screen still, but
+    /// will not be after the next layout; a load waits for that.
     fileprivate var isInList: Bool { gtk_widget_get_ancestor(self, gtk_list_base_get_type()) != nil }
 }

@@ -3,9 +3,9 @@ import WebImageLinux
 
 /// Calls back when a mapped widget has been laid out, in the same frame.
 ///
-/// GTK has no signal for a widget's allocation. The layout phase of its frame clock allocates, up to five times a frame:
-/// lists map rows in one round and unmap them in the next. The paint phase comes after the last of them. One handler a
-/// frame clock serves all who wait.
+/// GTK has no signal for a widget's allocation. The layout phase of its frame clock allocates, up to five times a
+/// frame: lists map rows in one round and unmap them in the next. The paint phase comes after the last of them. One
+/// handler a frame clock serves all who wait.
 @MainActor
 final class LayoutWaiter {
     private static let quark = g_quark_from_string("gtk-web-image-layout-waiter")

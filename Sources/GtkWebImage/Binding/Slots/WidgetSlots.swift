@@ -56,7 +56,11 @@ final class WidgetSlots {
 
     /// The slot of a key, made with `makeTarget` when there is none yet.
     func slot(for key: OperationKey, _ makeTarget: () -> any SlotTarget) -> ImageSlot {
-        if let slot = slots[key] { return slot }
+        if let slot = slots[key] {
+            guard slot.target is NoTarget else { return slot }
+            // Until now only a load of the app's hung there.
+            slot.cancel()
+        }
         let slot = ImageSlot(makeTarget(), widget)
         slots[key] = slot
         return slot

@@ -21,7 +21,8 @@ final class PropertyTarget: SlotTarget {
     var area: UnsafeMutablePointer<GtkWidget>? { widget.pointer }
 
     func prepare() {
-        guard let widget = widget.pointer else { return }
+        // Setting it again would lay the widget out again.
+        guard !attach(), let widget = widget.pointer else { return }
         UnsafeMutableRawPointer(widget).setObjectProperty(property, paintable.nativePaintablePointer)
     }
 

@@ -1,8 +1,8 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// The icon of all windows of the app, those that come later included, which the window system shows in a dock or a list
-/// of windows. Wayland takes icons from the desktop file instead.
+/// The icon of all windows of the app, those that come later included, which the window system shows in a dock or a
+/// list of windows. Wayland takes icons from the desktop file instead.
 ///
 ///     ApplicationIcon().setImage(with: url)
 ///

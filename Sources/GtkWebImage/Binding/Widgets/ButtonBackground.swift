@@ -38,8 +38,8 @@ final class ButtonBackground {
     }
 }
 
-/// The style of a picture that reaches over the padding of what it is in. The padding is the theme's, and may be another
-/// one when the widget comes to another place, or gets another child.
+/// The style of a picture that reaches over the padding of what it is in. The padding is the theme's, and may be
+/// another one when the widget comes to another place, or gets another child.
 @MainActor
 private final class CoveringStyle {
     private let provider: OpaquePointer

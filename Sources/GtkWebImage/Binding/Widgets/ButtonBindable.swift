@@ -15,8 +15,8 @@ extension ButtonBindable {
         imageBinding(state == .normal ? .image : OperationKey(rawValue: "image.\(state.rawValue)"), in: state)
     }
 
-    /// The picture behind the button's child in a state, with all that a binding can do. It covers the button within its
-    /// border, and has no say in its size. Not for a `GtkCheckButton`, which has no surface of its own.
+    /// The picture behind the button's child in a state, with all that a binding can do. It covers the button within
+    /// its border, and has no say in its size. Not for a `GtkCheckButton`, which has no surface of its own.
     public func backgroundImageBinding(for state: ImageState) -> ImageBinding {
         let pointer = nativeWidgetPointer
         return ImageBinding(pointer, OperationKey(rawValue: "background.\(state.rawValue)")) { slots in

@@ -8,8 +8,8 @@ public enum EntryIconPosition: String, Sendable {
     case secondary
 }
 
-/// A `GtkEntry` of any binding. A class joins by naming its pointer, as with ``PictureBindable``. By itself it shows its
-/// picture as its primary icon.
+/// A `GtkEntry` of any binding. A class joins by naming its pointer, as with ``PictureBindable``. By itself it shows
+/// its picture as its primary icon.
 @MainActor
 public protocol EntryBindable: WidgetBindable {}
 

@@ -26,7 +26,8 @@ extension PictureBindable {
 
 extension PictureBindable {
     /// Loads several pictures and plays them one after the other, in the order of their URLs, in whatever order they
-    /// arrive. What has arrived plays already; those that fail are left out. All are drawn in the shape of the first one.
+    /// arrive. What has arrived plays already; those that fail are left out. All are drawn in the shape of the first
+    /// one.
     ///
     /// It takes the place of the widget's picture: what is set next ends it.
     /// - Parameters:

@@ -10,9 +10,10 @@ public import WebImageLinux
 ///         var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
 ///     }
 ///
-/// What GtkImage, AdwAvatar and AdwStatusPage show is theirs; a GtkWindow has it as its icon; a widget with room for one
-/// child gets a GtkPicture as its child: GtkButton, GtkMenuButton, GtkCheckButton, GtkFrame, GtkListBoxRow, AdwBin,
-/// ShumateMarker and their like. For all others there is ``NativeWidget/bindImage(with:key:size:placeholder:options:transformer:manager:setPaintable:completion:)``.
+/// What GtkImage, AdwAvatar and AdwStatusPage show is theirs; a GtkWindow has it as its icon; a widget with room for
+/// one child gets a GtkPicture as its child: GtkButton, GtkMenuButton, GtkCheckButton, GtkFrame, GtkListBoxRow, AdwBin,
+/// ShumateMarker and their like. For all others there is
+/// ``NativeWidget/bindImage(with:key:size:placeholder:options:transformer:manager:setPaintable:completion:)``.
 @MainActor
 public protocol WidgetBindable: NativeWidget, ImageBindable {}
 

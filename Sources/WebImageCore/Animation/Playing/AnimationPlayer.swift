@@ -1,8 +1,8 @@
 /// Plays an animated picture: says which frame is to be seen when, and has it decoded by then.
 ///
-/// Frames keep time: what comes late is skipped, and nothing drifts. It wakes up when a frame is due, not before; frames
-/// are decoded ahead off the main thread. Widgets have one by themselves (``ImageBindable/animationPlayer``). Main thread
-/// only.
+/// Frames keep time: what comes late is skipped, and nothing drifts. It wakes up when a frame is due, not before;
+/// frames are decoded ahead off the main thread. Widgets have one by themselves (``ImageBindable/animationPlayer``).
+/// Main thread only.
 @MainActor
 public final class AnimationPlayer {
     /// The picture that is played.
@@ -77,6 +77,10 @@ public final class AnimationPlayer {
         link.player = self
     }
 
+    deinit {
+        buffer.close()
+    }
+
     private static func timeline(
         _ durations: [Duration],
         _ image: WebImage,
@@ -102,7 +106,10 @@ public final class AnimationPlayer {
         anchor = (other.elapsed, clock.now)
         currentLoop = other.currentLoop
         (onFrame, onLoop) = (other.onFrame, other.onLoop)
-        if other.isPlaying || other.isFinished && other.image.isPartial { isPlaying = true }
+        // One that was still arriving has only come to the end of what was there.
+        let isAtItsEnd = other.isFinished && !other.image.isPartial
+        isPlaying = other.isPlaying || other.isFinished && !isAtItsEnd
+        isFinished = isAtItsEnd
         update()
     }
 
@@ -176,8 +183,8 @@ public final class AnimationPlayer {
         update()
     }
 
-    /// Goes some frames on, or back with a number below zero, in the order in which they are in the file; from the last to
-    /// the first and from the first to the last.
+    /// Goes some frames on, or back with a number below zero, in the order in which they are in the file; from the last
+    /// to the first and from the first to the last.
     public func step(by count: Int = 1) {
         let next = (currentFrameIndex + count) % frameCount
         seek(to: next < 0 ? next + frameCount : next)
@@ -200,7 +207,8 @@ public final class AnimationPlayer {
 
     // Time
 
-    private var isRunning: Bool { isPlaying && isVisible && settings.rate > 0 && !isFinished }
+    /// Whether time goes by for it.
+    package var isRunning: Bool { isPlaying && isVisible && settings.rate > 0 && !isFinished }
 
     private var elapsed: Duration {
         guard isRunning else { return anchor.elapsed }

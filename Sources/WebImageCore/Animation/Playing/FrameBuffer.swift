@@ -3,7 +3,8 @@ import Synchronization
 /// The decoded frames of one animation that are wanted soon, made one after the other on the lane.
 package final class FrameBuffer: Sendable {
     private struct State {
-        /// By number, but for the first. The cost of those that are not among the two that are guaranteed is taken from the budget.
+        /// By number, but for the first. What those cost that are not among the two that are guaranteed is taken from
+        /// the budget.
         var frames: [Int: WebImage] = [:]
         var paid: Set<Int> = []
         /// What is to be there, the most urgent first.
@@ -77,9 +78,6 @@ package final class FrameBuffer: Sendable {
 
     /// The number of frames that are sound, as far as is known.
     package var end: Int { state.withLock { $0.end } }
-
-    /// The frames that were made and are there.
-    package var present: Set<Int> { state.withLock { Set($0.frames.keys) } }
 
     /// A frame, if it is there. If not, the next one to become ready is announced.
     package func frame(_ index: Int) -> WebImage? {
@@ -159,8 +157,8 @@ package final class FrameBuffer: Sendable {
 
     private static let stretch = 8
 
-    /// One frame, then the thread is for others, so that fifty animations share the lane evenly; when nobody waits it goes
-    /// on, for what the decoder needs is at hand in this processor.
+    /// One frame, then the thread is for others, so that fifty animations share the lane evenly; when nobody waits it
+    /// goes on, for what the decoder needs is at hand in this processor.
     private func decode() {
         while decodeOne() {
             guard lane.pendingCount <= 1 else {

@@ -1,0 +1,16 @@
+import ArgumentParser
+internal import CWebImageGtk4
+import WebImageTesting
+
+/// For what needs GTK, and so a display, but nobody to look at it.
+enum Broadway {
+    static func run(_ body: @MainActor () throws -> Void) throws {
+        try MainActor.assumeIsolated {
+            let display = try BroadwayDisplay.start()
+            defer { display.stop() }
+            display.exportEnvironment()
+            guard gtk_init_check() != 0 else { throw ValidationError("GTK finds no display") }
+            try body()
+        }
+    }
+}
