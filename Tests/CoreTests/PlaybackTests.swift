@@ -67,11 +67,12 @@ struct AnimationPlayerTests {
         _ frames: FakeFrames,
         loops: Int = 0,
         _ settings: ImagePlayback = ImagePlayback(),
-        wholeByteCount: Int = 0
+        wholeByteCount: Int = 0,
+        isPartial: Bool = false
     ) throws -> AnimationPlayer {
         try #require(
             AnimationPlayer(
-                frames.image(loopCount: loops),
+                frames.image(loopCount: loops).with { $0.isPartial = isPartial },
                 settings,
                 clock: clock,
                 lane: lane,
@@ -303,6 +304,35 @@ struct AnimationPlayerTests {
         await settle()
         await advance(0.5)
         #expect(budget.used <= 3 * FakeFrames.byteCount && player.currentFrameIndex == 5)
+    }
+
+    @Test("What is still arriving waits at its last frame; with all frames it goes on, and never goes back")
+    func arriving() async throws {
+        // Given three of eight frames, through long ago, which was noticed late
+        let part = try player(FakeFrames(count: 3), isPartial: true)
+        part.play()
+        await settle()
+        await advance(0.25)
+        clock.stall(for: 5)
+        await advance(1)
+        #expect(part.isFinished && part.currentFrameIndex == 2)
+        // When all are there, but not decoded yet
+        let frames = FakeFrames(count: 8)
+        let gate = Gate()
+        gate.close()
+        frames.beforeEach = { gate.wait() }
+        let whole = try player(frames)
+        var seen: [Int] = []
+        part.onFrame = { seen.append($0) }
+        whole.takeOver(from: part)
+        // Then what was seen stays
+        #expect(whole.currentFrameIndex == 2 && FakeFrames.number(whole.currentFrame) == 2 && seen.isEmpty)
+        // And the next ones follow
+        gate.open()
+        await settle()
+        await advance(0.55)
+        #expect(seen == [3, 4, 5, 6, 7, 0], "\(seen)")
+        #expect(whole.currentLoop == 1)
     }
 
     @Test("A player that goes takes its frames along")

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Foundation
 import Testing
 import WebImageCore
 import WebImageTesting
@@ -85,6 +85,31 @@ struct ProgressiveTests {
         #expect(fixture.isIdle)
     }
 
+    @Test("However often it pauses, all that has come is shown, though no more comes")
+    func pauses() {
+        // Given transfers that each send some bytes and then a few, at the time the last partial picture is due
+        let fixture = ManagerFixture(isHolding: true, hasDisk: false) { $0.partialInterval = .microseconds(50) }
+        for number in 0..<2000 {
+            let url = fixture.url("\(number)")
+            fixture.loader.answer(url, with: Data(count: 608))
+            let partials = EventLog<Int>()
+            var request = ImageRequest(url: url, options: .progressive)
+            request.decoder = ByteCountingCoder()
+            let task = fixture.manager.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
+            fixture.loader.send(Data(count: 600), for: url)
+            for _ in 0..<(number % 50) { sched_yield() }
+            fixture.loader.send(Data(count: 4), for: url)
+            for _ in 0..<(number % 17) { sched_yield() }
+            // When the last bytes have come, and the transfer pauses
+            fixture.loader.send(Data(count: 4), for: url)
+            // Then they are shown
+            let isShown = partials.wait { $0.last == 608 }
+            #expect(isShown, "number \(number): \(partials.all)")
+            task.cancel()
+            if !isShown { break }
+        }
+    }
+
     @Test("A cancel in the middle of partial decoding leaves nothing behind")
     func cancelled() {
         let fixture = ManagerFixture(isHolding: true, hasDisk: false)
@@ -100,6 +125,33 @@ struct ProgressiveTests {
         #expect(fixture.outcomes.all.allSatisfy { $0 == .failure(.cancelled) })
         #expect(fixture.isIdle)
     }
+}
+
+/// Its partial pictures are as wide as the bytes are many.
+private struct ByteCountingCoder: ImageDecoding {
+    final class Session: IncrementalImageDecoding, @unchecked Sendable {
+        // `@unchecked`: a decoder is used by one thread at a time.
+        private var count = 0
+
+        func append(_ data: Data) throws(ImageError) { count += data.count }
+
+        func partialImage() -> WebImage? {
+            PixelBuffer(size: PixelSize(width: count, height: 1), format: .rgb) { _ in }.map {
+                WebImage(pixels: $0, isPartial: true)
+            }
+        }
+
+        func finish(_ data: Data) throws(ImageError) -> WebImage { partialImage()! }
+    }
+
+    func canDecode(_ format: ImageFormat) -> Bool { true }
+
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage { Session().partialImage()! }
+
+    func makeIncrementalDecoder(
+        for format: ImageFormat,
+        options: DecodeOptions
+    ) -> (any IncrementalImageDecoding)? { Session() }
 }
 
 extension WebImage {

@@ -113,7 +113,9 @@ extension Scenario {
             for widget in widgets { expectEqual(WidgetPointer(widget).currentImage?.color, 0x336699) }
             expect(stage.waitForFrame())
             expectEqual(rendered(widgets[0])?.color(0.5, 0.5), 0x336699)
-            // The icon survives a window that is hidden and shown again.
+            // The icon survives a window that is hidden and shown again. GTK's broadway, which has no icons, may never
+            // draw such a window again when the machine is busy.
+            guard broadway == nil else { return }
             gtk_widget_set_visible(stage.window, 0)
             stage.present()
             expectEqual(WidgetPointer(stage.window).currentImage?.color, 0x336699)

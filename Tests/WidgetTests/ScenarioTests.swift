@@ -30,7 +30,7 @@ struct ScenarioTests {
     private static func drawsSomething(_ name: String) -> Bool {
         [
             "A picture is fetched, decoded and shown",
-            "The texture that GTK gets",
+            "The texture that GTK gets", "What has room for one child",
             "A texture that was drawn is released",
             "A widget that grows",
             "A progressive picture", "In the middle of a", "A flip turns", "A background covers", "Each indicator",

@@ -18,6 +18,8 @@ struct PartialDecoding: Sendable {
     /// The whole file, once it is there.
     var ending: LoadedSource?
     var lastPartial: ContinuousClock.Instant?
+    /// What has come is to be shown, as soon as whoever works on it gets to that.
+    private var isShowDue = false
     /// The bytes so far have turned out to be of no use.
     private var isAbandoned = false
 
@@ -28,6 +30,7 @@ struct PartialDecoding: Sendable {
     /// What the thread that works on it does next.
     enum Step {
         case feed([Data], Decoder)
+        case show(any IncrementalImageDecoding)
         case end(LoadedSource)
         case rest
     }
@@ -39,12 +42,23 @@ struct PartialDecoding: Sendable {
             isBusy = false
             return .rest
         }
+        defer { isShowDue = false }
         guard !pending.isEmpty else {
+            if isShowDue, case .running(let decoder) = decoder { return .show(decoder) }
             isBusy = false
             return .rest
         }
         defer { pending = [] }
         return .feed(pending, decoder)
+    }
+
+    /// The time between two partial pictures is over. A thread that works on it may have looked at the clock before.
+    /// - Returns: Whether a thread has to be asked to work on it.
+    mutating func showNow() -> Bool {
+        guard case .running = decoder else { return false }
+        isShowDue = true
+        defer { isBusy = true }
+        return !isBusy
     }
 
     /// There will be no more partial pictures; what was decoded is forgotten.

@@ -13,6 +13,8 @@ extension ImageManager {
             case .end(let source):
                 decodeWhole(id, source)
                 return
+            case .show(let decoder):
+                showPartial(of: decoder, id, job)
             case .feed(let chunks, let decoder):
                 let decoder = feed(chunks, to: decoder, job)
                 _ = graph.withLock { $0.updatePartial(of: id) { $0.setDecoder(decoder) } }
@@ -68,19 +70,9 @@ extension ImageManager {
         for task in tasks { task.report(partial: changed) }
     }
 
-    /// Asks a thread to show what came since the last partial picture, unless one is at it anyway.
+    /// Sees that what came since the last partial picture is shown.
     private func showLater(_ id: JobGraph.Identifier) {
-        let idle = graph.withLock { graph -> (any IncrementalImageDecoding)? in
-            graph.updatePartial(of: id) { partial in
-                guard !partial.isBusy, case .running(let decoder) = partial.decoder else { return nil }
-                partial.isBusy = true
-                return decoder
-            } ?? nil
-        }
-        guard let idle else { return }
-        parts.decodeLane.submit {
-            if let job = self.graph.withLock({ $0.jobs[id] }) { self.showPartial(of: idle, id, job) }
-            self.decodePartial(id)
-        }
+        let isIdle = graph.withLock { $0.updatePartial(of: id) { $0.showNow() } } ?? false
+        if isIdle { parts.decodeLane.submit { self.decodePartial(id) } }
     }
 }

@@ -33,7 +33,8 @@ public final class AnimationPlayer {
 
     /// How far it was, in its own time, at a time of the clock.
     private var anchor: (elapsed: Duration, time: Double) = (.zero, 0)
-    private var shownStep = -1
+    /// The step of the frame that is seen; `nil` where what is due has to be shown, and nothing before it.
+    private var shownStep: Int?
     /// Frames before the first damaged one, as far as is known.
     private var soundCount: Int
     private var isVisible = true
@@ -104,7 +105,9 @@ public final class AnimationPlayer {
     /// Goes on where another player of the same animation is, which has other pixels, or not all of the frames yet.
     package func takeOver(from other: AnimationPlayer) {
         anchor = (other.elapsed, clock.now)
-        currentLoop = other.currentLoop
+        // What the other showed stays until a frame of this one is there.
+        (currentFrame, currentFrameIndex, currentLoop) = (other.currentFrame, other.currentFrameIndex, other.currentLoop)
+        shownStep = other.shownStep.flatMap { timeline.frame(ofStep: $0) == currentFrameIndex ? $0 - 1 : nil }
         (onFrame, onLoop) = (other.onFrame, other.onLoop)
         // One that was still arriving has only come to the end of what was there.
         let isAtItsEnd = other.isFinished && !other.image.isPartial
@@ -132,7 +135,7 @@ public final class AnimationPlayer {
             } else {
                 anchor = (elapsed, clock.now)
             }
-            shownStep = -1
+            shownStep = nil
             update()
         }
     }
@@ -141,7 +144,7 @@ public final class AnimationPlayer {
     public func play() {
         if isFinished {
             isFinished = false
-            (currentLoop, shownStep) = (0, -1)
+            (currentLoop, shownStep) = (0, nil)
             anchor = (.zero, clock.now)
         }
         guard !isPlaying else { return }
@@ -162,7 +165,7 @@ public final class AnimationPlayer {
     /// Stands still at the first frame, and lets go of all others.
     public func stop() {
         pause()
-        (currentLoop, shownStep, isFinished) = (0, -1, false)
+        (currentLoop, shownStep, isFinished) = (0, nil, false)
         anchor = (.zero, clock.now)
         buffer.want([timeline.position(at: .zero).frame])
         update()
@@ -179,7 +182,7 @@ public final class AnimationPlayer {
         isFinished = false
         currentLoop = loop ?? currentLoop
         anchor = (start, clock.now)
-        shownStep = -1
+        shownStep = nil
         update()
     }
 
@@ -225,7 +228,7 @@ public final class AnimationPlayer {
             // What follows is damaged: the animation is that much shorter.
             soundCount = end
             remakeTimeline()
-            shownStep = -1
+            shownStep = nil
         }
         // Called a hair's breadth too early, as sums of fractions come out, it would have to be called again.
         let position = timeline.position(at: elapsed + .microseconds(500))
@@ -267,7 +270,7 @@ public final class AnimationPlayer {
     /// goes on.
     private func newestFrame(_ due: PlaybackTimeline.Position) -> (PlaybackTimeline.Position, WebImage)? {
         if let frame = buffer.frame(due.frame) { return (due, frame) }
-        guard shownStep >= 0 else { return nil }
+        guard let shownStep else { return nil }
         for step in stride(from: due.step - 1, to: max(shownStep, due.step - 60), by: -1) {
             var position = due
             (position.step, position.frame) = (step, timeline.frame(ofStep: step))
@@ -279,7 +282,8 @@ public final class AnimationPlayer {
     /// All rounds are through: what is seen stays.
     private func finish() {
         guard !isFinished else { return }
-        anchor = (elapsed, clock.now)
+        // It ended when it ended, however late that was noticed: more frames may come, and go on from there.
+        anchor = (min(elapsed, timeline.totalDuration ?? elapsed), clock.now)
         isFinished = true
         isPlaying = false
         buffer.want([currentFrameIndex])

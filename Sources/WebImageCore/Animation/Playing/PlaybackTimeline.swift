@@ -49,6 +49,9 @@ package struct PlaybackTimeline: Sendable {
     /// How long one round takes.
     package var roundDuration: Duration { starts[starts.count - 1] }
 
+    /// How long all rounds take; `nil` for ever.
+    package var totalDuration: Duration? { loopCount > 0 ? roundDuration * loopCount : nil }
+
     /// Where it is after so much time, at its own speed.
     package func position(at elapsed: Duration) -> Position {
         let elapsed = max(elapsed, .zero)
