@@ -106,7 +106,9 @@ public final class AnimationPlayer {
     package func takeOver(from other: AnimationPlayer) {
         anchor = (other.elapsed, clock.now)
         // What the other showed stays until a frame of this one is there.
-        (currentFrame, currentFrameIndex, currentLoop) = (other.currentFrame, other.currentFrameIndex, other.currentLoop)
+        (currentFrame, currentFrameIndex, currentLoop) = (
+            other.currentFrame, other.currentFrameIndex, other.currentLoop
+        )
         shownStep = other.shownStep.flatMap { timeline.frame(ofStep: $0) == currentFrameIndex ? $0 - 1 : nil }
         (onFrame, onLoop) = (other.onFrame, other.onLoop)
         // One that was still arriving has only come to the end of what was there.
