@@ -63,7 +63,8 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
     private func draw(from first: Int, through last: Int, after current: Int?) throws(ImageError) {
         for index in first...last {
             if isIndependent[index] {
-                canvas!.clear()
+                // Most frames of pictures without alpha cover all that was there.
+                if layouts[index].hasAlpha || !layouts[index].rect.covers(size) { canvas!.clear() }
             } else if index > first || current == first - 1 {
                 dispose(of: index - 1)
             }

@@ -50,6 +50,14 @@ extension PixelBuffer {
                 for y in 0..<rows.size.height {
                     (target + y * count).copyMemory(from: rows.start + y * rows.bytesPerRow, byteCount: count)
                 }
+            } else if rows.layout == .rgbx, orientation == .up {
+                for y in 0..<rows.size.height {
+                    Self.pack(
+                        rows.start + y * rows.bytesPerRow,
+                        into: target + y * rows.size.width * 3,
+                        rows.size.width
+                    )
+                }
             } else if rows.layout == .premultiplied {
                 path.forEachPixel(writing: target, bytesPerPixel: 4) { source, target in
                     (target[0], target[1], target[2], target[3]) = (source[0], source[1], source[2], source[3])
@@ -70,6 +78,28 @@ extension PixelBuffer {
 }
 
 extension PixelBuffer {
+    /// Leaves the fourth byte of each pixel out, four pixels at a time.
+    private static func pack(_ source: UnsafeRawPointer, into target: UnsafeMutableRawPointer, _ count: Int) {
+        func pixel(_ index: Int) -> UInt32 {
+            UInt32(littleEndian: source.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)) & 0xFF_FFFF
+        }
+        func store(_ word: UInt32, _ offset: Int) {
+            target.storeBytes(of: word.littleEndian, toByteOffset: offset, as: UInt32.self)
+        }
+        var index = 0
+        while index + 4 <= count {
+            let (a, b, c, d) = (pixel(index), pixel(index + 1), pixel(index + 2), pixel(index + 3))
+            store(a | b << 24, index * 3)
+            store(b >> 8 | c << 16, index * 3 + 4)
+            store(c >> 16 | d << 8, index * 3 + 8)
+            index += 4
+        }
+        while index < count {
+            (target + index * 3).copyMemory(from: source + index * 4, byteCount: 3)
+            index += 1
+        }
+    }
+
     /// Copies the first `count` stored rows and leaves the others transparent: a picture that is still arriving.
     package convenience init?(top count: Int, of rows: PixelRows, orientation: ImageOrientation) {
         guard orientation == .up else {

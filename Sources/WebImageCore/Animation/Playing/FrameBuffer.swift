@@ -105,11 +105,22 @@ package final class FrameBuffer: Sendable {
             for frame in frames where frame != 0 && !wanted.contains(frame) { wanted.append(frame) }
             state.wanted = wanted
             if isShort || !isKeptWhole { keep(isShort ? Set(wanted.prefix(1)) : Set(wanted), &state) }
-            guard state.decoding == nil else { return false }
+            guard state.decoding == nil, isLow(state) else { return false }
             state.decoding = nextMissing(&state)
             return state.decoding != nil
         }
         if isIdle { lane.submit { [weak self] in self?.decode() } }
+    }
+
+    /// Whether it is time to decode. Several frames in one go cost less than as many wake-ups of a thread and of the
+    /// processor it runs on.
+    private func isLow(_ state: State) -> Bool {
+        let missing = state.wanted.count { isMissing($0, state) }
+        return missing * 2 >= state.wanted.count || state.wanted.prefix(2).contains { isMissing($0, state) }
+    }
+
+    private func isMissing(_ frame: Int, _ state: State) -> Bool {
+        state.frames[frame] == nil && frame < state.end
     }
 
     private func keep(_ kept: Set<Int>, _ state: inout State) {
@@ -139,12 +150,11 @@ package final class FrameBuffer: Sendable {
     /// The most urgent frame. When it goes backwards, the lowest of those that follow each other: a decoder can only go
     /// forwards, and would begin anew for each.
     private func nextInOrder(_ state: State) -> Int? {
-        func isMissing(_ frame: Int) -> Bool { state.frames[frame] == nil && frame < state.end }
-        guard var index = state.wanted.firstIndex(where: isMissing) else { return nil }
+        guard var index = state.wanted.firstIndex(where: { isMissing($0, state) }) else { return nil }
         let start = index
         let first = state.wanted[index]
         while index + 1 < state.wanted.count, state.wanted[index + 1] == state.wanted[index] - 1,
-            isMissing(state.wanted[index + 1]), first - state.wanted[index + 1] < Self.stretch
+            isMissing(state.wanted[index + 1], state), first - state.wanted[index + 1] < Self.stretch
         {
             index += 1
         }

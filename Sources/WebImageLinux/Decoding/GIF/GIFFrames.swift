@@ -91,6 +91,8 @@ struct GIFPainter {
     private let frame: GIFFile.Frame
     /// As the canvas has them; transparent ones are 0.
     private let colors: [UInt32]
+    /// Whether every number has a colour.
+    private let isOpaque: Bool
 
     init(_ frame: GIFFile.Frame, _ data: Data) {
         self.frame = frame
@@ -108,6 +110,7 @@ struct GIFPainter {
         }
         if let transparent = frame.transparentColor { colors[Int(transparent)] = 0 }
         self.colors = colors
+        isOpaque = !colors.contains(0)
     }
 
     /// Paints the rows that are there, leaving what is transparent as it is.
@@ -124,12 +127,16 @@ struct GIFPainter {
                     (row + 1) * width > start
                 else { return }
                 // Frames do not begin left of the screen.
-                let numbers = decoder.output.baseAddress! + row * width
+                let numbers = decoder.output + row * width
                 let count = min(visible.size.width, decoder.count - row * width)
                 let target = canvas.row(top, of: visible)
-                for x in 0..<count {
-                    let color = colors[Int(numbers[x])]
-                    if color != 0 { target[x] = color }
+                if isOpaque {
+                    for x in 0..<count { target[x] = colors[Int(numbers[x])] }
+                } else {
+                    for x in 0..<count {
+                        let color = colors[Int(numbers[x])]
+                        if color != 0 { target[x] = color }
+                    }
                 }
             }
         }

@@ -3,25 +3,36 @@
 /// A code stands for a string that was unpacked before, so the dictionary holds where in the output that was: strings
 /// are copied, not put together from the end.
 struct LZWDecoder: ~Copyable {
-    private static let codeLimit = 4096
+    /// Where a string is, counted from the start of the output; the single numbers are in front of it.
+    private struct Place {
+        var start: Int32
+        var length: Int32
+    }
 
+    private static let codeLimit = 4096
+    /// Strings are copied eight bytes at a time, over their end.
+    private static let slack = 8
+    private static let numbers = 256
+    private static let noString = Place(start: -1, length: 0)
+
+    private let memory: UnsafeMutablePointer<UInt8>
     /// Colour numbers, in the order of the file.
-    let output: UnsafeMutableBufferPointer<UInt8>
+    let output: UnsafeMutablePointer<UInt8>
+    /// How many there are to be.
+    let capacity: Int
     /// How many of them there are so far.
     private(set) var count = 0
     /// Whether nothing more will come.
-    private(set) var isDone = false
+    private(set) var isDone: Bool
     /// Whether it ended at a code that stands for nothing.
     private(set) var isDamaged = false
 
     private let literalBits: Int
-    private let clearCode: Int
-    private let starts: UnsafeMutablePointer<Int32>
-    private let lengths: UnsafeMutablePointer<Int32>
+    private let places: UnsafeMutablePointer<Place>
     private var nextCode: Int
     private var bitCount: Int
-    private var previousStart = -1
-    private var previousLength = 0
+    /// Of the string before; of none right after a clear code.
+    private var previous = Self.noString
     private var bits: UInt64 = 0
     private var available = 0
 
@@ -31,89 +42,124 @@ struct LZWDecoder: ~Copyable {
     init?(literalBits: Int, pixelCount: Int) {
         guard (1...11).contains(literalBits) else { return nil }
         self.literalBits = literalBits
-        clearCode = 1 << literalBits
-        nextCode = clearCode + 2
+        nextCode = 1 << literalBits + 2
         bitCount = literalBits + 1
-        output = .allocate(capacity: max(pixelCount, 1))
-        starts = .allocate(capacity: Self.codeLimit)
-        lengths = .allocate(capacity: Self.codeLimit)
+        memory = .allocate(capacity: Self.numbers + pixelCount + Self.slack)
+        output = memory + Self.numbers
+        capacity = pixelCount
+        places = .allocate(capacity: Self.codeLimit)
+        for number in 0..<Self.numbers { memory[number] = UInt8(number) }
+        for code in 0..<1 << literalBits {
+            // There are files whose codes have more bits than any colour number.
+            places[code] = Place(start: Int32(code & 255) - Int32(Self.numbers), length: 1)
+        }
         isDone = pixelCount == 0
     }
 
     deinit {
-        output.deallocate()
-        starts.deallocate()
-        lengths.deallocate()
+        memory.deallocate()
+        places.deallocate()
     }
 
     /// Unpacks the next bytes.
     mutating func decode(_ bytes: UnsafeRawBufferPointer) {
+        guard !isDone else { return }
+        // In registers: this loop is what showing a GIF costs.
+        var (bits, available, bitCount, nextCode) = (bits, available, bitCount, nextCode)
+        var (count, previous) = (count, previous)
+        let (output, places, capacity) = (output, places, capacity)
+        let clearCode = 1 << literalBits
         var offset = 0
-        while !isDone {
-            while available <= 56, offset < bytes.count {
-                bits |= UInt64(bytes[offset]) << UInt64(available)
-                available += 8
-                offset += 1
+        while true {
+            if available < bitCount {
+                offset += Self.refill(&bits, &available, bytes, offset)
+                if available < bitCount { break }
             }
-            if available < bitCount { return }
-            while available >= bitCount, !isDone {
-                let code = Int(bits & (1 << UInt64(bitCount) - 1))
-                bits >>= UInt64(bitCount)
-                available -= bitCount
-                take(code)
+            let code = Int(bits & (1 << UInt64(bitCount) - 1))
+            bits >>= UInt64(bitCount)
+            available -= bitCount
+            if code == clearCode {
+                nextCode = clearCode + 2
+                bitCount = literalBits + 1
+                previous = Self.noString
+                continue
+            }
+            if code == clearCode + 1 {
+                isDone = true
+                break
+            }
+            // The string before, with one number more, is the next in the dictionary: as it happens, that number comes
+            // right after it in the output. The code that is read now may be that string itself.
+            if previous.start >= 0, nextCode < Self.codeLimit {
+                places[nextCode] = Place(start: previous.start, length: previous.length + 1)
+                nextCode += 1
+                if nextCode == 1 << bitCount, bitCount < 12 { bitCount += 1 }
+            }
+            guard code < nextCode else {
+                isDamaged = true
+                isDone = true
+                break
+            }
+            let place = places[code]
+            let length = min(Int(place.length), capacity - count)
+            Self.copy(output + Int(place.start), to: output + count, length)
+            previous = Place(start: Int32(truncatingIfNeeded: count), length: Int32(truncatingIfNeeded: length))
+            count += length
+            if count == capacity {
+                isDone = true
+                break
             }
         }
+        (self.bits, self.available, self.bitCount, self.nextCode) = (bits, available, bitCount, nextCode)
+        (self.count, self.previous) = (count, previous)
     }
 
-    private mutating func take(_ code: Int) {
-        if code < clearCode {
-            // There are files whose codes have more bits than any colour number.
-            let number = UInt8(truncatingIfNeeded: code)
-            add(first: number)
-            output[count] = number
-            (previousStart, previousLength) = (count, 1)
-            count += 1
-        } else if code == clearCode {
-            nextCode = clearCode + 2
-            bitCount = literalBits + 1
-            previousStart = -1
-            return
-        } else if code == clearCode + 1 {
-            isDone = true
-            return
-        } else if code < nextCode {
-            let (start, length) = (Int(starts[code]), Int(lengths[code]))
-            add(first: output[start])
-            copy(start, length)
-        } else if code == nextCode, previousStart >= 0, nextCode < Self.codeLimit {
-            // The string before, and its first number once more.
-            let (start, length) = (previousStart, previousLength + 1)
-            add(first: output[start])
-            copy(start, length)
-        } else {
-            isDamaged = true
-            isDone = true
+    /// - Returns: How many bytes were taken.
+    @inline(__always)
+    private static func refill(
+        _ bits: inout UInt64,
+        _ available: inout Int,
+        _ bytes: UnsafeRawBufferPointer,
+        _ offset: Int
+    ) -> Int {
+        if offset + 8 <= bytes.count {
+            // What does not fit is read again the next time.
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            bits |= word << UInt64(available)
+            let taken = (63 - available) >> 3
+            available += taken * 8
+            bits &= 1 << UInt64(available) - 1
+            return taken
+        }
+        var taken = 0
+        while available <= 56, offset + taken < bytes.count {
+            bits |= UInt64(bytes[offset + taken]) << UInt64(available)
+            available += 8
+            taken += 1
+        }
+        return taken
+    }
+
+    @inline(__always)
+    private static func copy(
+        _ source: UnsafeMutablePointer<UInt8>,
+        to target: UnsafeMutablePointer<UInt8>,
+        _ length: Int
+    ) {
+        guard target - source >= slack else {
+            // Forwards and one by one: the last number may be the first that is written.
+            for index in 0..<length { target[index] = source[index] }
             return
         }
-        if count == output.count { isDone = true }
-    }
-
-    /// The string before, with one number more, is the next in the dictionary: as it happens, that number comes right
-    /// after it in the output.
-    private mutating func add(first: UInt8) {
-        guard previousStart >= 0, nextCode < Self.codeLimit else { return }
-        starts[nextCode] = Int32(truncatingIfNeeded: previousStart)
-        lengths[nextCode] = Int32(truncatingIfNeeded: previousLength + 1)
-        nextCode += 1
-        if nextCode == 1 << bitCount, bitCount < 12 { bitCount += 1 }
-    }
-
-    private mutating func copy(_ start: Int, _ length: Int) {
-        let length = min(length, output.count - count)
-        let (source, target) = (output.baseAddress! + start, output.baseAddress! + count)
-        // Forwards and one by one: the last number may be the first that is written.
-        for index in 0..<length { target[index] = source[index] }
-        (previousStart, previousLength) = (count, length)
-        count += length
+        let (from, to) = (UnsafeRawPointer(source), UnsafeMutableRawPointer(target))
+        var index = 0
+        while index < length {
+            to.storeBytes(
+                of: from.loadUnaligned(fromByteOffset: index, as: UInt64.self),
+                toByteOffset: index,
+                as: UInt64.self
+            )
+            index += slack
+        }
     }
 }
