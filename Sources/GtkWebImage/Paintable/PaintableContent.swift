@@ -45,7 +45,9 @@ final class PaintableContent {
     var playback = ImagePlayback() {
         didSet {
             guard playback != oldValue else { return }
-            if playback.isShared == oldValue.isShared { playing?.player.playback = playback } else { startPlaying() }
+            guard playback.isShared == oldValue.isShared else { return startPlaying() }
+            playing?.player.playback = playback
+            if playback.isAutomatic, !oldValue.isAutomatic { playing?.start() }
         }
     }
     private var playing: PlayerHub?

@@ -55,9 +55,14 @@ final class PlayerHub {
             isHeld = other.isHeld
             player.takeOver(from: other.player)
         } else if isFirst, player.playback.isAutomatic {
-            if PlaybackEnvironment.allows(player.playback) { player.play() } else { isHeld = true }
+            start()
         }
         updateVisibility()
+    }
+
+    /// Plays, as soon as the machine's settings allow it.
+    func start() {
+        if PlaybackEnvironment.allows(player.playback) { player.play() } else { isHeld = true }
     }
 
     func remove(_ content: PaintableContent) {

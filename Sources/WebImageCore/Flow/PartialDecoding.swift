@@ -38,7 +38,7 @@ struct PartialDecoding: Sendable {
     /// Takes the bytes that wait. When there are none, or too few to tell the format, nobody works on it from now on.
     mutating func nextStep() -> Step {
         if let ending { return .end(ending) }
-        if case .none = decoder, pending.reduce(0, { $0 + $1.count }) < ImageFormat.sniffLength {
+        if case .none = decoder, !isFormatKnown {
             isBusy = false
             return .rest
         }
@@ -59,6 +59,14 @@ struct PartialDecoding: Sendable {
         isShowDue = true
         defer { isBusy = true }
         return !isBusy
+    }
+
+    /// Whether there are enough bytes to tell the format, whichever it is, or they begin as a format does that is told
+    /// at once.
+    private var isFormatKnown: Bool {
+        let head = Data(pending.prefix(8).joined())
+        return head.count >= ImageFormat.sniffLength
+            || [.jpeg, .png, .gif, .webp].contains(ImageFormat(sniffing: head))
     }
 
     /// There will be no more partial pictures; what was decoded is forgotten.

@@ -1,19 +1,44 @@
 public import FoundationEssentials
 public import WebImageCore
+import WebImageLinux
 
 extension TestPicture {
-    /// A GIF whose frames are each of one colour.
+    /// A format that knows frames.
+    public enum AnimationFormat: String, Sendable, CaseIterable {
+        /// GIF.
+        case gif
+        /// Animated PNG.
+        case png
+        /// Animated WebP, without losses.
+        case webp
+    }
+
+    /// An animation whose frames are each of one colour.
     /// - Parameters:
     ///   - colors: One for each frame, as 0xRRGGBB; at most 128 different ones.
     ///   - size: In pixels.
     ///   - duration: Of each frame, in hundredths of a second.
     ///   - loopCount: How often it is played; 0 is for ever.
+    ///   - format: Of the file.
     public static func animation(
         _ colors: [UInt32],
         size: PixelSize,
         duration: Int = 10,
-        loopCount: Int = 0
+        loopCount: Int = 0,
+        format: AnimationFormat = .gif
     ) -> Data {
+        switch format {
+        case .gif: return gif(colors, size, duration, loopCount)
+        case .png: return apng(colors, size, duration, loopCount)
+        case .webp:
+            var losslessly = EncodeOptions()
+            losslessly.isLossless = true
+            let image = try? WebImage(data: gif(colors, size, duration, loopCount))
+            return (try? image?.data(as: .webp, options: losslessly)) ?? Data()
+        }
+    }
+
+    private static func gif(_ colors: [UInt32], _ size: PixelSize, _ duration: Int, _ loopCount: Int) -> Data {
         var file = Data("GIF89a".utf8)
         func number(_ value: Int) -> [UInt8] { [UInt8(value & 255), UInt8(value >> 8 & 255)] }
         var palette: [UInt32] = []

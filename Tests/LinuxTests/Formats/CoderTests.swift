@@ -163,6 +163,38 @@ struct CoderTests {
         #expect(image.difference(from: once) < 1)
     }
 
+    @Test(
+        "Of an animated file that arrives, frames are there as soon as they are whole",
+        arguments: TestPicture.AnimationFormat.allCases
+    )
+    func arrivingFrames(format: TestPicture.AnimationFormat) throws {
+        let colors: [UInt32] = [0xFF0000, 0x00FF00, 0x0000FF, 0xFFFF00, 0x00FFFF]
+        let data = TestPicture.animation(colors, size: PixelSize(width: 40, height: 30), loopCount: 3, format: format)
+        let coder = try registry.decoder(for: data, url: nil)
+        for isFirstFrameOnly in [false, true] {
+            var options = DecodeOptions()
+            options.isFirstFrameOnly = isFirstFrameOnly
+            let decoder = try #require(
+                coder.makeIncrementalDecoder(for: ImageFormat(sniffing: data), options: options)
+            )
+            var counts: [Int] = []
+            for byte in data.indices {
+                try decoder.append(data[byte..<byte + 1])
+                guard let partial = decoder.partialImage() else { continue }
+                #expect(partial.isPartial && partial.pixelSize == PixelSize(width: 40, height: 30))
+                counts.append(partial.animation?.frameCount ?? 1)
+                guard let animation = partial.animation else { continue }
+                // Each is whole, and the one that it is to be
+                let last = try animation.makeDecoder().frame(at: animation.frameCount - 1)
+                #expect(WebImage(pixels: last).firstColor == colors[animation.frameCount - 1])
+            }
+            #expect(counts == counts.sorted() && Set(counts) == (isFirstFrameOnly ? [1] : Set(1...5)), "\(counts)")
+            let whole = try decoder.finish(data)
+            #expect(!whole.isPartial && whole.animation?.frameCount == (isFirstFrameOnly ? nil : 5))
+            #expect(isFirstFrameOnly || whole.loopCount == 3)
+        }
+    }
+
     @Test("A format without a decoder is named, with the package that has one")
     func unsupported() {
         let bare = CoderRegistry([])
@@ -264,5 +296,11 @@ extension CoderTests {
                 ]
             )
         }
+    }
+}
+
+extension WebImage {
+    fileprivate var firstColor: UInt32 {
+        pixels.withUnsafeBytes { UInt32($0[0]) << 16 | UInt32($0[1]) << 8 | UInt32($0[2]) }
     }
 }

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes PNG with libpng, still and animated (APNG). Partial pictures are gdk-pixbuf's.
+/// Decodes PNG with libpng, still and animated (APNG). What is still arriving is gdk-pixbuf's, but for frames.
 package struct PNGCoder: ImageDecoding {
     private let other: PixbufCoder
 
@@ -13,10 +13,15 @@ package struct PNGCoder: ImageDecoding {
     package func canDecode(_ format: ImageFormat) -> Bool { format == .png }
 
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        try decode(data, isArriving: false, options)
+    }
+
+    /// - Parameter isArriving: Whether more is to come: only frames that are whole are shown, and nothing else.
+    func decode(_ data: Data, isArriving: Bool, _ options: DecodeOptions) throws(ImageError) -> WebImage {
         let header = ImageHeader(reading: data)
         if let header { try options.check(header.size) }
         let orientation = header?.orientation ?? .up
-        let file = PNGFile(data, frameLimit: options.frameLimit)
+        let file = PNGFile(data, frameLimit: options.frameLimit, isArriving: isArriving)
         return try PNGReader.read(data, options) { reader throws(ImageError) in
             try options.check(reader.size)
             let profile = options.convertsColors ? reader.profile : nil
@@ -42,7 +47,7 @@ package struct PNGCoder: ImageDecoding {
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        other.makeIncrementalDecoder(for: format, options: options)
+        other.makeIncrementalDecoder(for: format, options: options).map { PNGSession($0, self, options) }
     }
 
     private func animated(

@@ -16,12 +16,17 @@ struct PNGFile: Sendable {
     private(set) var loopCount = 0
     /// The chunks that all frames need, as they are in the file: PLTE and tRNS.
     private(set) var shared: [Range<Int>] = []
-    private var isAnimated = false
+    /// Whether it says so before its pixels.
+    private(set) var isAnimated = false
     private var hasAlpha = false
-    private var hasPixels = false
+    /// Whether there are pixels for those who know no frames.
+    private(set) var hasPixels = false
+    private var isEnded = false
 
-    /// - Parameter frameLimit: Further frames are left out.
-    init(_ data: Data, frameLimit: Int) {
+    /// - Parameters:
+    ///   - frameLimit: Further frames are left out.
+    ///   - isArriving: Whether there may be more of the last frame to come: it is left out.
+    init(_ data: Data, frameLimit: Int, isArriving: Bool = false) {
         data.withUnsafeBytes { raw in
             let bytes = ByteReader(raw)
             var offset = 8
@@ -31,6 +36,7 @@ struct PNGFile: Sendable {
                 guard read(bytes, raw, offset, Int(length), &sequence), frames.count <= frameLimit else { break }
                 offset = end
             }
+            if isArriving, !isEnded, !frames.isEmpty, frames.count <= frameLimit { frames.removeLast() }
             // What did not come to its end is not played.
             if frames.count > frameLimit { frames.removeLast(frames.count - frameLimit) }
             while frames.last?.parts.isEmpty == true { frames.removeLast() }
@@ -70,6 +76,7 @@ struct PNGFile: Sendable {
             sequence += 1
             frames.append(Frame(layout: layout))
         case Name.pixels:
+            // Chunks that are whole follow each other; the first that is not is not seen.
             hasPixels = true
             // Those that come before any frame are for who knows no frames.
             if frames.count == 1 { frames[0].parts.append(contents..<contents + length) }
@@ -79,6 +86,7 @@ struct PNGFile: Sendable {
             sequence += 1
             frames[frames.count - 1].parts.append(contents + 4..<contents + length)
         case Name.end:
+            isEnded = true
             return false
         default:
             break

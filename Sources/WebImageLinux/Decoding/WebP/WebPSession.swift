@@ -17,6 +17,8 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
     private var decoder: OpaquePointer?
     private var shownRows: Int32 = 0
     private var isDone = false
+    /// Of an animated file.
+    private var frames: ArrivingFrames?
 
     init(_ options: DecodeOptions) {
         self.options = options
@@ -32,13 +34,17 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
 
     func append(_ data: Data) throws(ImageError) {
         var data = data
-        if decoder == nil {
+        if decoder == nil, frames == nil {
             head.append(data)
             // 30 bytes hold the largest of the headers that libwebp asks for.
             guard head.count >= 30 else { return }
             try makeDecoder()
             data = head
             head = Data()
+        }
+        guard decoder != nil else {
+            frames?.append(data)
+            return
         }
         let status = data.withUnsafeBytes {
             WebPIAppend(decoder, $0.bindMemory(to: UInt8.self).baseAddress, $0.count)
@@ -50,12 +56,21 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
     }
 
     func partialImage() -> WebImage? {
+        if frames != nil { return partialAnimation() }
         guard let decoder, let features, let rows else { return nil }
         var lastRow: Int32 = 0
         guard WebPIDecGetRGB(decoder, &lastRow, nil, nil, nil) != nil, lastRow > shownRows else { return nil }
         shownRows = lastRow
         return PixelBuffer(top: Int(lastRow), of: rows, orientation: features.orientation)
             .map { features.partialImage($0, options) }
+    }
+
+    private func partialAnimation() -> WebImage? {
+        frames?.partialImage { data in
+            WebPFile(data, frameLimit: options.frameLimit)?.frames.count ?? 0
+        } decode: { data throws(ImageError) in
+            try WebPCoder().decode(data, options: options)
+        }
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
@@ -84,7 +99,8 @@ final class WebPSession: IncrementalImageDecoding, @unchecked Sendable {
     private func makeDecoder() throws(ImageError) {
         let features = try WebPFeatures(head, options)
         guard !features.isAnimated else {
-            throw options.badData("Parts of an animated WebP file are not shown")
+            frames = ArrivingFrames(shownCount: 0)
+            return
         }
         target = features.orientation.apply(to: options.size.target(for: features.size))
         self.features = features
