@@ -5,20 +5,22 @@ import GtkWebImage
 /// The GtkApplication and what the command line asked of it.
 @MainActor
 final class GalleryApplication {
-    static let identifier = "org.gtkwebimage.Gallery"
+    nonisolated static let identifier = "org.gtkwebimage.Gallery"
 
-    private let source: any PictureSource
+    private let context: PageContext
     private let options: GalleryCommand
     private let application: UnsafeMutablePointer<GtkApplication>
+    private let style = ColorScheme()
     private var window: GalleryWindow?
     private var tour: Tour?
     private var status: Int32 = 0
 
-    init(source: any PictureSource, options: GalleryCommand) {
-        self.source = source
+    init(context: PageContext, options: GalleryCommand) {
+        self.context = context
         self.options = options
         application = gtk_application_new(Self.identifier, G_APPLICATION_NON_UNIQUE)
         g_set_prgname(Self.identifier)
+        connect(OpaquePointer(application), "startup") { [weak self] in self?.startUp() }
         connect(OpaquePointer(application), "activate") { [weak self] in self?.activate() }
     }
 
@@ -31,12 +33,29 @@ final class GalleryApplication {
         return result == 0 ? status : result
     }
 
+    private func startUp() {
+        Style.load()
+        gtk_window_set_default_icon_name(Self.identifier)
+        addAction("quit", to: OpaquePointer(application)) { [weak self] in self?.quit() }
+        addAction("about", to: OpaquePointer(application)) { [weak self] in
+            if let window = self?.window { AboutWindow.present(over: window.window) }
+        }
+        style.addAction(to: OpaquePointer(application))
+        style.follow(isDark: options.dark ? true : nil)
+        for shortcut in ShortcutsWindow.all {
+            var keys: [UnsafePointer<CChar>?] = shortcut.keys.map { UnsafePointer(strdup($0)) } + [nil]
+            gtk_application_set_accels_for_action(application, shortcut.action, &keys)
+            for key in keys { free(UnsafeMutablePointer(mutating: key)) }
+        }
+    }
+
     private func activate() {
         if let window { return window.present() }
-        let window = GalleryWindow(application: application, source: source)
+        let window = GalleryWindow(application: application, context: context, size: options.windowSize)
         self.window = window
+        window.showPage(options.page)
         window.present()
-        if let number = options.open, source.urls.indices.contains(number) { window.open(number) }
+        if let number = options.open, context.source.urls.indices.contains(number) { window.open(number) }
         startTour(of: window)
         if let seconds = options.exitAfter { quit(after: seconds) }
     }

@@ -98,3 +98,40 @@ private final class PositionHandler {
 func cast<T>(_ pointer: OpaquePointer, to type: T.Type = T.self) -> UnsafeMutablePointer<T> {
     UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: type)
 }
+
+/// What a signal handler with a width as its argument runs.
+@MainActor
+private final class WidthHandler {
+    let body: (Int) -> Void
+
+    init(_ body: @escaping (Int) -> Void) {
+        self.body = body
+    }
+}
+
+/// Connects to `layout` of a GdkSurface: its new width, in application pixels.
+@MainActor
+func connectLayout(_ surface: OpaquePointer, _ body: @escaping (Int) -> Void) {
+    typealias Callback = @convention(c) (UnsafeMutableRawPointer, gint, gint, UnsafeMutableRawPointer) -> Void
+    let callback: Callback = { _, width, _, box in
+        let handler = Unmanaged<WidthHandler>.fromOpaque(box).takeUnretainedValue()
+        MainActor.assumeIsolated { handler.body(Int(width)) }
+    }
+    g_signal_connect_data(
+        UnsafeMutableRawPointer(surface),
+        "layout",
+        unsafeBitCast(callback, to: GCallback.self),
+        Unmanaged.passRetained(WidthHandler(body)).toOpaque(),
+        { box, _ in Unmanaged<WidthHandler>.fromOpaque(box!).release() },
+        GConnectFlags(rawValue: 0)
+    )
+}
+
+/// Adds an action without state to an app or a window.
+@MainActor
+func addAction(_ name: String, to map: OpaquePointer, _ body: @escaping () -> Void) {
+    let action = g_simple_action_new(name, nil)!
+    connect(action, "activate", arguments: 1, body)
+    g_action_map_add_action(map, action)
+    g_object_unref(UnsafeMutableRawPointer(action))
+}

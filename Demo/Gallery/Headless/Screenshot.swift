@@ -6,16 +6,29 @@ enum Screenshot {
         let description: String
     }
 
-    /// Saves what a mapped window shows as PNG.
+    /// Whether there is anything to be seen in this frame.
     @MainActor
-    static func save(_ window: UnsafeMutablePointer<GtkWidget>, to file: String) throws {
+    static func isPossible(_ window: Widget) -> Bool {
+        guard let node = draw(window) else { return false }
+        gsk_render_node_unref(node)
+        return true
+    }
+
+    @MainActor
+    private static func draw(_ window: Widget) -> OpaquePointer? {
         let paintable = gtk_widget_paintable_new(window)!
         defer { g_object_unref(UnsafeMutableRawPointer(paintable)) }
         let snapshot = gtk_snapshot_new()!
         let width = Double(gtk_widget_get_width(window))
         let height = Double(gtk_widget_get_height(window))
         gdk_paintable_snapshot(paintable, snapshot, width, height)
-        guard let node = gtk_snapshot_free_to_node(snapshot) else {
+        return gtk_snapshot_free_to_node(snapshot)
+    }
+
+    /// Saves what a mapped window shows as PNG.
+    @MainActor
+    static func save(_ window: UnsafeMutablePointer<GtkWidget>, to file: String) throws {
+        guard let node = draw(window) else {
             throw Failure(description: "There is nothing to photograph: the window has not been drawn yet.")
         }
         defer { gsk_render_node_unref(node) }

@@ -9,10 +9,11 @@ protocol PictureSource: Sendable {
     func largeURL(for url: URL) -> URL
 }
 
-/// A text file of URLs. Empty lines and those that begin with `#` do not count.
+/// URLs that somebody names.
 struct URLListSource: PictureSource {
     let urls: [URL]
 
+    /// A text file of URLs. Empty lines and those that begin with `#` do not count.
     init(path: String) throws {
         let text = try String(contentsOfFile: path, encoding: .utf8)
         urls = text.split(whereSeparator: \.isNewline)
@@ -21,5 +22,12 @@ struct URLListSource: PictureSource {
             .compactMap { URL(string: String($0)) }
     }
 
-    func largeURL(for url: URL) -> URL { url }
+    /// Photographs from the internet, of a service that hands out free ones by number.
+    init(onlineCount: Int) {
+        urls = (0..<onlineCount).compactMap { URL(string: "https://picsum.photos/id/\($0 % 1000)/640/480") }
+    }
+
+    func largeURL(for url: URL) -> URL {
+        URL(string: url.absoluteString.replacing("/640/480", with: "/1600/1200")) ?? url
+    }
 }

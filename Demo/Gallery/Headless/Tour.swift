@@ -14,6 +14,7 @@ final class Tour {
     /// Frames drawn since all has come to rest; a picture that has come is drawn in the next one.
     private var restingFrames = 0
     private var isEnded = false
+    private var photographs = 0
     private var isDone = false
 
     /// - Parameter end: Called once, with what went wrong.
@@ -43,7 +44,7 @@ final class Tour {
         guard restingFrames >= 3 else { return true }
         restingFrames = 0
         noteRest()
-        if options.scrollThrough, window.wall.scrollDown() { return true }
+        if options.scrollThrough, window.current?.wall?.scrollDown() == true { return true }
         guard options.scrollThrough || options.screenshot != nil else { return true }
         isDone = true
         // What moves has no picture between the start of a frame and its end.
@@ -53,6 +54,11 @@ final class Tour {
         }
         connect(clock, "after-paint") { [weak self] in
             guard let self, !isEnded else { return }
+            // A window that has just changed may have nothing to show in this frame.
+            photographs += 1
+            guard photographs > 20 || options.screenshot == nil || Screenshot.isPossible(window.window) else {
+                return gtk_widget_queue_draw(window.window)
+            }
             isEnded = true
             end(finish())
         }
@@ -62,7 +68,7 @@ final class Tour {
 
     private func noteChanges() {
         guard options.trace != nil else { return }
-        for cell in window.wall.cells {
+        for cell in window.current?.wall?.cells ?? [] {
             let image = cell.picture.currentImage
             let address = cell.picture.nativeWidgetPointer
             if let (url, old) = seen[address], url == cell.url, old == image { continue }
@@ -73,7 +79,7 @@ final class Tour {
 
     private func noteRest() {
         guard options.trace != nil else { return }
-        for cell in window.wall.cells where cell.isMapped {
+        for cell in window.current?.wall?.cells ?? [] where cell.isMapped {
             trace += "rest \(cell.url.absoluteString) \(cell.picture.currentImage.map(Self.color) ?? "nothing")\n"
         }
     }

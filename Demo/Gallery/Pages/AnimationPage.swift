@@ -1,0 +1,55 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+extension Page {
+    static let animation = Page(
+        id: "animation",
+        title: tr("Animated pictures"),
+        summary: tr(
+            "GIF, APNG and WebP play by themselves while they are on screen; frames keep time, late ones are skipped."
+        ),
+        code: """
+            picture.imagePlayback.rate = 2
+            picture.imagePlayback.mode = .bounce
+            picture.setImage(with: url)
+            picture.animationPlayer?.pause()
+            picture.animationPlayer?.step()
+            """
+    ) { context in
+        let names = ["bouncing-ball.gif", "pinwheel.gif", "day-and-night.webp", "pixel-sunset.gif", "koi-pond.webp"]
+        let pictures = names.map { _ in Picture() }
+        for (picture, name) in zip(pictures, names) {
+            gtk_widget_set_size_request(picture.widget, 200, 150)
+            picture.setImageDescription(name)
+            picture.setImage(with: context.fresh(name))
+        }
+        let all = { (body: (Picture) -> Void) in pictures.forEach(body) }
+        let play = button(icon: "media-playback-start-symbolic", tr("Play")) { all { $0.animationPlayer?.play() } }
+        let pause = button(icon: "media-playback-pause-symbolic", tr("Pause")) { all { $0.animationPlayer?.pause() } }
+        let stop = button(icon: "media-playback-stop-symbolic", tr("Stop")) { all { $0.animationPlayer?.stop() } }
+        let step = button(icon: "media-skip-forward-symbolic", tr("One frame on")) {
+            all { $0.animationPlayer?.step() }
+        }
+        let rates = [1, 0.25, 0.5, 2, 4]
+        let rate = dropDown(rates.map { "\($0)×" }) { number in all { $0.imagePlayback.rate = rates[number] } }
+        let modes: [PlaybackMode] = [.normal, .reverse, .bounce, .reversedBounce]
+        let mode = dropDown([tr("Forwards"), tr("Backwards"), tr("There and back"), tr("Back and there")]) { number in
+            all { $0.imagePlayback.mode = modes[number] }
+        }
+        let cells = zip(pictures, names).map { captioned($0.widget, $1) }
+        return PageContent(
+            box(GTK_ORIENTATION_VERTICAL, [controls([play, pause, stop, step, rate, mode]), flow(cells, columns: 4)]),
+            waitsFor: pictures
+        )
+    }
+
+    @MainActor
+    private static func sample(_ picture: Picture, _ url: URL) {
+        picture.imagePlayback.rate = 2
+        picture.imagePlayback.mode = .bounce
+        picture.setImage(with: url)
+        picture.animationPlayer?.pause()
+        picture.animationPlayer?.step()
+    }
+}

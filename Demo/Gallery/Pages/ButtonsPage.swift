@@ -1,0 +1,85 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+extension Page {
+    static let buttons = Page(
+        id: "buttons",
+        title: tr("Buttons"),
+        summary: tr(
+            "A picture for each state, another one behind the label, and round ones. Point at them, press them, switch them off."
+        ),
+        code: """
+            button.setImage(with: normal, for: .normal)
+            button.setImage(with: lit, for: .prelight)
+            button.setImage(with: pressed, for: .active)
+            button.setBackgroundImage(with: behind)
+            avatar.setImage(with: face, transformer: .circle())
+            """
+    ) { context in
+        let button = Button()
+        let labelled = gtk_button_new_with_label(tr("With a background"))!
+        let avatar = Button()
+        let toggle = gtk_toggle_button_new()!
+        let menu = MenuButton()
+        for widget in [button.widget, labelled, avatar.widget, toggle, menu.widget] {
+            gtk_widget_set_size_request(widget, widget == labelled ? 190 : 120, 90)
+        }
+        let on = ButtonPointer(toggle)
+        on.setImage(with: context.fresh("moonlit-lake.jpg"), for: .normal)
+        on.setImage(with: context.fresh("sea-waves.jpg"), for: .checked)
+        menu.setImage(with: context.fresh("citrus.webp"))
+        gtk_menu_button_set_popover(OpaquePointer(menu.widget), popover())
+        let behind = ButtonPointer(labelled)
+        set(
+            button,
+            behind,
+            avatar,
+            normal: context.fresh("dusk-mountains.jpg"),
+            lit: context.fresh("balloons.jpg"),
+            pressed: context.fresh("rain-window.jpg"),
+            background: context.fresh("stained-glass.png"),
+            face: context.fresh("cat.jpg")
+        )
+        button.setImageDescription(tr("Mountains"))
+        avatar.setImageDescription(tr("A cat"))
+        let switches = [button.widget, labelled, avatar.widget, toggle, menu.widget]
+        let off = checkButton(tr("Switched off")) { isOff in
+            for widget in switches { gtk_widget_set_sensitive(widget, isOff ? 0 : 1) }
+        }
+        let cells = [
+            captioned(button.widget, tr("normal, pointed at, pressed")), captioned(labelled, tr("behind the label")),
+            captioned(avatar.widget, tr("round")), captioned(toggle, tr("on and off")),
+            captioned(menu.widget, tr("a menu")),
+        ]
+        return PageContent(
+            box(GTK_ORIENTATION_VERTICAL, [off, flow(cells)]),
+            waitsFor: [button, avatar, menu]
+        )
+    }
+
+    @MainActor
+    private static func set(
+        _ button: Button,
+        _ behindLabel: ButtonPointer,
+        _ avatar: Button,
+        normal: URL,
+        lit: URL,
+        pressed: URL,
+        background behind: URL,
+        face: URL
+    ) {
+        button.setImage(with: normal, for: .normal)
+        button.setImage(with: lit, for: .prelight)
+        button.setImage(with: pressed, for: .active)
+        behindLabel.setBackgroundImage(with: behind)
+        avatar.setImage(with: face, transformer: .circle())
+    }
+
+    @MainActor
+    private static func popover() -> Widget {
+        let popover = gtk_popover_new()!
+        gtk_popover_set_child(cast(OpaquePointer(popover)), label(tr("The button of a menu takes a picture, too.")))
+        return popover
+    }
+}

@@ -1,0 +1,48 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+extension Page {
+    static let failures = Page(
+        id: "failures",
+        title: tr("What cannot be had"),
+        summary: tr(
+            "Each failure says what went wrong and what to do. The picture that stands for it can be clicked to try again."
+        ),
+        code: """
+            picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
+            picture.isImageRetriedOnClick = true
+            picture.setImage(with: url) { result in
+                if case .failure(let error) = result { show("\\(error.reason). \\(error.remedy)") }
+            }
+            """
+    ) { context in
+        let lines: [(PictureServer.Line, String)] = [
+            (.flaky, tr("Comes at the second try: click it")), (.missing, tr("Not found")),
+            (.truncated, tr("Ends in the middle")), (.bomb, tr("Claims 60,000 × 60,000 pixels")),
+            (.text, tr("Is a page of text")),
+        ]
+        var pictures: [Picture] = []
+        var cells: [Widget] = []
+        for (line, title) in lines {
+            let picture = Gallery.picture(width: 200, height: 150)
+            let text = label("", "caption", "dim-label")
+            gtk_label_set_max_width_chars(OpaquePointer(text), 26)
+            load(picture, context.fresh("autumn-trees.jpg", line)) { setText(text, $0) }
+            pictures.append(picture)
+            cells.append(
+                box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(picture.widget), label(title, "heading"), text])
+            )
+        }
+        return PageContent(flow(cells, columns: 3), waitsFor: pictures)
+    }
+
+    @MainActor
+    private static func load(_ picture: Picture, _ url: URL, _ show: @escaping @MainActor @Sendable (String) -> Void) {
+        picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
+        picture.isImageRetriedOnClick = true
+        picture.setImage(with: url) { result in
+            if case .failure(let error) = result { show("\(error.reason). \(error.remedy)") }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+extension Page {
+    static let links = Page(
+        id: "links",
+        title: tr("Your own pictures"),
+        summary: tr("Type an address and press Enter, or drop a link or a file on the picture."),
+        code: """
+            picture.setImage(with: URL(string: text), options: [.progressive]) { result in
+                switch result {
+                case .success(let response): show("\\(response.image.naturalSize), \\(response.source)")
+                case .failure(let error): show("\\(error)")
+                }
+            }
+            """
+    ) { context in
+        let entry = gtk_entry_new()!
+        let picture = Picture()
+        let text = label("", "caption")
+        gtk_entry_set_placeholder_text(cast(OpaquePointer(entry)), "https://")
+        gtk_widget_set_hexpand(entry, 1)
+        gtk_widget_set_size_request(picture.widget, 300, 300)
+        gtk_widget_set_vexpand(picture.widget, 1)
+        gtk_widget_add_css_class(picture.widget, "frame")
+        picture.imageIndicator = .progress
+        picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 64)
+        let open = { (address: String) in load(address, into: picture) { setText(text, $0) } }
+        connect(OpaquePointer(entry), "activate") {
+            open(String(cString: gtk_editable_get_text(OpaquePointer(entry))))
+        }
+        onDrop(of: picture.widget) { address in
+            gtk_editable_set_text(OpaquePointer(entry), address)
+            open(address)
+        }
+        gtk_editable_set_text(OpaquePointer(entry), context.fresh("photographer.jpg").absoluteString)
+        open(String(cString: gtk_editable_get_text(OpaquePointer(entry))))
+        return PageContent(
+            box(GTK_ORIENTATION_VERTICAL, [entry, picture.widget, text]),
+            waitsFor: [picture]
+        )
+    }
+
+    @MainActor
+    private static func load(
+        _ text: String,
+        into picture: Picture,
+        _ show: @escaping @MainActor @Sendable (String) -> Void
+    ) {
+        picture.setImage(with: URL(string: text), options: [.progressive]) { result in
+            switch result {
+            case .success(let response): show("\(response.image.naturalSize), \(response.source)")
+            case .failure(let error): show("\(error)")
+            }
+        }
+    }
+}

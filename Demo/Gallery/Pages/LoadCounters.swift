@@ -1,0 +1,79 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import Synchronization
+
+/// A line of numbers about what the library does just now.
+@MainActor
+final class LoadCounters {
+    let widget: Widget
+    private let counts = LoadCounts()
+    private var observation: (any AnyObject & Sendable)?
+    private var lastFrame: Int64 = 0
+    private var longest = 0.0
+    private var shownAt: Int64 = 0
+
+    init() {
+        widget = label("", "caption", "numeric")
+        for side in [gtk_widget_set_margin_top, gtk_widget_set_margin_bottom, gtk_widget_set_margin_start] {
+            side(widget, 6)
+        }
+        observation = ImageManager.shared.observe { [counts] in counts.add($0.kind) }
+        // After frames that are drawn anyway; a tick callback would have the window drawn for ever.
+        connect(OpaquePointer(widget), "realize") { [weak self] in
+            guard let self, let clock = gtk_widget_get_frame_clock(widget) else { return }
+            connect(clock, "after-paint") { [weak self] in
+                self?.frame(at: Int64(gdk_frame_clock_get_frame_time(clock)))
+            }
+        }
+    }
+
+    /// - Parameter time: In microseconds.
+    private func frame(at time: Int64) {
+        // Frames that follow each other; between others nothing moved.
+        if lastFrame > 0, time - lastFrame < 200_000 { longest = max(longest, Double(time - lastFrame) / 1000) }
+        lastFrame = time
+        // Twice a second: numbers that change faster cannot be read.
+        guard time - shownAt > 500_000 else { return }
+        shownAt = time
+        let memory = ImageManager.shared.cache.memoryStatistics
+        let numbers = counts.all
+        setText(
+            widget,
+            """
+            \(tr("requests")) \(numbers.requests)  \(tr("memory")) \(numbers.memory)  \(tr("disk")) \(numbers.disk)  \
+            \(tr("network")) \(numbers.network)  \(tr("cancelled")) \(numbers.cancelled)  \
+            \(Page.size(memory.byteCount))  \(tr("longest frame")) \(Int(longest)) ms
+            """
+        )
+        longest = 0
+    }
+}
+
+/// Counts the steps of loads, from any thread.
+final class LoadCounts: Sendable {
+    struct Numbers {
+        var requests = 0
+        var memory = 0
+        var disk = 0
+        var network = 0
+        var cancelled = 0
+    }
+
+    private let numbers = Mutex(Numbers())
+
+    var all: Numbers { numbers.withLock { $0 } }
+
+    func add(_ step: LoadStep.Kind) {
+        numbers.withLock { numbers in
+            switch step {
+            case .queued: numbers.requests += 1
+            case .memoryHit: numbers.memory += 1
+            case .resultHit, .diskHit: numbers.disk += 1
+            case .loaded: numbers.network += 1
+            case .cancelled: numbers.cancelled += 1
+            default: break
+            }
+        }
+    }
+}

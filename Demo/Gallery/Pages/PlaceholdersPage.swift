@@ -1,0 +1,51 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+extension Page {
+    static let placeholders = Page(
+        id: "placeholders",
+        title: tr("Until it is there"),
+        summary: tr(
+            "An icon, a colour, the blurred picture that a hash of a few bytes holds, or another picture stands in for one that is late."
+        ),
+        code: """
+            picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic", pixelSize: 48))
+            picture.setImage(with: url, placeholder: .color(ImageColor(0x3584E4)))
+            picture.setImage(with: url, placeholder: BlurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj").flatMap { .blurHash($0) })
+            picture.setImage(with: url, placeholder: .url(small))
+            picture.setImage(with: url, placeholder: .color(ImageColor(0x3584E4)), options: .delayPlaceholder)
+            """
+    ) { context in
+        let titles = [tr("an icon"), tr("a colour"), tr("a hash"), tr("a small picture"), tr("only if it takes long")]
+        let pictures = titles.map { _ in Gallery.picture(width: 180, height: 135) }
+        let load = {
+            for (number, picture) in pictures.enumerated() {
+                show(number, picture, context.fresh("desert-dunes.jpg", .late), context.fresh("pixel-sunset.gif"))
+            }
+        }
+        load()
+        let again = button(icon: "view-refresh-symbolic", tr("Load again"), load)
+        let cells = zip(pictures, titles).map { captioned($0.widget, $1) }
+        return PageContent(
+            box(GTK_ORIENTATION_VERTICAL, [controls([again]), flow(cells, columns: 4)]),
+            waitsFor: pictures
+        )
+    }
+
+    @MainActor
+    private static func show(_ number: Int, _ picture: Picture, _ url: URL, _ small: URL) {
+        switch number {
+        case 0:
+            picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic", pixelSize: 48))
+        case 1:
+            picture.setImage(with: url, placeholder: .color(ImageColor(0x3584E4)))
+        case 2:
+            picture.setImage(with: url, placeholder: BlurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj").flatMap { .blurHash($0) })
+        case 3:
+            picture.setImage(with: url, placeholder: .url(small))
+        default:
+            picture.setImage(with: url, placeholder: .color(ImageColor(0x3584E4)), options: .delayPlaceholder)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+extension Page {
+    static let progressive = Page(
+        id: "progressive",
+        title: tr("While it arrives"),
+        summary: tr(
+            "The same file over the same slow line. On the left what has come is shown, on the right only the whole."
+        ),
+        code: """
+            picture.imageIndicator = .progress
+            picture.setImage(with: url, options: [.progressive, .originalSize])
+            """
+    ) { context in
+        let names = ["rocket.jpg", "cactus.png", "mushroom.webp", "truchet-tiles.gif"]
+        let left = Picture()
+        let right = Picture()
+        for picture in [left, right] {
+            gtk_widget_set_size_request(picture.widget, 300, 220)
+            picture.imageIndicator = .progress
+        }
+        var name = names[0]
+        let load = {
+            show(left, context.fresh(name, .drip))
+            right.setImage(with: context.fresh(name, .drip), options: .originalSize)
+        }
+        let choice = dropDown(["JPEG", "PNG", "WebP", "GIF"]) { number in
+            name = names[number]
+            load()
+        }
+        let again = button(icon: "view-refresh-symbolic", tr("Load again"), load)
+        load()
+        let pictures = flow(
+            [captioned(left.widget, tr("progressive")), captioned(right.widget, tr("whole"))],
+            columns: 2
+        )
+        return PageContent(
+            box(GTK_ORIENTATION_VERTICAL, [controls([choice, again]), pictures]),
+            waitsFor: [left, right]
+        )
+    }
+
+    @MainActor
+    private static func show(_ picture: Picture, _ url: URL) {
+        picture.imageIndicator = .progress
+        picture.setImage(with: url, options: [.progressive, .originalSize])
+    }
+}

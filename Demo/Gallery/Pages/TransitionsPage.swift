@@ -1,0 +1,61 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+extension Page {
+    static let transitions = Page(
+        id: "transitions",
+        title: tr("Transitions and indicators"),
+        summary: tr(
+            "How a picture comes in, and what turns until it does. What comes from memory is there at once, and nothing moves when you have switched animations off."
+        ),
+        code: """
+            picture.imageTransition = .crossfade(duration: .milliseconds(400))
+            picture.imageIndicator = .activity
+            picture.setImage(with: url, options: .forceTransition)
+            """
+    ) { context in
+        let ways: [(String, ImageTransition, ImageIndicator?)] = [
+            (tr("Cross-fade, activity"), .crossfade(duration: .milliseconds(400)), .activity),
+            (tr("Slide, ring"), .slide(from: .right, duration: .milliseconds(400)), .progress),
+            (tr("Push, bar"), .slide(from: .bottom, pushesOld: true, duration: .milliseconds(400)), .bar),
+            (tr("Flip"), .flip(duration: .milliseconds(600)), nil),
+            (tr("Zoom"), .zoom(duration: .milliseconds(400)), nil),
+        ]
+        let names = ["balloons.jpg", "misty-forest.jpg", "city-skyline.jpg"]
+        let pictures = ways.map { _ in Gallery.picture(width: 200, height: 150) }
+        var turn = 0
+        let load = {
+            turn += 1
+            for (picture, way) in zip(pictures, ways) {
+                let url = context.fresh(names[turn % names.count], way.2 == nil ? .normal : .drip)
+                show(picture, url, way.1, way.2)
+            }
+        }
+        load()
+        let cells = zip(pictures, ways).map { captioned($0.widget, $1.0) }
+        return PageContent(
+            box(GTK_ORIENTATION_VERTICAL, [controls([button(tr("The next picture"), load)]), flow(cells, columns: 3)]),
+            waitsFor: pictures
+        )
+    }
+
+    @MainActor
+    private static func show(
+        _ picture: Picture,
+        _ url: URL,
+        _ transition: ImageTransition,
+        _ indicator: ImageIndicator?
+    ) {
+        picture.imageTransition = transition
+        picture.imageIndicator = indicator
+        picture.setImage(with: url, options: [.forceTransition, .keepCurrentImage])
+    }
+
+    @MainActor
+    private static func sample(_ picture: Picture, _ url: URL) {
+        picture.imageTransition = .crossfade(duration: .milliseconds(400))
+        picture.imageIndicator = .activity
+        picture.setImage(with: url, options: .forceTransition)
+    }
+}

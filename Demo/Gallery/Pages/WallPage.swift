@@ -1,0 +1,40 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+extension Page {
+    static let wall = Page(
+        id: "wall",
+        title: tr("A wall of pictures"),
+        summary: tr(
+            "Thousands of cells, recycled as you scroll. What leaves the screen is cancelled, what comes is fetched first."
+        ),
+        code: """
+            PicturePointer(picture).setImage(with: url, placeholder: .icon("image-x-generic-symbolic"))
+            PicturePointer(picture).cancelCurrentImageLoad()
+            """,
+        isFilling: true
+    ) { context in
+        let wall = PictureWall(urls: context.source.urls)
+        let counters = LoadCounters()
+        gtk_widget_set_vexpand(wall.widget, 1)
+        var content = PageContent(
+            box(GTK_ORIENTATION_VERTICAL, spacing: 0, [wall.widget, counters.widget]),
+            owner: WallOwner(wall: wall, counters: counters)
+        )
+        content.isAtRest = { wall.isAtRest }
+        return content
+    }
+}
+
+/// Keeps the parts of the page.
+@MainActor
+final class WallOwner {
+    let wall: PictureWall
+    private let counters: LoadCounters
+
+    init(wall: PictureWall, counters: LoadCounters) {
+        self.wall = wall
+        self.counters = counters
+    }
+}

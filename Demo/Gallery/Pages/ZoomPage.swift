@@ -1,0 +1,58 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+extension Page {
+    static let zoom = Page(
+        id: "zoom",
+        title: tr("Large and near"),
+        summary: tr("A large picture, decoded for the size at which it is seen: come nearer and there is more to see."),
+        code: """
+            gtk_widget_set_size_request(picture.widget, width, height)
+            picture.setImage(with: url, options: .keepCurrentImage)
+            """
+    ) { context in
+        let picture = Picture()
+        let url = context.fresh("deep-field.jpg")
+        let scrolled = gtk_scrolled_window_new()!
+        gtk_widget_set_size_request(scrolled, 300, 420)
+        gtk_widget_set_vexpand(scrolled, 1)
+        gtk_scrolled_window_set_child(OpaquePointer(scrolled), picture.widget)
+        gtk_widget_set_halign(picture.widget, GTK_ALIGN_CENTER)
+        gtk_widget_set_valign(picture.widget, GTK_ALIGN_CENTER)
+        picture.setImageDescription(tr("Galaxies"))
+        let text = label("", "caption", "numeric")
+        var zoom = 0
+        let change = { (step: Int) in
+            zoom = min(max(zoom + step, 0), 6)
+            let width = 300.0 * [1, 1.4, 2, 2.8, 4, 5.6, 8][zoom]
+            show(picture, url, Int32(width), Int32(width * 0.75)) {
+                setText(text, picture.currentImage.map { "\($0.pixelSize)" } ?? "")
+            }
+        }
+        change(1)
+        let row = controls([
+            button(icon: "zoom-out-symbolic", tr("Farther")) { change(-1) },
+            button(icon: "zoom-in-symbolic", tr("Nearer")) { change(1) }, text,
+        ])
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, [row, scrolled]), waitsFor: [picture])
+    }
+
+    @MainActor
+    private static func show(
+        _ picture: Picture,
+        _ url: URL,
+        _ width: Int32,
+        _ height: Int32,
+        _ done: @escaping @MainActor @Sendable () -> Void
+    ) {
+        gtk_widget_set_size_request(picture.widget, width, height)
+        picture.setImage(with: url, options: .keepCurrentImage) { _ in done() }
+    }
+
+    @MainActor
+    private static func sample(_ picture: Picture, _ url: URL, _ width: Int32, _ height: Int32) {
+        gtk_widget_set_size_request(picture.widget, width, height)
+        picture.setImage(with: url, options: .keepCurrentImage)
+    }
+}

@@ -1,0 +1,54 @@
+internal import CWebImageGtk4
+
+/// What is done with an address that is dropped.
+@MainActor
+private final class DropHandler {
+    let body: (String) -> Void
+
+    init(_ body: @escaping (String) -> Void) {
+        self.body = body
+    }
+}
+
+/// Takes links, text and files that are dropped on a widget, and gives their address.
+@MainActor
+func onDrop(of widget: Widget, _ body: @escaping (String) -> Void) {
+    let text = g_type_from_name("gchararray")
+    let target = gtk_drop_target_new(text, GDK_ACTION_COPY)!
+    var types = [text, gdk_file_list_get_type()]
+    gtk_drop_target_set_gtypes(target, &types, gsize(types.count))
+    typealias Callback =
+        @convention(c) (
+            UnsafeMutableRawPointer, UnsafePointer<GValue>, Double, Double, UnsafeMutableRawPointer
+        ) -> gboolean
+    let callback: Callback = { _, value, _, _, box in
+        let handler = Unmanaged<DropHandler>.fromOpaque(box).takeUnretainedValue()
+        guard let address = address(in: value) else { return 0 }
+        MainActor.assumeIsolated { handler.body(address) }
+        return 1
+    }
+    g_signal_connect_data(
+        UnsafeMutableRawPointer(target),
+        "drop",
+        unsafeBitCast(callback, to: GCallback.self),
+        Unmanaged.passRetained(DropHandler(body)).toOpaque(),
+        { box, _ in Unmanaged<DropHandler>.fromOpaque(box!).release() },
+        GConnectFlags(rawValue: 0)
+    )
+    gtk_widget_add_controller(widget, target)
+}
+
+/// The first line of a text that is not a comment (RFC 2483), or the first of some files.
+private nonisolated func address(in value: UnsafePointer<GValue>) -> String? {
+    if value.pointee.g_type == g_type_from_name("gchararray") {
+        let text = g_value_get_string(value).map { String(cString: $0) } ?? ""
+        return text.split(whereSeparator: \.isNewline).first { !$0.hasPrefix("#") }.map(String.init)
+    }
+    guard let list = g_value_get_boxed(value), let files = gdk_file_list_get_files(OpaquePointer(list)) else {
+        return nil
+    }
+    defer { g_slist_free(files) }
+    guard let address = g_file_get_uri(OpaquePointer(files.pointee.data)) else { return nil }
+    defer { g_free(address) }
+    return String(cString: address)
+}

@@ -1,0 +1,148 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+typealias Widget = UnsafeMutablePointer<GtkWidget>
+
+// What pages are put together from. None of this is the library: an app does it with its own GTK binding.
+
+/// A box of widgets.
+@MainActor
+func box(_ orientation: GtkOrientation, spacing: Int32 = 12, _ children: [Widget] = []) -> Widget {
+    let box = gtk_box_new(orientation, spacing)!
+    for child in children { append(child, to: box) }
+    return box
+}
+
+@MainActor
+func append(_ child: Widget, to box: Widget) {
+    gtk_box_append(cast(OpaquePointer(box)), child)
+}
+
+/// Text that wraps.
+@MainActor
+func label(_ text: String, _ classes: String...) -> Widget {
+    let label = gtk_label_new(text)!
+    let native = OpaquePointer(label)
+    gtk_label_set_wrap(native, 1)
+    gtk_label_set_wrap_mode(native, PANGO_WRAP_WORD_CHAR)
+    gtk_label_set_xalign(native, 0)
+    for name in classes { gtk_widget_add_css_class(label, name) }
+    return label
+}
+
+@MainActor
+func setText(_ label: Widget, _ text: String) {
+    gtk_label_set_text(OpaquePointer(label), text)
+}
+
+/// A button with text.
+@MainActor
+func button(_ text: String, _ body: @escaping () -> Void) -> Widget {
+    let button = gtk_button_new_with_label(text)!
+    connect(OpaquePointer(button), "clicked", body)
+    return button
+}
+
+/// A button with an icon, and its text as a tooltip, which assistive technology reads.
+@MainActor
+func button(icon: String, _ text: String, _ body: @escaping () -> Void) -> Widget {
+    let button = gtk_button_new_from_icon_name(icon)!
+    gtk_widget_set_tooltip_text(button, text)
+    connect(OpaquePointer(button), "clicked", body)
+    return button
+}
+
+/// A choice of texts.
+@MainActor
+func dropDown(_ texts: [String], _ body: @escaping (Int) -> Void) -> Widget {
+    let model = gtk_string_list_new(nil)!
+    for text in texts { gtk_string_list_append(model, text) }
+    let dropDown = gtk_drop_down_new(model, nil)!
+    connect(OpaquePointer(dropDown), "notify::selected", arguments: 1) {
+        body(Int(gtk_drop_down_get_selected(OpaquePointer(dropDown))))
+    }
+    return dropDown
+}
+
+/// A switch with text beside it.
+@MainActor
+func checkButton(_ text: String, isOn: Bool = false, _ body: @escaping (Bool) -> Void) -> Widget {
+    let button = gtk_check_button_new_with_label(text)!
+    let native: UnsafeMutablePointer<GtkCheckButton> = cast(OpaquePointer(button))
+    gtk_check_button_set_active(native, isOn ? 1 : 0)
+    connect(OpaquePointer(button), "toggled") { body(gtk_check_button_get_active(native) != 0) }
+    return button
+}
+
+/// Widgets side by side, in as many rows as it takes.
+@MainActor
+func flow(_ children: [Widget], columns: UInt32 = 6) -> Widget {
+    let flow = gtk_flow_box_new()!
+    let native = OpaquePointer(flow)
+    gtk_flow_box_set_selection_mode(native, GTK_SELECTION_NONE)
+    gtk_flow_box_set_max_children_per_line(native, columns)
+    gtk_flow_box_set_row_spacing(native, 12)
+    gtk_flow_box_set_column_spacing(native, 12)
+    gtk_widget_set_valign(flow, GTK_ALIGN_START)
+    for child in children {
+        let cell = fixed(child)
+        gtk_widget_set_halign(cell, GTK_ALIGN_START)
+        gtk_widget_set_valign(cell, GTK_ALIGN_START)
+        gtk_flow_box_insert(native, cell, -1)
+        gtk_widget_set_focusable(gtk_widget_get_parent(cell), 0)
+    }
+    return flow
+}
+
+/// A picture as large as it was asked to be, however large what it shows is: that is its natural size, which a
+/// GtkFlowBox would give it.
+@MainActor
+func fixed(_ widget: Widget) -> Widget {
+    var (width, height) = (Int32(-1), Int32(-1))
+    gtk_widget_get_size_request(widget, &width, &height)
+    guard width > 0, height > 0 else { return widget }
+    let room = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)!
+    gtk_widget_set_size_request(room, width, height)
+    let overlay = gtk_overlay_new()!
+    gtk_overlay_set_child(OpaquePointer(overlay), room)
+    gtk_overlay_add_overlay(OpaquePointer(overlay), widget)
+    return overlay
+}
+
+/// A picture of a size of its own.
+@MainActor
+func picture(width: Int32 = 150, height: Int32 = 112, covers: Bool = true) -> Picture {
+    let picture = Picture()
+    gtk_widget_set_size_request(picture.widget, width, height)
+    gtk_picture_set_content_fit(
+        OpaquePointer(picture.widget),
+        covers ? GTK_CONTENT_FIT_COVER : GTK_CONTENT_FIT_CONTAIN
+    )
+    return picture
+}
+
+/// A widget with text below.
+@MainActor
+func captioned(_ widget: Widget, _ text: String) -> Widget {
+    let caption = label(text, "caption")
+    gtk_label_set_max_width_chars(OpaquePointer(caption), 18)
+    return box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(widget), caption])
+}
+
+/// The widgets of a row that wraps, of their own heights.
+@MainActor
+func controls(_ children: [Widget]) -> Widget {
+    let row = flow(children, columns: 8)
+    for child in children { gtk_widget_set_valign(child, GTK_ALIGN_CENTER) }
+    return row
+}
+
+extension NativeWidget {
+    var widget: Widget { nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self) }
+}
+
+extension ImageBindable {
+    /// Whether what was set last is in place or has failed.
+    @MainActor var isAtRest: Bool { currentImageLoad?.isFinished ?? true }
+}

@@ -1,0 +1,22 @@
+internal import CWebImageGtk4
+
+/// Who made this.
+enum AboutWindow {
+    @MainActor
+    static func present(over window: Widget) {
+        let dialog = gtk_about_dialog_new()!
+        let native = OpaquePointer(dialog)
+        gtk_about_dialog_set_program_name(native, tr("Gallery"))
+        gtk_about_dialog_set_version(native, GalleryCommand.version)
+        gtk_about_dialog_set_comments(
+            native,
+            tr("Shows what GtkWebImage does: pictures by URL in the widgets of GTK 4.")
+        )
+        gtk_about_dialog_set_logo_icon_name(native, GalleryApplication.identifier)
+        gtk_about_dialog_set_license_type(native, GTK_LICENSE_MIT_X11)
+        gtk_about_dialog_set_copyright(native, tr("The authors of GtkWebImage"))
+        gtk_window_set_transient_for(cast(OpaquePointer(dialog)), cast(OpaquePointer(window)))
+        gtk_window_set_modal(cast(OpaquePointer(dialog)), 1)
+        gtk_window_present(cast(OpaquePointer(dialog)))
+    }
+}
