@@ -28,8 +28,11 @@ struct PictureServer: PictureSource {
         case turned
     }
 
-    /// `data/pictures` of the package that this was built in.
+    /// The pictures beside the program when it is installed; else `data/pictures` of the package that it was built in.
     static var standardFolder: String {
+        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        let installed = program.appending(path: "../share/\(GalleryApplication.identifier)/pictures").standardized.path()
+        if FileManager.default.fileExists(atPath: installed) { return installed }
         let steps = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         return "/\(steps)/data/pictures"
     }
