@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+import WebImageTesting
+
+/// What desktops and translators are given.
+@Suite("The files of the gallery")
+struct GalleryFileTests {
+    private static let top = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+
+    private func file(_ path: String) -> String { "/\(Self.top)/\(path)" }
+
+    private func text(_ path: String) throws -> String {
+        try String(contentsOf: URL(filePath: file(path)), encoding: .utf8)
+    }
+
+    @Test("The desktop file and the metainfo are as the desktop wants them, and name the same app")
+    func validators() throws {
+        let name = "data/org.gtkwebimage.Gallery"
+        let desktop = try ChildProcess.run("desktop-file-validate", [file("\(name).desktop")])
+        #expect(desktop.exitCode == 0 && desktop.output.isEmpty, "\(desktop.output)")
+        let metainfo = try ChildProcess.run("appstreamcli", ["validate", "--no-net", file("\(name).metainfo.xml")])
+        #expect(metainfo.exitCode == 0, "\(metainfo.output)")
+        #expect(try text("\(name).desktop").contains("Icon=org.gtkwebimage.Gallery\n"))
+        #expect(try text("\(name).metainfo.xml").contains("<id>org.gtkwebimage.Gallery</id>"))
+        let version = try ChildProcess.run(Program.gallery, ["--version"]).output.dropLast()
+        #expect(try text("\(name).metainfo.xml").contains("<release version=\"\(version)\""))
+        for icon in ["scalable/apps/org.gtkwebimage.Gallery.svg", "symbolic/apps/org.gtkwebimage.Gallery-symbolic.svg"]
+        {
+            let svg = try text("data/icons/hicolor/\(icon)")
+            #expect(try XMLDocumentCheck.isSound(svg))
+        }
+        let manifest = try JSONSerialization.jsonObject(with: Data(text("\(name).json").utf8)) as? [String: Any]
+        #expect(manifest?["id"] as? String == "org.gtkwebimage.Gallery")
+        #expect(manifest?["command"] as? String == "webimage-gallery")
+    }
+
+    @Test("All that it says can be translated, and is when there is a translation")
+    func translations() throws {
+        let check = try ChildProcess.run(file("data/po/update"), ["--check"])
+        #expect(check.exitCode == 0, "\(check.output)")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-po-\(UUID().uuidString)")
+        let messages = folder.appending(path: "de/LC_MESSAGES")
+        try FileManager.default.createDirectory(at: messages, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let compiled = messages.appending(path: "gtkwebimage-gallery.mo").path()
+        let result = try ChildProcess.run("msgfmt", ["--check", "-o", compiled, file("data/po/de.po")])
+        #expect(result.exitCode == 0, "\(result.output)")
+        // LANGUAGE counts in every locale but C.
+        let screen = try GalleryScreen(
+            ["--page", "buttons"],
+            environment: ["TEXTDOMAINDIR": folder.path(), "LANGUAGE": "de", "LC_ALL": "C.UTF-8"]
+        )
+        #expect(screen.hasWindow("Knöpfe"), "\(screen.output)")
+    }
+
+    @Test("The code that a page shows stands in the file of the page, word for word")
+    func code() throws {
+        let folder = URL(filePath: file("Demo/Gallery/Pages"))
+        var count = 0
+        for page in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
+            let source = try String(contentsOf: page, encoding: .utf8)
+            guard let start = source.range(of: "code: \"\"\""),
+                let end = source.range(of: "\"\"\"", range: start.upperBound..<source.endIndex)
+            else { continue }
+            count += 1
+            let shown = source[start.upperBound..<end.lowerBound].replacing("\\\\(", with: "\\(")
+            let all =
+                try source[..<start.lowerBound] + source[end.upperBound...]
+                + text("Demo/Gallery/Pages/PictureWall.swift")
+            let lines = Set(all.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
+            for line in shown.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
+                #expect(lines.contains(line), "\(page.lastPathComponent): \(line)")
+            }
+        }
+        #expect(count == 15)
+    }
+}
+
+/// Whether a text is XML, as Foundation's parser sees it.
+private enum XMLDocumentCheck {
+    static func isSound(_ text: String) throws -> Bool {
+        let result = try ChildProcess.run(
+            "python3",
+            ["-c", "import sys, xml.dom.minidom as x; x.parseString(sys.argv[1])", text]
+        )
+        return result.exitCode == 0
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("The pages of the gallery")
+struct GalleryPageTests {
+    /// As its help names them.
+    private static let pages: [String] = {
+        let help = (try? ChildProcess.run(Program.gallery, ["--help"]).output) ?? ""
+        let text = help.replacing(/\s+/, with: " ")
+        guard let names = text.firstMatch(of: /The page to show at first: ([a-z, ]+)\./) else { return [] }
+        return names.1.split(separator: ", ").map(String.init)
+    }()
+
+    @Test("There are as many as there were")
+    func count() {
+        #expect(Self.pages.count == 15, "\(Self.pages)")
+    }
+
+    @Test("Each comes to rest and shows its pictures, at 360 pixels in the dark, too", arguments: pages)
+    func page(name: String) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-page-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for (display, size, extra) in [("xvfb", "1000x720", []), ("broadway", "360x640", ["--dark"])] {
+            let file = folder.appending(path: "\(size).png")
+            let arguments =
+                ["--headless", display, "--page", name, "--size", size, "--screenshot", file.path()] + extra
+            let result = try ChildProcess.run(
+                Program.gallery,
+                arguments + ["--cache-dir", folder.appending(path: "cache").path()],
+                environment: Program.strict([:]),
+                seconds: 120
+            )
+            #expect(result.exitCode == 0, "\(result.output)")
+            #expect(!result.output.contains("WARNING"), "\(result.output)")
+            let picture = try PNGCoder().decode(Data(contentsOf: file), options: DecodeOptions())
+            // Nothing on it is wider than the window.
+            #expect(display == "xvfb" || picture.pixelSize == PixelSize(width: 360, height: 640))
+            // Pictures have thousands of colours; text on one ground has a few hundred.
+            let least = ["prefetching": 20, "failures": 20, "density": 500][name] ?? 1000
+            let count = picture.colors().count
+            #expect(count > least, "\(count) colours at \(size)")
+        }
+    }
+
+    @Test("By keys: a page is searched, the next one opened, the shortcuts listed, and the gallery left")
+    func keys() throws {
+        let screen = try GalleryScreen(["--page", "buttons"])
+        #expect(screen.hasWindow("Buttons"), "\(screen.output)")
+        screen.press("ctrl+f")
+        screen.type("galax")
+        screen.press("ctrl+a")
+        screen.type("large picture")
+        screen.press("Return")
+        #expect(screen.hasWindow("Large and near"), "\(screen.output)")
+        screen.press("ctrl+Next")
+        #expect(screen.hasWindow("Your own pictures"))
+        screen.press("ctrl+Prior")
+        #expect(screen.hasWindow("Large and near"))
+        screen.press("ctrl+question")
+        #expect(screen.hasWindow("Shortcuts"))
+        screen.press("Escape")
+        screen.press("ctrl+q")
+        #expect(EventLog<Int>.poll { !screen.hasAnyWindow })
+    }
+
+    @Test("By mouse: the wall is scrolled and a picture opened, and Escape goes back; a failure is tried again")
+    func mouse() throws {
+        let screen = try GalleryScreen(["--page", "wall"])
+        #expect(screen.hasWindow("A wall of pictures"), "\(screen.output)")
+        let isFull = EventLog<Int>.poll { (try? screen.photograph().colors().count) ?? 0 > 5000 }
+        #expect(isFull)
+        let top = try screen.photograph().colors(x: 260..<960, y: 200..<640)
+        for _ in 0..<8 { screen.click(x: 600, y: 450, button: 5) }
+        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<960, y: 200..<640)) != top })
+        screen.click(x: 600, y: 450)
+        // A large picture fills the page: the title and the text of the wall are gone.
+        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<460, y: 70..<110).count) ?? 0 < 30 })
+        screen.press("Escape")
+        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<460, y: 70..<110).count) ?? 0 > 30 })
+    }
+
+    @Test("A picture that could not be had is tried again when it is clicked")
+    func retry() throws {
+        let screen = try GalleryScreen(["--page", "failures"])
+        #expect(screen.hasWindow("What cannot be had"), "\(screen.output)")
+        let (x, y) = (260..<440, 170..<300)
+        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 1 })
+        #expect(try screen.photograph().colors(x: x, y: y).count < 200)
+        let isThere = EventLog<Int>.poll {
+            screen.click(x: 340, y: 230)
+            return (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 1000
+        }
+        #expect(isThere)
+    }
+
+    @Test(
+        "In a real browser, over broadway, the pictures are on the page",
+        .enabled(if: Self.chromium != nil, "Chromium is not installed")
+    )
+    func browser() throws {
+        // Given the gallery with pictures of colours that nothing else has, on a display for browsers
+        let colors: [UInt32] = [0xE8127C, 0x12E85A, 0x3A12E8, 0xE8C812, 0x12C4E8, 0x7CE812]
+        let server = try LocalImageServer { request in
+            let name = request.path.split(separator: "/").last?.split(separator: ".").first
+            guard let color = name.flatMap({ UInt32($0, radix: 16) }) else { return .notFound }
+            return .ok(TestPicture.solid(color, size: PixelSize(width: 320, height: 240)), contentType: "image/png")
+        }
+        let list = FileManager.default.temporaryDirectory.appending(path: "gwi-list-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: list) }
+        let urls = colors.map { server.url("/\(String($0, radix: 16)).png").absoluteString }
+        try urls.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
+        let broadway = try BroadwayDisplay.start()
+        let gallery = try DaemonProcess(
+            Program.gallery,
+            ["--url-list", list.path(), "--cache-dir", list.path() + "-cache"],
+            environment: broadway.environment
+        )
+        defer {
+            gallery.stop()
+            try? FileManager.default.removeItem(atPath: list.path() + "-cache")
+        }
+        // When Chromium opens the page
+        let profile = list.path() + "-profile"
+        defer { try? FileManager.default.removeItem(atPath: profile) }
+        let screen = try GalleryScreen(
+            [
+                // As root, as in containers, its sandbox does not work.
+                "--no-sandbox", "--disable-gpu", "--no-first-run", "--user-data-dir=\(profile)",
+                "--window-position=0,0", "--window-size=1200,850", "--app=http://127.0.0.1:\(broadway.httpPort)/",
+            ],
+            program: Self.chromium ?? ""
+        )
+        // Then each is seen
+        var missing = colors
+        let isThere = EventLog<Int>.poll {
+            let counts = (try? screen.photograph().colors()) ?? [:]
+            missing = colors.filter { counts[$0, default: 0] < 2000 }
+            return missing.isEmpty
+        }
+        #expect(isThere, "\(missing) are not seen; \(screen.output.suffix(500)) \(gallery.output)")
+    }
+
+    private static let chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+}
