@@ -55,7 +55,6 @@ private func keys(widget: PicturePointer, native: OpaquePointer, url: URL) {
 private func around(picture: Picture) {
     picture.imageTransition = .crossfade(duration: .milliseconds(200))
     picture.imageIndicator = .progress
-    picture.errorPlaceholder = .icon("image-missing-symbolic")
     picture.isImageRetriedOnClick = true
     picture.setImageDescription("A lighthouse")
 
