@@ -1,9 +1,9 @@
 import ArgumentParser
 import CAllocationCounter
+import CPlainDecoders
 internal import CWebImageGtk4
 import Foundation
 import GtkWebImage
-import PlainDecoders
 import WebImageTesting
 
 /// What playing an animated picture costs.
