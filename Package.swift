@@ -27,6 +27,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
         // The library, from the nouns up to the widgets.
@@ -111,7 +112,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "WidgetScenarios",
-            dependencies: ["GtkWebImage", "WebImageTesting", "TestSupport", "CWebImageGtk4"],
+            dependencies: [
+                "GtkWebImage", "WebImageTesting", "TestSupport", "CWebImageGtk4",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             path: "Tests/WidgetScenarios",
             swiftSettings: strict
         ),

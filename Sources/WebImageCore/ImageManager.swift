@@ -8,7 +8,7 @@ import Synchronization
 ///
 ///     load -> MemoryStage -> DiskStage -> LoadStage -> DecodeStage -> StoreStage -> completion
 ///
-/// ``JobGraph`` knows who waits for what. All methods may be called from any thread.
+/// `JobGraph` knows who waits for what. All methods may be called from any thread.
 public final class ImageManager: Sendable {
     let parts: Parts
     let graph = Mutex(JobGraph())

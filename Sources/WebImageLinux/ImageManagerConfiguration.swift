@@ -14,15 +14,15 @@ public struct ImageManagerConfiguration: Sendable {
     public var dataCache: (any DataCaching)?
     /// Decides what the disk cache keeps of a picture. Default: the bytes as they came.
     public var cacheSerializer: CacheSerializer?
-    /// Whether a ``ThumbHash`` of each picture is made when it is first decoded, and kept with its original on disk:
-    /// for ``ImageCache/thumbHash(for:)``, and to be shown while a load with ``ImageOptions/progressive`` decodes what
+    /// Whether a `ThumbHash` of each picture is made when it is first decoded, and kept with its original on disk:
+    /// for `ImageCache.thumbHash(for:)`, and to be shown while a load with `ImageOptions.progressive` decodes what
     /// the disk has. Costs about a millisecond a picture. Default: no.
     public var keepsThumbHashes = false
     /// Pictures with more pixels are turned down. Default: 134,217,728.
     public var maximumPixelCount: Int
     /// What fetches `http` and `https` URLs. Default: ``ImageDownloader/shared``.
     public var downloader: ImageDownloader
-    /// When a load that failed is tried again. Default: see ``RetryPolicy``.
+    /// When a load that failed is tried again. Default: see `RetryPolicy`.
     public var retryPolicy: RetryPolicy
     /// How long failures that are for good are remembered instead of being met again: a picture that is not there
     /// (404, 410), one that cannot be decoded. Default: 5 minutes; zero: not at all.
@@ -33,7 +33,7 @@ public struct ImageManagerConfiguration: Sendable {
     /// Says under which names URLs are cached. Default: under themselves.
     public var cacheKeyFilter: CacheKeyFilter?
     /// Whether a URL may be asked for when no cache has it; if not, the load ends in
-    /// ``ImageError/Code/invalidRequest``. Default: yes.
+    /// `ImageError.Code.invalidRequest`. Default: yes.
     public var mayLoad: (@Sendable (_ url: URL) -> Bool)?
     /// Whether a failure is remembered. Default: when it is for good (404, 410, bad data).
     public var remembersFailure: (@Sendable (_ url: URL, _ error: ImageError) -> Bool)?

@@ -7,55 +7,64 @@ import WebImageTesting
 // that joins it: those of README.md.
 
 /// rhx/SwiftGtk
-private class RhxPicture {
+private class PictureRef {
     let ptr: UnsafeMutableRawPointer!
     init() { ptr = g_object_ref_sink(UnsafeMutableRawPointer(gtk_picture_new()!)) }
     deinit { g_object_unref(ptr) }
 }
 
-extension RhxPicture: PictureBindable {
-    var nativeWidgetPointer: UnsafeMutableRawPointer { ptr }
-}
-
 /// swift-cross-ui
-private class CrossPicture {
-    let gobjectPointer: UnsafeMutablePointer<GObject>
-    init() { gobjectPointer = g_object_ref_sink(gtk_picture_new()!)!.assumingMemoryBound(to: GObject.self) }
-    deinit { g_object_unref(gobjectPointer) }
-}
-
-extension CrossPicture: PictureBindable {
-    var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
-}
-
-/// Adwaita for Swift: the storage of a view, as `inspect` hands it out.
-private class AdwaitaStorage {
-    let opaquePointer: OpaquePointer?
-    init() { opaquePointer = OpaquePointer(g_object_ref_sink(gtk_picture_new()!)) }
-    deinit { g_object_unref(UnsafeMutableRawPointer(opaquePointer)) }
-}
-
-extension AdwaitaStorage: PictureBindable {
-    var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(opaquePointer!) }
+private enum Gtk {
+    class Picture {
+        let gobjectPointer: UnsafeMutablePointer<GObject>
+        init() { gobjectPointer = g_object_ref_sink(gtk_picture_new()!)!.assumingMemoryBound(to: GObject.self) }
+        deinit { g_object_unref(gobjectPointer) }
+    }
 }
 
 /// makoni/swift-adwaita
-@MainActor
-private class MakoniPicture {
-    nonisolated(unsafe) let pointer: UnsafeMutableRawPointer
-    init() { pointer = g_object_ref_sink(gtk_picture_new()!)! }
-    deinit { g_object_unref(pointer) }
+private enum Adwaita {
+    @MainActor
+    class Picture {
+        nonisolated(unsafe) let pointer: UnsafeMutableRawPointer
+        init() { pointer = g_object_ref_sink(gtk_picture_new()!)! }
+        deinit { g_object_unref(pointer) }
+    }
 }
 
-extension MakoniPicture: PictureBindable {
-    var nativeWidgetPointer: UnsafeMutableRawPointer { pointer }
+// swift-format-ignore
+extension PictureRef: PictureBindable { public var nativeWidgetPointer: UnsafeMutableRawPointer { ptr } }
+// swift-format-ignore
+extension Gtk.Picture: PictureBindable { public var nativeWidgetPointer: UnsafeMutableRawPointer { .init(gobjectPointer) } }
+// swift-format-ignore
+extension Adwaita.Picture: PictureBindable { public var nativeWidgetPointer: UnsafeMutableRawPointer { pointer } }
+
+/// Adwaita for Swift: the storage of a view, as `inspect` hands it out.
+@MainActor
+private enum AdwaitaForSwift {
+    final class Storage {
+        let opaquePointer: OpaquePointer?
+        init() { opaquePointer = OpaquePointer(g_object_ref_sink(gtk_picture_new()!)) }
+        deinit { g_object_unref(UnsafeMutableRawPointer(opaquePointer)) }
+    }
+
+    struct Picture {
+        private let storage = Storage()
+        func inspect(_ body: (Storage, Bool) -> Void) { body(storage, true) }
+    }
+
+    static func show(_ url: URL) {
+        Picture().inspect { storage, _ in PicturePointer(storage.opaquePointer!).setImage(with: url) }
+    }
 }
 
 extension Scenario {
     static let interop: [Scenario] = [
         Scenario("Pictures of four other bindings join in one line each") {
             let stage = try Stage()
-            let pictures: [any PictureBindable] = [RhxPicture(), CrossPicture(), AdwaitaStorage(), MakoniPicture()]
+            let view = AdwaitaForSwift.Picture()
+            var pictures: [any PictureBindable] = [PictureRef(), Gtk.Picture(), Adwaita.Picture()]
+            view.inspect { storage, _ in pictures.append(PicturePointer(storage.opaquePointer!)) }
             for picture in pictures {
                 gtk_widget_set_size_request(picture.widget, 40, 30)
                 stage.append(picture.widget)
@@ -67,6 +76,7 @@ extension Scenario {
             stage.waitForResults(4)
             for picture in pictures { expectEqual(picture.currentImage?.color, 0x336699) }
             for picture in pictures { stage.remove(picture.widget) }
+            withExtendedLifetime(view) {}
         },
 
         Scenario("An avatar of libadwaita shows its picture, where that library is") {

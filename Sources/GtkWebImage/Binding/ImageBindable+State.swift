@@ -4,7 +4,7 @@ public import WebImageCore
 
 // What is known of the picture of a widget, and what goes with each.
 extension ImageBindable {
-    /// Ends the load of the picture, if one is under way; its completion gets ``ImageError/Code/cancelled``.
+    /// Ends the load of the picture, if one is under way; its completion gets `ImageError.Code.cancelled`.
     public func cancelCurrentImageLoad() {
         imageBinding.existingSlot?.cancel()
     }

@@ -19,12 +19,12 @@ extension ImageBindable {
     /// - Parameters:
     ///   - url: Where the picture is; `nil` shows the placeholder.
     ///   - placeholder: Shown until there is something better. Default: the widget is cleared, see
-    ///     ``ImageOptions/keepCurrentImage``.
-    ///   - options: See ``ImageOptions``.
+    ///     `ImageOptions.keepCurrentImage`.
+    ///   - options: See `ImageOptions`.
     ///   - transformer: Changes the picture before it is shown.
     ///   - manager: Loads it. Default: the shared one.
     ///   - progress: Bytes received so far, and in all where that is known.
-    ///   - partial: Partial pictures, after they were shown, with ``ImageOptions/progressive``.
+    ///   - partial: Partial pictures, after they were shown, with `ImageOptions.progressive`.
     ///   - completion: Called exactly once, when the picture is in place or has failed.
     /// - Returns: The load, to cancel it.
     @discardableResult
@@ -61,7 +61,7 @@ extension ImageBindable {
     /// Loads a picture, shows it, and returns it. Cancelling the awaiting task cancels the load.
     ///
     /// A widget that is not mapped loads nothing yet: the call waits until it is, or until the widget is gone.
-    /// - Throws: ``ImageError``; ``ImageError/Code/cancelled`` when another URL was set or the widget is gone.
+    /// - Throws: `ImageError`; `ImageError.Code.cancelled` when another URL was set or the widget is gone.
     @discardableResult
     public func setImage(
         with url: URL?,
@@ -77,7 +77,7 @@ extension ImageBindable {
 
 extension ImageBindable {
     /// Loads what a request asks for and shows it: other URLs to fall back on, previews, headers, a cache key, a loader
-    /// of its own. Its ``ImageRequest/decodeSize`` is that of the widget unless it says another than the original size,
+    /// of its own. Its `ImageRequest.decodeSize` is that of the widget unless it says another than the original size,
     /// and at normal priority it is as urgent as what is on screen.
     ///
     /// All else is as with the form that takes a URL.
@@ -107,7 +107,7 @@ extension ImageBindable {
     }
 
     /// Loads what a request asks for, shows it, and returns it. Cancelling the awaiting task cancels the load.
-    /// - Throws: ``ImageError``; ``ImageError/Code/cancelled`` when another URL was set or the widget is gone.
+    /// - Throws: `ImageError`; `ImageError.Code.cancelled` when another URL was set or the widget is gone.
     @discardableResult
     public func setImage(
         with request: ImageRequest,

@@ -1,4 +1,3 @@
-public import FoundationEssentials
 import WebImageCore
 
 /// A place where pictures are shown, under a key: the picture of a widget, the background of a button in one state, an

@@ -30,7 +30,7 @@ public final class ImageLoad: Sendable {
     /// Whether the completion has been called.
     public var isFinished: Bool { state.withLock { $0.isFinished } }
 
-    /// Ends it with ``ImageError/Code/cancelled``, unless it has ended. The completion is called in a later turn of the
+    /// Ends it with `ImageError.Code.cancelled`, unless it has ended. The completion is called in a later turn of the
     /// main loop. From any thread.
     public func cancel() {
         let (isFirst, tasks) = state.withLock { state -> (Bool, [ImageTask]) in

@@ -11,7 +11,7 @@ public protocol NativeWidget {
 }
 
 extension NativeWidget {
-    /// Ends the load under `key`, if there is one; its completion gets ``ImageError/Code/cancelled``.
+    /// Ends the load under `key`, if there is one; its completion gets `ImageError.Code.cancelled`.
     public func cancelImageLoad(for key: OperationKey) {
         WidgetSlots.existing(of: nativeWidgetPointer)?.existingSlot(for: key)?.cancel()
     }

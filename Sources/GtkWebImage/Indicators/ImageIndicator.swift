@@ -21,13 +21,17 @@ public struct ImageIndicator: Sendable {
     public static let bar = ImageIndicator(BarIndicator())
 
     /// An arc that goes round.
-    /// - Parameter size: Width and height in application pixels; less where there is no room.
+    /// - Parameters:
+    ///   - size: Width and height in application pixels; less where there is no room.
+    ///   - delay: How long a load has to take until it appears. Default: 0.15 s.
     public static func activity(size: Double, delay: Duration = .milliseconds(150)) -> ImageIndicator {
         ImageIndicator(SpinnerIndicator(size: size), delay: delay)
     }
 
     /// A circle that closes as the bytes arrive.
-    /// - Parameter size: Width and height in application pixels; less where there is no room.
+    /// - Parameters:
+    ///   - size: Width and height in application pixels; less where there is no room.
+    ///   - delay: How long a load has to take until it appears. Default: 0.15 s.
     public static func progress(size: Double, delay: Duration = .milliseconds(150)) -> ImageIndicator {
         ImageIndicator(RingIndicator(size: size), delay: delay)
     }

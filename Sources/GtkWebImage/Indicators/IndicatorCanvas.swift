@@ -25,10 +25,12 @@ public final class IndicatorCanvas {
 
     /// Draws a part of a circle.
     /// - Parameters:
+    ///   - x: Of the middle.
+    ///   - y: Of the middle.
     ///   - radius: To the middle of the line.
     ///   - lineWidth: How broad the line is; its ends are round.
-    ///   - from: Where it begins, in turns clockwise from the top.
-    ///   - to: Where it ends.
+    ///   - start: Where it begins, in turns clockwise from the top.
+    ///   - end: Where it ends.
     ///   - opacity: Of the widget's colour of text.
     public func arc(
         x: Double,
@@ -48,7 +50,12 @@ public final class IndicatorCanvas {
     }
 
     /// Draws a bar with round ends.
-    /// - Parameter opacity: Of the widget's colour of text.
+    /// - Parameters:
+    ///   - x: Of its left edge.
+    ///   - y: Of its upper edge.
+    ///   - width: From end to end.
+    ///   - height: The smaller of the two is the thickness.
+    ///   - opacity: Of the widget's colour of text.
     public func bar(x: Double, y: Double, width: Double, height: Double, opacity: Double = 1) {
         let radius = min(width, height) / 2
         guard radius > 0 else { return }

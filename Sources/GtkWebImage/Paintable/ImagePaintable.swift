@@ -38,7 +38,9 @@ public final class ImagePaintable: ImageBindable {
     public var animationPlayer: AnimationPlayer? { content.player }
 
     /// Shows a picture instead of whatever is shown.
-    /// - Parameter transition: How the one gives way to the other. Default: at once.
+    /// - Parameters:
+    ///   - image: What is shown from now on.
+    ///   - transition: How the one gives way to the other. Default: at once.
     public func show(_ image: WebImage, transition: ImageTransition? = nil) {
         content.show(image, transition: transition)
     }

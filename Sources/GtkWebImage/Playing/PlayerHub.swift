@@ -97,8 +97,8 @@ final class PlayerHub {
 }
 
 extension AnimationPlayer {
-    /// Plays a picture for whatever an app draws itself: ``onFrame`` says when ``currentFrame`` is another one. It
-    /// begins with ``play()``.
+    /// Plays a picture for whatever an app draws itself: `onFrame` says when `currentFrame` is another one. It
+    /// begins with `play()`.
     /// - Returns: `nil` for a picture that is not animated.
     public convenience init?(_ image: WebImage, _ playback: ImagePlayback = ImagePlayback()) {
         self.init(

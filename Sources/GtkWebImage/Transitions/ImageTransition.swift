@@ -1,6 +1,6 @@
 /// How a widget goes from what it shows to a picture that has come.
 ///
-/// Pictures from memory are shown without one, unless ``ImageOptions/forceTransition`` is given: they are there before
+/// Pictures from memory are shown without one, unless `ImageOptions.forceTransition` is given: they are there before
 /// anything else could be seen. There is none while `gtk-enable-animations` is off, and none in a widget that is not on
 /// screen.
 public struct ImageTransition: Sendable {
@@ -34,7 +34,10 @@ public struct ImageTransition: Sendable {
     }
 
     /// The new picture comes in from an edge, over the old one.
-    /// - Parameter pushesOld: Whether the old one goes out at the other edge.
+    /// - Parameters:
+    ///   - edge: Where the new one comes from. Default: the right.
+    ///   - pushesOld: Whether the old one goes out at the other edge. Default: no, it stays.
+    ///   - duration: How long it takes. Default: 0.25 s.
     public static func slide(
         from edge: Edge = .right,
         pushesOld: Bool = false,
@@ -49,7 +52,9 @@ public struct ImageTransition: Sendable {
     }
 
     /// The new picture grows into its place as it appears.
-    /// - Parameter scale: The share of its size at which it begins.
+    /// - Parameters:
+    ///   - scale: The share of its size at which it begins. Default: 0.8.
+    ///   - duration: How long it takes. Default: 0.25 s.
     public static func zoom(from scale: Double = 0.8, duration: Duration = .milliseconds(250)) -> ImageTransition {
         ImageTransition(ZoomEffect(initialScale: scale), duration: duration)
     }

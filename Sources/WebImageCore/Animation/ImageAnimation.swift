@@ -19,6 +19,8 @@ public final class ImageAnimation: Sendable {
     ///   - durations: Of at least two frames.
     ///   - loopCount: How often it is played; 0 is for ever.
     ///   - size: The size in pixels of the decoded frames.
+    ///   - hasAlpha: Whether any frame has pixels that are not opaque.
+    ///   - byteCount: The bytes of the file, which the decoder keeps.
     ///   - makeDecoder: Makes a decoder that begins with the first frame.
     public init(
         durations: [Duration],

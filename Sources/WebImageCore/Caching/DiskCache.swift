@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 import Synchronization
 
 /// Entries as files in a directory, up to a number of bytes and an age.

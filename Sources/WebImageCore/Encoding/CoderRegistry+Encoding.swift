@@ -6,6 +6,7 @@ extension CoderRegistry {
     ///
     /// The pixels are upright and in sRGB; what else the original file said (EXIF, a profile) is not written.
     /// - Parameters:
+    ///   - image: What to write.
     ///   - format: Default: PNG for a picture with alpha, else JPEG.
     ///   - options: See ``EncodeOptions``.
     /// - Throws: ``ImageError/Code/encodingFailed``, also when nothing on this machine writes the format.

@@ -8,6 +8,7 @@ public protocol ImageEncoding: Sendable {
     /// Writes pixels as a file.
     /// - Parameters:
     ///   - pixels: What to write, at the size at which to write it.
+    ///   - format: One that ``canEncode(_:)`` says yes to.
     ///   - quality: 0 to 1, for formats that lose something.
     ///   - options: What else was asked for.
     /// - Throws: ``ImageError/Code/encodingFailed``.

@@ -29,6 +29,7 @@ public struct BlurHash: Hashable, Sendable {
 
     /// Makes the hash of a picture, of which transparent parts count as black. Takes some milliseconds.
     /// - Parameters:
+    ///   - image: A small one does; larger ones are made small first.
     ///   - x: Waves from left to right, 1 to 9.
     ///   - y: Waves from top to bottom, 1 to 9.
     public init?(of image: WebImage, x: Int = 4, y: Int = 3) {

@@ -1,5 +1,3 @@
-public import FoundationEssentials
-
 /// What a prefetcher has done in all its batches so far, told after each picture.
 public struct PrefetchTotals: Sendable, Equatable {
     /// Pictures that were asked for.

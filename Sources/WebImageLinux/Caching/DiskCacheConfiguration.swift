@@ -17,7 +17,7 @@ public struct DiskCacheConfiguration: Sendable {
     /// By which date. Default: when it was used last.
     public var expiry = CacheExpiry.access
     /// Directories that are searched after a miss and never written to: pictures that come with the app. A file is
-    /// found under the name that ``ImageCache/fileName(for:)`` gives its URL, and may be any picture.
+    /// found under the name that `ImageCache.fileName(for:)` gives its URL, and may be any picture.
     public var readOnlyDirectories: [String] = []
 
     /// Makes a configuration of defaults.

@@ -4,15 +4,15 @@ public import WebImageCore
 extension WebImage {
     /// Decodes a file that is in memory, with the coders of ``ImageManager/shared``. Takes its time: not for the main
     /// thread.
-    /// - Throws: ``ImageError/Code/badImageData``, ``ImageError/Code/imageTooLarge`` or
-    ///   ``ImageError/Code/unsupportedFormat``.
+    /// - Throws: `ImageError.Code.badImageData`, `ImageError.Code.imageTooLarge` or
+    ///   `ImageError.Code.unsupportedFormat`.
     public init(data: Data, options: DecodeOptions = DecodeOptions()) throws(ImageError) {
         self = try ImageManager.shared.coders.decode(data, options: options)
     }
 
     /// Reads and decodes a file. Takes its time: not for the main thread. Its scale is taken from its name (`@2x`,
     /// `@3x`).
-    /// - Throws: ``ImageError/Code/unreadable``, and what decoding throws.
+    /// - Throws: `ImageError.Code.unreadable`, and what decoding throws.
     public init(contentsOf file: URL, options: DecodeOptions = DecodeOptions()) throws(ImageError) {
         var options = options
         options.url = file
@@ -32,7 +32,7 @@ extension WebImage {
     }
 
     /// The picture as a file, written with the coders of ``ImageManager/shared``: see
-    /// ``CoderRegistry/encode(_:as:options:)``. Takes its time: not for the main thread.
+    /// `CoderRegistry.encode(_:as:options:)`. Takes its time: not for the main thread.
     public func data(
         as format: ImageFormat? = nil,
         options: EncodeOptions = EncodeOptions()

@@ -9,7 +9,7 @@ public import WebImageCore
 /// off is continued where it ended, where the server can do that. A downloader that is dropped finishes what is under
 /// way. From any thread.
 public final class ImageDownloader: ImageLoading {
-    /// The one that ``ImageManager/shared`` uses, unless it is configured with another.
+    /// The one that `ImageManager.shared` uses, unless it is configured with another.
     public static let shared = ImageDownloader()
 
     private let inbox: CurlInbox
@@ -43,7 +43,7 @@ public final class ImageDownloader: ImageLoading {
     /// Transfers that run and that wait.
     public var currentTransferCount: (running: Int, waiting: Int) { inbox.counts }
 
-    /// Ends every transfer; whoever waits for one gets ``ImageError/Code/cancelled``.
+    /// Ends every transfer; whoever waits for one gets `ImageError.Code.cancelled`.
     public func cancelAllTransfers() {
         inbox.post(.cancelAll)
     }

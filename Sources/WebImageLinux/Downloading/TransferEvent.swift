@@ -8,7 +8,7 @@ public enum TransferEvent: Sendable {
     /// The head of the response has come. Not for a redirect that is followed.
     case responded(URL, HTTPResponse)
     /// It has ended: with the picture's bytes, with an error, or because nobody wanted it any more
-    /// (``ImageError/Code/cancelled``).
+    /// (`ImageError.Code.cancelled`).
     case stopped(URL, ImageError?)
     /// It has ended well. Comes after ``stopped(_:_:)``.
     case finished(URL, TransferMetrics)

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A display without a screen: `gtk4-broadwayd` on 127.0.0.1, with a browser that is none.
 ///
-/// Without a browser, broadway draws one frame a second; ``BroadwayBrowser`` answers its round trips, so frames come as
+/// Without a browser, broadway draws one frame a second; `BroadwayBrowser` answers its round trips, so frames come as
 /// fast as GTK makes them. The daemon has a runtime directory and a port of its own, so that any number run side by
 /// side.
 public final class BroadwayDisplay: Sendable {

@@ -36,7 +36,7 @@ public final class FakeLoader: ImageLoading {
         state.withLock { state in state.running.last { $0.url == url } }?.priority
     }
 
-    /// Says what `url` is answered with. Other URLs are answered with ``ImageError/Code/badStatus`` 404.
+    /// Says what `url` is answered with. Other URLs are answered with `ImageError.Code.badStatus` 404.
     public func answer(_ url: URL, with result: Result<LoadedData, ImageError>) {
         state.withLock { $0.answers[url] = result }
     }

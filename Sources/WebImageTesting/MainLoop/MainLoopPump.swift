@@ -5,7 +5,9 @@ import WebImageLinux
 @MainActor
 public enum MainLoopPump {
     /// Runs the loop until `condition` holds, asked after every turn. Sleeps between events.
-    /// - Parameter timeout: How long to wait at most. Default: 20 seconds.
+    /// - Parameters:
+    ///   - condition: What is waited for; quick, and without effects.
+    ///   - timeout: How long to wait at most. Default: 20 seconds.
     /// - Returns: Whether it holds.
     public static func run(until condition: () -> Bool, timeout: Duration = .seconds(20)) -> Bool {
         // The main actor is served by the loop only once the library is in use; a test may ask before that.

@@ -22,6 +22,7 @@ public enum TestPicture {
     /// - Parameters:
     ///   - color: Red, green and blue as 0xRRGGBB.
     ///   - size: Width and height in pixels.
+    ///   - format: What it is written as. Default: PNG.
     public static func solid(_ color: UInt32, size: PixelSize, format: Format = .png) -> Data {
         make(size: size, format: format) { _, _ in color }
     }

@@ -14,6 +14,7 @@ public struct ChildProcess: Sendable {
     /// Runs a program and waits for it. Blocks the thread.
     /// - Parameters:
     ///   - executable: A path, or a name to be looked up in PATH.
+    ///   - arguments: What comes after its name on the command line. Default: nothing.
     ///   - environment: Added to that of this process.
     ///   - seconds: How long it may take; then it is killed. Default: 60.
     /// - Throws: ``ServerError`` when it cannot be started at all.

@@ -19,7 +19,9 @@ public final class EventLog<Event: Sendable>: Sendable {
     }
 
     /// Waits until `condition` holds of what happened. Blocks the thread; not for the main thread of a GTK program.
-    /// - Parameter seconds: How long to wait at most.
+    /// - Parameters:
+    ///   - seconds: How long to wait at most. Default: 20.
+    ///   - condition: What is waited for, asked after each event.
     /// - Returns: Whether it holds.
     @discardableResult
     public func wait(seconds: Double = 20, until condition: ([Event]) -> Bool) -> Bool {

@@ -1,5 +1,4 @@
 internal import CWebImageGtk4
-public import FoundationEssentials
 
 /// A `GtkButton`, or a `GtkToggleButton`, `GtkCheckButton` or `GtkMenuButton`, of any binding. A class joins by naming
 /// its pointer, as with ``PictureBindable``.

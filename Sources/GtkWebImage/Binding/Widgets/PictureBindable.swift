@@ -1,5 +1,3 @@
-public import FoundationEssentials
-
 /// A `GtkPicture` of any binding. A class joins by naming its pointer:
 ///
 ///     extension MyPicture: PictureBindable {

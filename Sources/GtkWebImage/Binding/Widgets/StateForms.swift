@@ -35,7 +35,7 @@ extension PictureBindable {
     ///   - frameDuration: How long each is shown. Default: 0.2 s.
     ///   - loopCount: How often all of them are played. Default: 0, for ever.
     ///   - placeholder: Shown until the first one is there.
-    ///   - options: See ``ImageOptions``.
+    ///   - options: See `ImageOptions`.
     ///   - transformer: Changes each picture before it is shown.
     ///   - manager: Loads them. Default: the shared one.
     ///   - completion: Called exactly once, when all are through: with the animation, or with the first error when none

@@ -76,7 +76,7 @@ extension NativeWidget {
     ///   - key: The purpose of the picture within the widget. Default: ``OperationKey/image``.
     ///   - size: The size to decode at, in pixels. Default: that of the widget times its scale factor, to be covered.
     ///   - placeholder: Shown until there is something better.
-    ///   - options: See ``ImageOptions``.
+    ///   - options: See `ImageOptions`.
     ///   - transformer: Changes the picture before it is shown.
     ///   - manager: Loads it. Default: the shared one.
     ///   - setPaintable: Puts the paintable into the widget. Called within the first call for a key.

@@ -1,7 +1,7 @@
 /// Plays an animated picture: says which frame is to be seen when, and has it decoded by then.
 ///
 /// Frames keep time: what comes late is skipped, and nothing drifts. It wakes up when a frame is due, not before;
-/// frames are decoded ahead off the main thread. Widgets have one by themselves (``ImageBindable/animationPlayer``).
+/// frames are decoded ahead off the main thread. Widgets have one by themselves (`ImageBindable.animationPlayer`).
 /// Main thread only.
 @MainActor
 public final class AnimationPlayer {

@@ -1,0 +1,46 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+// The code of Animation.md, compiled. What is not declared there comes in as a parameter.
+
+@MainActor
+private func playback(picture: Picture, url: URL, urls: [URL]) {
+    picture.imagePlayback.loopCount = 1
+    picture.imagePlayback.rate = 0.5
+    picture.imagePlayback.mode = .bounce
+    picture.imagePlayback.isAutomatic = false
+    picture.setImage(with: url, options: .firstFrameOnly)
+
+    picture.imagePlayback.ignoresReducedMotion = true
+    picture.imagePlayback.restsToSavePower = false
+
+    picture.imagePlayback.isShared = true
+    picture.setAnimationImages(with: urls, frameDuration: .milliseconds(150), loopCount: 3)
+}
+
+@MainActor
+private func player(picture: Picture) {
+    guard let player = picture.animationPlayer else { return }
+    player.pause()
+    player.seek(to: 12)
+    player.step(by: -1)
+    player.onFrame = { index in print("frame", index) }
+    player.onLoop = { loop in print("round", loop) }
+    player.play()
+}
+
+@MainActor
+private func ownDrawing(url: URL, area: UnsafeMutablePointer<GtkWidget>) async throws {
+    let image = try await ImageManager.shared.image(for: url)
+    let player = AnimationPlayer(image)
+    player?.onFrame = { _ in gtk_widget_queue_draw(area) }
+    player?.play()
+}
+
+private func frames(image: WebImage) throws {
+    if let animation = image.animation {
+        let pixels = try animation.makeDecoder().frame(at: 3)
+        print(animation.frameCount, animation.duration, pixels.size)
+    }
+}

@@ -1,0 +1,80 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+// The code of Binding.md, compiled. What is not declared there comes in as a parameter.
+
+@MainActor
+private func places(button: Button, picture: Picture, entry: Entry, url: URL, pressed: URL, background: URL) {
+    button.setImage(with: url, for: .normal)
+    button.setImage(with: pressed, for: .active)
+    button.setBackgroundImage(with: background)
+    picture.setHighlightedImage(with: pressed)
+    picture.isImageHighlighted = true
+    entry.setIcon(with: url, at: .secondary)
+    ApplicationIcon().setImage(with: url)
+}
+
+@MainActor
+private func aPlaceByItself(entry: Entry, url: URL) {
+    let icon = entry.iconBinding(at: .secondary)
+    icon.imageTransition = .crossfade()
+    icon.errorPlaceholder = .icon("dialog-warning-symbolic", pixelSize: 16)
+    icon.setImage(with: url, options: .refreshCached)
+    print(icon.imageProgress.fraction, icon.currentImageURL?.absoluteString ?? "nothing")
+}
+
+@MainActor
+private func loads(picture: Picture, url: URL, small: URL, other: URL) {
+    let load = picture.setImage(with: url)
+    load.cancel()
+    picture.cancelCurrentImageLoad()
+
+    var request = ImageRequest(url: url)
+    request.previewURL = small
+    request.fallbackURLs = [other]
+    picture.setImage(with: request)
+}
+
+@MainActor
+private func awaited(picture: Picture, request: ImageRequest) async throws {
+    let response = try await picture.setImage(with: request)
+    _ = response
+}
+
+@MainActor
+private func keys(widget: PicturePointer, native: OpaquePointer, url: URL) {
+    let badge: OperationKey = "badge"
+    widget.bindImage(with: url, key: badge, size: .fit(PixelSize(width: 32, height: 32))) { paintable in
+        gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
+    }
+    widget.cancelImageLoad(for: badge)
+}
+
+@MainActor
+private func around(picture: Picture) {
+    picture.imageTransition = .crossfade(duration: .milliseconds(200))
+    picture.imageIndicator = .progress
+    picture.isImageRetriedOnClick = true
+    picture.setImageDescription("A lighthouse")
+
+    struct Curtain: ImageTransitioning {
+        func layers(at progress: Double) -> TransitionLayers {
+            var layers = TransitionLayers()
+            layers.old.offsetY = -progress
+            layers.isOldOnTop = true
+            return layers
+        }
+    }
+
+    picture.imageTransition = ImageTransition(Curtain(), duration: .milliseconds(300))
+}
+
+private class MyPicture {
+    let gobjectPointer: UnsafeMutablePointer<GObject>
+    init(_ pointer: UnsafeMutablePointer<GObject>) { gobjectPointer = pointer }
+}
+
+extension MyPicture: PictureBindable {
+    var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
+}

@@ -1,0 +1,50 @@
+import FoundationEssentials
+import GtkWebImage
+
+// The code of Caching.md, compiled. What is not declared there comes in as a parameter.
+
+@MainActor
+private func limits(picture: Picture, url: URL) {
+    var configuration = ImageManagerConfiguration()
+    configuration.memoryCacheLimit = 64 << 20
+    var disk = DiskCacheConfiguration(namespace: "avatars")
+    disk.sizeLimit = 50_000_000
+    disk.maximumAge = .seconds(30 * 86_400)
+    disk.expiry = .modification
+    configuration.diskCache = disk
+    let avatars = ImageManager(configuration: configuration)
+    picture.setImage(with: url, manager: avatars)
+}
+
+@MainActor
+private func freshness(picture: Picture, url: URL) {
+    picture.setImage(with: url, options: .refreshCached)
+    picture.setImage(with: url, options: .ignoreFreshness)
+    picture.setImage(with: url, options: .fromCacheOnly)
+}
+
+private func names(configuration: inout ImageManagerConfiguration, request: inout ImageRequest, user: String) {
+    configuration.cacheKeyFilter = .withoutQueryItems()
+    configuration.cacheKeyFilter = CacheKeyFilter { url in url.host() == "cdn.example.org" ? url.path() : nil }
+    request.cacheKey = "avatar of \(user)"
+
+    request.caching = CachePolicy(query: .memory, store: .memory, storesOriginals: false)
+    request.options = [.memoryCacheOnly, .waitForStore]
+}
+
+private func byHand(url: URL, image: WebImage, data: Data) async {
+    let cache = ImageManager.shared.cache
+    cache.storeInMemory(image, for: ImageRequest(url: url))
+    cache.storeOnDisk(data, for: url)
+    await cache.remove(url)
+    await cache.removeAllFromDisk()
+    print(await cache.diskTotals().byteCount, cache.memoryStatistics.hitCount, cache.path(for: url) ?? "nowhere")
+}
+
+private func ownCaches(
+    configuration: inout ImageManagerConfiguration,
+    own: any DataCaching,
+    shared: any DataCaching
+) {
+    configuration.dataCache = DataCacheGroup([own, shared])
+}

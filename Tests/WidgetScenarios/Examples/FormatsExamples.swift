@@ -1,0 +1,60 @@
+import FoundationEssentials
+import GtkWebImage
+
+// The code of Formats.md, compiled. What is not declared there comes in as a parameter.
+
+@MainActor
+private func sizes(picture: Picture, url: URL) {
+    var request = ImageRequest(url: url, decodeSize: .fit(PixelSize(width: 640, height: 480)))
+    request.decodeSize = .within(byteCount: 64 << 20)
+    picture.setImage(with: url, options: .originalSize)
+    picture.setImage(with: url, options: [.progressive, .ignoreColorProfile])
+}
+
+@MainActor
+private func files(file: URL) throws {
+    let image = try WebImage(contentsOf: file)
+    let texture = image.makeTexture()
+    let pixbuf = image.makePixbuf()
+    let copy = WebImage(texture: texture)
+    print(image.pixelSize, image.format, image.frameCount, image.loopCount)
+    _ = (pixbuf, copy)
+}
+
+@MainActor
+private func transformers(picture: Picture, url: URL, negative: @escaping @Sendable (WebImage) -> WebImage?) {
+    picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .fill) + .rounded(12))
+    picture.setImage(with: url, transformer: .custom(key: "negative 1") { negative($0) })
+}
+
+private func writing(image: WebImage) throws {
+    var options = EncodeOptions()
+    options.quality = 0.8
+    options.maximumByteCount = 200_000
+    options.maximumSize = PixelSize(width: 1280, height: 1280)
+    let webP = try image.data(as: .webp, options: options)
+    _ = webP
+}
+
+extension ImageFormat {
+    fileprivate static let farbfeld = ImageFormat(rawValue: "farbfeld")
+}
+
+private func addFormat(request: inout ImageRequest) {
+    struct FarbfeldDecoder: ImageDecoding {
+        func canDecode(_ format: ImageFormat) -> Bool { format == .farbfeld }
+
+        func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+            guard let pixels = pixels(of: data, limit: options.maximumPixelCount) else {
+                throw ImageError(.badImageData, url: options.url, reason: "No farbfeld", remedy: "Check the file.")
+            }
+            return WebImage(pixels: pixels, scale: options.scale, format: .farbfeld)
+        }
+    }
+
+    ImageManager.shared.coders.add(FarbfeldDecoder())
+    request.formatHint = .farbfeld
+}
+
+/// Stands for the reading of the file.
+private func pixels(of data: Data, limit: Int) -> PixelBuffer? { nil }

@@ -1,0 +1,48 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import Logging
+
+// The code of GettingStarted.md, compiled. What is not declared there comes in as a parameter.
+
+@MainActor
+private func showAPicture(url: URL, box: UnsafeMutablePointer<GtkBox>) {
+    let picture = Picture()
+    picture.contentFit = .cover
+    gtk_box_append(box, picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self))
+    picture.setImage(with: url)
+}
+
+@MainActor
+private func hearOfIt(url: URL, picture: Picture) {
+    picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic")) { result in
+        switch result {
+        case .success(let response):
+            print(response.image.pixelSize, response.source)
+        case .failure(let error) where error.isCancelled:
+            break
+        case .failure(let error):
+            print(error)
+        }
+    }
+}
+
+@MainActor
+private func awaitIt(url: URL, picture: Picture) async throws {
+    let response = try await picture.setImage(with: url, transformer: .circle())
+    _ = response
+}
+
+private func withoutAWidget(url: URL, urls: [URL]) async throws {
+    let image = try await ImageManager.shared.image(for: url)
+    ImagePrefetcher.shared.prefetch(urls)
+    _ = image
+}
+
+private func setUp() {
+    var configuration = ImageManagerConfiguration()
+    configuration.memoryCacheLimit = 128 << 20
+    configuration.diskCache?.sizeLimit = 200_000_000
+    ImageManager.shared = ImageManager(configuration: configuration)
+    WebImageLog.logger = Logger(label: "org.example.App.pictures")
+}

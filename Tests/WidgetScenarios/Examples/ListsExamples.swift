@@ -1,0 +1,51 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+// The code of Lists.md, compiled. What is not declared there comes in as a parameter.
+
+@MainActor
+private func cells(urls: [URL], grid: OpaquePointer, grey: ImageColor) {
+    let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
+    gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))
+
+    let rounded = ImageListFactory(
+        width: 160,
+        height: 120,
+        placeholder: .color(grey),
+        configure: { picture in picture.imageTransition = .crossfade() },
+        request: { position in ImageRequest(url: urls[position], transformer: .rounded(12)) }
+    )
+    _ = rounded
+}
+
+@MainActor
+private func ownCells(url: URL, item: OpaquePointer) {
+    PicturePointer(gtk_list_item_get_child(item)).setImage(with: url)
+    PicturePointer(gtk_list_item_get_child(item)).cancelCurrentImageLoad()
+}
+
+@MainActor
+private func ahead(urls: [URL], grid: OpaquePointer) {
+    let prefetcher = ListPrefetcher(view: UnsafeMutableRawPointer(grid)) { position in
+        ImageRequest(url: urls[position], decodeSize: .fill(PixelSize(width: 160, height: 120)))
+    }
+    prefetcher.screensAhead = 2
+}
+
+@MainActor
+private func listBox(urls: [URL], listBox: OpaquePointer) {
+    let rows = LazyImageRows(container: UnsafeMutableRawPointer(listBox)) { row, index in
+        WidgetPointer(row).setImage(with: urls[index])
+    } unbind: { row, _ in
+        WidgetPointer(row).setImage(with: nil as URL?)
+    }
+    _ = rows
+}
+
+private func byHand(urls: [URL], later: [URL]) {
+    ImagePrefetcher.shared.prefetch(urls)
+    ImagePrefetcher.shared.prefetch(later, to: .disk) { result in
+        print(result.loadedCount, result.failedCount, result.cancelledCount)
+    }
+}

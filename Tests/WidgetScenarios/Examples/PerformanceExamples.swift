@@ -1,0 +1,30 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+// The code of Performance.md, compiled. What is not declared there comes in as a parameter.
+
+@MainActor
+private func giveASize(widget: UnsafeMutablePointer<GtkWidget>, picture: Picture) {
+    gtk_widget_set_size_request(widget, 160, 120)
+    picture.contentFit = .cover
+}
+
+private func prefetch(urls: [URL], scale: Int) {
+    let size = PixelSize(width: 160 * scale, height: 120 * scale)
+    let requests = urls.map { ImageRequest(url: $0, priority: .veryLow, decodeSize: .fill(size)) }
+    ImagePrefetcher.shared.prefetch(requests: requests) { result in print(result.loadedCount) }
+}
+
+private func watch(
+    url: URL,
+    counter: EventLog<LoadStep>,
+    observation: inout (any AnyObject & Sendable)?
+) async throws {
+    let response = try await ImageManager.shared.response(for: ImageRequest(url: url))
+    print(response.source, response.durations.reading, response.durations.decoding)
+    print(response.metrics?.firstByte ?? .zero, response.metrics?.receivedByteCount ?? 0)
+
+    observation = ImageManager.shared.observe { step in counter.add(step) }
+}

@@ -1,0 +1,25 @@
+import FoundationEssentials
+import GtkWebImage
+
+// The code of Security.md, compiled. What is not declared there comes in as a parameter.
+
+private func limits() {
+    var downloader = DownloaderConfiguration()
+    downloader.maximumByteCount = 20 << 20
+    downloader.maximumRedirects = 3
+    downloader.totalTimeout = .seconds(60)
+    downloader.acceptedContentTypes = ["image/*"]
+    var configuration = ImageManagerConfiguration()
+    configuration.downloader = ImageDownloader(configuration: downloader)
+    configuration.maximumPixelCount = 30_000_000
+    configuration.mayLoad = { url in url.scheme == "https" || url.scheme == "resource" }
+    ImageManager.shared = ImageManager(configuration: configuration)
+}
+
+private func secrets(downloader: inout DownloaderConfiguration, credential: Credential) {
+    downloader.credential = { url in url.host() == "pictures.example.org" ? credential : nil }
+}
+
+private func users(configuration: inout ImageManagerConfiguration, userID: String) {
+    configuration.diskCache = DiskCacheConfiguration(namespace: "user-\(userID)")
+}

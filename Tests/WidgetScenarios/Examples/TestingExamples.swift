@@ -1,0 +1,20 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import WebImageTesting
+
+// The code of Testing.md that needs GTK, compiled; the rest is among the tests. What is not declared there comes in as
+// a parameter.
+
+@MainActor
+private func display(url: URL, manager: ImageManager, window: UnsafeMutablePointer<GtkWindow>) throws {
+    let display = try BroadwayDisplay.start()
+    display.exportEnvironment()
+    guard gtk_init_check() != 0 else { return }
+    let picture = Picture()
+    gtk_window_set_child(window, picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self))
+    picture.setImage(with: url, options: .loadUnmapped, manager: manager)
+    let isShown = MainLoopPump.run(until: { picture.currentImage != nil })
+    display.stop()
+    _ = isShown
+}

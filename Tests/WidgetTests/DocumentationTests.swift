@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+
+/// The pages of the documentation and the code in them. A line of a sample counts as compiled when it is a line of a
+/// program that is built with the tests; comments at its end and spaces around it do not count.
+@Suite("The documentation")
+struct DocumentationTests {
+    /// Lines that no program here can have, and why.
+    private static let exempt = [
+        #".package(path: "../GtkWebImage")"#: "is for the manifest of another package",
+        #".package(url: "https://example.org/GtkWebImage", .upToNextMinor(from: "0.1.0"))"#:
+            "is for the manifest of another package",
+    ]
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+    private static let catalog = "Sources/GtkWebImage/GtkWebImage.docc"
+    private static let rootPage = "\(catalog)/GtkWebImage.md"
+    private static let examples = ["Tests/WidgetScenarios/Examples", "Tests/WidgetTests/Examples"]
+
+    private static let articles = files("md", in: catalog).filter { $0 != rootPage }
+    private static let pages = ["README.md", rootPage] + articles
+    private static let compiled = Set(
+        (files("swift", in: "Tests/WidgetScenarios") + files("swift", in: "Tests/WidgetTests/Examples"))
+            .flatMap { lines(of: $0) }
+            .map(code)
+    )
+
+    @Test("Each line of each sample is compiled", arguments: pages)
+    func compiledSamples(page: String) throws {
+        for line in try Self.samples(of: page) where Self.exempt[line] == nil {
+            // Not within the expectation, which would print all that it looks through.
+            let isCompiled = Self.compiled.contains(line)
+            #expect(isCompiled, "\(page) has a line that is compiled nowhere: \(line)")
+        }
+    }
+
+    @Test("What is exempt is there, and is compiled nowhere")
+    func exemptions() throws {
+        let used = Set(try Self.pages.flatMap { try Self.samples(of: $0) })
+        for (line, reason) in Self.exempt {
+            let (isUsed, isCompiled) = (used.contains(line), Self.compiled.contains(line))
+            #expect(isUsed, "No page has the line that \(reason): \(line)")
+            #expect(!isCompiled, "It need not be exempt: \(line)")
+        }
+    }
+
+    @Test("Each file of samples is of a page and has code of it")
+    func usedExamples() throws {
+        for file in Self.examples.flatMap({ Self.files("swift", in: $0) }) {
+            let page = try #require(Self.page(ofExamples: file), "\(file) is of no page")
+            // A brace or an import is common to all.
+            let samples = try Set(Self.samples(of: page).filter { $0.count > 20 && !$0.hasPrefix("import ") })
+            let isUsed = Self.lines(of: file).map(Self.code).contains { samples.contains($0) }
+            #expect(isUsed, "\(file) has nothing of \(page)")
+        }
+    }
+
+    @Test("Each page that is named is there, and the root page names each")
+    func pageNames() throws {
+        let names = Set(Self.articles.map(Self.name))
+        for page in Self.pages {
+            let text = try String(contentsOf: Self.root.appending(path: page), encoding: .utf8)
+            let named = Set(text.matches(of: /<doc:([^>]+)>/).map { String($0.1) })
+            let (missing, unnamed) = (named.subtracting(names), names.subtracting(named))
+            #expect(missing.isEmpty, "\(page) names pages that are not there")
+            if page == Self.rootPage { #expect(unnamed.isEmpty, "\(page) does not name all pages") }
+        }
+    }
+
+    /// The lines of code in a page, without those that say nothing to the compiler.
+    private static func samples(of page: String) throws -> [String] {
+        var isSample = false
+        var samples: [String] = []
+        for line in lines(of: page) {
+            if line.hasPrefix("```") {
+                isSample = line == "```swift"
+            } else if isSample, !code(line).isEmpty {
+                samples.append(code(line))
+            }
+        }
+        try #require(!isSample, "A block of \(page) has no end")
+        return samples
+    }
+
+    /// A line without the comment at its end and the spaces around it.
+    private static func code(_ line: String) -> String {
+        let line = line.trimmingCharacters(in: .whitespaces)
+        if line.hasPrefix("//") { return "" }
+        guard let comment = line.range(of: " //") else { return line }
+        return line[..<comment.lowerBound].trimmingCharacters(in: .whitespaces)
+    }
+
+    /// `Binding.md` for `BindingExamples.swift`.
+    private static func page(ofExamples file: String) -> String? {
+        let start = name(file).components(separatedBy: "Example")[0].lowercased()
+        return pages.first { name($0).lowercased() == start }
+    }
+
+    private static func name(_ path: String) -> String {
+        URL(filePath: path).deletingPathExtension().lastPathComponent
+    }
+
+    private static func lines(of path: String) -> [String] {
+        let text = try? String(contentsOf: root.appending(path: path), encoding: .utf8)
+        return (text ?? "").split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    /// The files below a folder, by their paths from the top of the repository.
+    private static func files(_ type: String, in folder: String) -> [String] {
+        let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path())?.allObjects ?? []
+        return names.compactMap { $0 as? String }.filter { $0.hasSuffix(".\(type)") }.sorted().map { "\(folder)/\($0)" }
+    }
+}
