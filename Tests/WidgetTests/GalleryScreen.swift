@@ -20,9 +20,10 @@ final class GalleryScreen {
     ) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         display = try XvfbDisplay.start()
+        let own = program == Program.gallery ? ["--cache-dir", folder.appending(path: "cache").path()] : []
         self.program = try DaemonProcess(
             program,
-            arguments,
+            arguments + own,
             environment: display.environment.merging(environment) { $1 }
         )
     }
@@ -37,7 +38,12 @@ final class GalleryScreen {
 
     /// Whether the program has a window of that title, now or soon.
     func hasWindow(_ title: String) -> Bool {
-        EventLog<Int>.poll { run("xdotool", ["search", "--name", "^\(title)$"]) == 0 }
+        EventLog<Int>.poll(seconds: 30) { run("xdotool", ["search", "--name", "^\(title)$"]) == 0 }
+    }
+
+    /// Whether a window has been drawn, now or soon; before that, keys go nowhere.
+    var isDrawn: Bool {
+        EventLog<Int>.poll(seconds: 30) { (try? photograph().colors().count) ?? 0 > 100 }
     }
 
     var hasAnyWindow: Bool { run("xdotool", ["search", "--name", "."]) == 0 }

@@ -13,7 +13,7 @@ extension Page {
             button.setImage(with: normal, for: .normal)
             button.setImage(with: lit, for: .prelight)
             button.setImage(with: pressed, for: .active)
-            button.setBackgroundImage(with: behind)
+            labelled.setBackgroundImage(with: behind)
             avatar.setImage(with: face, transformer: .circle())
             """
     ) { context in
@@ -61,7 +61,7 @@ extension Page {
     @MainActor
     private static func set(
         _ button: Button,
-        _ behindLabel: ButtonPointer,
+        _ labelled: ButtonPointer,
         _ avatar: Button,
         normal: URL,
         lit: URL,
@@ -72,7 +72,7 @@ extension Page {
         button.setImage(with: normal, for: .normal)
         button.setImage(with: lit, for: .prelight)
         button.setImage(with: pressed, for: .active)
-        behindLabel.setBackgroundImage(with: behind)
+        labelled.setBackgroundImage(with: behind)
         avatar.setImage(with: face, transformer: .circle())
     }
 

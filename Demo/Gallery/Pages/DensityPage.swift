@@ -10,7 +10,8 @@ extension Page {
             "Pictures are decoded at the pixels that the widget has on this screen, and again when it grows. A name with @2x has twice the pixels per point."
         ),
         code: """
-            picture.setImage(with: url)
+            picture.setImage(with: url, options: [.originalSize, .firstFrameOnly])
+            grown.setImage(with: url)
             """
     ) { context in
         let names = ["day-and-night.webp", "day-and-night@2x.webp"]
@@ -50,5 +51,11 @@ extension Page {
             ),
             waitsFor: pictures + [grown]
         )
+    }
+
+    @MainActor
+    private static func sample(_ picture: Picture, _ grown: Picture, _ url: URL) {
+        picture.setImage(with: url, options: [.originalSize, .firstFrameOnly])
+        grown.setImage(with: url)
     }
 }

@@ -31,7 +31,8 @@ struct PictureServer: PictureSource {
     /// The pictures beside the program when it is installed; else `data/pictures` of the package that it was built in.
     static var standardFolder: String {
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        let installed = program.appending(path: "../share/\(GalleryApplication.identifier)/pictures").standardized.path()
+        let installed = program.appending(path: "../share/\(GalleryApplication.identifier)/pictures").standardized
+            .path()
         if FileManager.default.fileExists(atPath: installed) { return installed }
         let steps = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         return "/\(steps)/data/pictures"

@@ -9,6 +9,7 @@ final class PageList {
     private let list: OpaquePointer
     private let search: OpaquePointer
     private var shown: [Page] = []
+    private var current: String?
     private var isFilling = false
 
     init() {
@@ -33,7 +34,12 @@ final class PageList {
         }
         // Enter takes the first that is found.
         connect(search, "activate") { [weak self] in
-            guard let self, let first = shown.first else { return }
+            guard let self else { return }
+            // Before the entry has told of the last letters.
+            fill(String(cString: gtk_editable_get_text(search)))
+            guard let first = shown.first else { return }
+            gtk_editable_set_text(search, "")
+            fill("")
             select(first.id)
         }
         connect(list, "row-selected", arguments: 1) { [weak self] in self?.selected() }
@@ -75,10 +81,15 @@ final class PageList {
             gtk_label_set_ellipsize(OpaquePointer(title), PANGO_ELLIPSIZE_END)
             gtk_list_box_append(list, title)
         }
+        // What is shown stays chosen.
+        guard let index = shown.firstIndex(where: { $0.id == current }) else { return }
+        gtk_list_box_select_row(list, gtk_list_box_get_row_at_index(list, Int32(index)))
     }
 
     private func selected() {
         guard !isFilling, let row = gtk_list_box_get_selected_row(list) else { return }
-        onSelect?(shown[Int(gtk_list_box_row_get_index(row))])
+        let page = shown[Int(gtk_list_box_row_get_index(row))]
+        current = page.id
+        onSelect?(page)
     }
 }

@@ -32,6 +32,7 @@ enum ShortcutsWindow {
         }
         let xml = """
             <interface><object class="GtkShortcutsWindow" id="shortcuts"><property name="modal">1</property>
+            <property name="title">\(escaped(tr("Keyboard Shortcuts")))</property>
             <child><object class="GtkShortcutsSection"><property name="section-name">all</property>
             <child><object class="GtkShortcutsGroup">
             <property name="title">\(escaped(tr("Gallery")))</property>
