@@ -89,18 +89,26 @@ extension Scenario {
             let picture = stage.addPicture(width: 120, height: 80)
             stage.present()
             var atEnd: Int?
+            var partials: [Int] = []
             picture.setImage(
                 with: stage.server.url("/a"),
                 options: .progressive,
                 manager: stage.manager,
-                partial: { _ in },
+                partial: { partials.append($0.frameCount) },
                 completion: { result in
                     atEnd = picture.animationPlayer?.currentFrameIndex
                     stage.completion(result)
                 }
             )
             // Three of six frames have come
-            expect(MainLoopPump.run(until: { picture.animationPlayer?.currentFrameIndex == 2 }))
+            let isThere = MainLoopPump.run(
+                until: { picture.animationPlayer?.currentFrameIndex == 2 },
+                timeout: .seconds(10)
+            )
+            let state = picture.animationPlayer.map {
+                "\($0.currentFrameIndex) of \($0.frameCount), playing: \($0.isPlaying)"
+            }
+            expect(isThere, "\(state ?? "no player"); partial pictures of \(partials) frames")
             expectEqual(picture.animationPlayer?.frameCount, 3)
             expect(MainLoopPump.run(until: { picture.animationPlayer?.isFinished == true }))
             expect(stage.results.isEmpty, "\(stage.results)")

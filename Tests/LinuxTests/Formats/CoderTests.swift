@@ -189,6 +189,14 @@ struct CoderTests {
                 #expect(WebImage(pixels: last).firstColor == colors[animation.frameCount - 1])
             }
             #expect(counts == counts.sorted() && Set(counts) == (isFirstFrameOnly ? [1] : Set(1...5)), "\(counts)")
+            // The same in one piece; nothing is shown twice, or what was there before
+            let other = try #require(
+                coder.makeIncrementalDecoder(for: ImageFormat(sniffing: data), options: options)
+            )
+            try other.append(data.prefix(data.count * 9 / 10))
+            let most = other.partialImage()?.frameCount ?? 0
+            #expect(isFirstFrameOnly ? most == 1 : most >= 3, "\(most)")
+            #expect(other.partialImage() == nil)
             let whole = try decoder.finish(data)
             #expect(!whole.isPartial && whole.animation?.frameCount == (isFirstFrameOnly ? nil : 5))
             #expect(isFirstFrameOnly || whole.loopCount == 3)

@@ -50,7 +50,8 @@ final class GIFSession: IncrementalImageDecoding, @unchecked Sendable {
 
     func partialImage() -> WebImage? {
         if isDone, let animation = partialAnimation() { return animation }
-        guard let frame, frame.first.decoder.count > frame.shownCount else { return nil }
+        // All of what came at once may have been shown without its first frame by itself.
+        guard shownFrameCount == 1, let frame, frame.first.decoder.count > frame.shownCount else { return nil }
         if frame.canvas == nil { frame.canvas = FrameCanvas(size: frame.size) }
         guard let canvas = frame.canvas else { return nil }
         frame.painter.paint(frame.first.decoder, on: canvas, from: frame.shownCount, fillsGaps: true)
