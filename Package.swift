@@ -87,6 +87,25 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        .executableTarget(
+            name: "example-viewer",
+            dependencies: ["GtkWebImage", "CWebImageGtk4"],
+            path: "Demo/Examples/Viewer",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "example-list",
+            dependencies: ["GtkWebImage", "CWebImageGtk4"],
+            path: "Demo/Examples/List",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "example-pointers",
+            dependencies: ["GtkWebImage", "CWebImageGtk4"],
+            path: "Demo/Examples/Pointers",
+            swiftSettings: strict
+        ),
+
         // The tests.
         .target(
             name: "TestSupport",
@@ -123,6 +142,7 @@ let package = Package(
             name: "WidgetTests",
             dependencies: [
                 "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "WidgetScenarios", "Gallery",
+                "example-viewer", "example-list", "example-pointers",
             ],
             swiftSettings: strict
         ),

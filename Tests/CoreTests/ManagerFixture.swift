@@ -18,7 +18,7 @@ struct ManagerFixture {
     let outcomes = EventLog<Outcome>()
     let clock = ManualClock()
     let network = ManualNetwork()
-    private let ioLane = WorkLane(name: "test-io", threadCount: 2)
+    private let ioLane = WorkLane(name: "test-io", threadCount: 4)
     private let decodeLane = WorkLane(name: "test-decode", threadCount: 2)
     let disk: DiskCache?
     let results: DiskCache

@@ -20,11 +20,11 @@ final class GalleryScreen {
     ) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         display = try XvfbDisplay.start()
-        let own = program == Program.gallery ? ["--cache-dir", folder.appending(path: "cache").path()] : []
         self.program = try DaemonProcess(
             program,
-            arguments + own,
-            environment: display.environment.merging(environment) { $1 }
+            arguments,
+            environment: display.environment.merging(["XDG_CACHE_HOME": folder.path()]) { $1 }
+                .merging(environment) { $1 }
         )
     }
 

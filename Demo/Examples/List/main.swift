@@ -1,0 +1,34 @@
+// A grid of pictures, recycled and fetched ahead of the scrolling: swift run example-list FILE, with a URL on each line.
+internal import CWebImageGtk4
+import Foundation
+import GtkWebImage
+
+guard let file = CommandLine.arguments.dropFirst().first, let text = try? String(contentsOfFile: file, encoding: .utf8)
+else {
+    FileHandle.standardError.write(Data("Usage: example-list FILE, with a URL on each line\n".utf8))
+    exit(2)
+}
+guard gtk_init_check() != 0 else { fatalError("There is no display.") }
+let urls = text.split(whereSeparator: \.isNewline).compactMap { URL(string: String($0)) }
+
+// The model is the app's own; the factory makes, binds and unbinds the pictures of the rows.
+let model = gtk_string_list_new(nil)!
+for url in urls { gtk_string_list_append(model, url.absoluteString) }
+let factory = ImageListFactory(width: 160, height: 120) { position in
+    urls.indices.contains(position) ? urls[position] : nil
+}
+let grid = gtk_grid_view_new(gtk_no_selection_new(model), OpaquePointer(factory.nativeFactoryPointer))!
+gtk_grid_view_set_max_columns(OpaquePointer(grid), 8)
+
+let scrolled = gtk_scrolled_window_new()!
+gtk_scrolled_window_set_child(OpaquePointer(scrolled), grid)
+let prefetcher = ListPrefetcher(view: UnsafeMutableRawPointer(grid)) { position in
+    ImageRequest(url: urls[position], decodeSize: .fill(PixelSize(width: 160, height: 120)))
+}
+
+let window = UnsafeMutableRawPointer(gtk_window_new()!).assumingMemoryBound(to: GtkWindow.self)
+gtk_window_set_default_size(window, 900, 700)
+gtk_window_set_child(window, scrolled)
+gtk_window_present(window)
+while g_list_model_get_n_items(gtk_window_get_toplevels()) > 0 { g_main_context_iteration(nil, 1) }
+withExtendedLifetime((factory, prefetcher)) {}

@@ -1,0 +1,32 @@
+// Shows the picture whose URL is given: swift run example-viewer https://...
+internal import CWebImageGtk4
+import Foundation
+import GtkWebImage
+
+guard let url = CommandLine.arguments.dropFirst().first.flatMap(URL.init(string:)) else {
+    FileHandle.standardError.write(Data("Usage: example-viewer URL\n".utf8))
+    exit(2)
+}
+guard gtk_init_check() != 0 else { fatalError("There is no display.") }
+
+let picture = Picture()
+picture.imageIndicator = .progress
+picture.imageTransition = .crossfade()
+picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 64)
+picture.isImageRetriedOnClick = true
+
+let window = UnsafeMutableRawPointer(gtk_window_new()!).assumingMemoryBound(to: GtkWindow.self)
+gtk_window_set_title(window, url.lastPathComponent)
+gtk_window_set_default_size(window, 800, 600)
+gtk_window_set_child(window, picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self))
+gtk_window_present(window)
+
+picture.setImage(with: url, options: [.progressive]) { result in
+    switch result {
+    case .success(let response): gtk_window_set_title(window, "\(url.lastPathComponent), \(response.image.naturalSize)")
+    case .failure(let error): gtk_window_set_title(window, error.reason)
+    }
+}
+
+// GTK's own loop: callbacks and `async` code of the main actor run in it.
+while g_list_model_get_n_items(gtk_window_get_toplevels()) > 0 { g_main_context_iteration(nil, 1) }

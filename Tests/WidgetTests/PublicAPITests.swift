@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+import WebImageTesting
+
+/// The committed lists of the public API, compared with what is built.
+@Suite("The public API")
+struct PublicAPITests {
+    private static let top = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    private static let build = Program.gallery.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
+
+    @Test(
+        "It is as the list says; after a change that is meant, GWI_UPDATE_API=1 writes the list anew",
+        arguments: ["WebImageCore", "WebImageLinux", "GtkWebImage", "WebImageTesting"]
+    )
+    func list(module: String) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-api-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let result = try ChildProcess.run(
+            "swift",
+            [
+                "symbolgraph-extract", "-module-name", module, "-minimum-access-level", "public", "-output-dir",
+                folder.path(),
+            ]
+                + ["-target", Self.target, "-I", "\(Self.build)/Modules"] + Self.moduleMaps + Self.headers,
+            seconds: 120
+        )
+        #expect(result.exitCode == 0, "\(result.output)")
+        let lines = try Self.declarations(of: module, in: folder)
+        #expect(lines.count > 20)
+        let file = URL(filePath: "\(Self.top)/Tests/PublicAPI/\(module).txt")
+        let text = lines.joined(separator: "\n") + "\n"
+        if ProcessInfo.processInfo.environment["GWI_UPDATE_API"] != nil {
+            try text.write(to: file, atomically: true, encoding: .utf8)
+        }
+        let known = Set(try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init))
+        let added = lines.filter { !known.contains($0) }
+        let removed = known.subtracting(lines).sorted()
+        #expect(added.isEmpty, "New: \(added.joined(separator: "\n"))")
+        #expect(removed.isEmpty, "Gone: \(removed.joined(separator: "\n"))")
+    }
+
+    /// The declarations of a module, sorted, each after the names of what it stands in.
+    private static func declarations(of module: String, in folder: URL) throws -> [String] {
+        var lines = Set<String>()
+        for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        where file.lastPathComponent.hasPrefix(module) {
+            let graph = try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: file))
+            for symbol in graph.symbols where !symbol.identifier.precise.contains("::SYNTHESIZED::") {
+                let declaration = (symbol.declarationFragments ?? []).map(\.spelling).joined()
+                    .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                lines.insert("\(symbol.pathComponents.joined(separator: ".")): \(declaration)")
+            }
+        }
+        return lines.sorted()
+    }
+
+    private struct SymbolGraph: Decodable {
+        struct Symbol: Decodable {
+            struct Identifier: Decodable { let precise: String }
+            struct Fragment: Decodable { let spelling: String }
+
+            let identifier: Identifier
+            let pathComponents: [String]
+            let declarationFragments: [Fragment]?
+        }
+
+        let symbols: [Symbol]
+    }
+
+    private static var target: String {
+        #if arch(arm64)
+            "aarch64-unknown-linux-gnu"
+        #else
+            "x86_64-unknown-linux-gnu"
+        #endif
+    }
+
+    /// Of the C libraries and of the C targets.
+    private static var moduleMaps: [String] {
+        [("\(top)/Sources", ""), (build, ".build")].flatMap { folder, ending in
+            ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
+                .filter { $0.hasPrefix("CWebImage") && $0.hasSuffix(ending) }
+                .map { "\(folder)/\($0)/module.modulemap" }
+                .filter { FileManager.default.fileExists(atPath: $0) }
+                .sorted()
+                .flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
+        }
+    }
+
+    private static var headers: [String] {
+        let result = try? ChildProcess.run("pkg-config", ["--cflags-only-I", "gtk4", "gdk-pixbuf-2.0", "libwebp"])
+        return (result?.output ?? "").split(whereSeparator: \.isWhitespace).flatMap { ["-Xcc", String($0)] }
+    }
+}
