@@ -19,11 +19,5 @@ public final class Picture: PictureBindable {
         set { gtk_picture_set_content_fit(native, newValue.native) }
     }
 
-    /// What assistive technology says instead of the picture. Default: nothing.
-    public var alternativeText: String? {
-        get { gtk_picture_get_alternative_text(native).map { String(cString: $0) } }
-        set { gtk_picture_set_alternative_text(native, newValue) }
-    }
-
     private var native: OpaquePointer { OpaquePointer(owned.pointer) }
 }

@@ -1,15 +1,15 @@
 import Glibc
 
 /// Runs a program to its end, as tests do with programs that need a main thread of their own.
-public struct ChildProcess: Sendable {
+package struct ChildProcess: Sendable {
     /// The exit code; `nil` when a signal ended it.
-    public let exitCode: Int32?
+    package let exitCode: Int32?
     /// The signal that ended it.
-    public let signal: Int32?
+    package let signal: Int32?
     /// Whether it was ended because it took too long.
-    public let isTimedOut: Bool
+    package let isTimedOut: Bool
     /// What it printed, errors included.
-    public let output: String
+    package let output: String
 
     /// Runs a program and waits for it. Blocks the thread.
     /// - Parameters:
@@ -18,7 +18,7 @@ public struct ChildProcess: Sendable {
     ///   - environment: Added to that of this process.
     ///   - seconds: How long it may take; then it is killed. Default: 60.
     /// - Throws: ``ServerError`` when it cannot be started at all.
-    public static func run(
+    package static func run(
         _ executable: String,
         _ arguments: [String] = [],
         environment: [String: String] = [:],
