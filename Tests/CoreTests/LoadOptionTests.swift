@@ -27,6 +27,30 @@ struct LoadOptionTests {
         #expect(FileManager.default.fileExists(atPath: fixture.disk?.path(for: fixture.url("a").absoluteString) ?? ""))
     }
 
+    @Test("No load waits for what another one writes to a slow disk")
+    func slowDisk() {
+        let gate = Gate()
+        let writes = EventLog<Void>()
+        let store = FaultyStore { call, _ in
+            call == "write"
+                ? .waits {
+                    writes.add(())
+                    gate.wait()
+                } : nil
+        }
+        let fixture = ManagerFixture(resultStore: store)
+        for name in ["a", "b"] { fixture.loader.answer(fixture.url(name), with: TestPicture.solid(1, size: size)) }
+        gate.close()
+        // Given a disk that is busy with the result of a load
+        fixture.load("a", size: .fit(PixelSize(width: 16, height: 16)))
+        #expect(writes.wait { $0.count == 1 })
+        // When another picture is loaded
+        fixture.load("b", size: .fit(PixelSize(width: 16, height: 16)))
+        // Then it is there
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        gate.open()
+    }
+
     @Test("A failure that waits for its store ends, too, and so does what is stored nowhere")
     func nothingToStore() {
         let fixture = ManagerFixture()

@@ -15,6 +15,8 @@ package final class DiskCache: DataCaching {
 
     private struct State {
         /// Entries that are not on disk yet.
+        /// URLs whose results on disk are of a picture that is no longer there.
+        var outdated: Set<String> = []
         var staged: [String: Staged] = [:]
         var stagedBytes = 0
         var lastNumber = 0
@@ -72,6 +74,7 @@ package final class DiskCache: DataCaching {
 
     package func entry(for key: String) -> CacheEntry? {
         if let staged = staged(key) { return staged }
+        guard !isOutdated(key) else { return nil }
         let path = path(for: key)
         if let entry = entry(for: key, at: path, isOurs: true) {
             store.touch(path)
@@ -89,11 +92,12 @@ package final class DiskCache: DataCaching {
             staged.data = Data()
             return staged
         }
+        guard !isOutdated(key) else { return nil }
         return try? tail(of: path(for: key), key: key)?.description
     }
 
     package func contains(_ key: String) -> Bool {
-        staged(key) != nil || store.exists(path(for: key))
+        staged(key) != nil || !isOutdated(key) && store.exists(path(for: key))
             || limits.readOnlyDirectories.contains { store.exists("\($0)/\(fileName(for: key))") }
     }
 
@@ -115,7 +119,12 @@ package final class DiskCache: DataCaching {
             return !state.isFlushing
         }
         guard isFirst else { return }
-        while let staged = nextStaged() { write(staged) }
+        while let work = nextWork() {
+            switch work {
+            case .remove(let url): removeOutdated(url)
+            case .write(let staged): write(staged)
+            }
+        }
     }
 
     package func flush(_ key: String) {
@@ -123,6 +132,7 @@ package final class DiskCache: DataCaching {
     }
 
     private func write(_ staged: Staged) {
+        if isOutdated(staged.entry.key) { removeOutdated(String(ResultKey.parts(staged.entry.key).url)) }
         writing.withLock { _ in
             let isWanted = state.withLock { $0.staged[staged.entry.key]?.number == staged.number }
             guard isWanted else { return }
@@ -172,27 +182,49 @@ extension DiskCache {
 
     /// Removes all results of a URL.
     package func removeVariants(of url: String) {
+        outdateVariants(of: url)
+        removeOutdated(url)
+    }
+
+    /// All results of a URL are of a picture that is no longer there: they are not found any more, and gone with the next
+    /// ``flush()``. Waits for nobody.
+    package func outdateVariants(of url: String) {
         state.withLock { state in
             for key in state.staged.keys where ResultKey.parts(key).url == url {
                 state.stagedBytes -= state.staged.removeValue(forKey: key)?.entry.data.count ?? 0
             }
+            state.outdated.insert(url)
         }
+    }
+
+    private func removeOutdated(_ url: String) {
         let name = hashing.name(for: url)
         writing.withLock { _ in
             for file in store.files(below: "\(directory)/\(name.prefix(2))") where file.path.contains("/\(name)-") {
                 attempt { try store.remove(file.path) }
             }
+            _ = state.withLock { $0.outdated.remove(url) }
         }
+    }
+
+    private func isOutdated(_ key: String) -> Bool {
+        state.withLock { !$0.outdated.isEmpty && $0.outdated.contains(String(ResultKey.parts(key).url)) }
     }
 
     private func staged(_ key: String) -> CacheEntry? { state.withLock { $0.staged[key]?.entry } }
 
-    /// An entry to write; with `nil` the caller has ceased to be the one that writes.
-    private func nextStaged() -> Staged? {
+    private enum Work {
+        case remove(String)
+        case write(Staged)
+    }
+
+    /// What is to be done next; with `nil` the caller has ceased to be the one that does it.
+    private func nextWork() -> Work? {
         state.withLock { state in
-            let next = state.staged.first?.value
-            if next == nil { state.isFlushing = false }
-            return next
+            if let url = state.outdated.first { return .remove(url) }
+            if let staged = state.staged.first?.value { return .write(staged) }
+            state.isFlushing = false
+            return nil
         }
     }
 

@@ -27,12 +27,15 @@ extension ImageManager {
                 data = changed
             }
             // Those of an earlier version would come to light again once this one is trimmed.
-            results?.removeVariants(of: key)
+            results?.outdateVariants(of: key)
             var entry = CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: now)
             if keepsHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
             disk.store(entry)
             observers.tell(url, .stored)
-            lane.submit(priority: .veryLow) { disk.flush() }
+            lane.submit(priority: .veryLow) {
+                results?.flush()
+                disk.flush()
+            }
         }
         return (work, now)
     }

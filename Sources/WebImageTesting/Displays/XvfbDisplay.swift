@@ -21,7 +21,8 @@ public final class XvfbDisplay: Sendable {
     public static func start() throws -> XvfbDisplay {
         let server = try DaemonProcess(
             "Xvfb",
-            ["-displayfd", "1", "-screen", "0", "1280x900x24", "-nolisten", "tcp"],
+            // Without -noreset it begins anew when its last client leaves, and loses one that is just coming.
+            ["-displayfd", "1", "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-noreset"],
             environment: [:]
         )
         // The number of the display is a line of its own, perhaps after warnings.
