@@ -21,6 +21,9 @@ enum Screenshot {
         let snapshot = gtk_snapshot_new()!
         let width = Double(gtk_widget_get_width(window))
         let height = Double(gtk_widget_get_height(window))
+        // In the pixels of the screen.
+        let scale = Float(gtk_widget_get_scale_factor(window))
+        gtk_snapshot_scale(snapshot, scale, scale)
         gdk_paintable_snapshot(paintable, snapshot, width, height)
         return gtk_snapshot_free_to_node(snapshot)
     }
