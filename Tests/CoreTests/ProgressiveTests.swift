@@ -110,6 +110,20 @@ struct ProgressiveTests {
         }
     }
 
+    @Test("However small the pieces are in which it comes, it is known what it is")
+    func crumbs() {
+        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: Data(count: 600))
+        let partials = EventLog<Int>()
+        var request = ImageRequest(url: url, options: .progressive)
+        request.decoder = ByteCountingCoder()
+        let task = fixture.manager.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
+        for _ in 0..<600 { fixture.loader.send(Data(count: 1), for: url) }
+        #expect(partials.wait { $0.last == 600 }, "\(partials.all)")
+        task.cancel()
+    }
+
     @Test("A cancel in the middle of partial decoding leaves nothing behind")
     func cancelled() {
         let fixture = ManagerFixture(isHolding: true, hasDisk: false)

@@ -66,7 +66,7 @@ struct GalleryPageTests {
         #expect(EventLog<Int>.poll { !screen.hasAnyWindow })
     }
 
-    @Test("By mouse: the wall is scrolled and a picture opened, and Escape goes back; a failure is tried again")
+    @Test("By mouse: the wall is scrolled and a picture opened, and Escape goes back")
     func mouse() throws {
         let screen = try GalleryScreen(["--page", "wall"])
         #expect(screen.hasWindow("A wall of pictures") && screen.isDrawn, "\(screen.output)")

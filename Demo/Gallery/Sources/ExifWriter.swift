@@ -4,7 +4,7 @@ import GtkWebImage
 /// Makes JPEG files that lie on their side, as cameras do.
 enum ExifWriter {
     /// Turns a picture so that turning it back as EXIF's orientation `number` (1 to 8) says gives the picture.
-    static func turn(_ image: WebImage, _ number: Int) -> (data: Data, number: Int)? {
+    static func turn(_ image: WebImage, _ number: Int) -> Data? {
         let steps: ImageTransformer? =
             switch number {
             case 2: .flip(horizontally: true)
@@ -17,10 +17,7 @@ enum ExifWriter {
             default: nil
             }
         let small = ImageTransformer.resize(to: PixelSize(width: 320, height: 240), .fill)
-        guard let turned = (steps.map { small + $0 } ?? small).transform(image),
-            let data = try? turned.data(as: .jpeg)
-        else { return nil }
-        return (data, number)
+        return try? (steps.map { small + $0 } ?? small).transform(image)?.data(as: .jpeg)
     }
 
     /// Puts EXIF data with the orientation after the start of a JPEG file (EXIF 2.3, section 4.6.4).

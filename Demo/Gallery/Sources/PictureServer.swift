@@ -67,9 +67,6 @@ struct PictureServer: PictureSource {
     func url(_ name: String, _ line: Line = .normal, serial: Int) -> URL {
         server.url("/\(line.rawValue)/page\(serial)/\(name)")
     }
-
-    /// All requests that came.
-    var requestCount: Int { server.requests.count }
 }
 
 /// What the server answers.
@@ -107,7 +104,7 @@ private final class ServedPictures: Sendable {
     /// The picture turned, with EXIF data that says how to turn it back: all eight ways look the same.
     private func turned(_ name: String, _ file: Data) -> ServerResponse {
         guard let number = Int(name.drop { !$0.isNumber }), let image = try? WebImage(data: file),
-            let pixels = ExifWriter.turn(image, number)?.data, let jpeg = ExifWriter.mark(pixels, number)
+            let pixels = ExifWriter.turn(image, number), let jpeg = ExifWriter.mark(pixels, number)
         else { return .notFound }
         return .ok(jpeg, contentType: "image/jpeg")
     }

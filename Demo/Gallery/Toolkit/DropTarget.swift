@@ -1,15 +1,5 @@
 internal import CWebImageGtk4
 
-/// What is done with an address that is dropped.
-@MainActor
-private final class DropHandler {
-    let body: (String) -> Void
-
-    init(_ body: @escaping (String) -> Void) {
-        self.body = body
-    }
-}
-
 /// Takes links, text and files that are dropped on a widget, and gives their address.
 @MainActor
 func onDrop(of widget: Widget, _ body: @escaping (String) -> Void) {
@@ -22,19 +12,11 @@ func onDrop(of widget: Widget, _ body: @escaping (String) -> Void) {
             UnsafeMutableRawPointer, UnsafePointer<GValue>, Double, Double, UnsafeMutableRawPointer
         ) -> gboolean
     let callback: Callback = { _, value, _, _, box in
-        let handler = Unmanaged<DropHandler>.fromOpaque(box).takeUnretainedValue()
         guard let address = address(in: value) else { return 0 }
-        MainActor.assumeIsolated { handler.body(address) }
+        run(box, address)
         return 1
     }
-    g_signal_connect_data(
-        UnsafeMutableRawPointer(target),
-        "drop",
-        unsafeBitCast(callback, to: GCallback.self),
-        Unmanaged.passRetained(DropHandler(body)).toOpaque(),
-        { box, _ in Unmanaged<DropHandler>.fromOpaque(box!).release() },
-        GConnectFlags(rawValue: 0)
-    )
+    connect(target, "drop", callback, Handler(body))
     gtk_widget_add_controller(widget, target)
 }
 

@@ -115,10 +115,7 @@ func fixed(_ widget: Widget) -> Widget {
 func picture(width: Int32 = 150, height: Int32 = 112, covers: Bool = true) -> Picture {
     let picture = Picture()
     gtk_widget_set_size_request(picture.widget, width, height)
-    gtk_picture_set_content_fit(
-        OpaquePointer(picture.widget),
-        covers ? GTK_CONTENT_FIT_COVER : GTK_CONTENT_FIT_CONTAIN
-    )
+    picture.contentFit = covers ? .cover : .contain
     return picture
 }
 

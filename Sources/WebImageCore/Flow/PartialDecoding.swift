@@ -64,7 +64,7 @@ struct PartialDecoding: Sendable {
     /// Whether there are enough bytes to tell the format, whichever it is, or they begin as a format does that is told
     /// at once.
     private var isFormatKnown: Bool {
-        let head = Data(pending.prefix(8).joined())
+        let head = Data(pending.joined().prefix(ImageFormat.sniffLength))
         return head.count >= ImageFormat.sniffLength
             || [.jpeg, .png, .gif, .webp].contains(ImageFormat(sniffing: head))
     }

@@ -30,7 +30,7 @@ extension ImageManager {
     ) -> PartialDecoding.Decoder {
         var decoder = decoder
         if case .none = decoder {
-            let format = ImageFormat(sniffing: Data(chunks.prefix(8).joined()))
+            let format = ImageFormat(sniffing: Data(chunks.joined().prefix(ImageFormat.sniffLength)))
             let options = decodeOptions(job.request)
             let own = job.request.decoder.flatMap { $0.canDecode(format) ? $0 : nil }
             let coder = own ?? parts.coders.decoder(for: format)

@@ -76,7 +76,6 @@ struct PNGFile: Sendable {
             sequence += 1
             frames.append(Frame(layout: layout))
         case Name.pixels:
-            // Chunks that are whole follow each other; the first that is not is not seen.
             hasPixels = true
             // Those that come before any frame are for who knows no frames.
             if frames.count == 1 { frames[0].parts.append(contents..<contents + length) }
