@@ -13,7 +13,12 @@ let strict: [SwiftSetting] = [
 
 /// One target per C library, each found through pkg-config.
 func cLibrary(_ name: String, pkgConfig: String, debian: String) -> Target {
-    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
+    .systemLibrary(
+        name: name,
+        path: "Sources/CLibraries/\(name)",
+        pkgConfig: pkgConfig,
+        providers: [.apt([debian])]
+    )
 }
 
 let package = Package(
@@ -59,9 +64,14 @@ let package = Package(
         // C: what Swift cannot import, and the system libraries.
         .target(
             name: "CWebImageShims",
-            dependencies: ["CWebImageGLib", "CWebImageCurl", "CWebImageJPEG", "CWebImagePNG", "CWebImageZlib"]
+            dependencies: ["CWebImageGLib", "CWebImageCurl", "CWebImageJPEG", "CWebImagePNG", "CWebImageZlib"],
+            path: "Sources/CLibraries/CWebImageShims"
         ),
-        .target(name: "CWebImageGtkShims", dependencies: ["CWebImageGtk4"]),
+        .target(
+            name: "CWebImageGtkShims",
+            dependencies: ["CWebImageGtk4"],
+            path: "Sources/CLibraries/CWebImageGtkShims"
+        ),
         cLibrary("CWebImageGLib", pkgConfig: "gio-unix-2.0", debian: "libglib2.0-dev"),
         cLibrary("CWebImagePixbuf", pkgConfig: "gdk-pixbuf-2.0", debian: "libgdk-pixbuf-2.0-dev"),
         cLibrary("CWebImageCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),

@@ -2,14 +2,14 @@ import ArgumentParser
 import Foundation
 import GtkWebImage
 
-/// The command line. `main` is synchronous, as it has to be in a GTK app: an async one gives the main thread away.
+/// The command line. main is synchronous, as it has to be in a GTK app: an async one gives the main thread away.
 @main
 struct GalleryCommand: ParsableCommand {
     static let version = "0.1.0"
 
     static let configuration = CommandConfiguration(
         commandName: "webimage-gallery",
-        abstract: "Shows what GtkWebImage does: pictures that come by URL.",
+        abstract: "Shows what GtkWebImage does: images that come by URL.",
         discussion: """
             Without --url-list the pictures come from a server inside the gallery, which serves those that are shipped \
             with it, each under many URLs.
@@ -30,7 +30,7 @@ struct GalleryCommand: ParsableCommand {
     var count = 1200
 
     @Option(help: "The folder of the shipped pictures.")
-    var pictures = PictureServer.standardFolder
+    var pictures = ImageServer.standardFolder
 
     @Option(help: "Where the disk cache is. Default: $XDG_CACHE_HOME/org.gtkwebimage.Gallery/web-images/default.")
     var cacheDir: String?
@@ -86,8 +86,8 @@ struct GalleryCommand: ParsableCommand {
         defer { display?.stop() }
         // GTK asks for it when it opens the display.
         if let scale { setenv("GDK_SCALE", "\(scale)", 1) }
-        let server = try PictureServer(folder: pictures, count: count)
-        let source: any PictureSource =
+        let server = try ImageServer(folder: pictures, count: count)
+        let source: any ImageFeed =
             if let urlList {
                 try URLListSource(path: urlList)
             } else if online {

@@ -1,9 +1,9 @@
 public import FoundationEssentials
 
-/// Why a load ended without a picture: a stable code, the URL, the cause, and what to do about it.
+/// Why a load ended without an image: a stable code, the URL, the cause, and what to do about it.
 public struct ImageError: Error, Sendable {
     /// What went wrong, as a number that stays the same from release to release. Numbers up to 2004 mean what they mean
-    /// in `SDWebImageErrorDomain`.
+    /// in SDWebImageErrorDomain.
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: Int
@@ -12,15 +12,15 @@ public struct ImageError: Error, Sendable {
 
         /// There is no URL, or not one that can be loaded.
         public static let invalidURL = Code(rawValue: 1000)
-        /// The bytes are not a whole, sound picture.
+        /// The bytes are not a whole, sound image.
         public static let badImageData = Code(rawValue: 1001)
-        /// The bytes are a picture, but nothing on this machine decodes its format.
+        /// The bytes are an image, but nothing on this machine decodes its format.
         public static let unsupportedFormat = Code(rawValue: 1010)
-        /// The picture has more pixels than the limit.
+        /// The image has more pixels than the limit.
         public static let imageTooLarge = Code(rawValue: 1011)
         /// The transformer failed.
         public static let transformFailed = Code(rawValue: 1012)
-        /// The picture cannot be written in the format that was asked for.
+        /// The image cannot be written in the format that was asked for.
         public static let encodingFailed = Code(rawValue: 1014)
         /// Only the caches were to be asked, and they do not have it.
         public static let notInCache = Code(rawValue: 1013)
@@ -62,14 +62,14 @@ public struct ImageError: Error, Sendable {
     public let reason: String
     /// What the developer or the user can do about it; not translated.
     public let remedy: String
-    /// The HTTP status, for ``Code/badStatus``.
+    /// The HTTP status, for Code/badStatus.
     public let httpStatus: Int?
-    /// How long the server wants to be left alone (`Retry-After`, RFC 9110, 10.2.3).
+    /// How long the server wants to be left alone (Retry-After, RFC 9110, 10.2.3).
     public let retryAfter: Duration?
     /// How often it was tried.
     public package(set) var attempts = 1
     /// Whether nothing was tried this time: the same load failed for good not long ago, and
-    /// ``ImageOptions/retryFailed`` was not among the options.
+    /// ImageOptions/retryFailed was not among the options.
     public package(set) var isRemembered = false
 
     /// Makes an error; custom loaders, coders and transformers make theirs with it.
@@ -94,7 +94,7 @@ public struct ImageError: Error, Sendable {
 }
 
 extension ImageError: CustomStringConvertible {
-    /// Code, reason, URL and remedy on one line. A long URL (a `data:` one) is cut.
+    /// Code, reason, URL and remedy on one line. A long URL (a data: one) is cut.
     public var description: String {
         let address = url.map { " <\($0.absoluteString.prefix(200))>" } ?? ""
         let tries = isRemembered ? ", remembered" : attempts > 1 ? ", \(attempts) attempts" : ""

@@ -6,18 +6,18 @@ extension ImageManager {
         package var memoryCache: any MemoryCaching
         /// Originals.
         package var dataCache: (any DataCaching)?
-        /// Pictures at the size at which they were shown.
-        package var resultCache: DiskCache?
-        package var resultCoder: (any ResultCoding)?
+        /// Images at the size at which they were shown.
+        package var renditionCache: DiskCache?
+        package var renditionCoder: (any RenditionCoding)?
         package var loaders: LoaderRegistry
         package var coders: CoderRegistry
         package var dispatcher: any CallbackDispatching
         /// Reads and writes files.
-        package var ioLane: WorkLane
+        package var ioQueue: WorkQueue
         /// Decodes and transforms.
-        package var decodeLane: WorkLane
+        package var decodeQueue: WorkQueue
         package var maximumPixelCount = DecodeOptions().maximumPixelCount
-        /// The shortest time between two partial pictures of a load.
+        /// The shortest time between two partial images of a load.
         package var partialInterval = Duration.milliseconds(100)
         /// How often what is too old is removed from the disk.
         package var maintenanceInterval: Duration? = .seconds(3600)
@@ -28,8 +28,8 @@ extension ImageManager {
         package var failures = FailureCache(lifetime: .seconds(300))
         package var cacheKeyFilter: CacheKeyFilter?
         package var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
-        package var mayLoad: (@Sendable (URL) -> Bool)?
-        package var remembersFailure: (@Sendable (URL, ImageError) -> Bool)?
+        package var shouldLoad: (@Sendable (URL) -> Bool)?
+        package var shouldRememberFailure: (@Sendable (URL, ImageError) -> Bool)?
         package var observers = LoadObservers()
         package var network: any NetworkMonitoring = AlwaysOnline()
         package var clock: any TimeKeeping = SystemClock()
@@ -40,16 +40,16 @@ extension ImageManager {
             loaders: LoaderRegistry,
             coders: CoderRegistry,
             dispatcher: any CallbackDispatching,
-            ioLane: WorkLane,
-            decodeLane: WorkLane
+            ioQueue: WorkQueue,
+            decodeQueue: WorkQueue
         ) {
             self.memoryCache = memoryCache
             self.dataCache = dataCache
             self.loaders = loaders
             self.coders = coders
             self.dispatcher = dispatcher
-            self.ioLane = ioLane
-            self.decodeLane = decodeLane
+            self.ioQueue = ioQueue
+            self.decodeQueue = decodeQueue
         }
     }
 }

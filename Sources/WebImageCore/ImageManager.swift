@@ -1,14 +1,14 @@
 public import FoundationEssentials
 import Synchronization
 
-/// Loads pictures: from the memory cache, the disk cache or a loader, decoded off the main thread, each URL once
+/// Loads images: from the memory cache, the disk cache or a loader, decoded off the main thread, each URL once
 /// however many ask for it.
 ///
 /// The way of a request, a file each in the folder Flow:
 ///
 ///     load -> MemoryStage -> DiskStage -> LoadStage -> DecodeStage -> StoreStage -> completion
 ///
-/// `JobGraph` knows who waits for what. All methods may be called from any thread.
+/// JobGraph knows who waits for what. All methods may be called from any thread.
 public final class ImageManager: Sendable {
     let parts: Parts
     let graph = Mutex(JobGraph())
@@ -29,12 +29,12 @@ public final class ImageManager: Sendable {
 
     /// Removes what is too old from the disk now and then, however long the app runs.
     private func scheduleMaintenance(after delay: Duration, _ interval: Duration) {
-        guard parts.dataCache != nil || parts.resultCache != nil else { return }
+        guard parts.dataCache != nil || parts.renditionCache != nil else { return }
         parts.clock.run(after: delay) { [weak self] in
             guard let self else { return }
-            parts.ioLane.submit(priority: .veryLow) { [parts] in
+            parts.ioQueue.submit(priority: .veryLow) { [parts] in
                 parts.dataCache?.removeExpired()
-                parts.resultCache?.removeExpired()
+                parts.renditionCache?.removeExpired()
             }
             scheduleMaintenance(after: interval, interval)
         }
@@ -44,7 +44,7 @@ public final class ImageManager: Sendable {
     public var loaders: LoaderRegistry { parts.loaders }
 
     /// What fetches the bytes of a request.
-    func loader(for request: ImageRequest) -> (any ImageLoading)? {
+    func loader(for request: ImageRequest) -> (any DataLoading)? {
         request.loader ?? parts.loaders.loader(for: request.url)
     }
 
@@ -54,14 +54,14 @@ public final class ImageManager: Sendable {
     /// Whether the machine is online, and whether there are reasons to be sparing, as far as the manager knows.
     public var networkStatus: NetworkStatus { parts.network.status }
 
-    /// Calls `handler` with every change of the network, on any thread, as long as the result is kept.
+    /// Calls handler with every change of the network, on any thread, as long as the result is kept.
     package func observeNetwork(
         _ handler: @escaping @Sendable (NetworkStatus) -> Void
     ) -> any AnyObject & Sendable {
         parts.network.observe(handler)
     }
 
-    /// Forgets that loading `url` failed for good, as ``ImageOptions/retryFailed`` does for one load.
+    /// Forgets that loading url failed for good, as ImageOptions/retryFailed does for one load.
     public func forgetFailure(of url: URL) {
         parts.failures.forget(key(for: url))
     }
@@ -75,7 +75,7 @@ public final class ImageManager: Sendable {
     /// - Parameters:
     ///   - request: What to load.
     ///   - progress: Bytes received so far, and in all where that is known. On the main loop.
-    ///   - partial: Partial pictures, with ``ImageOptions/progressive``, and the cached picture, with
+    ///   - partial: Partial images, with ImageOptions/progressive, and the cached image, with
     ///     ``ImageOptions/refreshCached``. On the main loop.
     ///   - completion: Called exactly once, on the main loop; before this call returns when it is made on the main
     ///     thread and the picture is in the memory cache.
@@ -99,12 +99,12 @@ public final class ImageManager: Sendable {
         return task
     }
 
-    /// The picture of a request. Cancelling the awaiting task cancels the load.
-    /// - Throws: ``ImageError``; ``ImageError/Code/cancelled`` when cancelled.
+    /// The image of a request. Cancelling the awaiting task cancels the load.
+    /// - Throws: ImageError; ImageError/Code/cancelled when cancelled.
     public func response(for request: ImageRequest) async throws(ImageError) -> ImageResponse {
         let result: Result<ImageResponse, ImageError>
         // The task exists before either closure runs, so that a cancel finds it however early it comes.
-        let resumption = Resumption()
+        let resumption = ContinuationBox()
         let task = ImageTask(
             request: prepared(request),
             manager: self,
@@ -122,7 +122,7 @@ public final class ImageManager: Sendable {
         return try result.get()
     }
 
-    /// What becomes of a load, step by step, up to ``ImageUpdate/finished(_:)``. Ending the loop cancels the load. Who
+    /// What becomes of a load, step by step, up to ImageUpdate/finished(_:). Ending the loop cancels the load. Who
     /// is slow sees the newest steps.
     ///
     ///     for await update in manager.updates(for: request) { ... }
@@ -148,29 +148,29 @@ public final class ImageManager: Sendable {
         }
     }
 
-    /// Calls `handler` with every step of every load, on the thread where it happens, as long as the result is kept. It
+    /// Calls handler with every step of every load, on the thread where it happens, as long as the result is kept. It
     /// has to be quick.
-    public func observe(_ handler: @escaping @Sendable (LoadStep) -> Void) -> any AnyObject & Sendable {
+    public func observe(_ handler: @escaping @Sendable (LoadTraceEvent) -> Void) -> any AnyObject & Sendable {
         parts.observers.add(handler)
     }
 
-    /// The picture of a URL at the size of the file. Cancelling the awaiting task cancels the load.
-    /// - Throws: ``ImageError``; ``ImageError/Code/cancelled`` when cancelled.
+    /// The image of a URL at the size of the file. Cancelling the awaiting task cancels the load.
+    /// - Throws: ImageError; ImageError/Code/cancelled when cancelled.
     public func image(for url: URL) async throws(ImageError) -> WebImage {
         try await response(for: ImageRequest(url: url)).image
     }
 
-    /// The picture of a request, if the memory cache has it. Takes microseconds; made for the main thread.
+    /// The image of a request, if the memory cache has it. Takes microseconds; made for the main thread.
     public func cachedImage(for request: ImageRequest) -> WebImage? {
         parts.memoryCache.image(for: MemoryQuery(prepared(request)))
     }
 
-    /// The same for a request that ``prepared(_:)`` has seen.
+    /// The same for a request that prepared(_:) has seen.
     func cachedImage(prepared request: ImageRequest) -> WebImage? {
         parts.memoryCache.image(for: MemoryQuery(request))
     }
 
-    /// The same, for those who do not know yet at which size they will show it: with `anySize` the largest one serves.
+    /// The same, for those who do not know yet at which size they will show it: with anySize the largest one serves.
     package func cachedImage(for request: ImageRequest, anySize: Bool) -> WebImage? {
         guard anySize else { return cachedImage(for: request) }
         return parts.memoryCache.image(
@@ -182,13 +182,13 @@ public final class ImageManager: Sendable {
     public var cache: ImageCache { ImageCache(manager: self) }
 
     /// Gives memory back. The library does that by itself when the system is short of memory and when no window of the
-    /// app is on screen. Pictures that are shown stay as they are. From any thread.
+    /// app is on screen. Images that are shown stay as they are. From any thread.
     public func trimMemory(for pressure: MemoryPressure) {
         parts.memoryCache.trim(toShare: pressure.share)
     }
 
     /// Pieces of work that wait or run, storing included, for benchmarks that wait for the end.
-    package var pendingWorkCount: Int { parts.ioLane.pendingCount + parts.decodeLane.pendingCount }
+    package var pendingWorkCount: Int { parts.ioQueue.pendingCount + parts.decodeQueue.pendingCount }
 
     /// The number of loads under way, for tests and for those who look for leaks.
     package var activeCounts: (images: Int, sources: Int) {
@@ -197,7 +197,7 @@ public final class ImageManager: Sendable {
 }
 
 /// Brings a continuation and a result together, whichever comes first.
-private final class Resumption: Sendable {
+private final class ContinuationBox: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Result<ImageResponse, ImageError>, Never>?
         var result: Result<ImageResponse, ImageError>?

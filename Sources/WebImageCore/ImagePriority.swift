@@ -2,13 +2,13 @@
 public enum ImagePriority: Int, Comparable, CaseIterable, Sendable {
     /// Work that may wait for everything else, such as prefetching.
     case veryLow
-    /// A picture that is bound but not on screen.
+    /// An image that is bound but not on screen.
     case low
     /// The default.
     case normal
-    /// A picture on screen.
+    /// An image on screen.
     case high
-    /// A picture the user asked for by hand.
+    /// An image the user asked for by hand.
     case veryHigh
 
     /// Ordered by urgency.

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
-/// A loaded picture and where it came from.
+/// A loaded image and where it came from.
 public struct ImageResponse: Sendable {
-    /// Where a picture came from.
+    /// Where an image came from.
     public enum Source: String, Sendable {
         /// The memory cache: no work was done.
         case memory
@@ -10,23 +10,23 @@ public struct ImageResponse: Sendable {
         case disk
         /// The loader: the bytes came over the network, or from a file, a data URL or a resource.
         case loader
-        /// The caches, after the server said that the picture is still the right one.
+        /// The caches, after the server said that the image is still the right one.
         case revalidated
     }
 
-    /// The picture.
+    /// The image.
     public let image: WebImage
     /// Where it came from.
     public let source: Source
     /// The URL that was asked for, not one that it was redirected to.
     public let url: URL
-    /// The bytes of the file, with ``ImageRequest/wantsData``; `nil` also when no cache keeps them.
+    /// The bytes of the file, with ImageRequest/wantsData; nil also when no cache keeps them.
     public var data: Data?
     /// How the transfer went, if there was one.
     public var metrics: TransferMetrics?
     /// How long the other stages took.
     public var durations = StageDurations()
-    /// Why the server could not be asked whether a cached picture is still the right one; it may be an old one.
+    /// Why the server could not be asked whether a cached image is still the right one; it may be an old one.
     public var refreshError: ImageError?
 
     /// Makes a response; loads make theirs, tests and custom managers make their own.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A load that somebody waits for. Dropping it does not cancel it.
 public final class ImageTask: Sendable {
-    /// What is called, each on the manager's dispatcher: the main loop, unless the load was started by `await`.
+    /// What is called, each on the manager's dispatcher: the main loop, unless the load was started by await.
     package struct Handlers: Sendable {
         package var progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)?
         package var partial: (@Sendable (WebImage) -> Void)?
@@ -24,7 +24,7 @@ public final class ImageTask: Sendable {
         var isCancelled = false
         /// Given up when the completion has been called, with all that the closures hold.
         var handlers: Handlers?
-        /// The newest progress and partial picture that were not delivered yet; older ones are of no use to anybody.
+        /// The newest progress and partial image that were not delivered yet; older ones are of no use to anybody.
         var progress: (Int64, Int64?)?
         var partial: WebImage?
         /// Whether what memory had was shown at the start.
@@ -64,13 +64,13 @@ public final class ImageTask: Sendable {
         }
     }
 
-    /// Whether ``cancel()`` was called.
+    /// Whether cancel() was called.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// Whether the completion has been called.
     public var isFinished: Bool { state.withLock { $0.handlers == nil } }
 
-    /// Ends the load with ``ImageError/Code/cancelled``, unless it has ended. The completion is called later, never by
+    /// Ends the load with ImageError/Code/cancelled, unless it has ended. The completion is called later, never by
     /// this call. From any thread.
     public func cancel() {
         let isFirst = state.withLock { state in
@@ -91,7 +91,7 @@ public final class ImageTask: Sendable {
         state.withLock { $0.handlers?.partial != nil }
     }
 
-    /// Whether a cached picture is to be shown until the server has answered.
+    /// Whether a cached image is to be shown until the server has answered.
     var wantsPreview: Bool {
         state.withLock { $0.handlers?.partial != nil && !$0.hasPreview }
     }
@@ -117,7 +117,7 @@ extension ImageTask {
         if isFirst { dispatcher.dispatch { self.deliverPartial() } }
     }
 
-    /// Shows a picture within this call, when the caller is where pictures go.
+    /// Shows an image within this call, when the caller is where images go.
     func reportNow(partial: WebImage) {
         state.withLock { $0.hasPreview = true }
         guard dispatcher.isCurrent else { return report(partial: partial) }
@@ -125,7 +125,7 @@ extension ImageTask {
     }
 
     /// Makes a load of another URL part of this one, which ends it.
-    /// - Returns: `false` when this one has ended or was cancelled.
+    /// - Returns: false when this one has ended or was cancelled.
     func adopt(_ child: ImageTask) -> Bool {
         state.withLock { state in
             guard !state.isCancelled, state.handlers != nil else { return false }
@@ -134,7 +134,7 @@ extension ImageTask {
         }
     }
 
-    /// Shows a picture until a better one comes, unless one has come.
+    /// Shows an image until a better one comes, unless one has come.
     func report(preview: WebImage) {
         guard state.withLock({ $0.partial == nil }) else { return }
         report(partial: preview)

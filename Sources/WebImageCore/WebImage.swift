@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A decoded picture: immutable, upright, cheap to pass around, safe on every thread.
+/// A decoded image: immutable, upright, cheap to pass around, safe on every thread.
 public struct WebImage: Sendable {
-    /// What makes up a picture.
+    /// What makes up an image.
     package struct Content: Sendable {
         package var pixels: PixelBuffer
         package var naturalSize: PixelSize
@@ -19,7 +19,7 @@ public struct WebImage: Sendable {
         package var displayScale: Double?
     }
 
-    /// What the copies of one picture share.
+    /// What the copies of one image share.
     package final class Storage: Sendable {
         let content: Content
         /// What a toolkit made of the pixels (a texture), so that it is made once.
@@ -40,14 +40,14 @@ public struct WebImage: Sendable {
         storage = Storage(content)
     }
 
-    /// Makes a picture of `pixels`.
+    /// Makes an image of pixels.
     /// - Parameters:
-    ///   - pixels: The pixels, upright; of an animated picture those of its first frame.
-    ///   - naturalSize: The size of the file, upright, in pixels. Default: that of `pixels`.
+    ///   - pixels: The pixels, upright; of an animated image those of its first frame.
+    ///   - naturalSize: The size of the file, upright, in pixels. Default: that of pixels.
     ///   - scale: Pixels of the file per application pixel.
     ///   - format: The format of the file.
-    ///   - isPartial: Whether more of the picture is still to come.
-    ///   - animation: What an animated picture shows.
+    ///   - isPartial: Whether more of the image is still to come.
+    ///   - animation: What an animated image shows.
     public init(
         pixels: PixelBuffer,
         naturalSize: PixelSize? = nil,
@@ -72,13 +72,13 @@ public struct WebImage: Sendable {
 
     package var content: Content { storage.content }
 
-    /// The pixels, upright; of an animated picture those of its first frame.
+    /// The pixels, upright; of an animated image those of its first frame.
     public var pixels: PixelBuffer { content.pixels }
-    /// The size of ``pixels``.
+    /// The size of pixels.
     public var pixelSize: PixelSize { content.pixels.size }
-    /// The size in pixels of the file that it was decoded from, upright: at least ``pixelSize``, unless transformed.
+    /// The size in pixels of the file that it was decoded from, upright: at least pixelSize, unless transformed.
     public var naturalSize: PixelSize { content.naturalSize }
-    /// Pixels of the file per application pixel: 2 for a picture named `@2x`.
+    /// Pixels of the file per application pixel: 2 for an image named @2x.
     public var scale: Double { content.scale }
     /// The width in application pixels that a widget gives it when nothing else decides.
     public var logicalWidth: Double { Double(naturalSize.width) / scale }
@@ -88,22 +88,22 @@ public struct WebImage: Sendable {
     public var format: ImageFormat { content.format }
     /// How the pixels of the file were turned to be upright (EXIF).
     public var orientation: ImageOrientation { content.orientation }
-    /// Whether more of the picture is still to come.
+    /// Whether more of the image is still to come.
     public var isPartial: Bool { content.isPartial }
-    /// The frames of an animated picture; `nil` for a still one, and when only the first frame was asked for.
+    /// The frames of an animated image; nil for a still one, and when only the first frame was asked for.
     public var animation: ImageAnimation? { content.animation }
-    /// The number of frames: 1 for a still picture.
+    /// The number of frames: 1 for a still image.
     public var frameCount: Int { animation?.frameCount ?? 1 }
-    /// How often an animated picture is played: 0 is for ever. 1 for a still picture.
+    /// How often an animated image is played: 0 is for ever. 1 for a still image.
     public var loopCount: Int { animation?.loopCount ?? 1 }
-    /// How it was decoded; `nil` for a picture that was made of pixels.
+    /// How it was decoded; nil for an image that was made of pixels.
     public var decodeOptions: DecodeOptions? { content.options }
-    /// The bytes that it takes in memory: the pixels, and the file of an animated picture. A renderer that drew the
-    /// picture holds as much again.
+    /// The bytes that it takes in memory: the pixels, and the file of an animated image. A renderer that drew the
+    /// image holds as much again.
     public var cost: Int { pixels.byteCount + (animation?.byteCount ?? 0) }
 
-    /// Pixels of ``pixels`` per application pixel: that of the screen for a picture that was decoded for a widget, else
-    /// ``scale``. Transformers measure radii and borders with it.
+    /// Pixels of pixels per application pixel: that of the screen for an image that was decoded for a widget, else
+    /// scale. Transformers measure radii and borders with it.
     public var displayScale: Double { content.displayScale ?? scale }
 
     /// The size in pixels of the file, before any transformer.
@@ -111,7 +111,7 @@ public struct WebImage: Sendable {
     /// The size in pixels that it was decoded at, before any transformer.
     package var decodedSize: PixelSize { content.decodedSize }
 
-    /// What `make` made of this picture, made at most once and kept with the pixels.
+    /// What make made of this image, made at most once and kept with the pixels.
     package func display<T: AnyObject & Sendable>(_ make: (PixelBuffer) -> T) -> T {
         storage.display.withLock { kept in
             if let made = kept as? T { return made }
@@ -121,14 +121,14 @@ public struct WebImage: Sendable {
         }
     }
 
-    /// The same picture with something about it changed.
+    /// The same image with something about it changed.
     package func with(_ change: (inout Content) -> Void) -> WebImage {
         var content = content
         change(&content)
         return WebImage(content)
     }
 
-    /// A still picture with other pixels, as transformers make it.
+    /// A still image with other pixels, as transformers make it.
     package func replacingPixels(_ pixels: PixelBuffer, keepsNaturalSize: Bool) -> WebImage {
         with { content in
             content.pixels = pixels
@@ -139,11 +139,11 @@ public struct WebImage: Sendable {
 }
 
 extension WebImage: Equatable {
-    /// Whether both are the same picture in memory; pixels are not compared.
+    /// Whether both are the same image in memory; pixels are not compared.
     public static func == (lhs: WebImage, rhs: WebImage) -> Bool { lhs.storage === rhs.storage }
 }
 
-/// What a toolkit does with a picture ahead of showing it, on the decode lane.
+/// What a toolkit does with an image ahead of showing it, on the decode queue.
 package protocol DisplayPreparation: Sendable {
     func prepare(_ image: WebImage)
 }

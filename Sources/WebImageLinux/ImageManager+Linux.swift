@@ -23,15 +23,18 @@ extension ImageManager {
     /// Makes a manager that fetches with libcurl, decodes with gdk-pixbuf and libwebp, and delivers on the GLib main
     /// loop.
     public convenience init(configuration: ImageManagerConfiguration) {
-        let ioLane = WorkLane(name: "gwi-io", threadCount: 2)
-        let builtIn: [any ImageLoading] = [
+        let ioQueue = WorkQueue(name: "gwi-io", threadCount: 2)
+        let builtIn: [any DataLoading] = [
             configuration.downloader,
-            LaneLoader.files(lane: ioLane, maximumByteCount: configuration.downloader.configuration.maximumByteCount),
-            LaneLoader.dataURLs(lane: ioLane),
-            LaneLoader.resources(lane: ioLane),
+            LocalLoader.files(
+                queue: ioQueue,
+                maximumByteCount: configuration.downloader.configuration.maximumByteCount
+            ),
+            LocalLoader.dataURLs(queue: ioQueue),
+            LocalLoader.resources(queue: ioQueue),
         ]
         let disk = configuration.diskCache.map { DiskCacheLayout($0) }
-        if let disk { ioLane.submit(priority: .veryLow) { disk.prepare() } }
+        if let disk { ioQueue.submit(priority: .veryLow) { disk.prepare() } }
         let pixbuf = PixbufCoder()
         var parts = Parts(
             memoryCache: MemoryCache(
@@ -46,22 +49,22 @@ extension ImageManager {
                 encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()]
             ),
             dispatcher: MainLoopDispatcher.shared,
-            ioLane: ioLane,
-            decodeLane: WorkLane(name: "gwi-decode", threadCount: configuration.decoderCount, niceness: 10)
+            ioQueue: ioQueue,
+            decodeQueue: WorkQueue(name: "gwi-decode", threadCount: configuration.decodingThreadCount, niceness: 10)
         )
-        parts.resultCache = disk?.results
-        parts.resultCoder = ResultCoder()
+        parts.renditionCache = disk?.results
+        parts.renditionCoder = RenditionCoder()
         parts.maximumPixelCount = configuration.maximumPixelCount
         parts.retryPolicy = configuration.retryPolicy
-        parts.failures = FailureCache(lifetime: configuration.failureLifetime)
+        parts.failures = FailureCache(lifetime: configuration.failureCacheDuration)
         parts.network = configuration.networkMonitor
         parts.clock = configuration.clock
         parts.keepsThumbHashes = configuration.keepsThumbHashes
         parts.serializer = configuration.cacheSerializer
         parts.requestProcessor = configuration.requestProcessor
         parts.cacheKeyFilter = configuration.cacheKeyFilter
-        parts.mayLoad = configuration.mayLoad
-        parts.remembersFailure = configuration.remembersFailure
+        parts.shouldLoad = configuration.shouldLoad
+        parts.shouldRememberFailure = configuration.shouldRememberFailure
         self.init(parts: parts)
         MemoryMonitor.shared.add { [weak self] pressure in
             self?.trimMemory(for: pressure)

@@ -4,7 +4,7 @@ public import WebImageCore
 extension ImagePrefetcher {
     private static let sharedPrefetcher = Mutex<ImagePrefetcher?>(nil)
 
-    /// A prefetcher for ``ImageManager/shared``.
+    /// A prefetcher for ImageManager/shared.
     public static var shared: ImagePrefetcher {
         let manager = ImageManager.shared
         return sharedPrefetcher.withLock { prefetcher in

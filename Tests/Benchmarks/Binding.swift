@@ -5,7 +5,7 @@ import Foundation
 import GtkWebImage
 import WebImageTesting
 
-/// What setting a picture costs the main thread.
+/// What setting an image costs the main thread.
 struct Binding: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Time and allocations of setImage on the main thread: in memory, not in memory, the same again."
@@ -18,7 +18,7 @@ struct Binding: ParsableCommand {
     @MainActor
     private func measureAll() throws {
         let loader = FakeLoader()
-        let file = TestPicture.solid(0x336699, size: PixelSize(width: 160, height: 120))
+        let file = TestImage.solid(0x336699, size: PixelSize(width: 160, height: 120))
         let urls = (0..<2000).map { URL(string: "https://example.org/some/folder/\($0).png")! }
         for url in urls { loader.answer(url, with: file) }
         let manager = ImageManager.testing(loader)
@@ -32,7 +32,7 @@ struct Binding: ParsableCommand {
             return PicturePointer(picture)
         }
         // Bound for the first time, with all that hangs on a widget from then on.
-        measure("first picture of a widget that is not on screen", pictures.count) {
+        measure("first image of a widget that is not on screen", pictures.count) {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[1000 + index], manager: manager)
             }

@@ -23,7 +23,7 @@ struct Caches: ParsableCommand {
     private func memory() {
         let requests = (0..<1000).map { index in
             ImageRequest(
-                url: URL(string: "https://pictures.example.org/some/folder/of/many/\(index).jpg")!,
+                url: URL(string: "https://images.example.org/some/folder/of/many/\(index).jpg")!,
                 decodeSize: .fit(PixelSize(width: 256, height: 192))
             )
         }
@@ -58,31 +58,31 @@ struct Caches: ParsableCommand {
 
     /// A photograph of 1600x1200 shown at 256x192.
     private func disk() throws {
-        let photo = TestPicture.make(size: PixelSize(width: 1600, height: 1200), format: .jpeg) { x, y in
+        let photo = TestImage.make(size: PixelSize(width: 1600, height: 1200), format: .jpeg) { x, y in
             UInt32(truncatingIfNeeded: (x * 255 / 1600) << 16 | (y * 255 / 1200) << 8 | (x * y / 500) & 255)
         }
         let folder = TemporaryDirectory()
         let disk = DiskCache(directory: folder.path, limits: DiskLimits(sizeLimit: 1 << 30), hashing: XXHasher())
-        let (coder, resultCoder) = (PixbufCoder(), ResultCoder())
+        let (coder, renditionCoder) = (PixbufCoder(), RenditionCoder())
         let options = DecodeOptions(size: .fit(PixelSize(width: 256, height: 192)))
         let image = try coder.decode(photo, options: options)
         for index in 0..<100 { disk.store(CacheEntry(key: "original \(index)", data: photo, storedAt: Date())) }
         disk.flush()
         print("disk: original \(photo.count) bytes, pixels \(image.cost)")
         for hasRoom in [true, false] {
-            let (data, encoding) = resultCoder.encode(image, hasRoom: hasRoom)!
+            let (data, encoding) = renditionCoder.encode(image, hasRoom: hasRoom)!
             for index in 0..<100 {
                 var entry = CacheEntry(key: "result \(index)", data: data, storedAt: Date())
-                entry.result = ResultInfo(image, encoding: encoding, source: Date())
+                entry.result = RenditionInfo(image, encoding: encoding, source: Date())
                 disk.store(entry)
             }
             disk.flush()
             let result = milliseconds { index in
                 let entry = disk.entry(for: "result \(index)")!
-                precondition(resultCoder.decode(entry.data, entry.result!) != nil)
+                precondition(renditionCoder.decode(entry.data, entry.result!) != nil)
             }
             let read = milliseconds { _ = disk.entry(for: "result \($0)")! }
-            let encode = milliseconds { _ in _ = resultCoder.encode(image, hasRoom: hasRoom) }
+            let encode = milliseconds { _ in _ = renditionCoder.encode(image, hasRoom: hasRoom) }
             print(
                 "disk: result (\(encoding)) \(data.count) bytes, \(result) ms, of which reading \(read); writing \(encode)"
             )

@@ -34,7 +34,7 @@ struct Decoding: ParsableCommand {
                 try compare(name, data, size, coders, plain)
             }
         }
-        print("All at once, and in pieces of 16 KiB with a partial picture after each")
+        print("All at once, and in pieces of 16 KiB with a partial image after each")
         for (name, data, _) in [("JPEG", jpeg, plain_jpeg as Plain)] + files where name != "TIFF" && name != "BMP" {
             try progressive(name, data, coders)
         }
@@ -104,7 +104,7 @@ struct Decoding: ParsableCommand {
         var count = 0
         for _ in 0..<rounds {
             try measured.measure("at once") { _ = try coder.decode(data, options: DecodeOptions()) }
-            // As the manager does it: a partial picture ten times a second, however quickly the bytes come.
+            // As the manager does it: a partial image ten times a second, however quickly the bytes come.
             for (kind, every) in [("pieces", Int.max), ("partial", 8)] {
                 try measured.measure(kind) {
                     let decoder = coder.makeIncrementalDecoder(for: format, options: DecodeOptions())!
@@ -120,7 +120,7 @@ struct Decoding: ParsableCommand {
         }
         let pieces = Rounds.format(measured.ratio("pieces", to: "at once"))
         let partial = Rounds.format(measured.ratio("partial", to: "at once"))
-        print("\(name): \(count) pieces, \(pieces) of at once; with \(count / 8) partial pictures \(partial)")
+        print("\(name): \(count) pieces, \(pieces) of at once; with \(count / 8) partial images \(partial)")
     }
 
     private func animations(_ folder: String, _ coders: CoderRegistry) throws {
@@ -164,7 +164,7 @@ enum Animation {
     static func gif(in folder: String) throws -> Data {
         let size = PixelSize(width: 480, height: 360)
         for index in 0..<50 {
-            let frame = TestPicture.make(size: size, format: .bmp) { x, y in
+            let frame = TestImage.make(size: size, format: .bmp) { x, y in
                 let (u, v) = (x + index * 4, y - index * 2)
                 let wave = (u * u / 300 + v * v / 200) & 255
                 return UInt32(wave) << 16 | UInt32((u / 2) & 255) << 8 | UInt32((v / 3 + wave / 2) & 255)
@@ -181,7 +181,7 @@ enum Animation {
         return try Data(contentsOf: URL(filePath: "\(folder)/animation.gif"))
     }
 
-    /// The same as WebP, once ``gif(in:)`` has been made.
+    /// The same as WebP, once gif(in:) has been made.
     static func webp(in folder: String) throws -> Data {
         let result = try ChildProcess.run(
             "gif2webp",

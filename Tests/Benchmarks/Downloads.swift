@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// Fetching many pictures, without decoding them: the downloader beside `curl --parallel`.
+/// Fetching many images, without decoding them: the downloader beside curl --parallel.
 struct Downloads: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Fetches files from nginx on this machine over HTTP/1.1 and HTTP/2, with the library and with curl."
@@ -51,7 +51,7 @@ struct Downloads: ParsableCommand {
         let downloader = ImageDownloader(configuration: configuration)
         let ends = EventLog<Int>()
         for url in urls {
-            _ = downloader.load(LoadRequest(url: url)) { event in
+            _ = downloader.load(LoaderRequest(url: url)) { event in
                 if case .finished(let result) = event { ends.add((try? result.get().data.count) ?? 0) }
             }
         }

@@ -6,15 +6,15 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// The whole way of many pictures, but for the widgets.
+/// The whole way of many images, but for the widgets.
 struct Loading: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Loads a list of pictures at the size of a cell: cold, and again from disk with memory empty."
+        abstract: "Loads a list of images at the size of a cell: cold, and again from disk with memory empty."
     )
 
     @Option(help: "A file with a URL a line. Default: photographs of 1600x1200 made on the spot, from nginx.")
     var list: String?
-    @Option(help: "Pictures that are made, when there is no list.")
+    @Option(help: "Images that are made, when there is no list.")
     var count = 500
     @Option(help: "Width of the box in pixels.")
     var width = 256
@@ -52,7 +52,7 @@ struct Loading: ParsableCommand {
             report("once", [load(urls, cache)])
             return
         }
-        print("\(urls.count) pictures at \(width)x\(height), \(rounds) rounds")
+        print("\(urls.count) images at \(width)x\(height), \(rounds) rounds")
         var (cold, warm) = ([Measurement](), [Measurement]())
         for _ in 0..<rounds {
             let folder = TemporaryDirectory()

@@ -6,7 +6,7 @@ import WebImageTesting
 enum Photograph {
     static func jpeg(seed: Int, size: PixelSize = PixelSize(width: 1600, height: 1200)) -> Data {
         var state = UInt64(seed &* 7919 &+ 1)
-        return TestPicture.make(size: size, format: .jpeg) { x, y in
+        return TestImage.make(size: size, format: .jpeg) { x, y in
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             let grain = Int(state >> 60)
             let (u, v) = (x + seed * 131, y + seed * 57)

@@ -6,7 +6,7 @@ import Foundation
 import GtkWebImage
 import WebImageTesting
 
-/// What playing an animated picture costs.
+/// What playing an animated image costs.
 struct Playing: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "CPU time and memory of ten seconds of 480x360 at 25 frames a second, beside GdkPixbufAnimation."

@@ -14,7 +14,7 @@ struct RequestWork {
             case .through: "through all stages"
             case .hit: "hit in memory"
             case .unknown: "found nowhere"
-            case .coalesced: "a hundred for one picture"
+            case .coalesced: "a hundred for one image"
             case .cancelled: "begun and cancelled"
             }
         }
@@ -31,13 +31,13 @@ struct RequestWork {
 
     private let requests: [ImageRequest]
     private let manager: ImageManager
-    private let isHolding: Bool
+    private let holdsResponses: Bool
 
-    /// - Parameter kind: Whether its pictures have to be in memory already, whether the loader answers at all.
+    /// - Parameter kind: Whether its images have to be in memory already, whether the loader answers at all.
     init(_ kind: Kind) {
-        isHolding = kind == .cancelled
-        let loader = FakeLoader(isHolding: isHolding)
-        let picture = TestPicture.solid(0x336699, size: PixelSize(width: 32, height: 32))
+        holdsResponses = kind == .cancelled
+        let loader = FakeLoader(holdsResponses: holdsResponses)
+        let picture = TestImage.solid(0x336699, size: PixelSize(width: 32, height: 32))
         let urls = (0..<5000).map { URL(string: "http://host/some/folder/\($0).png")! }
         for url in urls { loader.answer(url, with: picture) }
         var configuration = ImageManagerConfiguration()

@@ -32,7 +32,7 @@ struct Requests: ParsableCommand {
     }
 }
 
-/// What ``Requests`` runs under valgrind.
+/// What Requests runs under valgrind.
 struct RequestWorkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "request-work", shouldDisplay: false)
 

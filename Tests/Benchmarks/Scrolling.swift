@@ -11,7 +11,7 @@ struct Scrolling: ParsableCommand {
 
     func run() throws {
         let name =
-            "A list of 10,000 rows flung from end to end never shows a wrong picture, nor loads what was not near"
+            "A list of 10,000 rows flung from end to end never shows a wrong image, nor loads what was not near"
         let result = try ChildProcess.run(BuiltProgram.path("WidgetScenarios"), [name])
         print(result.output)
         if result.exitCode != 0 { throw ExitCode.failure }

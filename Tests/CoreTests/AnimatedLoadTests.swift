@@ -4,7 +4,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Loading animated pictures")
+@Suite("Loading animated images")
 struct AnimatedLoadTests {
     private let fixture = ManagerFixture()
 
@@ -15,7 +15,7 @@ struct AnimatedLoadTests {
     }
 
     init() {
-        fixture.loader.answer(fixture.url("ball.gif"), with: ShippedPicture.data("bouncing-ball.gif"))
+        fixture.loader.answer(fixture.url("ball.gif"), with: ShippedImage.data("bouncing-ball.gif"))
     }
 
     @Test("One URL gives the animation or its first frame; the caches do not mix them up")
@@ -40,7 +40,7 @@ struct AnimatedLoadTests {
         #expect(fixture.results.totals.count == 0)
     }
 
-    @Test("A hint, and how pixels are stored, are part of what a picture is")
+    @Test("A hint, and how pixels are stored, are part of what an image is")
     func keys() async throws {
         var request = ImageRequest(url: fixture.url("ball.gif"))
         request.pixelFormat = .rgbaPremultiplied

@@ -5,11 +5,11 @@ import WebImageTesting
 
 @Suite("Cancelling")
 struct CancellationTests {
-    private let picture = TestPicture.solid(0xFF0000, size: PixelSize(width: 64, height: 48))
+    private let picture = TestImage.solid(0xFF0000, size: PixelSize(width: 64, height: 48))
 
     @Test("The transfer stops when the last one leaves, not before")
     func lastOne() {
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         fixture.loader.answer(fixture.url("a"), with: picture)
         let tasks = (0..<3).map { _ in fixture.load("a") }
         tasks[0].cancel()
@@ -21,9 +21,9 @@ struct CancellationTests {
         #expect(fixture.isIdle)
     }
 
-    @Test("Those who stay get their picture")
+    @Test("Those who stay get their image")
     func stayers() {
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         fixture.loader.answer(fixture.url("a"), with: picture)
         let leaving = fixture.load("a")
         fixture.load("a")
@@ -51,7 +51,7 @@ struct CancellationTests {
 
     @Test("An await that is cancelled resumes with the error, and the transfer stops")
     func awaiting() async {
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let waiting = Task { () -> ImageError.Code? in
             do throws(ImageError) {
                 _ = try await fixture.manager.image(for: fixture.url("a"))
@@ -68,7 +68,7 @@ struct CancellationTests {
 
     @Test("An await in a task that is cancelled already resumes")
     func cancelledBefore() async {
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let waiting = Task { () -> Bool in
             withUnsafeCurrentTask { $0?.cancel() }
             do throws(ImageError) {

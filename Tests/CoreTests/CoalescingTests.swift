@@ -7,11 +7,11 @@ import WebImageTesting
 struct CoalescingTests {
     private let size = PixelSize(width: 64, height: 48)
 
-    @Test("Many who ask for the same picture share one transfer and one decode")
-    func samePicture() {
+    @Test("Many who ask for the same image share one transfer and one decode")
+    func sameImage() {
         // Given 50 who ask while nothing has come
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
-        fixture.loader.answer(fixture.url("a"), with: TestPicture.solid(0xFF0000, size: size))
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
         for _ in 0..<50 { fixture.load("a") }
         // When it comes
         fixture.loader.finish(fixture.url("a"))
@@ -23,10 +23,10 @@ struct CoalescingTests {
         #expect(fixture.isIdle)
     }
 
-    @Test("Different sizes of a picture share the transfer and are decoded each")
+    @Test("Different sizes of an image share the transfer and are decoded each")
     func sizes() {
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
-        fixture.loader.answer(fixture.url("a"), with: TestPicture.solid(0xFF0000, size: size))
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
         fixture.load("a", size: .fit(PixelSize(width: 32, height: 32)))
         fixture.load("a", size: .fit(PixelSize(width: 16, height: 16)))
         fixture.load("a")
@@ -43,7 +43,7 @@ struct CoalescingTests {
     @Test("Asking again finds it in memory, within the call")
     func memory() {
         let fixture = ManagerFixture()
-        fixture.loader.answer(fixture.url("a"), with: TestPicture.solid(0xFF0000, size: size))
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
         fixture.load("a")
         #expect(fixture.outcomes.wait { $0.count == 1 })
         fixture.load("a")
@@ -51,10 +51,10 @@ struct CoalescingTests {
         #expect(fixture.outcomes.all.count == 2)
     }
 
-    @Test("Another size of a picture that has come is read from disk, not fetched again")
+    @Test("Another size of an image that has come is read from disk, not fetched again")
     func disk() {
         let fixture = ManagerFixture()
-        fixture.loader.answer(fixture.url("a"), with: TestPicture.solid(0xFF0000, size: size))
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
         fixture.load("a")
         #expect(fixture.outcomes.wait { $0.count == 1 })
         fixture.load("a", size: .fit(PixelSize(width: 8, height: 8)))
@@ -65,7 +65,7 @@ struct CoalescingTests {
 
     @Test("A transfer is as urgent as the most urgent of those who wait, and changes with them")
     func priority() {
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let url = fixture.url("a")
         let low = fixture.load("a", priority: .low)
         #expect(fixture.loader.priority(of: url) == .low)

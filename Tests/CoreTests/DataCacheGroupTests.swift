@@ -48,7 +48,7 @@ struct DataCacheGroupTests {
         group().store(entry("c"))
         #expect(first.entry(for: "c") != nil && second.entry(for: "c") == nil)
         group { $0.store = .concurrent }.store(entry("d"))
-        #expect(group().totals == CacheTotals(count: 5, byteCount: 5))
+        #expect(group().totals == CacheUsage(count: 5, byteCount: 5))
     }
 
     @Test("Whether there is one goes by its own policy, not by that for emptying")
@@ -84,7 +84,7 @@ struct DataCacheGroupTests {
             group.flush()
             group.remove("a")
             group.removeAll()
-            #expect(group.entry(for: "a") == nil && !group.contains("a") && group.totals == CacheTotals())
+            #expect(group.entry(for: "a") == nil && !group.contains("a") && group.totals == CacheUsage())
         }
     }
 
@@ -107,9 +107,9 @@ private final class DictionaryCache: DataCaching {
     func remove(_ key: String) { entries.withLock { $0[key] = nil } }
     func removeAll() { entries.withLock { $0 = [:] } }
 
-    var totals: CacheTotals {
+    var totals: CacheUsage {
         entries.withLock { entries in
-            CacheTotals(count: entries.count, byteCount: entries.values.reduce(0) { $0 + $1.data.count })
+            CacheUsage(count: entries.count, byteCount: entries.values.reduce(0) { $0 + $1.data.count })
         }
     }
 }

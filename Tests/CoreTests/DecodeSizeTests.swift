@@ -1,7 +1,7 @@
 import Testing
 import WebImageCore
 
-@Suite("The size a picture is decoded at")
+@Suite("The size an image is decoded at")
 struct DecodeSizeTests {
     private let natural = PixelSize(width: 1600, height: 1200)
     private let box = PixelSize(width: 256, height: 256)
@@ -21,13 +21,13 @@ struct DecodeSizeTests {
         #expect(DecodeSize.stretch(box).target(for: natural) == box)
     }
 
-    @Test("A picture is never scaled up", arguments: [DecodeSize.fit, DecodeSize.fill, DecodeSize.stretch])
+    @Test("An image is never scaled up", arguments: [DecodeSize.fit, DecodeSize.fill, DecodeSize.stretch])
     func neverUp(make: @Sendable (PixelSize) -> DecodeSize) {
         let small = PixelSize(width: 20, height: 10)
         #expect(make(box).target(for: small) == small)
     }
 
-    @Test("A very long picture keeps at least one pixel of width")
+    @Test("A very long image keeps at least one pixel of width")
     func atLeastOne() {
         let long = PixelSize(width: 1, height: 100_000)
         #expect(DecodeSize.fit(PixelSize(width: 10, height: 10)).target(for: long) == PixelSize(width: 1, height: 10))

@@ -33,7 +33,7 @@ struct DiskCacheSafetyTests {
         }
     }
 
-    @Test("Two processes store, read, remove and trim the same 5,000 keys: no wrong picture, no error beyond a miss")
+    @Test("Two processes store, read, remove and trim the same 5,000 keys: no wrong image, no error beyond a miss")
     func twoProcesses() throws {
         // A limit below what the keys would take, so that both trim.
         let outputs = EventLog<String>()
@@ -126,7 +126,7 @@ struct DiskCacheSafetyTests {
     }
 
     @Test(
-        "Whatever call fails, is cut short or is slow, there is no wrong picture and nothing piles up",
+        "Whatever call fails, is cut short or is slow, there is no wrong image and nothing piles up",
         arguments: ["read", "write", "unlink", "utimensat", "readdir", "rmdir"]
     )
     func faults(call: String) {
@@ -190,7 +190,7 @@ struct DiskCacheSafetyTests {
             let cache = DiskCache(directory: path, limits: DiskLimits(sizeLimit: 1 << 20), hashing: XXHasher())
             cache.store(entry("a"))
             cache.flush()
-            #expect(cache.entry(for: "a") == nil && cache.totals == CacheTotals())
+            #expect(cache.entry(for: "a") == nil && cache.totals == CacheUsage())
             cache.remove("a")
             cache.removeExpired()
         }

@@ -86,7 +86,7 @@ struct DiskCacheTests {
         #expect(name.hasSuffix(suffix))
     }
 
-    @Test("The file begins with the picture as it came, so that any program opens it")
+    @Test("The file begins with the image as it came, so that any program opens it")
     func readable() throws {
         let cache = makeCache()
         cache.store(entry("a"))

@@ -25,14 +25,15 @@ struct FreshnessTests {
         after seconds: Double,
         _ options: ImageOptions = [],
         headers: [String: String] = [:]
-    ) -> Reuse {
-        Reuse(metadata, options: options, headers: headers, now: Self.start.addingTimeInterval(seconds))
+    ) -> StoredResponseUse {
+        StoredResponseUse(metadata, options: options, headers: headers, now: Self.start.addingTimeInterval(seconds))
     }
 
     @Test(
         "What the server says decides for how long",
         arguments: [
-            ("max-age=60", 59.0, Reuse.use), ("max-age=60", 60.0, .validate), ("MAX-AGE = 60 , public", 59.0, .use),
+            ("max-age=60", 59.0, StoredResponseUse.use), ("max-age=60", 60.0, .validate),
+            ("MAX-AGE = 60 , public", 59.0, .use),
             ("max-age=\"60\"", 59.0, .use), ("max-age=x", 0.0, .validate), ("max-age=60, max-age=1", 30.0, .use),
             ("max-age=99999999999999999999", 1e9, .use), ("no-cache", 0.0, .validate),
             ("private, max-age=60", 1.0, .use),
@@ -42,7 +43,7 @@ struct FreshnessTests {
             ("max-age=60, stale-while-revalidate=30, must-revalidate", 61.0, .validate),
         ]
     )
-    func directives(cacheControl: String, seconds: Double, expected: Reuse) {
+    func directives(cacheControl: String, seconds: Double, expected: StoredResponseUse) {
         #expect(reuse(metadata(cacheControl), after: seconds) == expected)
     }
 
@@ -102,7 +103,7 @@ struct FreshnessTests {
         #expect(reuse(metadata("no-cache"), after: 1, .fromCacheOnly) == .use)
     }
 
-    @Test("When the server cannot be asked, an old picture serves, unless the server forbids it")
+    @Test("When the server cannot be asked, an old image serves, unless the server forbids it")
     func staleIfError() {
         func serves(_ cacheControl: String, after seconds: Double, _ code: ImageError.Code, status: Int? = nil) -> Bool
         {

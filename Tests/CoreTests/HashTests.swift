@@ -34,7 +34,7 @@ struct HashTests {
         #expect(zip(found, expected).allSatisfy { abs($0 - $1) <= limit }, "(\(x), \(y)) is \(found), not \(expected)")
     }
 
-    @Test("A BlurHash becomes the picture that others make of it")
+    @Test("A BlurHash becomes the image that others make of it")
     func blurHash() throws {
         let hash = try #require(BlurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"))
         #expect(hash.components == (4, 3))
@@ -45,7 +45,7 @@ struct HashTests {
         #expect(hash.image(size: PixelSize(width: 7, height: 3))?.pixelSize == PixelSize(width: 7, height: 3))
     }
 
-    @Test("A picture becomes the BlurHash that others make of it")
+    @Test("An image becomes the BlurHash that others make of it")
     func makeBlurHash() throws {
         let picture = image(64, 48) { x, y in [x * 16 % 256, y * 20 % 256, x * y * 3 % 256] }
         #expect(BlurHash(of: picture)?.string == "LBGuwS2-fL2,vPawfNawdFf4fNf4")
@@ -62,7 +62,7 @@ struct HashTests {
         #expect(BlurHash(text) == nil)
     }
 
-    @Test("A picture becomes the ThumbHash that others make of it, and that becomes about the picture")
+    @Test("An image becomes the ThumbHash that others make of it, and that becomes about the image")
     func thumbHash() throws {
         let picture = image(64, 48) { x, y in [x * 4 % 256, y * 5 % 256, (x + y) % 256] }
         let hash = try #require(ThumbHash(of: picture))
@@ -75,7 +75,7 @@ struct HashTests {
         }
     }
 
-    @Test("A ThumbHash has alpha where the picture has")
+    @Test("A ThumbHash has alpha where the image has")
     func thumbHashAlpha() throws {
         let picture = image(32, 64, alpha: true) { _, y in [200, 100, 60, y < 32 ? 255 : 0] }
         let hash = try #require(ThumbHash(of: picture))

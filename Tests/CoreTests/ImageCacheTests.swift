@@ -10,7 +10,7 @@ import WebImageTesting
 @Suite("What apps do with the caches")
 struct ImageCacheTests {
     private let fixture = ManagerFixture()
-    private let picture = TestPicture.solid(0x336699, size: PixelSize(width: 400, height: 300))
+    private let picture = TestImage.solid(0x336699, size: PixelSize(width: 400, height: 300))
 
     private var cache: ImageCache { fixture.manager.cache }
 
@@ -24,7 +24,7 @@ struct ImageCacheTests {
         #expect(EventLog<Int>.poll { fixture.isQuiet && fixture.results.totals.count > 0 })
     }
 
-    @Test("Where a picture is, and removing it from there, in all sizes")
+    @Test("Where an image is, and removing it from there, in all sizes")
     func locations() async throws {
         let url = fixture.url("a")
         #expect(await cache.location(of: small(url)) == [])
@@ -34,7 +34,7 @@ struct ImageCacheTests {
         #expect(await cache.location(of: small(url)) == .disk)
         await cache.remove(url)
         #expect(await cache.location(of: small(url)) == [])
-        #expect(await cache.diskTotals().count == 0)
+        #expect(await cache.diskUsage().count == 0)
         // The same with completions
         let answers = EventLog<CacheTiers>()
         try await loadSmall(url)
@@ -47,7 +47,7 @@ struct ImageCacheTests {
         #expect(answers.all == [.all, [], []])
     }
 
-    @Test("Removing one picture leaves the others, in memory and on disk")
+    @Test("Removing one image leaves the others, in memory and on disk")
     func others() async throws {
         try await loadSmall(fixture.url("a"))
         try await loadSmall(fixture.url("b"))
@@ -56,12 +56,12 @@ struct ImageCacheTests {
         #expect(await cache.location(of: small(fixture.url("b"))) == .all)
     }
 
-    @Test("Bytes and pictures that an app has are put in, and found without a loader")
+    @Test("Bytes and images that an app has are put in, and found without a loader")
     func storing() async throws {
         let url = fixture.url("a")
         cache.storeOnDisk(picture, for: url)
         #expect(await cache.data(for: url) == picture)
-        #expect(cache.dataWaitingForDisk(for: url) == picture)
+        #expect(cache.cachedDataBlocking(for: url) == picture)
         #expect(try await fixture.manager.response(for: ImageRequest(url: url)).source == .disk)
         let other = fixture.url("b")
         let image = try #require(fixture.manager.cachedImage(for: ImageRequest(url: url)))
@@ -72,7 +72,7 @@ struct ImageCacheTests {
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: other)) == nil)
     }
 
-    @Test("Putting a picture in by hand ends the memory of its failure")
+    @Test("Putting an image in by hand ends the memory of its failure")
     func storingAfterFailure() async throws {
         let url = fixture.url("missing")
         _ = try? await fixture.manager.image(for: url)
@@ -80,7 +80,7 @@ struct ImageCacheTests {
         _ = try await fixture.manager.image(for: url)
     }
 
-    @Test("The file of a picture is where the cache says, and any program opens it")
+    @Test("The file of an image is where the cache says, and any program opens it")
     func path() async throws {
         let url = fixture.url("photo.png")
         cache.storeOnDisk(picture, for: url)
@@ -94,9 +94,9 @@ struct ImageCacheTests {
     @Test("Emptying the disk removes originals and results; what is too old goes once an hour")
     func emptying() async throws {
         try await loadSmall(fixture.url("a"))
-        #expect(await cache.diskTotals().count == 2)
+        #expect(await cache.diskUsage().count == 2)
         await cache.removeAllFromDisk()
-        #expect(await cache.diskTotals() == CacheTotals())
+        #expect(await cache.diskUsage() == CacheUsage())
         await cache.removeExpired()
         let maintained = ManagerFixture(maintenanceInterval: .seconds(3600))
         let disk = try #require(maintained.disk)
@@ -171,7 +171,7 @@ struct ImageCacheTests {
 
     @Test("A serializer decides what is kept: other bytes, or none")
     func serializer() async throws {
-        let other = TestPicture.solid(0xFF0000, size: PixelSize(width: 10, height: 10))
+        let other = TestImage.solid(0xFF0000, size: PixelSize(width: 10, height: 10))
         for (kept, source) in [(other, ImageResponse.Source.disk), (nil, .loader)] {
             let fixture = ManagerFixture(
                 serializer: CacheSerializer { image, _, url in

@@ -35,10 +35,10 @@ struct ImageHeaderTests {
 
     @Test(
         "The size of real files is read from their header",
-        arguments: [TestPicture.Format.png, .jpeg, .bmp, .tiff]
+        arguments: [TestImage.Format.png, .jpeg, .bmp, .tiff]
     )
-    func sizes(format: TestPicture.Format) throws {
-        let file = TestPicture.solid(0x336699, size: PixelSize(width: 31, height: 17), format: format)
+    func sizes(format: TestImage.Format) throws {
+        let file = TestImage.solid(0x336699, size: PixelSize(width: 31, height: 17), format: format)
         let header = try #require(ImageHeader(reading: file))
         #expect(header.size == PixelSize(width: 31, height: 17))
         #expect(header.format.rawValue == format.rawValue)
@@ -46,7 +46,7 @@ struct ImageHeaderTests {
     }
 
     @Test(
-        "Shipped pictures that lie on their side say so",
+        "Shipped images that lie on their side say so",
         arguments: [
             ("lighthouse.jpg", ImageOrientation.right, PixelSize(width: 1000, height: 1500)),
             ("raccoon.jpg", .down, PixelSize(width: 1024, height: 768)),
@@ -54,17 +54,17 @@ struct ImageHeaderTests {
         ]
     )
     func orientations(name: String, orientation: ImageOrientation, size: PixelSize) throws {
-        let header = try #require(ImageHeader(reading: ShippedPicture.data(name)))
+        let header = try #require(ImageHeader(reading: ShippedImage.data(name)))
         #expect(header.orientation == orientation)
         #expect(header.size == size)
     }
 
     @Test(
         "No prefix and no damaged byte of a header traps or gives another format",
-        arguments: ShippedPicture.oneOfEach
+        arguments: ShippedImage.oneOfEach
     )
     func hostileHeaders(name: String) {
-        let head = ShippedPicture.data(name).prefix(700)
+        let head = ShippedImage.data(name).prefix(700)
         let format = ImageFormat(sniffing: head)
         for length in 0...head.count {
             if let header = ImageHeader(reading: head.prefix(length)) { #expect(header.format == format) }
@@ -80,7 +80,7 @@ struct ImageHeaderTests {
 
     @Test("A JPEG is complete with its end marker only, also when a preview inside of it has one")
     func completeJPEG() {
-        let file = TestPicture.solid(0x336699, size: PixelSize(width: 64, height: 64), format: .jpeg)
+        let file = TestImage.solid(0x336699, size: PixelSize(width: 64, height: 64), format: .jpeg)
         func isComplete(_ data: Data) -> Bool { data.withUnsafeBytes { JPEGHeader.isComplete(ByteReader($0)) } }
         #expect(isComplete(file))
         #expect(isComplete(file + Data([0, 1, 2, 3])))

@@ -14,7 +14,7 @@ struct LoadOptionTests {
         let gate = Gate()
         let store = FaultyStore { call, _ in call == "write" ? .waits { gate.wait() } : nil }
         let fixture = ManagerFixture(resultStore: store)
-        for name in ["a", "b"] { fixture.loader.answer(fixture.url(name), with: TestPicture.solid(1, size: size)) }
+        for name in ["a", "b"] { fixture.loader.answer(fixture.url(name), with: TestImage.solid(1, size: size)) }
         gate.close()
         // When
         fixture.load("a", options: .waitForStore, size: .fit(PixelSize(width: 16, height: 16)))
@@ -39,12 +39,12 @@ struct LoadOptionTests {
                 } : nil
         }
         let fixture = ManagerFixture(resultStore: store)
-        for name in ["a", "b"] { fixture.loader.answer(fixture.url(name), with: TestPicture.solid(1, size: size)) }
+        for name in ["a", "b"] { fixture.loader.answer(fixture.url(name), with: TestImage.solid(1, size: size)) }
         gate.close()
         // Given a disk that is busy with the result of a load
         fixture.load("a", size: .fit(PixelSize(width: 16, height: 16)))
         #expect(writes.wait { $0.count == 1 })
-        // When another picture is loaded
+        // When another image is loaded
         fixture.load("b", size: .fit(PixelSize(width: 16, height: 16)))
         // Then it is there
         #expect(fixture.outcomes.wait { $0.count == 2 })
@@ -56,7 +56,7 @@ struct LoadOptionTests {
         let fixture = ManagerFixture()
         fixture.load("missing", options: .waitForStore)
         #expect(fixture.outcomes.wait { $0 == [.failure(.badStatus)] })
-        fixture.loader.answer(fixture.url("a"), with: TestPicture.solid(1, size: size))
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(1, size: size))
         fixture.load("a", options: [.waitForStore, .memoryCacheOnly])
         #expect(fixture.outcomes.wait { $0.count == 2 } && fixture.disk?.totals.count == 0)
     }
@@ -65,7 +65,7 @@ struct LoadOptionTests {
     func durations() async throws {
         let fixture = ManagerFixture()
         let url = fixture.url("a")
-        fixture.loader.answer(url, with: TestPicture.solid(1, size: PixelSize(width: 800, height: 600)))
+        fixture.loader.answer(url, with: TestImage.solid(1, size: PixelSize(width: 800, height: 600)))
         let request = ImageRequest(url: url, transformer: .blur(4))
         let loaded = try await fixture.manager.response(for: request)
         #expect(loaded.durations.decoding > .zero && loaded.durations.transforming > .zero)
@@ -79,8 +79,8 @@ struct LoadOptionTests {
 
     @Test("A request may bring its own loader; transfers are shared with its like only")
     func ownLoader() {
-        let fixture = ManagerFixture(isHolding: true)
-        let (first, second) = (FakeLoader(isHolding: true), FakeLoader(isHolding: true))
+        let fixture = ManagerFixture(holdsResponses: true)
+        let (first, second) = (FakeLoader(holdsResponses: true), FakeLoader(holdsResponses: true))
         for loader in [first, first, second, nil] {
             var request = ImageRequest(url: fixture.url("a"))
             request.loader = loader
@@ -92,7 +92,7 @@ struct LoadOptionTests {
             }
         )
         for loader in [first, second, fixture.loader] {
-            loader.answer(fixture.url("a"), with: TestPicture.solid(1, size: size))
+            loader.answer(fixture.url("a"), with: TestImage.solid(1, size: size))
             loader.finish(fixture.url("a"))
         }
         #expect(fixture.outcomes.wait { $0 == Array(repeating: .image(size, .loader), count: 4) })
@@ -104,14 +104,14 @@ struct LoadOptionTests {
         func changed(_ change: (inout ImageRequest) -> Void) -> Bool {
             var other = base
             change(&other)
-            return base.asksTheSame(as: other)
+            return base.isEquivalent(as: other)
         }
         #expect(changed { $0.priority = .veryLow })
         #expect(changed { $0.userInfo = ["who": 1] })
         #expect(!changed { $0.url = URL(string: "http://host/b")! })
         #expect(!changed { $0.fallbackURLs = [base.url] })
         #expect(!changed { $0.previewURL = base.url })
-        #expect(!changed { $0.loadOptions.headers = ["a": "b"] })
+        #expect(!changed { $0.networkOptions.headers = ["a": "b"] })
         #expect(!changed { $0.transformer = .circle() })
         #expect(!changed { $0.loader = FakeLoader() })
         #expect(!changed { $0.caching.store = [] })
@@ -120,9 +120,9 @@ struct LoadOptionTests {
 
 @Suite("Blurred versions beside the originals on disk")
 struct KeptHashTests {
-    private func picture() -> Data { TestPicture.solid(0xC04020, size: PixelSize(width: 200, height: 100)) }
+    private func picture() -> Data { TestImage.solid(0xC04020, size: PixelSize(width: 200, height: 100)) }
 
-    @Test("They are made when a picture is first decoded, and survive a new start")
+    @Test("They are made when an image is first decoded, and survive a new start")
     func made() async throws {
         let fixture = ManagerFixture { $0.keepsThumbHashes = true }
         let url = fixture.url("a")

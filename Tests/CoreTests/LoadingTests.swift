@@ -6,7 +6,7 @@ import WebImageTesting
 @Suite("Loading")
 struct LoadingTests {
     private let size = PixelSize(width: 64, height: 48)
-    private var picture: Data { TestPicture.solid(0xFF0000, size: size) }
+    private var picture: Data { TestImage.solid(0xFF0000, size: size) }
 
     @Test(
         "Bad bytes end in an error that says what they are, and are not cached",
@@ -14,7 +14,7 @@ struct LoadingTests {
             (Data(), "empty"),
             (Data("<!DOCTYPE html><html>Not found</html>".utf8), "HTML"),
             (Data([1, 2, 3, 4, 5]), "5 bytes"),
-            (TestPicture.solid(1, size: PixelSize(width: 64, height: 64), format: .jpeg).dropLast(60), "truncated"),
+            (TestImage.solid(1, size: PixelSize(width: 64, height: 64), format: .jpeg).dropLast(60), "truncated"),
         ]
     )
     func badBytes(data: Data, word: String) async throws {
@@ -66,7 +66,7 @@ struct LoadingTests {
         let control = byOption ? nil : "private, No-Store"
         var metadata = ResponseMetadata()
         metadata.cacheControl = control
-        fixture.loader.answer(fixture.url("a"), with: .success(LoadedData(data: picture, metadata: metadata)))
+        fixture.loader.answer(fixture.url("a"), with: .success(LoaderResult(data: picture, metadata: metadata)))
         fixture.load("a", options: byOption ? .memoryCacheOnly : [])
         #expect(fixture.outcomes.wait { $0.count == 1 })
         fixture.manager.cache.removeAllFromMemory()
@@ -114,7 +114,7 @@ struct LoadingTests {
     @Test("Progress is reported to those who ask, the newest only")
     func progress() {
         let dispatcher = ManualDispatcher()
-        let fixture = ManagerFixture(isHolding: true, dispatcher: dispatcher, hasDisk: false)
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: dispatcher, hasDisk: false)
         let log = EventLog<Int64>()
         let request = ImageRequest(url: fixture.url("a"))
         fixture.manager.load(request, progress: { received, _ in log.add(received) }) { _ in }
@@ -136,8 +136,8 @@ struct LoadingTests {
                 loaders: LoaderRegistry([]),
                 coders: CoderRegistry([]),
                 dispatcher: InlineDispatcher(),
-                ioLane: WorkLane(name: "test", threadCount: 1),
-                decodeLane: WorkLane(name: "test", threadCount: 1)
+                ioQueue: WorkQueue(name: "test", threadCount: 1),
+                decodeQueue: WorkQueue(name: "test", threadCount: 1)
             )
         )
         let error = await #expect(throws: ImageError.self) {
@@ -148,7 +148,7 @@ struct LoadingTests {
     }
 }
 
-/// The leftmost columns of a picture; fails when there are fewer.
+/// The leftmost columns of an image; fails when there are fewer.
 private struct Crop: ImageTransforming {
     let width: Int
 
@@ -176,7 +176,7 @@ struct RequestDecoderTests {
     func ownDecoder() async throws {
         let fixture = ManagerFixture()
         let url = fixture.url("a")
-        fixture.loader.answer(url, with: TestPicture.solid(0xFF0000, size: PixelSize(width: 40, height: 30)))
+        fixture.loader.answer(url, with: TestImage.solid(0xFF0000, size: PixelSize(width: 40, height: 30)))
         var request = ImageRequest(url: url)
         request.decoder = SmallDecoder()
         #expect(try await fixture.manager.response(for: request).image.pixelSize == PixelSize(width: 1, height: 1))
@@ -186,7 +186,7 @@ struct RequestDecoderTests {
         #expect(fixture.loader.requests.count == 1)
         // What it cannot decode is decoded by the others
         let jpeg = fixture.url("b")
-        fixture.loader.answer(jpeg, with: TestPicture.solid(1, size: PixelSize(width: 40, height: 30), format: .jpeg))
+        fixture.loader.answer(jpeg, with: TestImage.solid(1, size: PixelSize(width: 40, height: 30), format: .jpeg))
         request.url = jpeg
         #expect(try await fixture.manager.response(for: request).image.pixelSize == PixelSize(width: 40, height: 30))
     }

@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// A manager with real lanes, caches and coders, on a loader that the test commands.
+/// A manager with real queues, caches and coders, on a loader that the test commands.
 struct ManagerFixture {
     enum Outcome: Sendable, Equatable {
         case image(PixelSize, ImageResponse.Source)
@@ -18,14 +18,14 @@ struct ManagerFixture {
     let outcomes = EventLog<Outcome>()
     let clock = ManualClock()
     let network = ManualNetwork()
-    private let ioLane = WorkLane(name: "test-io", threadCount: 4)
-    private let decodeLane = WorkLane(name: "test-decode", threadCount: 2)
+    private let ioQueue = WorkQueue(name: "test-io", threadCount: 4)
+    private let decodeQueue = WorkQueue(name: "test-decode", threadCount: 2)
     let disk: DiskCache?
     let results: DiskCache
     private let directory = TemporaryDirectory()
 
     init(
-        isHolding: Bool = false,
+        holdsResponses: Bool = false,
         dispatcher: any CallbackDispatching = InlineDispatcher(),
         hasDisk: Bool = true,
         hasResults: Bool = true,
@@ -35,7 +35,7 @@ struct ManagerFixture {
         maintenanceInterval: Duration? = nil,
         change: (inout ImageManager.Parts) -> Void = { _ in }
     ) {
-        loader = FakeLoader(isHolding: isHolding)
+        loader = FakeLoader(holdsResponses: holdsResponses)
         let cache = DiskCache(
             directory: directory.path + "/originals",
             limits: DiskLimits(sizeLimit: 100_000_000),
@@ -54,11 +54,11 @@ struct ManagerFixture {
             loaders: LoaderRegistry([loader]),
             coders: CoderRegistry([decodes]),
             dispatcher: dispatcher,
-            ioLane: ioLane,
-            decodeLane: decodeLane
+            ioQueue: ioQueue,
+            decodeQueue: decodeQueue
         )
-        parts.resultCache = hasResults ? results : nil
-        parts.resultCoder = ResultCoder()
+        parts.renditionCache = hasResults ? results : nil
+        parts.renditionCoder = RenditionCoder()
         parts.retryPolicy = retryPolicy
         parts.serializer = serializer
         parts.maintenanceInterval = maintenanceInterval
@@ -96,7 +96,9 @@ struct ManagerFixture {
     }
 
     /// Whether nothing is done any more, storing included.
-    var isQuiet: Bool { isIdle && ioLane.pendingCount == 0 && decodeLane.pendingCount == 0 && ioLane.pendingCount == 0 }
+    var isQuiet: Bool {
+        isIdle && ioQueue.pendingCount == 0 && decodeQueue.pendingCount == 0 && ioQueue.pendingCount == 0
+    }
 
     /// Whether nothing is left of any load.
     var isIdle: Bool {

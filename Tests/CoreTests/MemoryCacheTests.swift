@@ -4,9 +4,9 @@ import WebImageCore
 
 @Suite("The memory cache")
 struct MemoryCacheTests {
-    @Test("The least recently used pictures go first when the limit is exceeded")
+    @Test("The least recently used images go first when the limit is exceeded")
     func leastRecentlyUsed() {
-        // Given room for three pictures of 100 pixels
+        // Given room for three images of 100 pixels
         let cache = MemoryCache(costLimit: 900)
         for name in ["a", "b", "c"] { cache.store(Self.image(), for: Self.key(name)) }
         // When the oldest is used and a fourth comes
@@ -18,7 +18,7 @@ struct MemoryCacheTests {
         #expect(cache.totalCost == 900)
     }
 
-    @Test("A picture that is still shown is found again after it was evicted")
+    @Test("An image that is still shown is found again after it was evicted")
     func weakSecondChance() {
         // Given
         let cache = MemoryCache(costLimit: 300)
@@ -28,7 +28,7 @@ struct MemoryCacheTests {
         #expect(cache.totalCost == 300)
         // When it is asked for while somebody shows it
         let found = cache.image(for: Self.query("a"))
-        // Then it is the very same picture, and counts again
+        // Then it is the very same image, and counts again
         #expect(found == shown)
         #expect(cache.image(for: Self.query("b")) == nil)
         // And it is gone when nobody shows it any more
@@ -37,9 +37,9 @@ struct MemoryCacheTests {
         #expect(cache.image(for: Self.query("a")) == nil)
     }
 
-    @Test("A picture of another size of the same URL does not serve, one of the same size in pixels does")
+    @Test("An image of another size of the same URL does not serve, one of the same size in pixels does")
     func sizes() {
-        // Given a picture of 1600x1200 decoded at 256x192
+        // Given an image of 1600x1200 decoded at 256x192
         let cache = MemoryCache(costLimit: 1 << 20)
         cache.store(Self.image(256, 192, natural: PixelSize(width: 1600, height: 1200)), for: Self.key("a"))
         func asks(_ size: DecodeSize?, larger: Bool = false) -> Bool {
@@ -56,7 +56,7 @@ struct MemoryCacheTests {
         #expect(!asks(.fit(PixelSize(width: 64, height: 64)), larger: true))
     }
 
-    @Test("A picture larger than the whole cache, or a partial one, is not kept")
+    @Test("An image larger than the whole cache, or a partial one, is not kept")
     func notKept() {
         let cache = MemoryCache(costLimit: 299)
         cache.store(Self.image(), for: Self.key("a"))
@@ -83,7 +83,7 @@ struct MemoryCacheTests {
         #expect(cache.totalCost == 0)
     }
 
-    @Test("There are no more pictures than the count says")
+    @Test("There are no more images than the count says")
     func countLimit() {
         let cache = MemoryCache(costLimit: 1 << 20, countLimit: 3)
         for number in 0..<10 { cache.store(Self.image(), for: Self.key("\(number)")) }
@@ -107,7 +107,7 @@ struct MemoryCacheTests {
     }
 
     @Test(
-        "Short of memory, it gives the least recently used pictures back, as many as the shortage says",
+        "Short of memory, it gives the least recently used images back, as many as the shortage says",
         arguments: [(MemoryPressure.hidden, 5), (.low, 5), (.medium, 2), (.critical, 0)]
     )
     func pressure(pressure: MemoryPressure, left: Int) {
@@ -118,7 +118,7 @@ struct MemoryCacheTests {
         if left > 0 { #expect(cache.image(for: Self.query("9")) != nil) }
     }
 
-    @Test("The traces of thousands of evicted pictures are swept out")
+    @Test("The traces of thousands of evicted images are swept out")
     func sweep() {
         let cache = MemoryCache(costLimit: 3000)
         for number in 0..<5000 { cache.store(Self.image(), for: Self.key("\(number)")) }

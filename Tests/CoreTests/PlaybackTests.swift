@@ -61,7 +61,7 @@ struct PlaybackTimelineTests {
 struct AnimationPlayerTests {
     private let clock = ManualPlaybackClock()
     private let budget = AnimationBudget(limit: 1 << 20)
-    private let lane = WorkLane(name: "test-frames", threadCount: 2)
+    private let queue = WorkQueue(name: "test-frames", threadCount: 2)
 
     private func player(
         _ frames: FakeFrames,
@@ -75,7 +75,7 @@ struct AnimationPlayerTests {
                 frames.image(loopCount: loops).with { $0.isPartial = isPartial },
                 settings,
                 clock: clock,
-                lane: lane,
+                queue: queue,
                 budget: budget,
                 dispatcher: MainDispatcher(),
                 preparation: nil,
@@ -84,10 +84,10 @@ struct AnimationPlayerTests {
         )
     }
 
-    /// Waits until the lane has done what there is to do, and what it said has been heard.
+    /// Waits until the queue has done what there is to do, and what it said has been heard.
     private func settle() async {
         for _ in 0..<3 {
-            while lane.pendingCount > 0 { await Task.yield() }
+            while queue.pendingCount > 0 { await Task.yield() }
             await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
         }
     }
@@ -101,7 +101,7 @@ struct AnimationPlayerTests {
         }
     }
 
-    @Test("A still picture has no player")
+    @Test("A still image has no player")
     func still() {
         let image = WebImage(pixels: FakeFrames.pixels(0))
         #expect(
@@ -109,7 +109,7 @@ struct AnimationPlayerTests {
                 image,
                 ImagePlayback(),
                 clock: clock,
-                lane: lane,
+                queue: queue,
                 budget: budget,
                 dispatcher: MainDispatcher(),
                 preparation: nil
@@ -363,7 +363,7 @@ private struct MainDispatcher: CallbackDispatching {
 
 /// Frames whose pixels say which they are, a tenth of a second each.
 private final class FakeFrames: FrameDecoding, @unchecked Sendable {
-    // `@unchecked`: what changes is behind the lock, or set before the frames are used.
+    // @unchecked: what changes is behind the lock, or set before the frames are used.
     private let lock = NSLock()
     private var order: [Int] = []
     private let count: Int

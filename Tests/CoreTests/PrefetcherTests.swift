@@ -6,7 +6,7 @@ import WebImageTesting
 
 @Suite("Prefetching")
 struct PrefetcherTests {
-    private static let picture = TestPicture.solid(1, size: PixelSize(width: 8, height: 8))
+    private static let picture = TestImage.solid(1, size: PixelSize(width: 8, height: 8))
 
     private func urls(_ fixture: ManagerFixture, _ count: Int) -> [URL] {
         (0..<count).map { index in
@@ -34,7 +34,7 @@ struct PrefetcherTests {
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: urls[0])) != nil)
     }
 
-    @Test("A prefetcher counts over all its batches, and says so after each picture")
+    @Test("A prefetcher counts over all its batches, and says so after each image")
     func totals() {
         let fixture = ManagerFixture()
         let urls = urls(fixture, 6)
@@ -72,7 +72,7 @@ struct PrefetcherTests {
 
     @Test("The number of loads at a time can be changed while they run")
     func widened() {
-        let fixture = ManagerFixture(isHolding: true)
+        let fixture = ManagerFixture(holdsResponses: true)
         let prefetcher = ImagePrefetcher(manager: fixture.manager, maximumConcurrentCount: 1)
         prefetcher.prefetch(urls(fixture, 10))
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
@@ -84,7 +84,7 @@ struct PrefetcherTests {
 
     @Test("Three at a time, at the lowest priority")
     func window() {
-        let fixture = ManagerFixture(isHolding: true)
+        let fixture = ManagerFixture(holdsResponses: true)
         let urls = urls(fixture, 10)
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         let task = prefetcher.prefetch(urls)
@@ -99,7 +99,7 @@ struct PrefetcherTests {
 
     @Test("Cancelled, it ends with the right counts; what others wait for goes on")
     func cancelled() {
-        let fixture = ManagerFixture(isHolding: true)
+        let fixture = ManagerFixture(holdsResponses: true)
         let urls = urls(fixture, 10)
         let results = EventLog<PrefetchResult>()
         let task = ImagePrefetcher(manager: fixture.manager).prefetch(urls) { results.add($0) }
@@ -115,7 +115,7 @@ struct PrefetcherTests {
         #expect(EventLog<Int>.poll { fixture.isIdle })
     }
 
-    @Test("Nothing to do is done at once; a thousand pictures in memory need no deep stack")
+    @Test("Nothing to do is done at once; a thousand images in memory need no deep stack")
     func cached() {
         let fixture = ManagerFixture()
         let results = EventLog<PrefetchResult>()

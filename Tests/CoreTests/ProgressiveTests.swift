@@ -3,19 +3,19 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Partial pictures while the bytes arrive")
+@Suite("Partial images while the bytes arrive")
 struct ProgressiveTests {
     private let size = PixelSize(width: 400, height: 300)
 
     @Test(
-        "Partial pictures come while bytes do, then the whole one, decoded once",
-        arguments: [TestPicture.Format.jpeg, .png]
+        "Partial images come while bytes do, then the whole one, decoded once",
+        arguments: [TestImage.Format.jpeg, .png]
     )
-    func partials(format: TestPicture.Format) {
+    func partials(format: TestImage.Format) {
         // Given a held transfer
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let url = fixture.url("a")
-        let file = TestPicture.make(size: size, format: format) { x, y in UInt32(x * 77 ^ y * 1013) & 0xFFFFFF }
+        let file = TestImage.make(size: size, format: format) { x, y in UInt32(x * 77 ^ y * 1013) & 0xFFFFFF }
         fixture.loader.answer(url, with: file)
         let partials = EventLog<WebImage>()
         let request = ImageRequest(url: url, options: .progressive)
@@ -34,7 +34,7 @@ struct ProgressiveTests {
         // When the rest comes
         fixture.loader.send(file.suffix(file.count - file.count / 2), for: url)
         fixture.loader.finish(url)
-        // Then the picture is whole, and nothing was decoded a second time
+        // Then the image is whole, and nothing was decoded a second time
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all == [.image(size, .loader)])
         #expect(fixture.decodes.count == 0)
@@ -42,11 +42,11 @@ struct ProgressiveTests {
         #expect(fixture.manager.cachedImage(for: request)?.isPartial == false)
     }
 
-    @Test("One who joins late gets partial pictures of all that has come")
+    @Test("One who joins late gets partial images of all that has come")
     func lateJoiner() {
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let url = fixture.url("a")
-        let file = TestPicture.make(size: size, format: .jpeg) { x, y in UInt32(x * 77 ^ y * 1013) & 0xFFFFFF }
+        let file = TestImage.make(size: size, format: .jpeg) { x, y in UInt32(x * 77 ^ y * 1013) & 0xFFFFFF }
         fixture.loader.answer(url, with: file)
         let first = EventLog<WebImage>()
         let second = EventLog<WebImage>()
@@ -69,9 +69,9 @@ struct ProgressiveTests {
 
     @Test("A file that goes bad half way ends in an error, whatever was shown")
     func badEnd() {
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let url = fixture.url("a")
-        let file = TestPicture.make(size: size, format: .jpeg) { x, y in UInt32(x * 77 ^ y * 1013) & 0xFFFFFF }
+        let file = TestImage.make(size: size, format: .jpeg) { x, y in UInt32(x * 77 ^ y * 1013) & 0xFFFFFF }
         let half = file.prefix(file.count / 2)
         fixture.loader.answer(url, with: Data(half))
         let partials = EventLog<WebImage>()
@@ -87,8 +87,8 @@ struct ProgressiveTests {
 
     @Test("However often it pauses, all that has come is shown, though no more comes")
     func pauses() {
-        // Given transfers that each send some bytes and then a few, at the time the last partial picture is due
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false) { $0.partialInterval = .microseconds(50) }
+        // Given transfers that each send some bytes and then a few, at the time the last partial image is due
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.partialInterval = .microseconds(50) }
         for number in 0..<2000 {
             let url = fixture.url("\(number)")
             fixture.loader.answer(url, with: Data(count: 608))
@@ -112,7 +112,7 @@ struct ProgressiveTests {
 
     @Test("However small the pieces are in which it comes, it is known what it is")
     func crumbs() {
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let url = fixture.url("a")
         fixture.loader.answer(url, with: Data(count: 600))
         let partials = EventLog<Int>()
@@ -126,8 +126,8 @@ struct ProgressiveTests {
 
     @Test("A cancel in the middle of partial decoding leaves nothing behind")
     func cancelled() {
-        let fixture = ManagerFixture(isHolding: true, hasDisk: false)
-        let file = TestPicture.make(size: size, format: .jpeg) { x, y in UInt32(x ^ y) }
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
+        let file = TestImage.make(size: size, format: .jpeg) { x, y in UInt32(x ^ y) }
         for number in 0..<200 {
             let url = fixture.url("\(number)")
             let request = ImageRequest(url: url, options: .progressive)
@@ -141,10 +141,10 @@ struct ProgressiveTests {
     }
 }
 
-/// Its partial pictures are as wide as the bytes are many.
+/// Its partial images are as wide as the bytes are many.
 private struct ByteCountingCoder: ImageDecoding {
     final class Session: IncrementalImageDecoding, @unchecked Sendable {
-        // `@unchecked`: a decoder is used by one thread at a time.
+        // @unchecked: a decoder is used by one thread at a time.
         private var count = 0
 
         func append(_ data: Data) throws(ImageError) { count += data.count }

@@ -10,7 +10,7 @@ struct RequestTests {
     private let small = PixelSize(width: 8, height: 8)
     private let large = PixelSize(width: 80, height: 60)
 
-    private func picture(_ size: PixelSize) -> Data { TestPicture.solid(0x123456, size: size) }
+    private func picture(_ size: PixelSize) -> Data { TestImage.solid(0x123456, size: size) }
 
     @Test(
         "What only signs a URL can be left out of its name in the caches",
@@ -25,7 +25,7 @@ struct RequestTests {
         #expect(fixture.manager.key(for: url) == key ?? url.absoluteString)
     }
 
-    @Test("URLs of one name are one transfer and one picture, in memory and on disk")
+    @Test("URLs of one name are one transfer and one image, in memory and on disk")
     func oneName() async throws {
         let fixture = ManagerFixture { $0.cacheKeyFilter = .withoutQuery }
         for name in ["a?1", "a?2", "a?3"] { fixture.loader.answer(fixture.url(name), with: picture(small)) }
@@ -62,8 +62,8 @@ struct RequestTests {
     @Test("The app says what may be loaded, and which failures are remembered")
     func policies() async throws {
         let fixture = ManagerFixture { parts in
-            parts.mayLoad = { !$0.path().hasSuffix("secret") }
-            parts.remembersFailure = { url, _ in url.path().hasSuffix("often") }
+            parts.shouldLoad = { !$0.path().hasSuffix("secret") }
+            parts.shouldRememberFailure = { url, _ in url.path().hasSuffix("often") }
         }
         let error = await #expect(throws: ImageError.self) {
             try await fixture.manager.image(for: fixture.url("secret"))
@@ -93,7 +93,7 @@ struct RequestTests {
 
     @Test("Cancelling reaches the URL that is tried instead; so does a change of priority")
     func fallbackCancelled() {
-        let fixture = ManagerFixture(isHolding: true)
+        let fixture = ManagerFixture(holdsResponses: true)
         var request = ImageRequest(url: fixture.url("a"))
         request.fallbackURLs = [fixture.url("b")]
         let task = fixture.manager.load(request) { fixture.outcomes.add(.init($0)) }
@@ -120,9 +120,9 @@ struct RequestTests {
         #expect(try await fixture.manager.response(for: request).image.pixelSize == large)
     }
 
-    @Test("A small version is shown until the picture is there, and not after it")
+    @Test("A small version is shown until the image is there, and not after it")
     func preview() {
-        let fixture = ManagerFixture(isHolding: true)
+        let fixture = ManagerFixture(holdsResponses: true)
         fixture.loader.answer(fixture.url("a"), with: picture(large))
         fixture.loader.answer(fixture.url("small"), with: picture(small))
         var request = ImageRequest(url: fixture.url("a"))
@@ -149,7 +149,7 @@ struct RequestTests {
         #expect(EventLog<Int>.poll { fixture.isIdle } && shown.all.last == "80x60")
     }
 
-    @Test("With partial pictures, a smaller one in memory is shown at once")
+    @Test("With partial images, a smaller one in memory is shown at once")
     func smaller() async throws {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture(large))
@@ -169,7 +169,7 @@ struct RequestTests {
 
     @Test("Updates come in order, end with the result, and ending the loop cancels the load")
     func updates() async throws {
-        let fixture = ManagerFixture(isHolding: true)
+        let fixture = ManagerFixture(holdsResponses: true)
         fixture.loader.answer(fixture.url("a"), with: picture(small))
         let request = ImageRequest(url: fixture.url("a"))
         Thread.detachNewThread {
@@ -222,7 +222,7 @@ struct RequestTests {
         #expect(steps.all.count == count)
     }
 
-    @Test("The bytes of the file come along when they are wanted, wherever the picture comes from")
+    @Test("The bytes of the file come along when they are wanted, wherever the image comes from")
     func data() async throws {
         let fixture = ManagerFixture()
         let bytes = picture(large)

@@ -6,7 +6,7 @@ import WebImageTesting
 
 @Suite("Failures: trying again, remembering, being offline")
 struct RetryTests {
-    private static let picture = TestPicture.solid(1, size: PixelSize(width: 8, height: 8))
+    private static let picture = TestImage.solid(1, size: PixelSize(width: 8, height: 8))
 
     private static func policy(_ change: (inout RetryPolicy) -> Void = { _ in }) -> RetryPolicy {
         var policy = RetryPolicy()
@@ -157,7 +157,7 @@ struct RetryTests {
         #expect(fixture.loader.requests.count == 2)
     }
 
-    @Test("Offline, a load fails at once with an error of its own, and cached pictures still come")
+    @Test("Offline, a load fails at once with an error of its own, and cached images still come")
     func offline() async throws {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("b"), with: Self.picture)
@@ -176,7 +176,7 @@ struct RetryTests {
 
     @Test("When the network is back, whoever waits need not wait any longer")
     func backOnline() {
-        let fixture = ManagerFixture(retryPolicy: Self.policy { $0.networkTimeout = .seconds(60) })
+        let fixture = ManagerFixture(retryPolicy: Self.policy { $0.offlineWait = .seconds(60) })
         fixture.network.status = NetworkStatus(isAvailable: false)
         fixture.loader.answer(fixture.url("a"), with: Self.picture)
         fixture.load("a")
@@ -191,7 +191,7 @@ struct RetryTests {
 
     @Test("When the network does not come back, waiting for it ends")
     func neverOnline() {
-        let fixture = ManagerFixture(retryPolicy: Self.policy { $0.networkTimeout = .seconds(60) })
+        let fixture = ManagerFixture(retryPolicy: Self.policy { $0.offlineWait = .seconds(60) })
         fixture.network.status = NetworkStatus(isAvailable: false)
         fixture.load("a")
         #expect(EventLog<Int>.poll { fixture.clock.pauses == [60] })
@@ -202,9 +202,9 @@ struct RetryTests {
 
     @Test("A load that nobody waits for is finished for the disk cache when that is cheaper than cancelling it")
     func finished() throws {
-        let fixture = ManagerFixture(isHolding: true)
+        let fixture = ManagerFixture(holdsResponses: true)
         let disk = try #require(fixture.disk)
-        fixture.loader.isWorthFinishing = true
+        fixture.loader.isNearlyComplete = true
         fixture.loader.answer(fixture.url("a"), with: Self.picture)
         let task = fixture.load("a")
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
@@ -223,8 +223,8 @@ struct RetryTests {
 
     @Test("Whoever comes while such a load is finished shares it")
     func finishedAndShared() {
-        let fixture = ManagerFixture(isHolding: true)
-        fixture.loader.isWorthFinishing = true
+        let fixture = ManagerFixture(holdsResponses: true)
+        fixture.loader.isNearlyComplete = true
         fixture.loader.answer(fixture.url("a"), with: Self.picture)
         let task = fixture.load("a")
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })

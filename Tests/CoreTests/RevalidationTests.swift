@@ -5,7 +5,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Asking the server about cached pictures")
+@Suite("Asking the server about cached images")
 struct RevalidationTests {
     private let fixture = ManagerFixture()
     private let small = PixelSize(width: 10, height: 10)
@@ -16,15 +16,15 @@ struct RevalidationTests {
         metadata.cacheControl = cacheControl
         metadata.etag = etag
         metadata.responseTime = fixture.clock.now
-        let data = TestPicture.solid(0xFF0000, size: size)
-        fixture.loader.answer(fixture.url(name), with: .success(LoadedData(data: data, metadata: metadata)))
+        let data = TestImage.solid(0xFF0000, size: size)
+        fixture.loader.answer(fixture.url(name), with: .success(LoaderResult(data: data, metadata: metadata)))
     }
 
     private func answerNotModified(_ name: String, _ cacheControl: String? = nil) {
         var metadata = ResponseMetadata()
         metadata.cacheControl = cacheControl
         metadata.responseTime = fixture.clock.now
-        let loaded = LoadedData(data: Data(), metadata: metadata, isNotModified: true)
+        let loaded = LoaderResult(data: Data(), metadata: metadata, isNotModified: true)
         fixture.loader.answer(fixture.url(name), with: .success(loaded))
     }
 
@@ -40,7 +40,7 @@ struct RevalidationTests {
         return try await fixture.manager.response(for: ImageRequest(url: fixture.url("a"), options: options))
     }
 
-    @Test("A fresh picture is shown without a request; a stale one costs one, and a 304 makes it fresh again")
+    @Test("A fresh image is shown without a request; a stale one costs one, and a 304 makes it fresh again")
     func renewal() async throws {
         answer("a", small, "max-age=60")
         #expect(try await load().source == .loader)
@@ -55,7 +55,7 @@ struct RevalidationTests {
         #expect(fixture.loader.requests.count == 2)
     }
 
-    @Test("A stale picture that has changed is replaced, in every size")
+    @Test("A stale image that has changed is replaced, in every size")
     func replacement() async throws {
         answer("a", small, "max-age=60")
         try await load()
@@ -81,7 +81,7 @@ struct RevalidationTests {
         #expect(fixture.loader.requests.count == 2)
     }
 
-    @Test("Refresh: the cached picture is handed out first; one conditional request; the completion has the result")
+    @Test("Refresh: the cached image is handed out first; one conditional request; the completion has the result")
     func refresh() async throws {
         answer("a", small)
         try await load()
@@ -108,7 +108,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("Refreshing decodes the cached picture once, not once to show it and once to confirm it")
+    @Test("Refreshing decodes the cached image once, not once to show it and once to confirm it")
     func refreshDecodesOnce() async throws {
         answer("a", small)
         try await load()
@@ -122,7 +122,7 @@ struct RevalidationTests {
         #expect(fixture.decodes.count == before + 1)
     }
 
-    @Test("A refresh that fails gives the cached picture and says why")
+    @Test("A refresh that fails gives the cached image and says why")
     func refreshFailure() async throws {
         answer("a", small)
         try await load()
@@ -134,7 +134,7 @@ struct RevalidationTests {
         await #expect(throws: ImageError.self) { try await load(.refreshCached) }
     }
 
-    @Test("A stale picture serves when the server has an error, but not if it forbids that")
+    @Test("A stale image serves when the server has an error, but not if it forbids that")
     func staleIfError() async throws {
         answer("a", small, "max-age=60")
         try await load()
@@ -149,7 +149,7 @@ struct RevalidationTests {
         await #expect(throws: ImageError.self) { try await load() }
     }
 
-    @Test("A picture that must not be stored any more is removed", arguments: [true, false])
+    @Test("An image that must not be stored any more is removed", arguments: [true, false])
     func noStore(isNotModified: Bool) async throws {
         answer("a", small)
         try await load()
@@ -163,24 +163,24 @@ struct RevalidationTests {
     func vary() async throws {
         var metadata = ResponseMetadata()
         metadata.vary = ["x-theme": "dark"]
-        let data = TestPicture.solid(0, size: small)
-        fixture.loader.answer(fixture.url("a"), with: .success(LoadedData(data: data, metadata: metadata)))
+        let data = TestImage.solid(0, size: small)
+        fixture.loader.answer(fixture.url("a"), with: .success(LoaderResult(data: data, metadata: metadata)))
         var request = ImageRequest(url: fixture.url("a"))
-        request.loadOptions.headers = ["X-Theme": "dark"]
+        request.networkOptions.headers = ["X-Theme": "dark"]
         _ = try await fixture.manager.response(for: request)
         fixture.manager.cache.removeAllFromMemory()
         #expect(try await fixture.manager.response(for: request).source == .disk)
         fixture.manager.cache.removeAllFromMemory()
-        request.loadOptions.headers = ["X-Theme": "light"]
+        request.networkOptions.headers = ["X-Theme": "light"]
         #expect(try await fixture.manager.response(for: request).source == .loader)
         #expect(fixture.loader.requests.last?.options.headers == ["X-Theme": "light"])
     }
 
-    @Test("Bytes in the disk cache that are no picture are removed")
+    @Test("Bytes in the disk cache that are no image are removed")
     func undecodable() async throws {
         let disk = try #require(fixture.disk)
         let key = fixture.url("a").absoluteString
-        disk.store(CacheEntry(key: key, data: Data("no picture".utf8), storedAt: .distantPast))
+        disk.store(CacheEntry(key: key, data: Data("no image".utf8), storedAt: .distantPast))
         await #expect(throws: ImageError.self) { try await load() }
         #expect(EventLog<Int>.poll { disk.entry(for: key) == nil })
         answer("a", small)

@@ -12,9 +12,9 @@ struct StressTests {
         let fixture = ManagerFixture()
         let size = PixelSize(width: 40, height: 30)
         for index in 0..<60 {
-            // Every seventh is not there, every eleventh is no picture.
+            // Every seventh is not there, every eleventh is no image.
             if index % 7 == 0 { continue }
-            let data = index % 11 == 0 ? Data("no picture".utf8) : TestPicture.solid(UInt32(index), size: size)
+            let data = index % 11 == 0 ? Data("no image".utf8) : TestImage.solid(UInt32(index), size: size)
             fixture.loader.answer(fixture.url("\(index)"), with: data)
         }
         let loads = 5000
@@ -37,7 +37,7 @@ struct StressTests {
                 let task = fixture.manager.load(request) { result in
                     ends.withLock { $0[index] += 1 }
                     switch result {
-                    case .success where !isSound: wrong.add("\(number) is a picture")
+                    case .success where !isSound: wrong.add("\(number) is an image")
                     case .failure(let error) where isSound && !error.isCancelled: wrong.add("\(error)")
                     default: break
                     }
@@ -55,7 +55,7 @@ struct StressTests {
 
     @Test("10,000 loads that are cancelled at once leave nothing behind")
     func cancelStorm() {
-        let fixture = ManagerFixture(isHolding: true)
+        let fixture = ManagerFixture(holdsResponses: true)
         let ends = Atomic(0)
         for index in 0..<10_000 {
             let request = ImageRequest(url: fixture.url("\(index % 500)"))

@@ -12,7 +12,7 @@ struct TestingProductTests {
         // Given
         let loader = FakeLoader()
         let url = try #require(URL(string: "https://example.org/a.png"))
-        loader.answer(url, with: TestPicture.solid(0xFF0000, size: PixelSize(width: 4, height: 3)))
+        loader.answer(url, with: TestImage.solid(0xFF0000, size: PixelSize(width: 4, height: 3)))
         let manager = ImageManager.testing(loader)
         let recorder = LoadRecorder(manager)
         // When
@@ -28,7 +28,7 @@ struct TestingProductTests {
     func clock() async throws {
         let (loader, clock) = (FakeLoader(), ManualClock())
         let url = try #require(URL(string: "https://example.org/a.png"))
-        let manager = ImageManager.testing(loader, clock: clock) { $0.failureLifetime = .seconds(60) }
+        let manager = ImageManager.testing(loader, clock: clock) { $0.failureCacheDuration = .seconds(60) }
         for _ in 0..<2 { await #expect(throws: ImageError.self) { try await manager.image(for: url) } }
         #expect(loader.started.count == 1)
         clock.advance(by: .seconds(61))

@@ -10,7 +10,7 @@ struct TransformerTests {
     private let green: UInt32 = 0xFF00_FF00
     private let clear: UInt32 = 0
 
-    /// A picture of pixels as they are stored, from the top left.
+    /// An image of pixels as they are stored, from the top left.
     private func image(_ width: Int, _ pixels: [UInt32], scale: Double = 1) -> WebImage {
         let size = PixelSize(width: width, height: pixels.count / width)
         let buffer = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
@@ -53,7 +53,7 @@ struct TransformerTests {
         #expect(ImageTransformer.resize(to: PixelSize(width: 0, height: 4)).transform(wide) == nil)
     }
 
-    @Test("Transparent pixels lend no colour to a smaller picture")
+    @Test("Transparent pixels lend no colour to a smaller image")
     func resizeAlpha() throws {
         let half = image(2, [red, clear])
         let small = ImageTransformer.resize(to: PixelSize(width: 1, height: 1), .stretch).transform(half)
@@ -99,7 +99,7 @@ struct TransformerTests {
         #expect(abs(covered - 100 * Double.pi) < 1)
     }
 
-    @Test("Turning by quarters is exact; by anything else the picture grows, or its corners are cut off")
+    @Test("Turning by quarters is exact; by anything else the image grows, or its corners are cut off")
     func rotate() throws {
         let picture = image(2, [red, green])
         #expect(try pixels(ImageTransformer.rotate(degrees: 90).transform(picture)) == [red, green])
@@ -133,7 +133,7 @@ struct TransformerTests {
         #expect(half[0] == 0xFF00_807F && half[1] == clear)
     }
 
-    @Test("A blur spreads a point like a Gaussian, loses nothing, and leaves even pictures alone")
+    @Test("A blur spreads a point like a Gaussian, loses nothing, and leaves even images alone")
     func blur() throws {
         var points = [UInt32](repeating: 0xFF00_0000, count: 41 * 41)
         points[20 * 41 + 20] = 0xFFFF_FFFF
@@ -166,7 +166,7 @@ struct TransformerTests {
         #expect(try changed(.sepia)[0] == 0xFF45_5964)
     }
 
-    @Test("Steps come one after the other; equal keys mean equal pictures; one that fails ends it")
+    @Test("Steps come one after the other; equal keys mean equal images; one that fails ends it")
     func pipeline() throws {
         let both = ImageTransformer.rounded(4) + .grayscale
         #expect(both.key == "rounded(4.0,15) saturation(0.0)" && both.steps.count == 2)
@@ -176,11 +176,11 @@ struct TransformerTests {
         #expect(ImageTransformer([]).transform(solid(9, 9, red)) != nil)
     }
 
-    @Test("An animated picture is changed frame by frame, when a frame is decoded")
+    @Test("An animated image is changed frame by frame, when a frame is decoded")
     func animated() async throws {
         let fixture = ManagerFixture()
         let url = fixture.url("ball.gif")
-        fixture.loader.answer(url, with: ShippedPicture.data("bouncing-ball.gif"))
+        fixture.loader.answer(url, with: ShippedImage.data("bouncing-ball.gif"))
         let size = PixelSize(width: 20, height: 20)
         let transformer = ImageTransformer.resize(to: size, .stretch) + .circle()
         let image = try await fixture.manager.response(for: ImageRequest(url: url, transformer: transformer)).image
@@ -194,9 +194,9 @@ struct TransformerTests {
 
     @Test("Loads of one URL that begin with the same steps share the decoding and those steps")
     func sharedSteps() {
-        let fixture = ManagerFixture(isHolding: true)
+        let fixture = ManagerFixture(holdsResponses: true)
         let url = fixture.url("a")
-        fixture.loader.answer(url, with: TestPicture.quarters(size: PixelSize(width: 40, height: 40)))
+        fixture.loader.answer(url, with: TestImage.quarters(size: PixelSize(width: 40, height: 40)))
         let runs = EventLog<String>()
         func counted(_ name: String) -> ImageTransformer {
             .custom(key: name) { image in

@@ -14,7 +14,7 @@ private func runFuzzer(
 
 private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
 
-/// Larger pictures take time without showing more.
+/// Larger images take time without showing more.
 private let pixelLimit = 1 << 18
 
 private func decode(_ data: Data) {

@@ -40,7 +40,7 @@ struct CacheSetupTests {
     func bounds() {
         let disk = DiskCacheConfiguration(directory: "/nowhere/at/all")
         #expect(disk.sizeLimit > 0 && disk.sizeLimit <= 500_000_000)
-        #expect(disk.maximumAge == .seconds(7 * 86400) && disk.resultShare <= 0.25)
+        #expect(disk.maximumAge == .seconds(7 * 86400) && disk.renditionShare <= 0.25)
         let configuration = ImageManagerConfiguration()
         #expect(configuration.memoryCacheLimit > 0 && configuration.memoryCacheLimit <= 256 << 20)
         #expect(configuration.memoryCacheCountLimit == 10_000)
@@ -71,6 +71,6 @@ struct CacheSetupTests {
         let manager = manager { $0.dataCache = group }
         let url = try #require(URL(string: "http://host/a.png"))
         #expect(manager.cache.path(for: url) == nil)
-        #expect(await manager.cache.diskTotals() == CacheTotals())
+        #expect(await manager.cache.diskUsage() == CacheUsage())
     }
 }

@@ -7,7 +7,7 @@ extension WebImage {
         return pixels.withUnsafeBytes { Int($0[offset]) << 16 | Int($0[offset + 1]) << 8 | Int($0[offset + 2]) }
     }
 
-    /// The mean difference of the channels, 0 to 255, between two pictures whose sizes may differ: each pixel of the
+    /// The mean difference of the channels, 0 to 255, between two images whose sizes may differ: each pixel of the
     /// smaller one against the mean of those that it stands for.
     func difference(from other: WebImage) -> Double {
         let (large, small) = pixelSize.width >= other.pixelSize.width ? (self, other) : (other, self)

@@ -13,7 +13,7 @@ package struct DigestAnswer {
         }
     }
 
-    /// For GET, MD5 and `qop=auth`.
+    /// For GET, MD5 and qop=auth.
     package func isRight(user: String, password: String) -> Bool {
         let value = { (name: String) in fields[name] ?? "" }
         let first = Self.md5("\(user):\(value("realm")):\(password)")

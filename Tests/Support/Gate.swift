@@ -2,7 +2,7 @@ import Foundation
 
 /// Holds threads up while it is closed. Open at first.
 package final class Gate: @unchecked Sendable {
-    // `isClosed` is touched with the condition locked only.
+    // isClosed is touched with the condition locked only.
     private let condition = NSCondition()
     private var isClosed = false
 

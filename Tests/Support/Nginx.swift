@@ -10,7 +10,7 @@ package final class Nginx: Sendable {
 
     /// A certificate that a server shows.
     package enum Certificate: CaseIterable, Sendable {
-        /// For 127.0.0.1, signed by the authority of ``authorityFile``.
+        /// For 127.0.0.1, signed by the authority of authorityFile.
         case good
         /// The same, but for another host.
         case otherName
@@ -53,7 +53,7 @@ package final class Nginx: Sendable {
         }
     }
 
-    /// A certificate that the server of ``securedURL(_:)`` wants to see, in PEM, and its key.
+    /// A certificate that the server of securedURL(_:) wants to see, in PEM, and its key.
     package var clientCertificate: (file: String, key: String) {
         ("\(folder.path)/client.pem", "\(folder.path)/client.key")
     }

@@ -5,17 +5,17 @@ import WebImageTesting
 
 private let colors: [UInt32] = [0xFF0000, 0x00FF00, 0x0000FF, 0xFFFF00, 0x00FFFF, 0xFF00FF]
 
-/// A stage whose server has animated pictures at `/gif/DURATION-ROUNDS`, or `/gif/DURATION-ROUNDS-SCALE`; `png` and
-/// `webp`, too.
+/// A stage whose server has animated images at /gif/DURATION-ROUNDS, or /gif/DURATION-ROUNDS-SCALE; png and
+/// webp, too.
 @MainActor
 private func animatedStage() throws -> Stage {
     try Stage { request in
         let parts = request.path.split(separator: "/").last?.split(separator: "-").compactMap { Int($0) } ?? []
         let name = request.path.split(separator: "/").first.map(String.init) ?? ""
-        guard let format = TestPicture.AnimationFormat(rawValue: name), parts.count >= 2 else {
+        guard let format = TestImage.AnimationFormat(rawValue: name), parts.count >= 2 else {
             return Stage.answer(request)
         }
-        let file = TestPicture.animation(
+        let file = TestImage.animation(
             colors,
             size: PixelSize(
                 width: 60 * (parts.count > 2 ? parts[2] : 1),
@@ -31,12 +31,12 @@ private func animatedStage() throws -> Stage {
 
 extension Scenario {
     static let animations: [Scenario] =
-        TestPicture.AnimationFormat.allCases.flatMap { [playsByItself($0), playsWhileItArrives($0)] } + otherAnimations
+        TestImage.AnimationFormat.allCases.flatMap { [playsByItself($0), playsWhileItArrives($0)] } + otherAnimations
 
-    private static func playsByItself(_ format: TestPicture.AnimationFormat) -> Scenario {
-        Scenario("An animated picture plays by itself, each frame as it is in the file, in order: \(format.rawValue)") {
+    private static func playsByItself(_ format: TestImage.AnimationFormat) -> Scenario {
+        Scenario("An animated image plays by itself, each frame as it is in the file, in order: \(format.rawValue)") {
             let stage = try animatedStage()
-            let picture = stage.addPicture(width: 60, height: 40)
+            let picture = stage.addImage(width: 60, height: 40)
             stage.present()
             picture.setImage(
                 with: stage.server.url("/\(format.rawValue)/5-1"),
@@ -72,10 +72,10 @@ extension Scenario {
         }
     }
 
-    private static func playsWhileItArrives(_ format: TestPicture.AnimationFormat) -> Scenario {
-        Scenario("While it arrives, an animated picture plays what is there, waits, and goes on: \(format.rawValue)") {
+    private static func playsWhileItArrives(_ format: TestImage.AnimationFormat) -> Scenario {
+        Scenario("While it arrives, an animated image plays what is there, waits, and goes on: \(format.rawValue)") {
             let gate = ServerGate()
-            let file = TestPicture.animation(
+            let file = TestImage.animation(
                 colors,
                 size: PixelSize(width: 120, height: 80),
                 duration: 10,
@@ -86,7 +86,7 @@ extension Scenario {
                 response.faults.bodyGate = (afterBytes: file.count * 6 / 10, gate: gate)
                 return response
             }
-            let picture = stage.addPicture(width: 120, height: 80)
+            let picture = stage.addImage(width: 120, height: 80)
             stage.present()
             var atEnd: Int?
             var partials: [Int] = []
@@ -108,7 +108,7 @@ extension Scenario {
             let state = picture.animationPlayer.map {
                 "\($0.currentFrameIndex) of \($0.frameCount), playing: \($0.isPlaying)"
             }
-            expect(isThere, "\(state ?? "no player"); partial pictures of \(partials) frames")
+            expect(isThere, "\(state ?? "no player"); partial images of \(partials) frames")
             expectEqual(picture.animationPlayer?.frameCount, 3)
             expect(MainLoopPump.run(until: { picture.animationPlayer?.isFinished == true }))
             expect(stage.results.isEmpty, "\(stage.results)")
@@ -126,7 +126,7 @@ extension Scenario {
     private static let otherAnimations: [Scenario] = [
         Scenario("It stands still while its widget is not on screen, and goes on from there") {
             let stage = try animatedStage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
@@ -148,7 +148,7 @@ extension Scenario {
         {
             let stage = try animatedStage()
             stage.setAnimations(false)
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
@@ -177,7 +177,7 @@ extension Scenario {
 
         Scenario("It rests while the machine saves power, unless it is told not to") {
             let stage = try animatedStage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             PlaybackEnvironment.isPowerSaving = { true }
             picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
@@ -193,8 +193,8 @@ extension Scenario {
             // By hand it plays all the same.
             player.play()
             expect(player.isPlaying)
-            let other = stage.addPicture()
-            other.imagePlayback.restsToSavePower = false
+            let other = stage.addImage()
+            other.imagePlayback.pausesInPowerSaver = false
             other.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(2)
             expect(MainLoopPump.run(until: { (other.animationPlayer?.currentFrameIndex ?? 0) > 0 }))
@@ -202,7 +202,7 @@ extension Scenario {
 
         Scenario("Without automatic playing it waits; rate, rounds and order are the widget's; the player obeys") {
             let stage = try animatedStage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             picture.imagePlayback.isAutomatic = false
             picture.imagePlayback.loopCount = 1
             picture.imagePlayback.rate = 3
@@ -230,9 +230,9 @@ extension Scenario {
             expect(seen.contains(5) || seen.count > 2, "\(seen)")
         },
 
-        Scenario("Widgets that share the playing of a picture show the same frame; others each have their own") {
+        Scenario("Widgets that share the playing of an image show the same frame; others each have their own") {
             let stage = try animatedStage()
-            let pictures = (0..<3).map { _ in stage.addPicture(width: 40, height: 30) }
+            let pictures = (0..<3).map { _ in stage.addImage(width: 40, height: 30) }
             stage.present()
             pictures[0].imagePlayback.isShared = true
             pictures[1].imagePlayback.isShared = true
@@ -276,9 +276,9 @@ extension Scenario {
             expect(MainLoopPump.run(until: { changes > 1 }))
         },
 
-        Scenario("A larger picture of an animation goes on where the smaller one was") {
+        Scenario("A larger image of an animation goes on where the smaller one was") {
             let stage = try animatedStage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             constrain(picture, width: 60, height: 40, in: stage)
             // However busy the machine is, the last two frames last longer than this.
             picture.imagePlayback.rate = 0.05
@@ -320,10 +320,10 @@ extension Scenario {
             stage.setAnimations(true)
         },
 
-        Scenario("Several pictures are played in the order of their URLs, whatever order they arrive in") {
+        Scenario("Several images are played in the order of their URLs, whatever order they arrive in") {
             let gates = [0xFF0000, 0x00FF00, 0x0000FF].reduce(into: [UInt32: ServerGate]()) { $0[$1] = ServerGate() }
             let stage = try Stage(gates: gates)
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             let urls = [0xFF0000, 0x00FF00, 0x123456, 0x0000FF].map { color in
                 color == 0x123456 ? stage.server.url("/missing") : stage.url(color)
@@ -349,7 +349,7 @@ extension Scenario {
                 stage.waitForFrame()
                 expectEqual(rendered(picture.widget)?.color(0.5, 0.5), color)
             }
-            // Another picture ends it; when none can be had there is an error
+            // Another image ends it; when none can be had there is an error
             picture.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(2)
             expect(picture.animationPlayer == nil)
@@ -372,7 +372,7 @@ extension Scenario {
                 let number = request.path.split(separator: "/").last.flatMap { UInt32($0) } ?? 0
                 let shades = (0..<60).map { number << 16 | UInt32($0) << 8 }
                 return .ok(
-                    TestPicture.animation(shades, size: PixelSize(width: 60, height: 40), duration: 4),
+                    TestImage.animation(shades, size: PixelSize(width: 60, height: 40), duration: 4),
                     contentType: "image/gif"
                 )
             }

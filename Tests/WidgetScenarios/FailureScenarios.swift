@@ -16,14 +16,14 @@ extension Scenario {
         (
             "a truncated JPEG", .badImageData,
             {
-                let file = TestPicture.solid(1, size: PixelSize(width: 90, height: 90), format: .jpeg)
+                let file = TestImage.solid(1, size: PixelSize(width: 90, height: 90), format: .jpeg)
                 return .ok(file.prefix(file.count - 40), contentType: "image/jpeg")
             }
         ),
         (
             "a truncated PNG", .badImageData,
             {
-                let file = TestPicture.quarters(size: PixelSize(width: 90, height: 90))
+                let file = TestImage.quarters(size: PixelSize(width: 90, height: 90))
                 return .ok(file.prefix(file.count / 2), contentType: "image/png")
             }
         ),
@@ -50,14 +50,14 @@ extension Scenario {
 
     static let failures: [Scenario] =
         mistakes.map { mistake in
-            Scenario("From \(mistake.name) comes a clear error; the placeholder stays and the next picture comes") {
+            Scenario("From \(mistake.name) comes a clear error; the placeholder stays and the next image comes") {
                 let stage = try Stage { request in
                     request.path == "/wrong" ? mistake.answer() : Stage.answer(request)
                 }
                 try check(stage, stage.server.url("/wrong"), mistake.code)
             }
         } + [
-            Scenario("From a closed port comes a clear error; the placeholder stays and the next picture comes") {
+            Scenario("From a closed port comes a clear error; the placeholder stays and the next image comes") {
                 let stage = try Stage()
                 let closed = try LocalImageServer { _ in .notFound }
                 let url = closed.url("/wrong")
@@ -68,7 +68,7 @@ extension Scenario {
 
     @MainActor
     private static func check(_ stage: Stage, _ url: URL, _ code: ImageError.Code) throws {
-        let picture = stage.addPicture()
+        let picture = stage.addImage()
         stage.present()
         picture.setImage(
             with: url,

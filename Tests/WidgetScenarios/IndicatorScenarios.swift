@@ -20,9 +20,9 @@ private final class Witness: ImageIndicating {
 
 extension Scenario {
     static let indicators: [Scenario] = [
-        Scenario("An indicator is drawn while a picture is loaded, knows how far it is, and goes") {
+        Scenario("An indicator is drawn while an image is loaded, knows how far it is, and goes") {
             let gate = ServerGate()
-            let file = TestPicture.make(size: PixelSize(width: 200, height: 100), format: .png) { x, y in
+            let file = TestImage.make(size: PixelSize(width: 200, height: 100), format: .png) { x, y in
                 UInt32(x * 7919 ^ y * 104_729) & 0xFFFFFF
             }
             let stage = try Stage { _ in
@@ -30,7 +30,7 @@ extension Scenario {
                 response.faults.bodyGate = (afterBytes: file.count / 2, gate: gate)
                 return response
             }
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             let witness = Witness()
             picture.imageIndicator = ImageIndicator(witness, delay: .zero)
@@ -50,10 +50,10 @@ extension Scenario {
             expectEqual(witness.fractions.count, count, "it is drawn still")
         },
 
-        Scenario("An indicator appears only when a load takes its time, and never for a picture in memory") {
+        Scenario("An indicator appears only when a load takes its time, and never for an image in memory") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             let witness = Witness()
             picture.imageIndicator = ImageIndicator(witness, delay: .seconds(600))
@@ -75,7 +75,7 @@ extension Scenario {
             for indicator in [ImageIndicator.activity, .progress, .bar, .activity(size: 12), .progress(size: 400)] {
                 let gate = ServerGate()
                 let stage = try Stage(gates: [0x0000FF: gate])
-                let picture = stage.addPicture()
+                let picture = stage.addImage()
                 stage.present()
                 let empty = rendered(picture.widget)
                 var indicator = indicator
@@ -106,7 +106,7 @@ extension Scenario {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])
             stage.setAnimations(false)
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             let witness = Witness()
             picture.imageIndicator = ImageIndicator(witness, delay: .zero)
@@ -119,16 +119,16 @@ extension Scenario {
             stage.waitForResults(1)
         },
 
-        Scenario("A picture that cannot be had shows its error picture, and is tried again on a click") {
+        Scenario("An image that cannot be had shows its error image, and is tried again on a click") {
             let answers = EventLog<String>()
             let stage = try Stage { request in
                 answers.add(request.path)
                 return answers.all.count == 1 ? .notFound : Stage.answer(request)
             }
-            let picture = stage.addPicture(width: 300, height: 300)
+            let picture = stage.addImage(width: 300, height: 300)
             stage.present()
             picture.errorPlaceholder = .color(ImageColor(0xFF0000))
-            picture.isImageRetriedOnClick = true
+            picture.retriesImageOnClick = true
             picture.setImage(
                 with: stage.url(0x00FF00),
                 placeholder: .color(ImageColor(0x0000FF)),
@@ -156,10 +156,10 @@ extension Scenario {
             expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) == 0)
         },
 
-        Scenario("What was said of a failure is taken back as soon as another picture is set") {
+        Scenario("What was said of a failure is taken back as soon as another image is set") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(
                 with: stage.server.url("/missing"),
@@ -173,10 +173,10 @@ extension Scenario {
             gate.open()
         },
 
-        Scenario("Assistive technology hears what a picture is, that it is under way, and that it is there") {
+        Scenario("Assistive technology hears what an image is, that it is under way, and that it is there") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             let button = Button()
             stage.append(button.widget)
             stage.present()
@@ -196,10 +196,10 @@ extension Scenario {
             expect(!isBusy(picture.widget), "it is busy still")
         },
 
-        Scenario("A placeholder may be a colour, a paintable of the app's, or a picture with a URL of its own") {
+        Scenario("A placeholder may be a colour, a paintable of the app's, or an image with a URL of its own") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             picture.contentFit = .fill
             stage.present()
             @MainActor func show(_ placeholder: Placeholder) {

@@ -39,7 +39,7 @@ extension Gtk.Picture: PictureBindable { public var nativeWidgetPointer: UnsafeM
 // swift-format-ignore
 extension Adwaita.Picture: PictureBindable { public var nativeWidgetPointer: UnsafeMutableRawPointer { pointer } }
 
-/// Adwaita for Swift: the storage of a view, as `inspect` hands it out.
+/// Adwaita for Swift: the storage of a view, as inspect hands it out.
 @MainActor
 private enum AdwaitaForSwift {
     final class Storage {
@@ -60,7 +60,7 @@ private enum AdwaitaForSwift {
 
 extension Scenario {
     static let interop: [Scenario] = [
-        Scenario("Pictures of four other bindings join in one line each") {
+        Scenario("Images of four other bindings join in one line each") {
             let stage = try Stage()
             let view = AdwaitaForSwift.Picture()
             var pictures: [any PictureBindable] = [PictureRef(), Gtk.Picture(), Adwaita.Picture()]
@@ -79,7 +79,7 @@ extension Scenario {
             withExtendedLifetime(view) {}
         },
 
-        Scenario("An avatar of libadwaita shows its picture, where that library is") {
+        Scenario("An avatar of libadwaita shows its image, where that library is") {
             typealias New = @convention(c) (gint, UnsafePointer<CChar>?, gboolean) -> UnsafeMutablePointer<GtkWidget>
             typealias Initialize = @convention(c) () -> Void
             guard let library = dlopen("libadwaita-1.so.0", RTLD_NOW), let initialize = dlsym(library, "adw_init"),
@@ -103,7 +103,7 @@ extension Scenario {
             expectEqual(decoded, PixelSize(width: 48, height: 48))
         },
 
-        Scenario("A marker on a map of libshumate shows its picture, where that library is") {
+        Scenario("A marker on a map of libshumate shows its image, where that library is") {
             typealias New = @convention(c) () -> UnsafeMutablePointer<GtkWidget>
             guard let library = dlopen("libshumate-1.0.so.1", RTLD_NOW), let new = dlsym(library, "shumate_marker_new")
             else { return }
@@ -122,10 +122,10 @@ extension Scenario {
             expectEqual(rendered(marker)?.color(0.5, 0.5), 0x336699)
         },
 
-        Scenario("A picture is decoded for the density of its screen, and once more when that becomes denser") {
+        Scenario("An image is decoded for the density of its screen, and once more when that becomes denser") {
             typealias SetScale = @convention(c) (OpaquePointer?, gint) -> Void
             let stage = try Stage()
-            let picture = stage.addPicture(width: 100, height: 80)
+            let picture = stage.addImage(width: 100, height: 80)
             stage.present()
             let scale = Int(gtk_widget_get_scale_factor(picture.widget))
             picture.setImage(
@@ -149,7 +149,7 @@ extension Scenario {
                 }),
                 "\(String(describing: picture.currentImage?.pixelSize))"
             )
-            // The picture never went away meanwhile, and the file was fetched once.
+            // The image never went away meanwhile, and the file was fetched once.
             expectEqual(stage.server.requests.count, 1)
         },
     ]

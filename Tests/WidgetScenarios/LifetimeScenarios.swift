@@ -33,7 +33,7 @@ extension Scenario {
 
         Scenario("A load that is cancelled before its widget is mapped never starts") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             let load = picture.setImage(
                 with: stage.url(0x111111),
                 manager: stage.manager,
@@ -65,10 +65,10 @@ extension Scenario {
             expectEqual(picture.currentImage?.color, 0x111111)
         },
 
-        Scenario("A widget that leaves its window ends its load; when it comes back, so does its picture") {
+        Scenario("A widget that leaves its window ends its load; when it comes back, so does its image") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
@@ -85,7 +85,7 @@ extension Scenario {
         Scenario("A widget that is moved to another parent within a turn keeps its load") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             let other = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)!
             stage.append(other)
             stage.present()
@@ -104,7 +104,7 @@ extension Scenario {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
             let log = EventLog<String>()
-            var picture: Picture? = stage.addPicture()
+            var picture: Picture? = stage.addImage()
             stage.present()
             picture?.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
@@ -136,9 +136,9 @@ extension Scenario {
         Scenario("A texture that was drawn is released on the main thread, whoever drops it last") {
             let stage = try Stage()
             // Larger than what the GL renderer copies into its atlas of icons, and keeps.
-            let picture = stage.addPicture(width: 300, height: 240)
+            let picture = stage.addImage(width: 300, height: 240)
             stage.present()
-            // Nobody keeps the response, which would keep the picture.
+            // Nobody keeps the response, which would keep the image.
             picture.setImage(with: stage.url(0x111111, "400x300"), manager: stage.manager)
             expect(MainLoopPump.run(until: { picture.currentImage != nil }))
             expect(stage.waitForFrame())
@@ -171,7 +171,7 @@ extension Scenario {
                 if request.path.hasPrefix("/111111") { response.faults.gate = gate }
                 return response
             }
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             let log = EventLog<String>()
             let (manager, slow, quick) = (stage.manager, stage.url(0x111111), stage.url(0x222222))

@@ -6,24 +6,23 @@ import WebImageTesting
 
 extension Scenario {
     static let lists: [Scenario] = [
-        Scenario("A factory makes cells that show the pictures of their positions, also after a jump") {
+        Scenario("A factory makes cells that show the images of their positions, also after a jump") {
             let stage = try ListStage(count: 500, isGrid: true)
             stage.stage.present()
             expect(MainLoopPump.run(until: { stage.isAtRest }))
-            stage.expectNoWrongPicture()
+            stage.expectNoWrongImage()
             for share in [0.9, 0.5, 0] {
                 stage.scroll(to: share)
                 stage.stage.waitForFrame()
                 // A list of GTK 4.8 may show nothing after a jump until it is moved once more.
                 gtk_adjustment_set_value(stage.adjustment, gtk_adjustment_get_value(stage.adjustment) - 30)
                 expect(MainLoopPump.run(until: { stage.isAtRest }))
-                stage.expectNoWrongPicture()
+                stage.expectNoWrongImage()
             }
             expect(stage.stage.server.requests.count < 200, "\(stage.stage.server.requests.count) requests")
         },
 
-        Scenario("A list of 10,000 rows flung from end to end never shows a wrong picture, nor loads what was not near")
-        {
+        Scenario("A list of 10,000 rows flung from end to end never shows a wrong image, nor loads what was not near") {
             let stage = try ListStage(count: 10_000)
             let prefetcher = ListPrefetcher(
                 view: stage.list,
@@ -46,11 +45,11 @@ extension Scenario {
                 for step in 0...40 {
                     let share = Double(step) / 40
                     stage.scroll(to: round % 2 == 0 ? share : 1 - share)
-                    stage.expectNoWrongPicture()
+                    stage.expectNoWrongImage()
                     // What the meter counts from here on belongs to this frame.
                     stage.stage.waitForFrame()
                     work.append(MainThreadMeter.take())
-                    stage.expectNoWrongPicture()
+                    stage.expectNoWrongImage()
                 }
                 expect(
                     MainLoopPump.run(until: {
@@ -68,7 +67,7 @@ extension Scenario {
                 "own main-thread work a frame, ms: median \(median), most \(sorted.last! * 1000); longest turn \(longest)"
             )
             print("resident memory after each round, MB: \(memory.map { $0 >> 20 })")
-            print("\(asked.count) of 10000 pictures were asked for")
+            print("\(asked.count) of 10000 images were asked for")
             #if DEBUG
                 let limit = 20.0
             #else
@@ -131,7 +130,7 @@ extension Scenario {
             gtk_scrolled_window_set_child(scrolled.opaque, list)
             stage.append(scrolled)
             let urls = (0..<201).map { stage.url(ListStage.color($0)) }
-            let rows = LazyImageRows(container: list) { row, index in
+            let rows = LazyRowBinder(container: list) { row, index in
                 WidgetPointer(row).setImage(with: urls[index], manager: stage.manager)
             } unbind: { row, _ in
                 WidgetPointer(row).setImage(with: nil as URL?, manager: stage.manager)

@@ -4,7 +4,7 @@ import GtkWebImage
 import WebImageLinux
 import WebImageTesting
 
-/// A list of many pictures in a scrolled window, each of a colour of its own.
+/// A list of many images in a scrolled window, each of a colour of its own.
 @MainActor
 final class ListStage {
     let stage: Stage
@@ -43,7 +43,7 @@ final class ListStage {
         gtk_adjustment_set_value(adjustment, way * share)
     }
 
-    /// The pictures of the rows that are on screen.
+    /// The images of the rows that are on screen.
     var mapped: [PicturePointer] {
         var result: [PicturePointer] = []
         var row = gtk_widget_get_first_child(list)
@@ -56,14 +56,14 @@ final class ListStage {
         return result
     }
 
-    /// Whether every row on screen shows its picture.
+    /// Whether every row on screen shows its image.
     var isAtRest: Bool {
         let mapped = mapped
         return !mapped.isEmpty && mapped.allSatisfy { $0.currentImage.map { !$0.isPartial } ?? false }
     }
 
-    /// Whether none shows a picture that is not its own.
-    func expectNoWrongPicture() {
+    /// Whether none shows an image that is not its own.
+    func expectNoWrongImage() {
         for picture in mapped {
             guard let url = picture.currentImageURL, let image = picture.currentImage else { continue }
             let digits = url.path.split(separator: "/").first.flatMap { UInt32($0, radix: 16) }

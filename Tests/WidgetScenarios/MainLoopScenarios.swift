@@ -93,7 +93,7 @@ extension Scenario {
             expectEqual(log.all, Array(0..<1000))
         },
 
-        Scenario("Async code in a GTK app just works: a picture is awaited inside g_application_run") {
+        Scenario("Async code in a GTK app just works: an image is awaited inside g_application_run") {
             let server = try LocalImageServer(handler: Stage.answer)
             var configuration = ImageManagerConfiguration()
             configuration.diskCache = nil

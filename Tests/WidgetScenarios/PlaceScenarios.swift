@@ -12,7 +12,7 @@ extension Scenario {
                 if request.path.hasPrefix("/00ff00") { response.faults.gate = gate }
                 return response
             }
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             var request = ImageRequest(url: stage.server.url("/missing"))
             request.fallbackURLs = [stage.url(0x00FF00)]
@@ -31,7 +31,7 @@ extension Scenario {
             expect(picture.setImage(with: request, manager: stage.manager) !== load)
         },
 
-        Scenario("A GtkImage shows its picture at the size of an icon") {
+        Scenario("A GtkImage shows its image at the size of an icon") {
             let stage = try Stage()
             let image = Image()
             image.pixelSize = 24
@@ -49,7 +49,7 @@ extension Scenario {
             image.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(2)
             expect(changes.all.isEmpty, "\(changes.all.count) times")
-            // Another icon of the app's stays; the next picture takes its place.
+            // Another icon of the app's stays; the next image takes its place.
             gtk_image_set_from_icon_name(image.widget.opaque, "image-missing")
             expect(gtk_image_get_paintable(image.widget.opaque) == nil)
             image.setImage(with: stage.url(0x112233), manager: stage.manager, completion: stage.completion)
@@ -82,7 +82,7 @@ extension Scenario {
             expectEqual(entry.iconBinding(at: .secondary).currentImage?.color, 0x0000FF)
         },
 
-        Scenario("What has room for one child gets a picture; what takes a paintable gets that; a window an icon") {
+        Scenario("What has room for one child gets an image; what takes a paintable gets that; a window an icon") {
             let stage = try Stage()
             let widgets = [
                 gtk_frame_new(nil)!, gtk_list_box_row_new()!, gtk_check_button_new()!, gtk_menu_button_new()!,
@@ -167,7 +167,7 @@ extension Scenario {
         Scenario("A load can be taken off a widget, and hung on another, without being cancelled") {
             let (gate, other) = (ServerGate(), ServerGate())
             let stage = try Stage(gates: [0x336699: gate, 1: other])
-            let (first, second) = (stage.addPicture(), stage.addPicture())
+            let (first, second) = (stage.addImage(), stage.addImage())
             stage.present()
             let load = first.setImage(
                 with: stage.url(0x336699),
@@ -189,8 +189,8 @@ extension Scenario {
             second.cancelImageLoad(for: "more")
             stage.waitForResults(2)
             expectEqual(stage.results[1].errorCode, .cancelled)
-            // Where only a load hung, a picture can be shown all the same.
-            let fourth = stage.addPicture()
+            // Where only a load hung, an image can be shown all the same.
+            let fourth = stage.addImage()
             stage.waitForFrame()
             let hung = first.setImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
             _ = first.removeImageLoad(for: .image)
@@ -209,7 +209,7 @@ extension Scenario {
                 if request.path.hasPrefix("/0000ff") { response.faults.gate = gate }
                 return response
             }
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
@@ -230,7 +230,7 @@ extension Scenario {
         Scenario("With pauseUnmapped a load is broken off while the widget is away, and its completion waits") {
             let (gate, other) = (ServerGate(), ServerGate())
             let stage = try Stage(gates: [0x336699: gate, 0x445566: other])
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(
                 with: stage.url(0x336699),

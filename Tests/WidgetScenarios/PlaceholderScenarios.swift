@@ -5,15 +5,15 @@ import WebImageTesting
 
 extension Scenario {
     static let placeholders: [Scenario] = [
-        Scenario("The placeholder is shown while the picture is loaded, and stays when that fails") {
+        Scenario("The placeholder is shown while the image is loaded, and stays when that fails") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             let placeholder = makeImage(0x00FF00)
             picture.setImage(with: stage.url(0x336699), placeholder: .image(placeholder), manager: stage.manager)
             expectEqual(shownColor(picture), 0x00FF00)
-            expect(picture.currentImage == nil, "a placeholder is not the picture")
+            expect(picture.currentImage == nil, "a placeholder is not the image")
             picture.setImage(
                 with: stage.server.url("/missing"),
                 placeholder: .image(placeholder),
@@ -28,7 +28,7 @@ extension Scenario {
 
         Scenario("A delayed placeholder comes only when the load fails") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             let placeholder = Placeholder.image(makeImage(0x00FF00))
             picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
@@ -47,7 +47,7 @@ extension Scenario {
 
         Scenario("Without a placeholder the widget is cleared, unless it is to keep what it shows") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
@@ -61,7 +61,7 @@ extension Scenario {
 
         Scenario("Without a URL the placeholder is shown and the completion told, later") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
@@ -73,7 +73,7 @@ extension Scenario {
 
         Scenario("An icon is drawn as a placeholder, in the middle and never larger than the widget") {
             let stage = try Stage()
-            let picture = stage.addPicture(width: 10, height: 200)
+            let picture = stage.addImage(width: 10, height: 200)
             stage.present()
             picture.setImage(
                 with: stage.server.url("/missing"),

@@ -5,10 +5,10 @@ import WebImageTesting
 
 extension Scenario {
     static let progressive: [Scenario] = [
-        Scenario("A progressive picture is seen before it is whole, at its final size in the layout") {
+        Scenario("A progressive image is seen before it is whole, at its final size in the layout") {
             // Given a server that stops in the middle
             let gate = ServerGate()
-            let file = TestPicture.make(size: PixelSize(width: 300, height: 200), format: .jpeg) { x, y in
+            let file = TestImage.make(size: PixelSize(width: 300, height: 200), format: .jpeg) { x, y in
                 UInt32(x * 77 ^ y * 1013) & 0xFFFFFF
             }
             let stage = try Stage { _ in
@@ -16,7 +16,7 @@ extension Scenario {
                 response.faults.bodyGate = (afterBytes: file.count / 2, gate: gate)
                 return response
             }
-            let picture = stage.addPicture(width: -1, height: -1)
+            let picture = stage.addImage(width: -1, height: -1)
             stage.present()
             var partials = 0
             var progress: [Int64] = []

@@ -5,14 +5,14 @@ import WebImageTesting
 
 extension Scenario {
     static let rebinding: [Scenario] = [
-        Scenario("A slow picture never replaces the one that was asked for after it") {
+        Scenario("A slow image never replaces the one that was asked for after it") {
             let gate = ServerGate()
             let stage = try Stage { request in
                 var response = Stage.answer(request)
                 if request.path.hasPrefix("/111111") { response.faults.gate = gate }
                 return response
             }
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
@@ -28,7 +28,7 @@ extension Scenario {
         Scenario("A cancelled load ends with its error, once, and its transfer stops") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
@@ -42,10 +42,10 @@ extension Scenario {
         },
 
         Scenario(
-            "One picture bound 10,000 times over 50 URLs: the last wins, no wrong one is ever set, nothing is left"
+            "One image bound 10,000 times over 50 URLs: the last wins, no wrong one is ever set, nothing is left"
         ) {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             let colors = (0..<50).map { UInt32(0x101010 + $0 * 0x030201) }
             var wrong = 0
@@ -64,7 +64,7 @@ extension Scenario {
             }
             expect(MainLoopPump.run(until: { ended == 10_000 }), "\(ended) completions")
             stage.waitUntilIdle()
-            expectEqual(wrong, 0, "wrong pictures")
+            expectEqual(wrong, 0, "wrong images")
             expectEqual(picture.currentImage?.color, colors[9999 * 7 % 50])
             let growth = (residentPages() - residentAtStart) * 4096
             expect(growth < 16 << 20, "memory grew by \(growth) bytes")
@@ -74,7 +74,7 @@ extension Scenario {
 
         Scenario("Loads under different keys of one widget do not disturb each other") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             var second: ImagePaintable?
             let other = OperationKey(rawValue: "other")

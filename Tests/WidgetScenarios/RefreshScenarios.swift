@@ -7,17 +7,17 @@ import WebImageTesting
 
 extension Scenario {
     static let refreshing: [Scenario] = [
-        Scenario("Refreshed, the cached picture is shown within the call and the new one when it is there") {
+        Scenario("Refreshed, the cached image is shown within the call and the new one when it is there") {
             let color = Mutex<UInt32>(0xFF0000)
             let gate = ServerGate()
             let stage = try Stage { request in
                 let (now, size) = (color.withLock { $0 }, PixelSize(width: 64, height: 48))
-                var response = ServerResponse.ok(TestPicture.solid(now, size: size), contentType: "image/png")
+                var response = ServerResponse.ok(TestImage.solid(now, size: size), contentType: "image/png")
                 response.headers.append(("ETag", "\"\(now)\""))
                 if request.headers["if-none-match"] != nil { response.faults.gate = gate }
                 return response.conditional(on: request)
             }
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             let url = stage.server.url("/a.png")
             picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
@@ -48,9 +48,9 @@ extension Scenario {
             expectEqual(stage.results[3].source, .revalidated)
             expectEqual(stage.server.requests.count, 3)
         },
-        Scenario("Refreshed without a server, the cached picture stays, and the completion says why") {
+        Scenario("Refreshed without a server, the cached image stays, and the completion says why") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             let url = stage.url(0x336699)
             picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
@@ -61,10 +61,10 @@ extension Scenario {
             expect((try? stage.results[1].get().refreshError) != nil)
             expectEqual(picture.currentImage?.color, 0x336699)
         },
-        Scenario("A picture that failed for want of a network comes when the network is back") {
+        Scenario("An image that failed for want of a network comes when the network is back") {
             let network = ManualNetwork()
             let stage = try Stage(network: network)
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             let closed = try LocalImageServer { _ in .notFound }
             let (port, url) = (closed.port, closed.url("/336699/64x48.png"))
@@ -85,7 +85,7 @@ extension Scenario {
             let other = gtk_window_new()!
             stage.present()
             gtk_window_present(other.as(GtkWindow.self))
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
             var configuration = ImageManagerConfiguration()

@@ -42,7 +42,7 @@ extension WebImage {
     }
 }
 
-/// A picture of one colour, made here.
+/// An image of one colour, made here.
 @MainActor
 func solid(_ color: UInt32, width: Int = 4, height: Int = 4) -> WebImage {
     let pixels = PixelBuffer(size: PixelSize(width: width, height: height), format: .rgb) { memory in

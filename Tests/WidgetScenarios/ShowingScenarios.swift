@@ -5,9 +5,9 @@ import WebImageTesting
 
 extension Scenario {
     static let showing: [Scenario] = [
-        Scenario("A picture is fetched, decoded and shown; the completion comes when it is in place") {
+        Scenario("An image is fetched, decoded and shown; the completion comes when it is in place") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             var isInPlace = false
             picture.setImage(with: stage.url(0x336699), manager: stage.manager) { result in
@@ -15,7 +15,7 @@ extension Scenario {
                 stage.completion(result)
             }
             stage.waitForResults(1)
-            expect(isInPlace, "the completion came before the picture")
+            expect(isInPlace, "the completion came before the image")
             expectEqual(stage.results[0].source, .loader)
             expectEqual(picture.currentImage?.color, 0x336699)
             expectEqual(picture.currentImageURL, stage.url(0x336699))
@@ -26,10 +26,10 @@ extension Scenario {
             expect(stage.waitForFrame())
         },
 
-        Scenario("A picture in memory is shown before setImage returns: no placeholder, no turn of the loop") {
+        Scenario("An image in memory is shown before setImage returns: no placeholder, no turn of the loop") {
             let stage = try Stage()
-            let first = stage.addPicture()
-            let second = stage.addPicture()
+            let first = stage.addImage()
+            let second = stage.addImage()
             stage.present()
             first.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
@@ -47,12 +47,12 @@ extension Scenario {
             expectEqual(stage.server.requests.count, 1)
         },
 
-        Scenario("A transformed picture is round on screen, and in memory for the next widget of that size") {
+        Scenario("A transformed image is round on screen, and in memory for the next widget of that size") {
             let stage = try Stage { _ in
-                .ok(TestPicture.solid(0x336699, size: PixelSize(width: 400, height: 400)), contentType: "image/png")
+                .ok(TestImage.solid(0x336699, size: PixelSize(width: 400, height: 400)), contentType: "image/png")
             }
-            let first = stage.addPicture(width: 100, height: 100)
-            let second = stage.addPicture(width: 100, height: 100)
+            let first = stage.addImage(width: 100, height: 100)
+            let second = stage.addImage(width: 100, height: 100)
             stage.present()
             let url = stage.server.url("/round")
             first.setImage(with: url, transformer: .circle(), manager: stage.manager, completion: stage.completion)
@@ -67,9 +67,9 @@ extension Scenario {
             expectEqual(image.pixels.withUnsafeBytes { [$0[3], $0[(50 * 100 + 50) * 4 + 3]] }, [0, 255])
         },
 
-        Scenario("A picture in memory is shown within the call also by a widget that has no size yet") {
+        Scenario("An image in memory is shown within the call also by a widget that has no size yet") {
             let stage = try Stage()
-            let first = stage.addPicture()
+            let first = stage.addImage()
             stage.present()
             first.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
@@ -79,11 +79,11 @@ extension Scenario {
             expectEqual(second.currentImage, first.currentImage)
         },
 
-        Scenario("The texture that GTK gets has the pixels of the picture") {
+        Scenario("The texture that GTK gets has the pixels of the image") {
             let stage = try Stage { _ in
-                .ok(TestPicture.quarters(size: PixelSize(width: 61, height: 40)), contentType: "image/png")
+                .ok(TestImage.quarters(size: PixelSize(width: 61, height: 40)), contentType: "image/png")
             }
-            let picture = stage.addPicture(width: 200, height: 200)
+            let picture = stage.addImage(width: 200, height: 200)
             stage.present()
             picture.setImage(with: stage.server.url("/quarters"), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
@@ -105,7 +105,7 @@ extension Scenario {
         Scenario("The same URL again neither restarts nor flickers, while it is loaded and when it is shown") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             let url = stage.url(0x336699)
             let first = picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
@@ -124,7 +124,7 @@ extension Scenario {
 
         Scenario("Many widgets that show one URL share the transfer") {
             let stage = try Stage()
-            let pictures = (0..<5).map { _ in stage.addPicture() }
+            let pictures = (0..<5).map { _ in stage.addImage() }
             stage.present()
             for picture in pictures {
                 picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
@@ -134,11 +134,11 @@ extension Scenario {
             expect(pictures.allSatisfy { $0.currentImage?.color == 0x336699 })
         },
 
-        Scenario("Pictures of file, data and resource URLs are shown too") {
+        Scenario("Images of file, data and resource URLs are shown too") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
-            let bytes = TestPicture.solid(0x123456, size: PixelSize(width: 8, height: 8))
+            let bytes = TestImage.solid(0x123456, size: PixelSize(width: 8, height: 8))
             let file = URL(filePath: "/tmp/gwi-\(UInt64.random(in: 0 ... .max)).png")
             try bytes.write(to: file)
             defer { try? FileManager.default.removeItem(at: file) }
@@ -158,7 +158,7 @@ extension Scenario {
         ) {
             let coder = WitnessCoder()
             let stage = try Stage(coders: [coder])
-            let pictures = (0..<10).map { _ in stage.addPicture(width: 30, height: 20) }
+            let pictures = (0..<10).map { _ in stage.addImage(width: 30, height: 20) }
             stage.present()
             for round in 1...2 {
                 for (index, picture) in pictures.enumerated() {
@@ -179,9 +179,9 @@ extension Scenario {
             expect(!coder.wasOnMainThread.all.contains(true), "decoded on the main thread")
         },
 
-        Scenario("With avoidAutoSetImage the completion gets the picture and the widget is left alone") {
+        Scenario("With avoidAutoSetImage the completion gets the image and the widget is left alone") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(
                 with: stage.url(0x336699),

@@ -5,9 +5,9 @@ import WebImageTesting
 
 extension Scenario {
     static let sizes: [Scenario] = [
-        Scenario("A picture is decoded at the size of the widget, and keeps its own size for the layout") {
+        Scenario("An image is decoded at the size of the widget, and keeps its own size for the layout") {
             let stage = try Stage()
-            let picture = stage.addPicture(width: 100, height: 80)
+            let picture = stage.addImage(width: 100, height: 80)
             gtk_widget_set_overflow(picture.widget, GTK_OVERFLOW_HIDDEN)
             gtk_picture_set_can_shrink(picture.widget.opaque, 1)
             constrain(picture, width: 100, height: 80, in: stage)
@@ -25,9 +25,9 @@ extension Scenario {
             expectEqual(gdk_paintable_get_intrinsic_width(paintable), 800)
         },
 
-        Scenario("A picture that covers its widget is decoded large enough to do so") {
+        Scenario("An image that covers its widget is decoded large enough to do so") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             picture.contentFit = .cover
             constrain(picture, width: 100, height: 80, in: stage)
             stage.present()
@@ -38,7 +38,7 @@ extension Scenario {
 
         Scenario("At the original size every pixel is decoded") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             constrain(picture, width: 100, height: 80, in: stage)
             stage.present()
             picture.setImage(
@@ -51,9 +51,9 @@ extension Scenario {
             expectEqual(try stage.results[0].get().image.pixelSize, PixelSize(width: 800, height: 600))
         },
 
-        Scenario("A widget without a size gets that of its picture") {
+        Scenario("A widget without a size gets that of its image") {
             let stage = try Stage()
-            let picture = stage.addPicture(width: -1, height: -1)
+            let picture = stage.addImage(width: -1, height: -1)
             stage.present()
             picture.setImage(with: stage.url(0x336699, "123x45"), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
@@ -62,9 +62,9 @@ extension Scenario {
             expectEqual(gtk_widget_get_height(picture.widget), 45)
         },
 
-        Scenario("A widget that grows gets a larger picture, without losing the one it shows") {
+        Scenario("A widget that grows gets a larger image, without losing the one it shows") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             constrain(picture, width: 100, height: 80, in: stage)
             stage.present()
             picture.setImage(with: stage.url(0x336699, "800x600"), manager: stage.manager, completion: stage.completion)
@@ -81,13 +81,13 @@ extension Scenario {
             expectEqual(stage.server.requests.count, 1)
         },
 
-        Scenario("A larger picture that cannot be had is asked for once, not with every frame") {
+        Scenario("A larger image that cannot be had is asked for once, not with every frame") {
             let log = EventLog<Int>()
             let stage = try Stage { request in
                 log.add(1)
                 return log.all.count == 1 ? Stage.answer(request) : .notFound
             }
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             constrain(picture, width: 100, height: 80, in: stage)
             stage.present()
             picture.setImage(
@@ -110,11 +110,11 @@ extension Scenario {
             expectEqual(picture.currentImage?.pixelSize.width, 100)
         },
 
-        Scenario("A picture named @2x takes half as many application pixels") {
+        Scenario("An image named @2x takes half as many application pixels") {
             let stage = try Stage { _ in
-                .ok(TestPicture.solid(1, size: PixelSize(width: 64, height: 48)), contentType: "image/png")
+                .ok(TestImage.solid(1, size: PixelSize(width: 64, height: 48)), contentType: "image/png")
             }
-            let picture = stage.addPicture(width: -1, height: -1)
+            let picture = stage.addImage(width: -1, height: -1)
             stage.present()
             picture.setImage(with: stage.server.url("/a@2x.png"), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
@@ -123,9 +123,9 @@ extension Scenario {
             expectEqual(gtk_widget_get_height(picture.widget), 24)
         },
 
-        Scenario("A change of picture of the same size does not lay out anything again") {
+        Scenario("A change of image of the same size does not lay out anything again") {
             let stage = try Stage()
-            let picture = stage.addPicture(width: -1, height: -1)
+            let picture = stage.addImage(width: -1, height: -1)
             stage.present()
             picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)

@@ -16,7 +16,7 @@ final class Stage {
     private(set) var results: [Result] = []
 
     /// - Parameters:
-    ///   - handler: What the server answers; by default ``Stage/answer(_:)``.
+    ///   - handler: What the server answers; by default Stage/answer(_:).
     ///   - coders: Asked before those of the library.
     ///   - network: Whether the machine is online.
     init(
@@ -46,7 +46,7 @@ final class Stage {
         }
     }
 
-    /// With a server that holds pictures of some colours back, each until its gate is open.
+    /// With a server that holds images of some colours back, each until its gate is open.
     convenience init(gates: [UInt32: ServerGate]) throws {
         try self.init { request in
             var response = Stage.answer(request)
@@ -56,7 +56,7 @@ final class Stage {
         }
     }
 
-    /// `/RRGGBB/WxH.png`: a picture of that colour and size; anything else is not found.
+    /// /RRGGBB/WxH.png: an image of that colour and size; anything else is not found.
     nonisolated static func answer(_ request: ServerRequest) -> ServerResponse {
         let parts = request.path.split(separator: "/").map(String.init)
         guard parts.count == 2, let color = UInt32(parts[0], radix: 16), let dot = parts[1].firstIndex(of: ".") else {
@@ -64,9 +64,9 @@ final class Stage {
         }
         let numbers = parts[1][..<dot].split(separator: "x").compactMap { Int($0) }
         guard numbers.count == 2 else { return .notFound }
-        let format = parts[1].hasSuffix(".jpg") ? TestPicture.Format.jpeg : .png
+        let format = parts[1].hasSuffix(".jpg") ? TestImage.Format.jpeg : .png
         let size = PixelSize(width: numbers[0], height: numbers[1])
-        return .ok(TestPicture.solid(color, size: size, format: format), contentType: "image/\(format.rawValue)")
+        return .ok(TestImage.solid(color, size: size, format: format), contentType: "image/\(format.rawValue)")
     }
 
     func url(_ color: UInt32, _ size: String = "64x48", type: String = "png") -> URL {
@@ -86,8 +86,8 @@ final class Stage {
         gtk_box_remove(box.as(GtkBox.self), widget)
     }
 
-    /// A picture in the window, of a size of its own.
-    func addPicture(width: Int32 = 100, height: Int32 = 80) -> Picture {
+    /// An image in the window, of a size of its own.
+    func addImage(width: Int32 = 100, height: Int32 = 80) -> Picture {
         let picture = Picture()
         gtk_widget_set_size_request(picture.widget, width, height)
         gtk_widget_set_halign(picture.widget, GTK_ALIGN_CENTER)
@@ -179,7 +179,7 @@ extension Result where Success == ImageResponse, Failure == ImageError {
     var source: ImageResponse.Source? { try? get().source }
 }
 
-extension NativeWidget {
+extension GtkWidgetConvertible {
     var widget: UnsafeMutablePointer<GtkWidget> { nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self) }
 }
 

@@ -5,7 +5,7 @@ import WebImageTesting
 
 extension Scenario {
     static let states: [Scenario] = [
-        Scenario("A button shows the picture of its state; a state without one shows that of the normal state") {
+        Scenario("A button shows the image of its state; a state without one shows that of the normal state") {
             let stage = try Stage()
             let button = ToggleButton()
             gtk_widget_set_size_request(button.widget, 80, 60)
@@ -38,7 +38,7 @@ extension Scenario {
                 expectEqual(button.imageBinding(for: state).currentImage?.color, color)
                 expectEqual(button.imageBinding(for: state).currentImageURL, stage.url(color))
             }
-            // Without its picture a state falls back again.
+            // Without its image a state falls back again.
             button.setImage(with: nil, for: .normal, manager: stage.manager)
             button.setImage(with: nil, for: .prelight, manager: stage.manager)
             gtk_widget_set_state_flags(button.widget, GTK_STATE_FLAG_PRELIGHT, 0)
@@ -121,9 +121,9 @@ extension Scenario {
             stage.remove(button.widget)
         },
 
-        Scenario("A picture shows its highlighted image while it is highlighted") {
+        Scenario("An image shows its highlighted image while it is highlighted") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
             picture.setHighlightedImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)

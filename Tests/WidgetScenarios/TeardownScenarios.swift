@@ -3,7 +3,7 @@ import FoundationEssentials
 import GtkWebImage
 import WebImageTesting
 
-/// What may happen to a widget while its pictures are loaded.
+/// What may happen to a widget while its images are loaded.
 private enum Step: CaseIterable {
     case destroyWindow, dropWrapper, removeWidget, answer
 }
@@ -20,7 +20,7 @@ extension Scenario {
             for order in permutations(Step.allCases) {
                 let gate = ServerGate()
                 let stage = try Stage(heldBy: gate)
-                var picture: Picture? = stage.addPicture()
+                var picture: Picture? = stage.addImage()
                 var button: Button? = Button()
                 stage.append(try require(button).widget)
                 stage.present()
@@ -31,7 +31,7 @@ extension Scenario {
                 )
                 picture?.imageIndicator = .activity(size: 20, delay: .zero)
                 picture?.imageTransition = .crossfade(duration: .seconds(600))
-                picture?.isImageRetriedOnClick = true
+                picture?.retriesImageOnClick = true
                 picture?.setImage(
                     with: stage.url(0x336699),
                     options: .waitForTransition,
@@ -60,7 +60,7 @@ extension Scenario {
                     }
                     MainLoopPump.runPending()
                 }
-                // A picture that is on screen in the end waits for its transition.
+                // An image that is on screen in the end waits for its transition.
                 if picture == nil, isInWindow { gtk_window_destroy(stage.window.as(GtkWindow.self)) }
                 stage.waitForResults(4)
                 stage.waitUntilIdle()
@@ -69,13 +69,13 @@ extension Scenario {
             }
             expectEqual(orders, 24)
             MainLoopPump.runPending()
-            expectEqual(freed.pointee, orders, "pictures were freed")
+            expectEqual(freed.pointee, orders, "images were freed")
         },
 
-        Scenario("A widget that is moved from window to window while it loads keeps its load and its picture") {
+        Scenario("A widget that is moved from window to window while it loads keeps its load and its image") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))

@@ -9,11 +9,11 @@ private func halfway(_ effect: ImageTransition) -> ImageTransition {
     ImageTransition(effect.effect, duration: .seconds(600), easing: ImageEasing { $0 < 1 ? 0.5 : 1 })
 }
 
-/// Shows a second picture after a first one, and gives what is drawn in the middle of the way.
+/// Shows a second image after a first one, and gives what is drawn in the middle of the way.
 @MainActor
 private func middle(_ effect: ImageTransition) throws -> WebImage {
     let stage = try Stage()
-    let picture = stage.addPicture()
+    let picture = stage.addImage()
     picture.contentFit = .fill
     stage.present()
     picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
@@ -37,12 +37,12 @@ private struct Nothing: ImageTransitioning {
 
 extension Scenario {
     static let transitions: [Scenario] = [
-        Scenario("In the middle of a cross-fade both pictures are seen, mixed") {
+        Scenario("In the middle of a cross-fade both images are seen, mixed") {
             let drawn = try middle(.crossfade())
             expect(isNear(drawn.color(0.5, 0.5), 0x7F007F), "\(String(drawn.color(0.5, 0.5), radix: 16))")
         },
 
-        Scenario("In the middle of a slide the new picture covers one half, or pushes the old one out") {
+        Scenario("In the middle of a slide the new image covers one half, or pushes the old one out") {
             for pushes in [true, false] {
                 let drawn = try middle(.slide(from: .right, pushesOld: pushes))
                 expectEqual(drawn.color(0.25, 0.5), 0xFF0000, "left")
@@ -53,13 +53,13 @@ extension Scenario {
             expectEqual(drawn.color(0.5, 0.75), 0xFF0000, "bottom")
         },
 
-        Scenario("In the middle of a zoom the new picture is smaller and half seen over the old one") {
+        Scenario("In the middle of a zoom the new image is smaller and half seen over the old one") {
             let drawn = try middle(.zoom(from: 0))
             expect(isNear(drawn.color(0.5, 0.5), 0x80007F), "\(String(drawn.color(0.5, 0.5), radix: 16))")
             expectEqual(drawn.color(0.1, 0.5), 0xFF0000)
         },
 
-        Scenario("A flip turns the old picture to its edge and the new one from there") {
+        Scenario("A flip turns the old image to its edge and the new one from there") {
             let effect = ImageTransition.flip().effect
             expectEqual(effect.layers(at: 0).old.turn, 0)
             expectEqual(effect.layers(at: 0.49).old.opacity, 1)
@@ -70,9 +70,9 @@ extension Scenario {
             expect(![0xFF0000, 0x0000FF].contains(drawn.color(0.25, 0.5)))
         },
 
-        Scenario("A transition ends with the new picture alone; whoever waits for it hears of it then") {
+        Scenario("A transition ends with the new image alone; whoever waits for it hears of it then") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
@@ -84,7 +84,7 @@ extension Scenario {
                 manager: stage.manager,
                 completion: { _ in wasThere = true }
             )
-            // The picture is set before the completion comes.
+            // The image is set before the completion comes.
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x0000FF }))
             expect(!wasThere, "it did not wait")
             // The same again joins the one that waits.
@@ -101,9 +101,9 @@ extension Scenario {
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0x0000FF)
         },
 
-        Scenario("Pictures from memory are shown without a transition, unless it is forced") {
+        Scenario("Images from memory are shown without a transition, unless it is forced") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             for color in [0xFF0000, 0x0000FF] as [UInt32] {
                 picture.setImage(with: stage.url(color), manager: stage.manager, completion: stage.completion)
@@ -121,7 +121,7 @@ extension Scenario {
 
         Scenario("There is no transition while animations are off, and none off screen; unmapping ends one") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.imageTransition = halfway(.crossfade())
             stage.setAnimations(false)
@@ -149,7 +149,7 @@ extension Scenario {
 
         Scenario("A transition that is superseded ends, and its completion is called") {
             let stage = try Stage()
-            let picture = stage.addPicture()
+            let picture = stage.addImage()
             stage.present()
             picture.imageTransition = halfway(.crossfade())
             picture.setImage(

@@ -20,7 +20,7 @@ extension ForeignPicture: PictureBindable {
 
 extension Scenario {
     static let widgets: [Scenario] = [
-        Scenario("A picture goes to a GdkTexture and a GdkPixbuf and comes back the same") {
+        Scenario("An image goes to a GdkTexture and a GdkPixbuf and comes back the same") {
             let size = PixelSize(width: 3, height: 2)
             for format in [PixelBuffer.Format.rgb, .rgbaPremultiplied] {
                 let pixels = PixelBuffer(size: size, format: format) { memory in
@@ -43,7 +43,7 @@ extension Scenario {
             }
         },
 
-        Scenario("A button shows its picture as its child") {
+        Scenario("A button shows its image as its child") {
             let stage = try Stage()
             let button = Button()
             gtk_widget_set_size_request(button.widget, 80, 60)
@@ -58,7 +58,7 @@ extension Scenario {
             expect(stage.waitForFrame())
         },
 
-        Scenario("A label that the app gives a button stays, although a picture comes after it") {
+        Scenario("A label that the app gives a button stays, although an image comes after it") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
             let button = Button()
@@ -72,13 +72,13 @@ extension Scenario {
             expectEqual(stage.results.map(\.errorCode), [nil])
             expectEqual(String(cString: gtk_button_get_label(button.widget.as(GtkButton.self))), "Label")
             expect(button.currentImage == nil)
-            // And the next picture takes the place of the label.
+            // And the next image takes the place of the label.
             button.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(2)
             expectEqual(button.currentImage?.color, 0x445566)
         },
 
-        Scenario("A button's picture is awaited") {
+        Scenario("A button's image is awaited") {
             let stage = try Stage()
             let button = Button()
             stage.append(button.widget)

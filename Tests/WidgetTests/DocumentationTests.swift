@@ -91,7 +91,7 @@ struct DocumentationTests {
         return line[..<comment.lowerBound].trimmingCharacters(in: .whitespaces)
     }
 
-    /// `Binding.md` for `BindingExamples.swift`.
+    /// Binding.md for BindingExamples.swift.
     private static func page(ofExamples file: String) -> String? {
         let start = name(file).components(separatedBy: "Example")[0].lowercased()
         return pages.first { name($0).lowercased() == start }

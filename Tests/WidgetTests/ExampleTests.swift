@@ -9,26 +9,26 @@ struct ExampleTests {
     private static let color: UInt32 = 0xE8127C
 
     private static func answer(_ request: ServerRequest) -> ServerResponse {
-        .ok(TestPicture.solid(color, size: PixelSize(width: 320, height: 240)), contentType: "image/png")
+        .ok(TestImage.solid(color, size: PixelSize(width: 320, height: 240)), contentType: "image/png")
     }
 
-    @Test("Each shows the picture whose URL it is given", arguments: ["example-viewer", "example-pointers"])
+    @Test("Each shows the image whose URL it is given", arguments: ["example-viewer", "example-pointers"])
     func shows(name: String) throws {
         let server = try LocalImageServer(handler: Self.answer)
-        try expectPicture(on: GalleryScreen([server.url("/a.png").absoluteString], program: BuiltProgram.path(name)))
+        try expectImage(on: GalleryScreen([server.url("/a.png").absoluteString], program: BuiltProgram.path(name)))
     }
 
-    @Test("The list shows the pictures of a file of URLs")
+    @Test("The list shows the images of a file of URLs")
     func list() throws {
         let server = try LocalImageServer(handler: Self.answer)
         let file = FileManager.default.temporaryDirectory.appending(path: "gwi-urls-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         let urls = (0..<100).map { server.url("/\($0).png").absoluteString }
         try urls.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)
-        try expectPicture(on: GalleryScreen([file.path()], program: BuiltProgram.path("example-list")))
+        try expectImage(on: GalleryScreen([file.path()], program: BuiltProgram.path("example-list")))
     }
 
-    private func expectPicture(on screen: GalleryScreen) throws {
+    private func expectImage(on screen: GalleryScreen) throws {
         let isThere = EventLog<Int>.poll {
             (try? screen.photograph().colors()[Self.color, default: 0]) ?? 0 > 1000
         }

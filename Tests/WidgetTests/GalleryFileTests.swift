@@ -66,7 +66,7 @@ struct GalleryFileTests {
             let shown = source[start.upperBound..<end.lowerBound].replacing("\\\\(", with: "\\(")
             let all =
                 try source[..<start.lowerBound] + source[end.upperBound...]
-                + text("Demo/Gallery/Pages/PictureWall.swift")
+                + text("Demo/Gallery/Pages/ImageWall.swift")
             let lines = Set(all.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
             for line in shown.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) })
             where !line.isEmpty {

@@ -20,7 +20,7 @@ struct GalleryPageTests {
         #expect(Self.pages.count == 15, "\(Self.pages)")
     }
 
-    @Test("Each comes to rest and shows its pictures, at 360 pixels in the dark, too", arguments: pages)
+    @Test("Each comes to rest and shows its images, at 360 pixels in the dark, too", arguments: pages)
     func page(name: String) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-page-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -40,7 +40,7 @@ struct GalleryPageTests {
             let picture = try PNGCoder().decode(Data(contentsOf: file), options: DecodeOptions())
             // Nothing on it is wider than the window.
             #expect(display == "xvfb" || picture.pixelSize == PixelSize(width: 360, height: 640))
-            // Pictures have thousands of colours; text on one ground has a few hundred.
+            // Images have thousands of colours; text on one ground has a few hundred.
             let least = ["prefetching": 20, "failures": 20, "density": 500, "links": 200][name] ?? 1000
             let count = picture.colors().count
             #expect(count > least, "\(count) colours at \(size)")
@@ -52,11 +52,11 @@ struct GalleryPageTests {
         let screen = try GalleryScreen(["--page", "buttons"])
         #expect(screen.hasWindow("Buttons") && screen.isDrawn, "\(screen.output)")
         screen.press("ctrl+f")
-        screen.type("large picture")
+        screen.type("large image")
         screen.press("Return")
         #expect(screen.hasWindow("Large and near"), "\(screen.output)")
         screen.press("ctrl+Next")
-        #expect(screen.hasWindow("Your own pictures"))
+        #expect(screen.hasWindow("Your own images"))
         screen.press("ctrl+Prior")
         #expect(screen.hasWindow("Large and near"))
         screen.press("ctrl+question")
@@ -66,23 +66,23 @@ struct GalleryPageTests {
         #expect(EventLog<Int>.poll { !screen.hasAnyWindow })
     }
 
-    @Test("By mouse: the wall is scrolled and a picture opened, and Escape goes back")
+    @Test("By mouse: the wall is scrolled and an image opened, and Escape goes back")
     func mouse() throws {
         let screen = try GalleryScreen(["--page", "wall"])
-        #expect(screen.hasWindow("A wall of pictures") && screen.isDrawn, "\(screen.output)")
+        #expect(screen.hasWindow("A wall of images") && screen.isDrawn, "\(screen.output)")
         let isFull = EventLog<Int>.poll { (try? screen.photograph().colors().count) ?? 0 > 5000 }
         #expect(isFull)
         let top = try screen.photograph().colors(x: 260..<960, y: 200..<640)
         for _ in 0..<8 { screen.click(x: 600, y: 450, button: 5) }
         #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<960, y: 200..<640)) != top })
         screen.click(x: 600, y: 450)
-        // A large picture fills the page: the title and the text of the wall are gone.
+        // A large image fills the page: the title and the text of the wall are gone.
         #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<460, y: 70..<110).count) ?? 0 < 30 })
         screen.press("Escape")
         #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<460, y: 70..<110).count) ?? 0 > 30 })
     }
 
-    @Test("A picture that could not be had is tried again when it is clicked")
+    @Test("An image that could not be had is tried again when it is clicked")
     func retry() throws {
         let screen = try GalleryScreen(["--page", "failures"])
         #expect(screen.hasWindow("What cannot be had") && screen.isDrawn, "\(screen.output)")
@@ -97,16 +97,16 @@ struct GalleryPageTests {
     }
 
     @Test(
-        "In a real browser, over broadway, the pictures are on the page",
+        "In a real browser, over broadway, the images are on the page",
         .enabled(if: Self.chromium != nil, "Chromium is not installed")
     )
     func browser() throws {
-        // Given the gallery with pictures of colours that nothing else has, on a display for browsers
+        // Given the gallery with images of colours that nothing else has, on a display for browsers
         let colors: [UInt32] = [0xE8127C, 0x12E85A, 0x3A12E8, 0xE8C812, 0x12C4E8, 0x7CE812]
         let server = try LocalImageServer { request in
             let name = request.path.split(separator: "/").last?.split(separator: ".").first
             guard let color = name.flatMap({ UInt32($0, radix: 16) }) else { return .notFound }
-            return .ok(TestPicture.solid(color, size: PixelSize(width: 320, height: 240)), contentType: "image/png")
+            return .ok(TestImage.solid(color, size: PixelSize(width: 320, height: 240)), contentType: "image/png")
         }
         let list = FileManager.default.temporaryDirectory.appending(path: "gwi-list-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: list) }

@@ -78,7 +78,7 @@ final class GalleryScreen {
 }
 
 extension WebImage {
-    /// How many pixels have each colour, as 0xRRGGBB, in a part of the picture or all of it.
+    /// How many pixels have each colour, as 0xRRGGBB, in a part of the image or all of it.
     func colors(x: Range<Int>? = nil, y: Range<Int>? = nil) -> [UInt32: Int] {
         let size = pixels.size
         let (columns, rows) = ((x ?? 0..<size.width).clamped(to: 0..<size.width), (y ?? 0..<size.height))

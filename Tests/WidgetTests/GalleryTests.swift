@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// The gallery as a program, on URLs of a server of the test's: every picture has a colour that its URL tells.
+/// The gallery as a program, on URLs of a server of the test's: every image has a colour that its URL tells.
 @Suite("The gallery", .serialized)
 struct GalleryTests {
     private let folder: URL
@@ -15,7 +15,7 @@ struct GalleryTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    /// What the gallery wrote of a cell: its URL, and the colour of the picture that it showed.
+    /// What the gallery wrote of a cell: its URL, and the colour of the image that it showed.
     private struct Line {
         let isAtRest: Bool
         let url: URL
@@ -42,7 +42,7 @@ struct GalleryTests {
     private static func answer(_ request: ServerRequest) -> ServerResponse {
         let name = request.path.split(separator: "/").last?.split(separator: ".").first
         guard let color = name.flatMap({ UInt32($0, radix: 16) }) else { return .notFound }
-        return .ok(TestPicture.solid(color, size: PixelSize(width: 320, height: 240)), contentType: "image/png")
+        return .ok(TestImage.solid(color, size: PixelSize(width: 320, height: 240)), contentType: "image/png")
     }
 
     private func run(_ arguments: [String], urls: [URL]? = nil) throws -> ChildProcess {
@@ -60,17 +60,17 @@ struct GalleryTests {
     }
 
     @Test(
-        "Scrolled from top to bottom, each cell shows the picture of its URL and no other; each is fetched once, ever"
+        "Scrolled from top to bottom, each cell shows the image of its URL and no other; each is fetched once, ever"
     )
     func scrolledThrough() throws {
-        // Given a server with a thousand pictures
+        // Given a server with a thousand images
         let server = try LocalImageServer(handler: Self.answer)
         let urls = (0..<Self.count).map { server.url(Self.path($0)) }
         let file = folder.appending(path: "trace")
         // When the gallery is scrolled through
         let first = try run(["--headless", "broadway", "--scroll-through", "--trace", file.path()], urls: urls)
         #expect(first.exitCode == 0, "\(first.output)")
-        // Then every picture came to rest in a cell that shows it
+        // Then every image came to rest in a cell that shows it
         let lines = try trace(file)
         let resting = lines.filter(\.isAtRest)
         #expect(Set(resting.map(\.url)) == Set(urls))
@@ -95,8 +95,8 @@ struct GalleryTests {
         try FileManager.default.removeItem(at: folder)
     }
 
-    @Test("Pictures that cannot be had leave the others alone")
-    func badPictures() throws {
+    @Test("Images that cannot be had leave the others alone")
+    func badImages() throws {
         let server = try LocalImageServer { request in
             switch request.path.split(separator: "/").last {
             case "missing.png": return .notFound
@@ -125,7 +125,7 @@ struct GalleryTests {
     }
 
     @Test(
-        "It photographs its wall and a large picture, drawn by broadway and by OpenGL",
+        "It photographs its wall and a large image, drawn by broadway and by OpenGL",
         arguments: ["broadway", "xvfb"]
     )
     func screenshots(display: String) throws {
@@ -135,7 +135,7 @@ struct GalleryTests {
             #expect(result.exitCode == 0, "\(result.output)")
             let picture = try PixbufCoder().decode(Data(contentsOf: file), options: DecodeOptions())
             #expect(picture.pixelSize.width >= 900 && picture.pixelSize.height >= 600)
-            // A window full of pictures has thousands of colours; an empty one has a few.
+            // A window full of images has thousands of colours; an empty one has a few.
             #expect(picture.colorCount > 2000, "\(picture.colorCount) colours in \(extra)")
         }
         try FileManager.default.removeItem(at: folder)

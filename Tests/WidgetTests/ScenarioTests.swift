@@ -21,7 +21,7 @@ struct ScenarioTests {
 
     private static func dependsOnDensity(_ name: String) -> Bool {
         [
-            "A picture is decoded for the density", "A GtkImage shows", "The icons of an entry", "In the middle of a",
+            "An image is decoded for the density", "A GtkImage shows", "The icons of an entry", "In the middle of a",
             "A background covers", "Each indicator",
         ].contains { name.hasPrefix($0) }
     }
@@ -29,12 +29,12 @@ struct ScenarioTests {
     /// Those where it matters how a renderer takes the textures.
     private static func drawsSomething(_ name: String) -> Bool {
         [
-            "A picture is fetched, decoded and shown",
+            "An image is fetched, decoded and shown",
             "The texture that GTK gets", "What has room for one child",
             "A texture that was drawn is released",
             "A widget that grows",
-            "A progressive picture", "In the middle of a", "A flip turns", "A background covers", "Each indicator",
-            "A button shows the picture of its state", "A picture is decoded for the density", "A list of 10,000 rows",
+            "A progressive image", "In the middle of a", "A flip turns", "A background covers", "Each indicator",
+            "A button shows the image of its state", "An image is decoded for the density", "A list of 10,000 rows",
         ].contains { name.hasPrefix($0) }
     }
 

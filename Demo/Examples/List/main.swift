@@ -1,4 +1,4 @@
-// A grid of pictures, recycled and fetched ahead of the scrolling: swift run example-list FILE, with a URL on each line.
+// A grid of images, recycled and fetched ahead of the scrolling: swift run example-list FILE, with a URL on each line.
 internal import CWebImageGtk4
 import Foundation
 import GtkWebImage
@@ -11,7 +11,7 @@ else {
 guard gtk_init_check() != 0 else { fatalError("There is no display.") }
 let urls = text.split(whereSeparator: \.isNewline).compactMap { URL(string: String($0)) }
 
-// The model is the app's own; the factory makes, binds and unbinds the pictures of the rows.
+// The model is the app's own; the factory makes, binds and unbinds the images of the rows.
 let model = gtk_string_list_new(nil)!
 for url in urls { gtk_string_list_append(model, url.absoluteString) }
 let factory = ImageListFactory(width: 160, height: 120) { position in

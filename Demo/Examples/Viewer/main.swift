@@ -1,4 +1,4 @@
-// Shows the picture whose URL is given: swift run example-viewer https://...
+// Shows the image whose URL is given: swift run example-viewer https://...
 internal import CWebImageGtk4
 import Foundation
 import GtkWebImage
@@ -13,7 +13,7 @@ let picture = Picture()
 picture.imageIndicator = .progress
 picture.imageTransition = .crossfade()
 picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 64)
-picture.isImageRetriedOnClick = true
+picture.retriesImageOnClick = true
 
 let window = UnsafeMutableRawPointer(gtk_window_new()!).assumingMemoryBound(to: GtkWindow.self)
 gtk_window_set_title(window, url.lastPathComponent)
@@ -28,5 +28,5 @@ picture.setImage(with: url, options: [.progressive]) { result in
     }
 }
 
-// GTK's own loop: callbacks and `async` code of the main actor run in it.
+// GTK's own loop: callbacks and async code of the main actor run in it.
 while g_list_model_get_n_items(gtk_window_get_toplevels()) > 0 { g_main_context_iteration(nil, 1) }

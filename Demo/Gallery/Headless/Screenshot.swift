@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// A picture of a window as its own renderer draws it.
+/// An image of a window as its own renderer draws it.
 enum Screenshot {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -37,7 +37,7 @@ enum Screenshot {
         defer { gsk_render_node_unref(node) }
         let renderer = gtk_native_get_renderer(gtk_widget_get_native(window))
         guard let texture = gsk_renderer_render_texture(renderer, node, nil) else {
-            throw Failure(description: "The renderer made no picture of the window.")
+            throw Failure(description: "The renderer made no image of the window.")
         }
         defer { g_object_unref(UnsafeMutableRawPointer(texture)) }
         guard gdk_texture_save_to_png(texture, file) != 0 else {

@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-/// What `--scroll-through`, `--trace` and `--screenshot` do: goes through the gallery without a person, frame by frame.
+/// What --scroll-through, --trace and --screenshot do: goes through the gallery without a person, frame by frame.
 @MainActor
 final class Tour {
     private let window: GalleryWindow
@@ -11,7 +11,7 @@ final class Tour {
     private var trace = ""
     /// What each cell was last seen to show, so that changes only are written.
     private var seen: [UnsafeMutableRawPointer: (URL, WebImage?)] = [:]
-    /// Frames drawn since all has come to rest; a picture that has come is drawn in the next one.
+    /// Frames drawn since all has come to rest; an image that has come is drawn in the next one.
     private var restingFrames = 0
     private var isEnded = false
     private var photographs = 0
@@ -47,7 +47,7 @@ final class Tour {
         if options.scrollThrough, window.current?.wall?.scrollDown() == true { return true }
         guard options.scrollThrough || options.screenshot != nil else { return true }
         isDone = true
-        // What moves has no picture between the start of a frame and its end.
+        // What moves has no image between the start of a frame and its end.
         guard let clock = gtk_widget_get_frame_clock(window.window) else {
             end(finish())
             return false

@@ -7,7 +7,7 @@ extension Page {
         id: "accessibility",
         title: tr("For everybody"),
         summary: tr(
-            "A picture has a description; that it is under way, and that it cannot be had, is said to assistive technology by itself. All can be reached with the keyboard."
+            "An image has a description; that it is under way, and that it cannot be had, is said to assistive technology by itself. All can be reached with the keyboard."
         ),
         code: """
             picture.setImageDescription("A lighthouse at dusk")

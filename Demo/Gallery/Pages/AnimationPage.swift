@@ -5,7 +5,7 @@ import GtkWebImage
 extension Page {
     static let animation = Page(
         id: "animation",
-        title: tr("Animated pictures"),
+        title: tr("Animated images"),
         summary: tr(
             "GIF, APNG and WebP play by themselves while they are on screen; frames keep time, late ones are skipped."
         ),

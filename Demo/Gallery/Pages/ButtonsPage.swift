@@ -7,7 +7,7 @@ extension Page {
         id: "buttons",
         title: tr("Buttons"),
         summary: tr(
-            "A picture for each state, another one behind the label, and round ones. Point at them, press them, switch them off."
+            "An image for each state, another one behind the label, and round ones. Point at them, press them, switch them off."
         ),
         code: """
             button.setImage(with: normal, for: .normal)

@@ -12,7 +12,7 @@ extension Page {
         code: """
             let cache = ImageManager.shared.cache
             let memory = cache.memoryStatistics
-            let disk = await cache.diskTotals()
+            let disk = await cache.diskUsage()
             cache.removeAllFromMemory()
             await cache.removeAllFromDisk()
             await cache.removeExpired()
@@ -66,7 +66,7 @@ extension Page {
     private static func describe() async -> String {
         let cache = ImageManager.shared.cache
         let memory = cache.memoryStatistics
-        let disk = await cache.diskTotals()
+        let disk = await cache.diskUsage()
         return """
             \(tr("Memory")): \(memory.count) (\(size(memory.byteCount))), \(tr("hits")): \(memory.hitCount), \
             \(tr("misses")): \(memory.missCount)

@@ -7,7 +7,7 @@ extension Page {
         id: "density",
         title: tr("Dense screens"),
         summary: tr(
-            "Pictures are decoded at the pixels that the widget has on this screen, and again when it grows. A name with @2x has twice the pixels per point."
+            "Images are decoded at the pixels that the widget has on this screen, and again when it grows. A name with @2x has twice the pixels per point."
         ),
         code: """
             picture.setImage(with: url, options: [.originalSize, .firstFrameOnly])

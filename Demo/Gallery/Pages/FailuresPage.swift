@@ -7,17 +7,17 @@ extension Page {
         id: "failures",
         title: tr("What cannot be had"),
         summary: tr(
-            "Each failure says what went wrong and what to do. The picture that stands for it can be clicked to try again."
+            "Each failure says what went wrong and what to do. The image that stands for it can be clicked to try again."
         ),
         code: """
             picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
-            picture.isImageRetriedOnClick = true
+            picture.retriesImageOnClick = true
             picture.setImage(with: url) { result in
                 if case .failure(let error) = result { show("\\(error.reason). \\(error.remedy)") }
             }
             """
     ) { context in
-        let lines: [(PictureServer.Line, String)] = [
+        let lines: [(ImageServer.Line, String)] = [
             (.flaky, tr("Comes at the second try: click it")), (.missing, tr("Not found")),
             (.truncated, tr("Ends in the middle")), (.bomb, tr("Claims 60,000 × 60,000 pixels")),
             (.text, tr("Is a page of text")),
@@ -40,7 +40,7 @@ extension Page {
     @MainActor
     private static func load(_ picture: Picture, _ url: URL, _ show: @escaping @MainActor @Sendable (String) -> Void) {
         picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
-        picture.isImageRetriedOnClick = true
+        picture.retriesImageOnClick = true
         picture.setImage(with: url) { result in
             if case .failure(let error) = result { show("\(error.reason). \(error.remedy)") }
         }

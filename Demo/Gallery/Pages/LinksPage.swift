@@ -5,8 +5,8 @@ import GtkWebImage
 extension Page {
     static let links = Page(
         id: "links",
-        title: tr("Your own pictures"),
-        summary: tr("Type an address and press Enter, or drop a link or a file on the picture."),
+        title: tr("Your own images"),
+        summary: tr("Type an address and press Enter, or drop a link or a file on the image."),
         code: """
             picture.setImage(with: URL(string: text), options: [.progressive]) { result in
                 switch result {

@@ -64,12 +64,12 @@ final class LoadCounts: Sendable {
 
     var all: Numbers { numbers.withLock { $0 } }
 
-    func add(_ step: LoadStep.Kind) {
+    func add(_ step: LoadTraceEvent.Kind) {
         numbers.withLock { numbers in
             switch step {
             case .queued: numbers.requests += 1
             case .memoryHit: numbers.memory += 1
-            case .resultHit, .diskHit: numbers.disk += 1
+            case .renditionHit, .diskHit: numbers.disk += 1
             case .loaded: numbers.network += 1
             case .cancelled: numbers.cancelled += 1
             default: break

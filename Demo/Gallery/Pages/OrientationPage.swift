@@ -7,7 +7,7 @@ extension Page {
         id: "orientation",
         title: tr("Upright, and transparent"),
         summary: tr(
-            "Eight files that lie each in its own way, as their EXIF data says: all are shown upright. Below, pictures with alpha."
+            "Eight files that lie each in its own way, as their EXIF data says: all are shown upright. Below, images with alpha."
         ),
         code: """
             picture.setImage(with: url)

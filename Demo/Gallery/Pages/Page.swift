@@ -4,7 +4,7 @@ import GtkWebImage
 /// A page of the gallery: what the library does, and the few lines of code that do it.
 @MainActor
 struct Page {
-    /// For `--page`.
+    /// For --page.
     let id: String
     let title: String
     let summary: String
@@ -37,7 +37,7 @@ struct PageContent {
     /// Kept as long as the page is.
     var owner: AnyObject?
 
-    /// - Parameter waitsFor: The pictures that it has.
+    /// - Parameter waitsFor: The images that it has.
     init(_ widget: Widget, waitsFor bindings: [any ImageBindable] = [], owner: AnyObject? = nil) {
         self.widget = widget
         self.owner = owner
@@ -48,13 +48,13 @@ struct PageContent {
 /// What pages are given.
 @MainActor
 struct PageContext {
-    /// The pictures of the wall.
-    let source: any PictureSource
-    /// The shipped pictures, and those that cannot be had.
-    let server: PictureServer
+    /// The images of the wall.
+    let source: any ImageFeed
+    /// The shipped images, and those that cannot be had.
+    let server: ImageServer
 
-    /// A shipped picture under a URL that was never asked for before, so that no cache has it.
-    func fresh(_ name: String, _ line: PictureServer.Line = .normal) -> URL {
+    /// A shipped image under a URL that was never asked for before, so that no cache has it.
+    func fresh(_ name: String, _ line: ImageServer.Line = .normal) -> URL {
         PageContext.serial += 1
         return server.url(name, line, serial: PageContext.serial)
     }

@@ -7,7 +7,7 @@ extension Page {
         id: "placeholders",
         title: tr("Until it is there"),
         summary: tr(
-            "An icon, a colour, the blurred picture that a hash of a few bytes holds, or another picture stands in for one that is late."
+            "An icon, a colour, the blurred image that a hash of a few bytes holds, or another image stands in for one that is late."
         ),
         code: """
             picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic", pixelSize: 48))

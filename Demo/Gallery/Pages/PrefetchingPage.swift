@@ -7,7 +7,7 @@ extension Page {
         id: "prefetching",
         title: tr("Ahead of time"),
         summary: tr(
-            "Pictures are fetched before anybody asks for them, behind everything that is on screen, and not on a metered network."
+            "Images are fetched before anybody asks for them, behind everything that is on screen, and not on a metered network."
         ),
         code: """
             let task = ImagePrefetcher.shared.prefetch(urls, to: .disk, progress: progress) { result in

@@ -7,7 +7,7 @@ extension Page {
         id: "transformers",
         title: tr("Transformers"),
         summary: tr(
-            "Change a picture before it is shown, off the main thread. What begins with the same steps shares them."
+            "Change an image before it is shown, off the main thread. What begins with the same steps shares them."
         ),
         code: """
             picture.setImage(with: url, transformer: .rounded(24))

@@ -7,7 +7,7 @@ extension Page {
         id: "transitions",
         title: tr("Transitions and indicators"),
         summary: tr(
-            "How a picture comes in, and what turns until it does. What comes from memory is there at once, and nothing moves when you have switched animations off."
+            "How an image comes in, and what turns until it does. What comes from memory is there at once, and nothing moves when you have switched animations off."
         ),
         code: """
             picture.imageTransition = .crossfade(duration: .milliseconds(400))

@@ -5,7 +5,7 @@ import GtkWebImage
 extension Page {
     static let wall = Page(
         id: "wall",
-        title: tr("A wall of pictures"),
+        title: tr("A wall of images"),
         summary: tr(
             "Thousands of cells, recycled as you scroll. What leaves the screen is cancelled, what comes is fetched first."
         ),
@@ -15,7 +15,7 @@ extension Page {
             """,
         isFilling: true
     ) { context in
-        let wall = PictureWall(urls: context.source.urls)
+        let wall = ImageWall(urls: context.source.urls)
         let counters = LoadCounters()
         gtk_widget_set_vexpand(wall.widget, 1)
         var content = PageContent(
@@ -30,10 +30,10 @@ extension Page {
 /// Keeps the parts of the page.
 @MainActor
 final class WallOwner {
-    let wall: PictureWall
+    let wall: ImageWall
     private let counters: LoadCounters
 
-    init(wall: PictureWall, counters: LoadCounters) {
+    init(wall: ImageWall, counters: LoadCounters) {
         self.wall = wall
         self.counters = counters
     }

@@ -6,7 +6,7 @@ extension Page {
     static let zoom = Page(
         id: "zoom",
         title: tr("Large and near"),
-        summary: tr("A large picture, decoded for the size at which it is seen: come nearer and there is more to see."),
+        summary: tr("A large image, decoded for the size at which it is seen: come nearer and there is more to see."),
         code: """
             gtk_widget_set_size_request(picture.widget, width, height)
             picture.setImage(with: url, options: .keepCurrentImage)

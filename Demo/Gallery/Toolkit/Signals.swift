@@ -59,7 +59,7 @@ func connect(_ object: OpaquePointer, _ signal: String, _ body: @escaping (Opaqu
     connect(object, signal, callback, Handler<UInt> { body(OpaquePointer(bitPattern: $0)!) })
 }
 
-/// Connects to `activate` of a GtkGridView, whose argument is a position.
+/// Connects to activate of a GtkGridView, whose argument is a position.
 @MainActor
 func connectActivate(_ gridView: OpaquePointer, _ body: @escaping (Int) -> Void) {
     typealias Callback = @convention(c) (UnsafeMutableRawPointer, guint, UnsafeMutableRawPointer) -> Void
@@ -67,7 +67,7 @@ func connectActivate(_ gridView: OpaquePointer, _ body: @escaping (Int) -> Void)
     connect(gridView, "activate", callback, Handler(body))
 }
 
-/// Connects to `layout` of a GdkSurface: its new width, in application pixels.
+/// Connects to layout of a GdkSurface: its new width, in application pixels.
 @MainActor
 func connectLayout(_ surface: OpaquePointer, _ body: @escaping (Int) -> Void) {
     typealias Callback = @convention(c) (UnsafeMutableRawPointer, gint, gint, UnsafeMutableRawPointer) -> Void

@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 import Foundation
 
-/// The text in the language of the user, where there is a translation; else as it is. `data/po/update` collects what is
+/// The text in the language of the user, where there is a translation; else as it is. data/po/update collects what is
 /// marked with this.
 func tr(_ text: String) -> String {
     // What has no translation comes back as the very pointer.
@@ -12,8 +12,8 @@ func tr(_ text: String) -> String {
 enum Translation {
     static let domain = "gtkwebimage-gallery"
 
-    /// Translations are looked for in `$TEXTDOMAINDIR`, in `../share/locale` beside the program when it is installed,
-    /// or where the system has them, as `LANGUAGE/LC_MESSAGES/gtkwebimage-gallery.mo`.
+    /// Translations are looked for in $TEXTDOMAINDIR, in ../share/locale beside the program when it is installed,
+    /// or where the system has them, as LANGUAGE/LC_MESSAGES/gtkwebimage-gallery.mo.
     static func start() {
         setlocale(LC_ALL, "")
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()

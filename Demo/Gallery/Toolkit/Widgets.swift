@@ -95,7 +95,7 @@ func flow(_ children: [Widget], columns: UInt32 = 6) -> Widget {
     return flow
 }
 
-/// A picture as large as it was asked to be, however large what it shows is: that is its natural size, which a
+/// An image as large as it was asked to be, however large what it shows is: that is its natural size, which a
 /// GtkFlowBox would give it.
 @MainActor
 func fixed(_ widget: Widget) -> Widget {
@@ -110,7 +110,7 @@ func fixed(_ widget: Widget) -> Widget {
     return overlay
 }
 
-/// A picture of a size of its own.
+/// An image of a size of its own.
 @MainActor
 func picture(width: Int32 = 150, height: Int32 = 112, covers: Bool = true) -> Picture {
     let picture = Picture()
@@ -135,7 +135,7 @@ func controls(_ children: [Widget]) -> Widget {
     return row
 }
 
-extension NativeWidget {
+extension GtkWidgetConvertible {
     var widget: Widget { nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self) }
 }
 

@@ -10,7 +10,7 @@ enum AboutWindow {
         gtk_about_dialog_set_version(native, GalleryCommand.version)
         gtk_about_dialog_set_comments(
             native,
-            tr("Shows what GtkWebImage does: pictures by URL in the widgets of GTK 4.")
+            tr("Shows what GtkWebImage does: images by URL in the widgets of GTK 4.")
         )
         gtk_about_dialog_set_logo_icon_name(native, GalleryApplication.identifier)
         gtk_about_dialog_set_license_type(native, GTK_LICENSE_MIT_X11)

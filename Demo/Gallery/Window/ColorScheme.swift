@@ -16,7 +16,7 @@ final class ColorScheme {
         g_action_map_add_action(map, action)
     }
 
-    /// - Parameter isDark: `nil`: as the desktop has it, where there is a portal that knows (GTK 4.8 does not ask).
+    /// - Parameter isDark: nil: as the desktop has it, where there is a portal that knows (GTK 4.8 does not ask).
     func follow(isDark: Bool?) {
         if let isDark {
             isChosen = true
@@ -76,7 +76,7 @@ final class ColorScheme {
         g_object_unref(UnsafeMutableRawPointer(bus))
     }
 
-    /// - Parameter answer: `(v)` with a variant in it: 1 for dark, 2 for light, 0 for neither.
+    /// - Parameter answer: (v) with a variant in it: 1 for dark, 2 for light, 0 for neither.
     private nonisolated static func prefersDark(_ answer: OpaquePointer?) -> Bool? {
         guard let answer else { return nil }
         var value = g_variant_get_child_value(answer, 0)!

@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-/// The window: the list of pages, the page that is chosen, and a picture of the wall that is opened.
+/// The window: the list of pages, the page that is chosen, and an image of the wall that is opened.
 @MainActor
 final class GalleryWindow {
     /// Below that many application pixels the list and the page are shown in turn.
@@ -52,7 +52,7 @@ final class GalleryWindow {
     @discardableResult
     func showPage(_ id: String) -> Bool { list.select(id) }
 
-    /// Shows one picture of the wall large. It comes progressively: what has arrived can be seen.
+    /// Shows one image of the wall large. It comes progressively: what has arrived can be seen.
     func open(_ number: Int) {
         let url = context.source.largeURL(for: context.source.urls[number])
         gtk_stack_set_visible_child_name(stack, "large")
@@ -66,7 +66,7 @@ final class GalleryWindow {
         large.setImageDescription(url.lastPathComponent)
     }
 
-    /// Back from the large picture; in a narrow window from the page to the list.
+    /// Back from the large image; in a narrow window from the page to the list.
     func close() {
         if gtk_widget_get_mapped(large.widget) != 0, let current {
             large.cancelCurrentImageLoad()

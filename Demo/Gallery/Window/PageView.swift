@@ -26,7 +26,7 @@ final class PageView {
         widget = gtk_scrolled_window_new()
         gtk_scrolled_window_set_policy(OpaquePointer(widget), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
         let viewport = gtk_viewport_new(nil, nil)!
-        // Pictures keep the height that they have of their own.
+        // Images keep the height that they have of their own.
         gtk_scrollable_set_vscroll_policy(OpaquePointer(viewport), GTK_SCROLL_NATURAL)
         gtk_viewport_set_child(OpaquePointer(viewport), column)
         gtk_scrolled_window_set_child(OpaquePointer(widget), viewport)
@@ -36,7 +36,7 @@ final class PageView {
     var isAtRest: Bool { content.isAtRest() }
 
     /// The wall, on its page.
-    var wall: PictureWall? { (content.owner as? WallOwner)?.wall }
+    var wall: ImageWall? { (content.owner as? WallOwner)?.wall }
 
     private static func setMargins(_ widget: Widget) {
         gtk_widget_set_margin_top(widget, 12)

@@ -22,8 +22,8 @@ enum Style {
             guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION)
         )
         g_object_unref(UnsafeMutableRawPointer(provider))
-        // Icons are found where an installed app has them; before that they are beside the pictures.
-        let icons = URL(filePath: PictureServer.standardFolder).deletingLastPathComponent().appending(path: "icons")
+        // Icons are found where an installed app has them; before that they are beside the images.
+        let icons = URL(filePath: ImageServer.standardFolder).deletingLastPathComponent().appending(path: "icons")
         gtk_icon_theme_add_search_path(gtk_icon_theme_get_for_display(display), icons.path())
     }
 }

@@ -1,10 +1,10 @@
 internal import CWebImageGtk4
 
-/// What assistive technology is told about pictures.
+/// What assistive technology is told about images.
 @MainActor
 public enum ImageAccessibility {
-    /// Said of a picture that could not be loaded. An app sets it to its user's language.
-    public static var failureDescription = "The picture could not be loaded"
+    /// Said of an image that could not be loaded. An app sets it to its user's language.
+    public static var failureDescription = "The image could not be loaded"
 }
 
 extension UnsafeMutablePointer<GtkWidget> {

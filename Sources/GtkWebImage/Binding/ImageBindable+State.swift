@@ -2,9 +2,9 @@ internal import CWebImageGtk4
 public import FoundationEssentials
 public import WebImageCore
 
-// What is known of the picture of a widget, and what goes with each.
+// What is known of the image of a widget, and what goes with each.
 extension ImageBindable {
-    /// Ends the load of the picture, if one is under way; its completion gets `ImageError.Code.cancelled`.
+    /// Ends the load of the image, if one is under way; its completion gets ImageError.Code.cancelled.
     public func cancelCurrentImageLoad() {
         imageBinding.existingSlot?.cancel()
     }
@@ -18,45 +18,45 @@ extension ImageBindable {
     /// The load under way, or the last one.
     public var currentImageLoad: ImageLoad? { imageBinding.existingSlot?.load }
 
-    /// The picture that is shown, whole or partial; `nil` while a placeholder or nothing is.
+    /// The image that is shown, whole or partial; nil while a placeholder or nothing is.
     public var currentImage: WebImage? { imageBinding.existingSlot?.target.image }
 
     /// How far the load is: one object for all loads of the widget, which can be observed.
     public var imageProgress: ImageProgress { imageBinding.slot.observedProgress() }
 
-    /// How often another picture was asked for so far.
+    /// How often another image was asked for so far.
     public var imageGeneration: Int { imageBinding.existingSlot?.generation ?? 0 }
 
-    /// Shown over the widget while a picture is under way. Default: none.
+    /// Shown over the widget while an image is under way. Default: none.
     public var imageIndicator: ImageIndicator? {
         get { imageBinding.existingSlot?.appearance.indicator }
         nonmutating set { imageBinding.slot.appearance.indicator = newValue }
     }
 
-    /// How a picture that does not come from memory takes the place of what is shown. Default: at once.
+    /// How an image that does not come from memory takes the place of what is shown. Default: at once.
     public var imageTransition: ImageTransition? {
         get { imageBinding.existingSlot?.appearance.transition }
         nonmutating set { imageBinding.slot.appearance.transition = newValue }
     }
 
-    /// How animated pictures play. Default: by themselves, as their files say.
+    /// How animated images play. Default: by themselves, as their files say.
     public var imagePlayback: ImagePlayback {
         get { imageBinding.existingSlot?.appearance.playback ?? ImagePlayback() }
         nonmutating set { imageBinding.slot.appearance.playback = newValue }
     }
 
-    /// Plays the picture that is shown: to pause, to seek, to hear of frames. `nil` unless it is animated. Another
-    /// picture has another one.
+    /// Plays the image that is shown: to pause, to seek, to hear of frames. nil unless it is animated. Another
+    /// image has another one.
     public var animationPlayer: AnimationPlayer? { imageBinding.existingSlot?.target.content?.player }
 
-    /// Shown when a picture cannot be had. Default: what was shown until then.
+    /// Shown when an image cannot be had. Default: what was shown until then.
     public var errorPlaceholder: Placeholder? {
         get { imageBinding.existingSlot?.appearance.errorPlaceholder }
         nonmutating set { imageBinding.slot.appearance.errorPlaceholder = newValue }
     }
 
     /// Whether a click on the widget tries again what has failed. Default: no.
-    public var isImageRetriedOnClick: Bool {
+    public var retriesImageOnClick: Bool {
         get { imageBinding.existingSlot?.appearance.isRetriedOnClick ?? false }
         nonmutating set {
             imageBinding.slot.appearance.isRetriedOnClick = newValue

@@ -1,6 +1,6 @@
 import WebImageCore
 
-/// A place where pictures are shown, under a key: the picture of a widget, the background of a button in one state, an
+/// A place where images are shown, under a key: the image of a widget, the background of a button in one state, an
 /// icon of an entry, or a paintable by itself.
 ///
 /// It keeps nothing alive; make it where it is used. Main thread only.

@@ -3,7 +3,7 @@ import Synchronization
 import WebImageCore
 import WebImageLinux
 
-/// The load of a picture for a widget, from the call that asked for it to its completion.
+/// The load of an image for a widget, from the call that asked for it to its completion.
 ///
 /// It outlives the widget when it must: its completions are called all the same.
 public final class ImageLoad: Sendable {
@@ -12,7 +12,7 @@ public final class ImageLoad: Sendable {
 
     private struct State {
         var completions: [Completion] = []
-        /// Several, for an animation of several pictures.
+        /// Several, for an animation of several images.
         var tasks: [ImageTask] = []
         var priority = ImagePriority.high
         var isCancelled = false
@@ -30,7 +30,7 @@ public final class ImageLoad: Sendable {
     /// Whether the completion has been called.
     public var isFinished: Bool { state.withLock { $0.isFinished } }
 
-    /// Ends it with `ImageError.Code.cancelled`, unless it has ended. The completion is called in a later turn of the
+    /// Ends it with ImageError.Code.cancelled, unless it has ended. The completion is called in a later turn of the
     /// main loop. From any thread.
     public func cancel() {
         let (isFirst, tasks) = state.withLock { state -> (Bool, [ImageTask]) in

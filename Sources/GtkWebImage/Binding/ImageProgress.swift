@@ -6,9 +6,9 @@ public import Observation
 public final class ImageProgress {
     /// Bytes that are there.
     public private(set) var received: Int64 = 0
-    /// Bytes that come in all; `nil` while that is not known.
+    /// Bytes that come in all; nil while that is not known.
     public private(set) var expected: Int64?
-    /// Whether the picture is there, wherever it came from.
+    /// Whether the image is there, wherever it came from.
     public private(set) var isFinished = false
 
     init() {}

@@ -1,8 +1,8 @@
 internal import CWebImageGtk4
 
-/// The state of a widget that a picture of its own can be set for. A state without one shows that of the normal state.
+/// The state of a widget that an image of its own can be set for. A state without one shows that of the normal state.
 public enum ImageState: String, Sendable, CaseIterable {
-    /// What is shown in every state that has no picture of its own.
+    /// What is shown in every state that has no image of its own.
     case normal
     /// The pointer is over the widget.
     case prelight
@@ -14,7 +14,7 @@ public enum ImageState: String, Sendable, CaseIterable {
     case insensitive
     /// The widget is part of a selected row.
     case selected
-    /// What ``PictureBindable/isImageHighlighted`` says.
+    /// What PictureBindable/isImageHighlighted says.
     case highlighted
 
     /// What a widget with these flags is in besides the normal state, what counts most first.

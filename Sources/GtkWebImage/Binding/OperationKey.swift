@@ -1,4 +1,4 @@
-/// The purpose for which a widget loads a picture. Loads of one widget under different keys never disturb each other; a
+/// The purpose for which a widget loads an image. Loads of one widget under different keys never disturb each other; a
 /// new load under a key ends the one before.
 public struct OperationKey: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
     /// A name.
@@ -10,6 +10,6 @@ public struct OperationKey: RawRepresentable, Hashable, Sendable, ExpressibleByS
 
     /// The image of a widget: what most widgets have only one of.
     public static let image = OperationKey(rawValue: "image")
-    /// The image of a picture that is highlighted.
+    /// The image of an image that is highlighted.
     public static let highlightedImage = OperationKey(rawValue: "highlightedImage")
 }

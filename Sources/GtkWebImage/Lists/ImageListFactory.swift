@@ -3,8 +3,8 @@ public import FoundationEssentials
 public import WebImageCore
 public import WebImageLinux
 
-/// Cells of pictures for a `GtkListView`, `GtkGridView` or `GtkColumnViewColumn`: it makes a GtkPicture for each, sets
-/// the picture when a cell is bound to an item, and lets go of it when the cell is taken for another.
+/// Cells of images for a GtkListView, GtkGridView or GtkColumnViewColumn: it makes a GtkPicture for each, sets
+/// the image when a cell is bound to an item, and lets go of it when the cell is taken for another.
 ///
 ///     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
 ///     gtk_grid_view_set_factory(grid, factory.nativeFactoryPointer)
@@ -12,7 +12,7 @@ public import WebImageLinux
 /// The list keeps the factory alive; the app need not. Main thread only.
 @MainActor
 public final class ImageListFactory {
-    /// The `GtkListItemFactory *`. A caller that keeps it takes a reference.
+    /// The GtkListItemFactory *. A caller that keeps it takes a reference.
     public var nativeFactoryPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(native) }
 
     private let native: OpaquePointer
@@ -22,11 +22,11 @@ public final class ImageListFactory {
     /// - Parameters:
     ///   - width: Of a cell at least, in application pixels. Default: what the list gives it.
     ///   - height: Of a cell at least, in application pixels. Default: what the list gives it.
-    ///   - contentFit: How pictures are fitted into their cells. Default: they cover them.
-    ///   - placeholder: Shown until a picture is there.
-    ///   - manager: Loads the pictures. Default: the shared one.
+    ///   - contentFit: How images are fitted into their cells. Default: they cover them.
+    ///   - placeholder: Shown until an image is there.
+    ///   - manager: Loads the images. Default: the shared one.
     ///   - configure: Called once for each cell that is made: transitions, indicators, style classes.
-    ///   - request: The picture of a position of the list's model; `nil`: none.
+    ///   - request: The image of a position of the list's model; nil: none.
     public init(
         width: Int = -1,
         height: Int = -1,

@@ -1,12 +1,12 @@
 internal import CWebImageGtk4
 import WebImageLinux
 
-/// Binds the rows of a `GtkListBox` or `GtkFlowBox` that are on screen or near it, and lets go of the others.
+/// Binds the rows of a GtkListBox or GtkFlowBox that are on screen or near it, and lets go of the others.
 ///
 /// Those widgets have all their rows at once, and GTK takes them all for visible: without this a list of a thousand
-/// rows would load a thousand pictures.
+/// rows would load a thousand images.
 ///
-///     rows = LazyImageRows(container: listBox) { row, index in
+///     rows = LazyRowBinder(container: listBox) { row, index in
 ///         WidgetPointer(row).setImage(with: urls[index])
 ///     } unbind: { row, _ in
 ///         WidgetPointer(row).setImage(with: nil as URL?)
@@ -14,14 +14,14 @@ import WebImageLinux
 ///
 /// Kept by the app for as long as it is wanted. Main thread only.
 @MainActor
-public final class LazyImageRows {
+public final class LazyRowBinder {
     /// What is done with a row and its index among the rows.
     public typealias RowHandler = (_ row: UnsafeMutableRawPointer, _ index: Int) -> Void
 
     /// The indices of the rows that are bound.
     public private(set) var bound = 0..<0
     /// How many screens above and below count as near. Default: 1.
-    public var screensNear = 1.0
+    public var prefetchScreens = 1.0
 
     private let container: WidgetReference
     private let bind: RowHandler
@@ -96,7 +96,7 @@ public final class LazyImageRows {
     private func nearRows(of container: UnsafeMutablePointer<GtkWidget>) -> Range<Int>? {
         guard let scrolled = gtk_widget_get_ancestor(container, gtk_scrolled_window_get_type()) else { return nil }
         let height = Double(gtk_widget_get_height(scrolled))
-        let margin = height * screensNear
+        let margin = height * prefetchScreens
         var (first, last, index) = (Int.max, -1, 0)
         var row = gtk_widget_get_first_child(container)
         while let current = row {

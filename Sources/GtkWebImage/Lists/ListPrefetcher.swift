@@ -3,7 +3,7 @@ import FoundationEssentials
 public import WebImageCore
 import WebImageLinux
 
-/// Loads the pictures of a list ahead of what is on screen, in the direction in which it is scrolled; what has been
+/// Loads the images of a list ahead of what is on screen, in the direction in which it is scrolled; what has been
 /// left behind is dropped again.
 ///
 ///     prefetcher = ListPrefetcher(view: grid) { position in
@@ -34,7 +34,7 @@ public final class ListPrefetcher {
 
     /// Begins to watch a list.
     /// - Parameters:
-    ///   - view: A `GtkListView`, `GtkGridView` or `GtkColumnView`, in a scrolled window or on the way there.
+    ///   - view: A GtkListView, GtkGridView or GtkColumnView, in a scrolled window or on the way there.
     ///   - prefetcher: What loads. Default: the shared one.
     ///   - request: What is loaded for a position; best at the size at which the list shows it.
     public init(
@@ -130,7 +130,7 @@ public final class ListPrefetcher {
             : max(0, visible.lowerBound - length)..<max(0, visible.lowerBound)
         drop(outside: ahead)
         for position in isForward ? Array(ahead) : ahead.reversed() {
-            // The model may have changed: another picture may be there now.
+            // The model may have changed: another image may be there now.
             guard var request = request(position), tasks[position]?.url != request.url else { continue }
             tasks[position]?.task.cancel()
             request.priority = min(request.priority, .low)
@@ -140,7 +140,7 @@ public final class ListPrefetcher {
         }
     }
 
-    /// A picture that is on screen by now is loaded by its cell as well; dropping it here harms nobody.
+    /// An image that is on screen by now is loaded by its cell as well; dropping it here harms nobody.
     private func drop(outside range: Range<Int>) {
         for (position, entry) in tasks where !range.contains(position) {
             entry.task.cancel()

@@ -32,7 +32,7 @@ package struct AnimatedFile: Sendable {
     }
 
     /// The first frame, with the means to decode the others unless only the first is wanted.
-    /// - Throws: ``ImageError/Code/badImageData`` when that frame is damaged.
+    /// - Throws: ImageError/Code/badImageData when that frame is damaged.
     package func image(_ options: DecodeOptions) throws(ImageError) -> WebImage {
         let natural = orientation.apply(to: size)
         let shown = options.size.target(for: natural)

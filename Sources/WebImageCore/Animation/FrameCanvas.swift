@@ -16,7 +16,7 @@ package final class FrameCanvas {
     /// Red, green, blue and alpha, row after row.
     package let pixels: UnsafeMutablePointer<UInt32>
 
-    /// - Returns: `nil` when there is no memory.
+    /// - Returns: nil when there is no memory.
     package init?(size: PixelSize) {
         guard let memory = calloc(size.pixelCount, 4) else { return nil }
         self.size = size
@@ -79,8 +79,8 @@ package final class FrameCanvas {
         }
     }
 
-    /// The picture as it is now.
-    /// - Returns: `nil` when there is no memory.
+    /// The image as it is now.
+    /// - Returns: nil when there is no memory.
     package func picture(
         at target: PixelSize,
         _ orientation: ImageOrientation,

@@ -1,6 +1,6 @@
 /// Puts the frames of an animation together, from wherever it has to begin.
 ///
-/// `@unchecked`: used by one thread at a time.
+/// @unchecked: used by one thread at a time.
 package final class FrameComposer: FrameDecoding, @unchecked Sendable {
     private let source: any FrameSource
     private let layouts: [FrameLayout]
@@ -20,7 +20,7 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
     ///   - source: Decodes single frames.
     ///   - layouts: Of all frames, each inside of the canvas.
     ///   - size: Of the canvas as stored.
-    ///   - target: The size of the pictures, as stored.
+    ///   - target: The size of the images, as stored.
     package init(
         _ source: any FrameSource,
         _ layouts: [FrameLayout],
@@ -63,7 +63,7 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
     private func draw(from first: Int, through last: Int, after current: Int?) throws(ImageError) {
         for index in first...last {
             if isIndependent[index] {
-                // Most frames of pictures without alpha cover all that was there.
+                // Most frames of images without alpha cover all that was there.
                 if layouts[index].hasAlpha || !layouts[index].rect.covers(size) { canvas!.clear() }
             } else if index > first || current == first - 1 {
                 dispose(of: index - 1)

@@ -5,6 +5,6 @@ public protocol FrameDecoding: AnyObject, Sendable {
     ///
     /// One frame after the other costs one frame each; going back, or far ahead, may decode others on the way.
     /// - Parameter index: From 0 to the animation's number of frames, exclusive.
-    /// - Throws: ``ImageError/Code/badImageData`` when the frame is damaged. An animation ends before such a frame.
+    /// - Throws: ImageError/Code/badImageData when the frame is damaged. An animation ends before such a frame.
     func frame(at index: Int) throws(ImageError) -> PixelBuffer
 }

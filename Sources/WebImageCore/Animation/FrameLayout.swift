@@ -46,7 +46,7 @@ package struct PixelRect: Hashable, Sendable {
         x >= 0 && y >= 0 && !size.isEmpty && x <= canvas.width - size.width && y <= canvas.height - size.height
     }
 
-    /// What of it is on a canvas; `nil` when nothing is.
+    /// What of it is on a canvas; nil when nothing is.
     package func clipped(to canvas: PixelSize) -> PixelRect? {
         let (left, top) = (max(x, 0), max(y, 0))
         let width = min(x + size.width, canvas.width) - left

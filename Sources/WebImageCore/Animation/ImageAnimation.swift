@@ -1,4 +1,4 @@
-/// An animated picture: how long each of its frames is shown, and the means to decode them on demand. Holds the file,
+/// An animated image: how long each of its frames is shown, and the means to decode them on demand. Holds the file,
 /// not the frames.
 public final class ImageAnimation: Sendable {
     /// How long each frame is shown. What a file gives less than 11 ms gets 100 ms, as browsers do it.
@@ -55,8 +55,8 @@ public final class ImageAnimation: Sendable {
 
     /// The same animation with other pixels.
     /// - Parameters:
-    ///   - size: The size of what `change` makes.
-    ///   - change: On the thread that decodes; `nil` ends the animation before this frame.
+    ///   - size: The size of what change makes.
+    ///   - change: On the thread that decodes; nil ends the animation before this frame.
     package func mapFrames(
         size: PixelSize? = nil,
         hasAlpha: Bool? = nil,
@@ -88,7 +88,7 @@ private final class ChangedFrames: FrameDecoding {
                 .transformFailed,
                 url: nil,
                 reason: "Frame \(index) of the animation could not be changed",
-                remedy: "See that the transformer can handle a picture of this size."
+                remedy: "See that the transformer can handle an image of this size."
             )
         }
         return changed

@@ -1,11 +1,11 @@
 public import FoundationEssentials
 
-/// Says under which name a URL is cached, for URLs that differ though their pictures do not: signatures, tokens, hosts
+/// Says under which name a URL is cached, for URLs that differ though their images do not: signatures, tokens, hosts
 /// of a content network. What has one name is fetched once.
 public struct CacheKeyFilter: Sendable {
     private let body: @Sendable (URL) -> String?
 
-    /// - Parameter body: The name; `nil` for the URL itself. Quick, and from any thread: it is called for each request.
+    /// - Parameter body: The name; nil for the URL itself. Quick, and from any thread: it is called for each request.
     public init(_ body: @escaping @Sendable (URL) -> String?) {
         self.body = body
     }
@@ -16,7 +16,7 @@ public struct CacheKeyFilter: Sendable {
         return String(url.absoluteString[..<end])
     }
 
-    /// Leaves out some items of the query: those that only say that one may have the picture.
+    /// Leaves out some items of the query: those that only say that one may have the image.
     /// - Parameter names: As they are in the URL. Default: those of the large clouds.
     public static func withoutQueryItems(_ names: Set<String> = signatures) -> CacheKeyFilter {
         CacheKeyFilter { url in

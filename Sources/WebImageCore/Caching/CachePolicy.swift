@@ -1,6 +1,6 @@
 /// Which caches a load asks, and which it writes to.
 ///
-/// A result is a picture at the size and with the transformer that were asked for; an original is what the loader gave.
+/// A result is an image at the size and with the transformer that were asked for; an original is what the loader gave.
 /// Results are in memory, and on disk where that is worth it; originals are on disk.
 public struct CachePolicy: Hashable, Sendable {
     /// Where results are looked for. Default: everywhere.
@@ -40,4 +40,22 @@ extension ImageRequest {
         }
         return policy
     }
+}
+
+/// The places where decoded images are kept.
+public struct CacheTiers: OptionSet, Hashable, Sendable {
+    /// The bits.
+    public let rawValue: UInt8
+
+    /// Makes a set from its bits.
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// Decoded, in memory.
+    public static let memory = CacheTiers(rawValue: 1 << 0)
+    /// On disk.
+    public static let disk = CacheTiers(rawValue: 1 << 1)
+    /// Everywhere.
+    public static let all: CacheTiers = [.memory, .disk]
 }

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 import Synchronization
 
-/// What failed for good, so that it is not asked for again and again: a list that scrolls over a missing picture asks
+/// What failed for good, so that it is not asked for again and again: a list that scrolls over a missing image asks
 /// the server once.
 package final class FailureCache: Sendable {
     private struct Entry {

@@ -9,20 +9,20 @@ public final class LoaderRegistry: Sendable {
     }
 
     private struct State {
-        var loaders: [(number: Int, loader: any ImageLoading)] = []
+        var loaders: [(number: Int, loader: any DataLoading)] = []
         var lastNumber = 0
     }
 
     private let state = Mutex(State())
 
     /// - Parameter loaders: Asked in order.
-    package init(_ loaders: [any ImageLoading]) {
+    package init(_ loaders: [any DataLoading]) {
         for loader in loaders.reversed() { add(loader) }
     }
 
     /// Adds a loader that is asked before all others.
     @discardableResult
-    public func add(_ loader: any ImageLoading) -> Registration {
+    public func add(_ loader: any DataLoading) -> Registration {
         state.withLock { state in
             state.lastNumber += 1
             state.loaders.insert((state.lastNumber, loader), at: 0)
@@ -35,8 +35,8 @@ public final class LoaderRegistry: Sendable {
         state.withLock { state in state.loaders.removeAll { $0.number == registration.number } }
     }
 
-    /// The newest loader that takes `url`.
-    public func loader(for url: URL) -> (any ImageLoading)? {
+    /// The newest loader that takes url.
+    public func loader(for url: URL) -> (any DataLoading)? {
         let loaders = state.withLock { $0.loaders }
         return loaders.first { $0.loader.canLoad(url) }?.loader
     }

@@ -6,17 +6,17 @@ public struct RetryPolicy: Sendable {
     public var initialDelay = Duration.milliseconds(500)
     /// By how much each pause is longer than the one before. Default: 2.
     public var multiplier = 2.0
-    /// The longest pause. A server that asks for a longer one (`Retry-After`) is not asked again. Default: 30 seconds.
+    /// The longest pause. A server that asks for a longer one (Retry-After) is not asked again. Default: 30 seconds.
     public var maximumDelay = Duration.seconds(30)
     /// Which share of a pause is left to chance, 0 to 1, so that many clients do not come back at the same moment.
     /// Default: 0.5.
     public var jitter = 0.5
     /// How long a load that fails because the machine is offline waits for the network. Default: not at all; it fails
     /// at once.
-    public var networkTimeout = Duration.zero
+    public var offlineWait = Duration.zero
     /// Whether a failure may pass. Default: no connection, a broken one, timeouts, and the statuses 408, 429 and 500 to
     /// 599 without 501 and 505.
-    public var isWorthRetrying: @Sendable (ImageError) -> Bool = { $0.isTransient }
+    public var shouldRetry: @Sendable (ImageError) -> Bool = { $0.isTransient }
 
     /// Makes a policy of defaults.
     public init() {}
@@ -32,9 +32,9 @@ public struct RetryPolicy: Sendable {
     /// - Parameters:
     ///   - attempt: Tries so far, from 1.
     ///   - chance: 0 to 1.
-    /// - Returns: `nil` when there is none.
+    /// - Returns: nil when there is none.
     package func delay(after error: ImageError, attempt: Int, chance: Double) -> Duration? {
-        guard attempt <= maximumCount, isWorthRetrying(error) else { return nil }
+        guard attempt <= maximumCount, shouldRetry(error) else { return nil }
         if let asked = error.retryAfter { return asked <= maximumDelay ? asked : nil }
         var delay = initialDelay
         for _ in 1..<max(attempt, 1) where delay < maximumDelay { delay = delay * multiplier }

@@ -4,7 +4,7 @@ import Synchronization
 /// Who watches the loads of a manager. Costs next to nothing while nobody does.
 package final class LoadObservers: Sendable {
     private struct State {
-        var handlers: [Int: @Sendable (LoadStep) -> Void] = [:]
+        var handlers: [Int: @Sendable (LoadTraceEvent) -> Void] = [:]
         var lastNumber = 0
     }
 
@@ -14,7 +14,7 @@ package final class LoadObservers: Sendable {
     package init() {}
 
     /// - Returns: Ends it when it is released.
-    package func add(_ handler: @escaping @Sendable (LoadStep) -> Void) -> any AnyObject & Sendable {
+    package func add(_ handler: @escaping @Sendable (LoadTraceEvent) -> Void) -> any AnyObject & Sendable {
         let number = state.withLock { state in
             state.lastNumber += 1
             state.handlers[state.lastNumber] = handler
@@ -35,9 +35,9 @@ package final class LoadObservers: Sendable {
     var isActive: Bool { isWatched.load(ordering: .relaxed) }
 
     /// Tells all who watch, within this call.
-    func tell(_ url: URL, _ kind: @autoclosure () -> LoadStep.Kind) {
+    func tell(_ url: URL, _ kind: @autoclosure () -> LoadTraceEvent.Kind) {
         guard isActive else { return }
-        let step = LoadStep(kind: kind(), url: url, time: .now)
+        let step = LoadTraceEvent(kind: kind(), url: url, time: .now)
         for handler in state.withLock({ Array($0.handlers.values) }) { handler(step) }
     }
 }

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import Synchronization
 
-/// Loads pictures into the caches before they are shown: a few at a time, at the lowest priority, so that what is on
+/// Loads images into the caches before they are shown: a few at a time, at the lowest priority, so that what is on
 /// screen goes first.
 ///
 /// It rests while the machine is offline, on a metered network, or saving power, and goes on after that. From any
@@ -13,7 +13,7 @@ public final class ImagePrefetcher: Sendable {
         var runningCount = 0
         var isPaused = false
         var maximumConcurrentCount: Int
-        var isSparing = false
+        var isConstrained = false
         var totals = PrefetchTotals()
         var onFinish: (@Sendable (URL, PrefetchTotals) -> Void)?
         /// A thread is starting loads, and looks again before it stops.
@@ -63,13 +63,13 @@ public final class ImagePrefetcher: Sendable {
     /// What was done in all batches so far.
     public var totals: PrefetchTotals { state.withLock { $0.totals } }
 
-    /// Called after each picture of any batch, with its URL. On the main loop. Default: nothing.
+    /// Called after each image of any batch, with its URL. On the main loop. Default: nothing.
     public var onFinish: (@Sendable (URL, PrefetchTotals) -> Void)? {
         get { state.withLock { $0.onFinish } }
         set { state.withLock { $0.onFinish = newValue } }
     }
 
-    /// Loads pictures at the size of their files.
+    /// Loads images at the size of their files.
     /// - Parameter urls: A URL that comes twice counts twice.
     /// - Returns: A handle to cancel them. Dropping it does not cancel them.
     @discardableResult
@@ -77,7 +77,7 @@ public final class ImagePrefetcher: Sendable {
         prefetch(urls) { _ in }
     }
 
-    /// Loads pictures at the size of their files.
+    /// Loads images at the size of their files.
     /// - Parameters:
     ///   - urls: A URL that comes twice counts twice.
     ///   - destination: Where they are kept. Default: in memory and on disk.
@@ -101,7 +101,7 @@ public final class ImagePrefetcher: Sendable {
         return prefetch(requests: requests, progress: progress, completion: completion)
     }
 
-    /// Loads what requests ask for, at the priority that they say: the way to prefetch at the size at which pictures
+    /// Loads what requests ask for, at the priority that they say: the way to prefetch at the size at which images
     /// will be shown.
     @discardableResult
     public func prefetch(
@@ -145,12 +145,12 @@ public final class ImagePrefetcher: Sendable {
     }
 
     private func networkChanged(_ status: NetworkStatus) {
-        state.withLock { $0.isSparing = !ignoresNetworkStatus && status.isSparing }
+        state.withLock { $0.isConstrained = !ignoresNetworkStatus && status.isConstrained }
         startMore()
     }
 
     /// Starts what there is room for. A load that ends within the call that started it does not start the next one from
-    /// within itself: with a thousand pictures in memory the stack would not do.
+    /// within itself: with a thousand images in memory the stack would not do.
     private func startMore() {
         let isFirst = state.withLock { state in
             defer { state.isStarting = true }
@@ -162,7 +162,7 @@ public final class ImagePrefetcher: Sendable {
 
     private func next() -> (PrefetchTask, ImageRequest)? {
         state.withLock { state in
-            while !state.isPaused, !state.isSparing, state.runningCount < state.maximumConcurrentCount,
+            while !state.isPaused, !state.isConstrained, state.runningCount < state.maximumConcurrentCount,
                 let batch = state.batches.first
             {
                 if let request = batch.takeNext() {

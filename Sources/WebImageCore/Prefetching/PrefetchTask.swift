@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// A batch of pictures that are being prefetched.
+/// A batch of images that are being prefetched.
 public final class PrefetchTask: Sendable {
     fileprivate struct State {
         /// The next one last.
@@ -16,7 +16,7 @@ public final class PrefetchTask: Sendable {
 
     private let total: Int
     private let dispatcher: any CallbackDispatching
-    /// Told of the end of each picture.
+    /// Told of the end of each image.
     private let onEnd: @Sendable (URL, Result<ImageResponse, ImageError>) -> Void
     private let state: Mutex<State>
 
@@ -108,4 +108,44 @@ extension PrefetchResult {
     mutating func count(_ error: ImageError) {
         if error.isCancelled { cancelledCount += 1 } else { failedCount += 1 }
     }
+}
+
+/// Where prefetched images are kept.
+public enum PrefetchDestination: Sendable {
+    /// In memory, ready to be shown, and on disk.
+    case memoryAndDisk
+    /// On disk only: for what will be shown later, or at a size that is not known yet. Takes no memory, and little time
+    /// to check that it is an image.
+    case disk
+}
+
+/// How a batch of prefetched images ended. The numbers add up to that of the URLs.
+public struct PrefetchResult: Sendable, Equatable {
+    /// Images that are in the caches now.
+    public var loadedCount: Int
+    /// Images that could not be loaded.
+    public var failedCount: Int
+    /// Images that were cancelled.
+    public var cancelledCount: Int
+
+    /// Makes a result.
+    public init(loadedCount: Int = 0, failedCount: Int = 0, cancelledCount: Int = 0) {
+        self.loadedCount = loadedCount
+        self.failedCount = failedCount
+        self.cancelledCount = cancelledCount
+    }
+}
+
+/// What a prefetcher has done in all its batches so far, told after each image.
+public struct PrefetchTotals: Sendable, Equatable {
+    /// Images that were asked for.
+    public var requestedCount = 0
+    /// How those ended that have.
+    public var result = PrefetchResult()
+
+    /// Images that are through.
+    public var finishedCount: Int { result.count }
+
+    /// Makes totals of zero.
+    public init() {}
 }

@@ -1,4 +1,4 @@
-/// A line along the edge of a picture.
+/// A line along the edge of an image.
 public struct ImageBorder: Hashable, Sendable {
     /// In application pixels.
     public var width: Double

@@ -1,4 +1,4 @@
-/// Corners of a picture.
+/// Corners of an image.
 public struct ImageCorners: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt8

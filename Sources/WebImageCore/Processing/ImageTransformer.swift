@@ -1,9 +1,9 @@
-/// What is done to a decoded picture before it is cached in memory and shown: steps, one after the other.
+/// What is done to a decoded image before it is cached in memory and shown: steps, one after the other.
 ///
 ///     picture.setImage(with: url, transformer: .resize(to: size, .fill) + .rounded(12))
 ///
-/// Sizes and rectangles are in pixels of the decoded picture; radii and the widths of borders are in application
-/// pixels. Animated pictures are changed frame by frame, each when it is decoded. Loads of one URL that begin with the
+/// Sizes and rectangles are in pixels of the decoded image; radii and the widths of borders are in application
+/// pixels. Animated images are changed frame by frame, each when it is decoded. Loads of one URL that begin with the
 /// same steps share them.
 public struct ImageTransformer: Sendable {
     /// The steps, in order.
@@ -27,13 +27,13 @@ public struct ImageTransformer: Sendable {
         ImageTransformer(lhs.steps + rhs.steps)
     }
 
-    /// Changes a picture, with all of its frames. Takes its time: not for the main thread.
-    /// - Returns: `nil` when a step cannot be done.
+    /// Changes an image, with all of its frames. Takes its time: not for the main thread.
+    /// - Returns: nil when a step cannot be done.
     public func transform(_ image: WebImage) -> WebImage? {
         steps.reduce(image) { image, step in image.flatMap { Self.apply(step, to: $0) } }
     }
 
-    /// Applies one step to a picture and, later, to its frames.
+    /// Applies one step to an image and, later, to its frames.
     static func apply(_ step: any ImageTransforming, to image: WebImage) -> WebImage? {
         guard let changed = step.transform(image) else { return nil }
         guard let animation = image.animation, changed.animation == nil else { return changed }
@@ -51,12 +51,12 @@ public struct ImageTransformer: Sendable {
 }
 
 extension ImageTransformer {
-    /// Makes the picture another size, in pixels; larger, too. Its shape is kept or not as `mode` says.
+    /// Makes the image another size, in pixels; larger, too. Its shape is kept or not as mode says.
     public static func resize(to size: PixelSize, _ mode: ResizeMode = .fit) -> ImageTransformer {
         ImageTransformer(ResizeStep(size: size, mode: mode))
     }
 
-    /// Leaves a rectangle of the picture, in pixels from the top left; what of it lies outside is left out.
+    /// Leaves a rectangle of the image, in pixels from the top left; what of it lies outside is left out.
     public static func crop(x: Int, y: Int, width: Int, height: Int) -> ImageTransformer {
         ImageTransformer(CropStep(rect: PixelRect(x: x, y: y, width: width, height: height)))
     }
@@ -74,32 +74,32 @@ extension ImageTransformer {
         ImageTransformer(RoundedStep(shape: .corners(radius, corners), border: border))
     }
 
-    /// Leaves the largest circle in the middle of the picture.
+    /// Leaves the largest circle in the middle of the image.
     /// - Parameter border: A line along the edge. Default: none.
     public static func circle(border: ImageBorder? = nil) -> ImageTransformer {
         ImageTransformer([CropStep(rect: nil), RoundedStep(shape: .circle, border: border)])
     }
 
-    /// Turns the picture clockwise.
+    /// Turns the image clockwise.
     /// - Parameters:
     ///   - degrees: By how much. Quarters are exact.
-    ///   - growsToFit: Whether the picture becomes as large as it has to; if not, corners are cut off. Default: yes.
+    ///   - growsToFit: Whether the image becomes as large as it has to; if not, corners are cut off. Default: yes.
     public static func rotate(degrees: Double, growsToFit: Bool = true) -> ImageTransformer {
         ImageTransformer(RotateStep(degrees: degrees, growsToFit: growsToFit))
     }
 
-    /// Mirrors the picture.
+    /// Mirrors the image.
     public static func flip(horizontally: Bool = false, vertically: Bool = false) -> ImageTransformer {
         ImageTransformer(FlipStep(isHorizontal: horizontally, isVertical: vertically))
     }
 
     /// Gives all that is opaque one colour: icons.
-    /// - Parameter color: With alpha, the picture shows through.
+    /// - Parameter color: With alpha, the image shows through.
     public static func tint(_ color: ImageColor) -> ImageTransformer {
         ImageTransformer(TintStep(color: color))
     }
 
-    /// Blurs the picture, as a Gaussian does.
+    /// Blurs the image, as a Gaussian does.
     /// - Parameter radius: Its standard deviation, in application pixels.
     public static func blur(_ radius: Double) -> ImageTransformer {
         ImageTransformer(BlurStep(radius: radius))
@@ -110,10 +110,10 @@ extension ImageTransformer {
         ImageTransformer(ColorStep.brightness(amount))
     }
 
-    /// Spreads colours from the middle: 0 is grey, 1 is the picture itself.
+    /// Spreads colours from the middle: 0 is grey, 1 is the image itself.
     public static func contrast(_ amount: Double) -> ImageTransformer { ImageTransformer(ColorStep.contrast(amount)) }
 
-    /// Makes colours paler or stronger: 0 is grey, 1 is the picture itself.
+    /// Makes colours paler or stronger: 0 is grey, 1 is the image itself.
     public static func saturation(_ amount: Double) -> ImageTransformer {
         ImageTransformer(ColorStep.saturation(amount))
     }
@@ -127,7 +127,7 @@ extension ImageTransformer {
     /// Whatever a closure does.
     /// - Parameters:
     ///   - key: Names what it does, with all that this depends on.
-    ///   - body: On the decode lane; `nil` ends the load in ``ImageError/Code/transformFailed``.
+    ///   - body: On the decode queue; nil ends the load in ImageError/Code/transformFailed.
     public static func custom(key: String, _ body: @escaping @Sendable (WebImage) -> WebImage?) -> ImageTransformer {
         ImageTransformer(CustomStep(key: key, body: body))
     }
@@ -139,4 +139,35 @@ private struct CustomStep: ImageTransforming {
     let body: @Sendable (WebImage) -> WebImage?
 
     func transform(_ image: WebImage) -> WebImage? { body(image) }
+}
+
+/// Changes a decoded image before it is cached in memory and shown: one step of an ImageTransformer. Runs on the
+/// decode queue, several at a time.
+public protocol ImageTransforming: Sendable {
+    /// Names the step with its parameters: two with equal keys do the same to every image.
+    var key: String { get }
+
+    /// The changed image. Partial images come through here too, and each frame of an animated image as an image
+    /// of its own when it is about to be shown.
+    /// - Returns: nil when it cannot be done, which ends the load in ImageError/Code/transformFailed.
+    func transform(_ image: WebImage) -> WebImage?
+}
+
+/// A step that makes pixels of pixels.
+protocol PixelTransforming: ImageTransforming {
+    /// Whether the image keeps the size that it is shown at when nothing else decides.
+    var keepsNaturalSize: Bool { get }
+
+    /// - Parameter scale: Pixels per application pixel where the image is shown.
+    /// - Returns: nil when there is no memory, or nothing of the image is left.
+    func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer?
+}
+
+extension PixelTransforming {
+    var keepsNaturalSize: Bool { true }
+
+    func transform(_ image: WebImage) -> WebImage? {
+        apply(to: image.pixels, scale: image.displayScale)
+            .map { image.replacingPixels($0, keepsNaturalSize: keepsNaturalSize) }
+    }
 }

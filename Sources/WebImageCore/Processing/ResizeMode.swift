@@ -1,4 +1,4 @@
-/// How a picture is made to fit another size.
+/// How an image is made to fit another size.
 public enum ResizeMode: String, Sendable {
     /// All of it, as large as fits inside, its shape kept. Of the other size, one side may be shorter.
     case fit

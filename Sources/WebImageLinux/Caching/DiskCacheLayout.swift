@@ -17,7 +17,7 @@ struct DiskCacheLayout: Sendable {
 
     init(_ configuration: DiskCacheConfiguration) {
         directory = configuration.directory
-        let share = min(max(configuration.resultShare, 0), 1)
+        let share = min(max(configuration.renditionShare, 0), 1)
         let forResults = Int(Double(configuration.sizeLimit) * share)
         var limits = DiskLimits(
             sizeLimit: configuration.sizeLimit - forResults,
@@ -32,7 +32,7 @@ struct DiskCacheLayout: Sendable {
         self.results = forResults > 0 ? results : nil
     }
 
-    /// Marks the directory, and removes what earlier layouts have left. On the I/O lane.
+    /// Marks the directory, and removes what earlier layouts have left. On the I/O queue.
     func prepare() {
         do {
             try FileManager.default.createDirectory(

@@ -7,8 +7,8 @@ extension DownloaderConfiguration {
     ///   - options: What the one who asks says.
     ///   - isSameOrigin: Whether it goes where they said, rather than where a redirect leads. What is meant for one
     ///     host is not told to another.
-    /// - Returns: `nil` when the modifier refuses.
-    func request(_ url: URL, _ options: LoadOptions, isSameOrigin: Bool) -> HTTPRequest? {
+    /// - Returns: nil when the modifier refuses.
+    func request(_ url: URL, _ options: NetworkOptions, isSameOrigin: Bool) -> HTTPRequest? {
         var headers = headers
         headers["User-Agent"] = headers["User-Agent"] ?? userAgent
         if isSameOrigin {

@@ -2,26 +2,26 @@ public import FoundationEssentials
 import Synchronization
 public import WebImageCore
 
-/// Fetches `http` and `https` URLs with libcurl, on one network thread of its own.
+/// Fetches http and https URLs with libcurl, on one network thread of its own.
 ///
 /// However many ask for a URL at a time, there is one transfer, as urgent as the most urgent of them; it stops when the
 /// last one leaves. Connections are kept and shared, HTTP/2 is used where the server has it; a transfer that was broken
 /// off is continued where it ended, where the server can do that. A downloader that is dropped finishes what is under
 /// way. From any thread.
-public final class ImageDownloader: ImageLoading {
-    /// The one that `ImageManager.shared` uses, unless it is configured with another.
+public final class ImageDownloader: DataLoading {
+    /// The one that ImageManager.shared uses, unless it is configured with another.
     public static let shared = ImageDownloader()
 
-    private let inbox: CurlInbox
+    private let inbox: CurlCommandQueue
 
     /// Makes a downloader. Its thread starts with the first request.
     public init(configuration: DownloaderConfiguration = DownloaderConfiguration()) {
-        inbox = CurlInbox(configuration, .desktop)
+        inbox = CurlCommandQueue(configuration, .desktop)
     }
 
-    /// - Parameter proxyLookup: Stands in for the desktop's; see ``ProxyMode/system``.
+    /// - Parameter proxyLookup: Stands in for the desktop's; see ProxyMode/system.
     package init(configuration: DownloaderConfiguration, proxyLookup: @escaping @Sendable (URL) -> [String]?) {
-        inbox = CurlInbox(configuration, ProxyResolver(lookUp: proxyLookup))
+        inbox = CurlCommandQueue(configuration, ProxyResolver(lookUp: proxyLookup))
     }
 
     deinit {
@@ -41,9 +41,9 @@ public final class ImageDownloader: ImageLoading {
     }
 
     /// Transfers that run and that wait.
-    public var currentTransferCount: (running: Int, waiting: Int) { inbox.counts }
+    public var transferCounts: (running: Int, waiting: Int) { inbox.counts }
 
-    /// Ends every transfer; whoever waits for one gets `ImageError.Code.cancelled`.
+    /// Ends every transfer; whoever waits for one gets ImageError.Code.cancelled.
     public func cancelAllTransfers() {
         inbox.post(.cancelAll)
     }
@@ -57,7 +57,7 @@ public final class ImageDownloader: ImageLoading {
         }
     }
 
-    /// Whether the scheme is `http` or `https`.
+    /// Whether the scheme is http or https.
     public func canLoad(_ url: URL) -> Bool {
         switch url.scheme?.lowercased() {
         case "http", "https": true
@@ -66,27 +66,27 @@ public final class ImageDownloader: ImageLoading {
     }
 
     /// Whether the host is neither this machine nor one that may be near without a way into the internet: a private
-    /// address, a name without a dot or one that ends in `.local`. What goes through a proxy may be on its way even so.
-    public func needsNetwork(_ url: URL) -> Bool {
+    /// address, a name without a dot or one that ends in .local. What goes through a proxy may be on its way even so.
+    public func requiresNetwork(_ url: URL) -> Bool {
         switch configuration.proxy {
         case .fixed: return false
         case .system, .environment: if ProxyResolver.hasEnvironment { return false }
         case .none: break
         }
-        return !LocalHost.isNear(url.host() ?? "")
+        return !HostReachability.isNear(url.host() ?? "")
     }
 
     /// The header fields of a request, after the filter and the modifier.
-    public func headers(for request: LoadRequest) -> [String: String] {
+    public func headers(for request: LoaderRequest) -> [String: String] {
         configuration.request(request.url, request.options, isSameOrigin: true)?.headers ?? [:]
     }
 
     /// Starts to fetch, or joins the transfer of the same request that is under way. Events come on the network thread.
     public func load(
-        _ request: LoadRequest,
-        onEvent: @escaping @Sendable (LoadEvent) -> Void
-    ) -> any LoadOperation {
-        let operation = CurlOperation(request, inbox, onEvent)
+        _ request: LoaderRequest,
+        onEvent: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any FetchOperation {
+        let operation = CurlFetchOperation(request, inbox, onEvent)
         inbox.post(.start(operation))
         return operation
     }

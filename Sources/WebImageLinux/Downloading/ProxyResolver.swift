@@ -22,15 +22,15 @@ final class ProxyResolver: Sendable {
     private static let lifetime = Duration.seconds(30)
 
     private let lookUp: @Sendable (URL) -> [String]?
-    private let lane = Mutex<WorkLane?>(nil)
+    private let queue = Mutex<WorkQueue?>(nil)
     private let answers = Mutex<[String: Answer]>([:])
 
-    /// - Parameter lookUp: The proxies of a URL, best first; `nil` when nobody knows. It may block.
+    /// - Parameter lookUp: The proxies of a URL, best first; nil when nobody knows. It may block.
     init(lookUp: @escaping @Sendable (URL) -> [String]?) {
         self.lookUp = lookUp
     }
 
-    /// The desktop's: `g_proxy_resolver_lookup`.
+    /// The desktop's: g_proxy_resolver_lookup.
     static let desktop = ProxyResolver { url in
         guard !hasEnvironment, let resolver = g_proxy_resolver_get_default() else { return nil }
         // What GLib falls back to on a machine without any: it knows nothing.
@@ -54,7 +54,7 @@ final class ProxyResolver: Sendable {
         return names.contains { getenv($0) != nil }
     }
 
-    /// - Returns: The answer, when it is known; else `nil`, and `completion` gets it later, on another thread.
+    /// - Returns: The answer, when it is known; else nil, and completion gets it later, on another thread.
     func choice(for url: URL, completion: @escaping @Sendable (ProxyChoice) -> Void) -> ProxyChoice? {
         let key = "\(url.scheme ?? "")://\(url.host() ?? "")"
         let now = ContinuousClock.now
@@ -63,12 +63,12 @@ final class ProxyResolver: Sendable {
             return answers[key]?.choice
         }
         if let known { return known }
-        let lane = lane.withLock { lane in
-            let made = lane ?? WorkLane(name: "gwi-proxy", threadCount: 1)
-            lane = made
+        let queue = queue.withLock { queue in
+            let made = queue ?? WorkQueue(name: "gwi-proxy", threadCount: 1)
+            queue = made
             return made
         }
-        lane.submit {
+        queue.submit {
             let choice = Self.choice(self.lookUp(url))
             let answer = Answer(choice: choice, expires: now + Self.lifetime)
             self.answers.withLock { $0[key] = answer }

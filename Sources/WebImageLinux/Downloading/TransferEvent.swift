@@ -7,9 +7,9 @@ public enum TransferEvent: Sendable {
     case started(URL)
     /// The head of the response has come. Not for a redirect that is followed.
     case responded(URL, HTTPResponse)
-    /// It has ended: with the picture's bytes, with an error, or because nobody wanted it any more
-    /// (`ImageError.Code.cancelled`).
+    /// It has ended: with the image's bytes, with an error, or because nobody wanted it any more
+    /// (ImageError.Code.cancelled).
     case stopped(URL, ImageError?)
-    /// It has ended well. Comes after ``stopped(_:_:)``.
+    /// It has ended well. Comes after stopped(_:_:).
     case finished(URL, TransferMetrics)
 }

@@ -4,9 +4,9 @@ import Glibc
 import Synchronization
 import WebImageCore
 
-/// Makes `@MainActor` and `DispatchQueue.main` work while a GLib main loop runs.
+/// Makes @MainActor and DispatchQueue.main work while a GLib main loop runs.
 ///
-/// Nobody drains the main queue of libdispatch under `g_application_run`, so a `Task { @MainActor in }` would never
+/// Nobody drains the main queue of libdispatch under g_application_run, so a Task { @MainActor in } would never
 /// run. libdispatch signals an eventfd when there is work; a source of the main context waits for it and drains the
 /// queue. This is the way of CoreFoundation's run loop. A second drainer, such as swift-cross-ui's, does no harm.
 package enum MainActorBridge {

@@ -5,9 +5,9 @@ public import WebImageCore
 
 /// Delivers on the GLib main loop: one source for everything, in order, from any thread.
 ///
-/// Its priority is 115, between resizing (110) and redrawing (120) of GTK, so that a picture that has come is part of
+/// Its priority is 115, between resizing (110) and redrawing (120) of GTK, so that an image that has come is part of
 /// the next frame. It works for 2 ms at most and then stands back, so that a flood of results does not keep GTK from
-/// drawing. Making the first one also makes `@MainActor` and `DispatchQueue.main` work under the GLib loop.
+/// drawing. Making the first one also makes @MainActor and DispatchQueue.main work under the GLib loop.
 public final class MainLoopDispatcher: CallbackDispatching {
     /// The one that everybody uses.
     public static let shared = MainLoopDispatcher()
@@ -66,7 +66,7 @@ public final class MainLoopDispatcher: CallbackDispatching {
     /// Whether the caller is on the main thread.
     public var isCurrent: Bool { gwi_is_main_thread() != 0 }
 
-    /// Runs `work` on the main thread, in a later turn of the main loop.
+    /// Runs work on the main thread, in a later turn of the main loop.
     public func dispatch(_ work: @escaping @Sendable () -> Void) {
         queue.withLock { $0.push(work) }
         if let source = source.withLock({ $0 }) { g_source_set_ready_time(source.pointer, 0) }

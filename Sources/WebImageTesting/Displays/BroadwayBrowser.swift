@@ -39,7 +39,7 @@ final class BroadwayBrowser: Sendable {
     private let state = Mutex(State())
 
     /// Connects and starts to answer.
-    /// - Returns: `nil` when nobody listens there, or not for a page.
+    /// - Returns: nil when nobody listens there, or not for a page.
     init?(_ port: UInt16, _ width: Int, _ height: Int) {
         guard let socket = ServerSocket.connect(port: port) else { return nil }
         self.socket = socket

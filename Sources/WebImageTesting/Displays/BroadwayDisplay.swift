@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A display without a screen: `gtk4-broadwayd` on 127.0.0.1, with a browser that is none.
+/// A display without a screen: gtk4-broadwayd on 127.0.0.1, with a browser that is none.
 ///
-/// Without a browser, broadway draws one frame a second; `BroadwayBrowser` answers its round trips, so frames come as
+/// Without a browser, broadway draws one frame a second; BroadwayBrowser answers its round trips, so frames come as
 /// fast as GTK makes them. The daemon has a runtime directory and a port of its own, so that any number run side by
 /// side.
 public final class BroadwayDisplay: Sendable {
@@ -44,7 +44,7 @@ public final class BroadwayDisplay: Sendable {
     /// - Parameters:
     ///   - width: Of the screen, in pixels. Default: 1280.
     ///   - height: Of the screen, in pixels. Default: 900.
-    /// - Throws: ``Failure`` when the Debian package libgtk-4-bin is not installed or no port is free.
+    /// - Throws: Failure when the Debian package libgtk-4-bin is not installed or no port is free.
     public static func start(width: Int = 1280, height: Int = 900) throws -> BroadwayDisplay {
         let directory = TemporaryDirectory()
         guard !directory.path.isEmpty else { throw Failure(description: "No temporary directory can be made") }
@@ -82,7 +82,7 @@ public final class BroadwayDisplay: Sendable {
         )
     }
 
-    /// Puts ``environment`` into that of this process, for a `gtk_init` that comes after.
+    /// Puts environment into that of this process, for a gtk_init that comes after.
     public func exportEnvironment() {
         for (name, value) in environment { setenv(name, value, 1) }
     }

@@ -17,7 +17,7 @@ public final class XvfbDisplay: Sendable {
     }
 
     /// Starts the server on a free display. It ends with this process at the latest.
-    /// - Throws: ``BroadwayDisplay/Failure`` when the Debian package xvfb is not installed.
+    /// - Throws: BroadwayDisplay/Failure when the Debian package xvfb is not installed.
     public static func start() throws -> XvfbDisplay {
         let server = try DaemonProcess(
             "Xvfb",
@@ -39,7 +39,7 @@ public final class XvfbDisplay: Sendable {
         return XvfbDisplay(environment: environment, server: server)
     }
 
-    /// Puts ``environment`` into that of this process, for a `gtk_init` that comes after.
+    /// Puts environment into that of this process, for a gtk_init that comes after.
     public func exportEnvironment() {
         for (name, value) in environment { setenv(name, value, 1) }
     }

@@ -17,7 +17,7 @@ extension ImageManager {
         configuration.diskCache = nil
         configuration.loaders = [loader]
         configuration.retryPolicy = .never
-        configuration.failureLifetime = .zero
+        configuration.failureCacheDuration = .zero
         if let clock { configuration.clock = clock }
         change(&configuration)
         return ImageManager(configuration: configuration)

@@ -3,7 +3,7 @@ public import WebImageCore
 
 /// Writes down every step of every load of a manager, as long as it is kept.
 public final class LoadRecorder: Sendable {
-    private let log = EventLog<LoadStep>()
+    private let log = EventLog<LoadTraceEvent>()
     private let observation: any AnyObject & Sendable
 
     /// Begins to write.
@@ -13,9 +13,9 @@ public final class LoadRecorder: Sendable {
     }
 
     /// All steps so far, in order.
-    public var steps: [LoadStep] { log.all }
+    public var steps: [LoadTraceEvent] { log.all }
 
-    /// How often a loader was asked for `url`.
+    /// How often a loader was asked for url.
     public func transferCount(of url: URL) -> Int {
         steps.count { step in
             if case .started = step.kind { step.url == url } else { false }
@@ -25,5 +25,5 @@ public final class LoadRecorder: Sendable {
     /// Waits until a condition holds. Blocks the thread.
     /// - Returns: Whether it does, within twenty seconds.
     @discardableResult
-    public func wait(until condition: ([LoadStep]) -> Bool) -> Bool { log.wait(until: condition) }
+    public func wait(until condition: ([LoadTraceEvent]) -> Bool) -> Bool { log.wait(until: condition) }
 }

@@ -2,7 +2,7 @@ import Glibc
 
 /// Runs a program to its end, as tests do with programs that need a main thread of their own.
 package struct ChildProcess: Sendable {
-    /// The exit code; `nil` when a signal ended it.
+    /// The exit code; nil when a signal ended it.
     package let exitCode: Int32?
     /// The signal that ended it.
     package let signal: Int32?
@@ -17,7 +17,7 @@ package struct ChildProcess: Sendable {
     ///   - arguments: What comes after its name on the command line. Default: nothing.
     ///   - environment: Added to that of this process.
     ///   - seconds: How long it may take; then it is killed. Default: 60.
-    /// - Throws: ``ServerError`` when it cannot be started at all.
+    /// - Throws: ServerError when it cannot be started at all.
     package static func run(
         _ executable: String,
         _ arguments: [String] = [],

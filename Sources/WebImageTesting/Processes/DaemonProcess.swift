@@ -5,7 +5,7 @@ import Synchronization
 /// A program that serves this process and ends with it, whatever becomes of it.
 package final class DaemonProcess: Sendable {
     private let process: SpawnedProcess
-    /// The writing end of a pipe. When it is closed, by ``stop()`` or by the end of this process, the program is ended.
+    /// The writing end of a pipe. When it is closed, by stop() or by the end of this process, the program is ended.
     private let lifeline: Mutex<Int32?>
 
     /// A shell starts the program, and a second one ends it when there is nothing more to be read from the pipe.
@@ -18,7 +18,7 @@ package final class DaemonProcess: Sendable {
         """
 
     /// Starts a program.
-    /// - Throws: ``ServerError`` when there is no shell to start it with; a program that does not exist ends at once.
+    /// - Throws: ServerError when there is no shell to start it with; a program that does not exist ends at once.
     package init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
         var ends: [Int32] = [-1, -1]
         guard g_unix_open_pipe(&ends, FD_CLOEXEC, nil) != 0 else { throw ServerError("pipe", EMFILE) }
@@ -36,7 +36,7 @@ package final class DaemonProcess: Sendable {
     package var output: String { process.output }
 
     /// Looks at the output as it comes, until something is found in it.
-    /// - Returns: What was found; `nil` when the program ended before, or after ten seconds.
+    /// - Returns: What was found; nil when the program ended before, or after ten seconds.
     package func waitForOutput<Found>(_ find: (String) -> Found?) -> Found? {
         process.waitForOutput(seconds: 10, find)
     }

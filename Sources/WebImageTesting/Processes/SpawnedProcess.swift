@@ -15,7 +15,7 @@ final class SpawnedProcess: Sendable {
     /// - Parameters:
     ///   - command: The program, looked up in PATH, and its arguments.
     ///   - input: A descriptor to read from. Default: nothing to read.
-    /// - Throws: ``ServerError`` when it cannot be started at all.
+    /// - Throws: ServerError when it cannot be started at all.
     init(_ command: [String], environment: [String: String], input: Int32? = nil) throws {
         var ends: [Int32] = [-1, -1]
         guard g_unix_open_pipe(&ends, FD_CLOEXEC, nil) != 0 else { throw ServerError("pipe", EMFILE) }
@@ -48,7 +48,7 @@ final class SpawnedProcess: Sendable {
     var output: String { collected.all.joined() }
 
     /// Looks at the output as it comes, until something is found in it.
-    /// - Returns: What was found; `nil` when the program ended before, or when the time is up.
+    /// - Returns: What was found; nil when the program ended before, or when the time is up.
     func waitForOutput<Found>(seconds: Double, _ find: (String) -> Found?) -> Found? {
         collected.wait(seconds: seconds) { pieces in pieces.last == "" || find(pieces.joined()) != nil }
         return find(output)

@@ -18,7 +18,7 @@ public final class EventLog<Event: Sendable>: Sendable {
         signal.signal()
     }
 
-    /// Waits until `condition` holds of what happened. Blocks the thread; not for the main thread of a GTK program.
+    /// Waits until condition holds of what happened. Blocks the thread; not for the main thread of a GTK program.
     /// - Parameters:
     ///   - seconds: How long to wait at most. Default: 20.
     ///   - condition: What is waited for, asked after each event.

@@ -3,7 +3,7 @@ import Synchronization
 package import WebImageCore
 
 /// A clock that stands still until a test turns it: what is fresh, what is tried again later, what is remembered goes
-/// by it, in a manager that ``WebImageCore/ImageManager/testing(_:clock:_:)`` makes. From any thread.
+/// by it, in a manager that WebImageCore/ImageManager/testing(_:clock:_:) makes. From any thread.
 public final class ManualClock {
     private struct State {
         var now = Date(timeIntervalSince1970: 1_800_000_000)

@@ -14,7 +14,7 @@ public final class ManualDispatcher: CallbackDispatching {
     /// How many deliveries wait.
     public var waitingCount: Int { waiting.withLock { $0.count } }
 
-    /// Keeps `work` until ``run()``.
+    /// Keeps work until run().
     public func dispatch(_ work: @escaping @Sendable () -> Void) {
         waiting.withLock { $0.append(work) }
     }

@@ -2,7 +2,7 @@ public import Foundation
 import Synchronization
 
 /// An HTTP/1.1 server on 127.0.0.1 for tests and demos: it answers GET and HEAD with what a closure says, keeps a log,
-/// and misbehaves on demand (``ServerFaults``), which is why it is not a well-behaved one from a package.
+/// and misbehaves on demand (ServerFaults), which is why it is not a well-behaved one from a package.
 ///
 /// A thread per connection, 64 at most; further ones wait.
 public final class LocalImageServer: Sendable {
@@ -34,7 +34,7 @@ public final class LocalImageServer: Sendable {
     /// - Parameters:
     ///   - port: Default: one that the kernel picks.
     ///   - handler: Says what a request is answered with. Called on the thread of the connection.
-    /// - Throws: ``ServerError`` when the port is taken.
+    /// - Throws: ServerError when the port is taken.
     public init(port: UInt16 = 0, handler: @escaping @Sendable (ServerRequest) -> ServerResponse) throws {
         let listener = try ServerSocket.listen(port: port)
         self.port = listener.localPort
@@ -47,7 +47,7 @@ public final class LocalImageServer: Sendable {
         stop()
     }
 
-    /// `http://127.0.0.1:PORT`.
+    /// http://127.0.0.1:PORT.
     public var baseURL: URL { URL(string: "http://127.0.0.1:\(port)")! }
 
     /// The URL of a path, which begins with a slash and is percent-encoded as far as it has to be.

@@ -15,7 +15,7 @@ struct ServerConnection {
 
     private static let headLimit = 65_536
 
-    /// On a thread of its own. Closes the socket in the end, after `willClose`.
+    /// On a thread of its own. Closes the socket in the end, after willClose.
     func run(willClose: () -> Void) {
         var buffer: [UInt8] = []
         var end = End.keepAlive

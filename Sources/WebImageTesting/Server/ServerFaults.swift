@@ -16,7 +16,7 @@ public struct ServerFaults: Sendable {
     public var closeAfterBytes: Int?
     /// Nothing more comes after so many bytes of the body, and the connection stays open.
     public var stallAfterBytes: Int?
-    /// A `Content-Length` that is not that of the body.
+    /// A Content-Length that is not that of the body.
     public var declaredLength: Int?
     /// The body is sent in chunks, without its length (RFC 9112, 7.1).
     public var isChunked = false

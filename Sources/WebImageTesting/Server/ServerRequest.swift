@@ -2,7 +2,7 @@ import Foundation
 
 /// A request as the server got it.
 public struct ServerRequest: Sendable {
-    /// `GET` or `HEAD`, as sent.
+    /// GET or HEAD, as sent.
     public let method: String
     /// The request target as sent, with its query.
     public let target: String
@@ -16,7 +16,7 @@ public struct ServerRequest: Sendable {
     public let connection: Int
 
     /// Parses what comes before the empty line.
-    /// - Returns: `nil` when it is no HTTP/1.x request.
+    /// - Returns: nil when it is no HTTP/1.x request.
     init?(head: String, connection: Int) {
         let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false)
         let parts = lines.first?.split(separator: " ") ?? []

@@ -4,7 +4,7 @@ public import FoundationEssentials
 public struct ServerResponse: Sendable {
     /// The status code.
     public var status: Int
-    /// Headers beside `Content-Length` and `Connection`, which the server writes.
+    /// Headers beside Content-Length and Connection, which the server writes.
     public var headers: [(name: String, value: String)]
     /// The body.
     public var body: Data

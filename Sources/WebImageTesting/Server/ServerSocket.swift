@@ -29,7 +29,7 @@ struct ServerSocket: Sendable {
     }
 
     /// Connects to a server on 127.0.0.1.
-    /// - Returns: `nil` when nobody listens.
+    /// - Returns: nil when nobody listens.
     static func connect(port: UInt16) -> ServerSocket? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
@@ -55,7 +55,7 @@ struct ServerSocket: Sendable {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// - Returns: `nil` when the listener was shut down.
+    /// - Returns: nil when the listener was shut down.
     func acceptConnection() -> ServerSocket? {
         while true {
             let accepted = accept(descriptor, nil, nil)
@@ -116,7 +116,7 @@ struct ServerSocket: Sendable {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Closes it; with `isReset` the other side gets a reset instead of an end.
+    /// Closes it; with isReset the other side gets a reset instead of an end.
     func close(isReset: Bool = false) {
         if isReset { set(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0)) }
         Glibc.close(descriptor)

@@ -5,8 +5,8 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// Pictures of every kind that Debian's tools write (Tests/corpus/make), against what Pillow makes of them.
-@Suite("Pictures of every kind")
+/// Images of every kind that Debian's tools write (Tests/corpus/make), against what Pillow makes of them.
+@Suite("Images of every kind")
 struct ConformanceTests {
     struct Entry: Codable, Sendable, CustomTestStringConvertible {
         struct Frame: Codable {
@@ -51,7 +51,7 @@ struct ConformanceTests {
         try Data(contentsOf: URL(filePath: "\(folder.path)/\(name)"))
     }
 
-    @Test("There are pictures of every kind")
+    @Test("There are images of every kind")
     func corpus() throws {
         #expect(try Self.made.get().count > 120)
     }
@@ -100,7 +100,7 @@ struct ConformanceTests {
         }
     }
 
-    @Test("Scaled down, a picture and its frames look the same, only smaller")
+    @Test("Scaled down, an image and its frames look the same, only smaller")
     func scaled() throws {
         let size = PixelSize(width: 20, height: 20)
         for entry in try Self.made.get() where min(entry.width, entry.height) > 20 && !entry.file.hasSuffix(".tga") {
@@ -147,7 +147,7 @@ extension WebImage {
 }
 
 extension PixelBuffer {
-    /// How far the bytes are from those of another picture, alpha multiplied in.
+    /// How far the bytes are from those of another image, alpha multiplied in.
     /// - Parameter straight: Red, green, blue and alpha, not multiplied.
     fileprivate func difference(fromStraight straight: Data) -> (mean: Double, largest: Int) {
         guard straight.count == size.pixelCount * 4 else { return (256, 256) }

@@ -5,8 +5,8 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// Small pictures of each kind, cut off at every byte and damaged at every byte of their headers.
-@Suite("Damaged pictures")
+/// Small images of each kind, cut off at every byte and damaged at every byte of their headers.
+@Suite("Damaged images")
 struct DamageTests {
     private static let registry = CoderRegistry(
         [PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()],
@@ -17,8 +17,8 @@ struct DamageTests {
     private static let pictures: [(name: String, data: Data)] = {
         let size = PixelSize(width: 12, height: 9)
         var pictures: [(String, Data)] = [
-            ("bmp", TestPicture.quarters(size: size, format: .bmp)),
-            ("tiff", TestPicture.quarters(size: size, format: .tiff)),
+            ("bmp", TestImage.quarters(size: size, format: .bmp)),
+            ("tiff", TestImage.quarters(size: size, format: .tiff)),
         ]
         let pixels = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
             for index in memory.indices { memory[index] = UInt8(truncatingIfNeeded: index % 4 == 3 ? 200 : index / 3) }
@@ -33,7 +33,7 @@ struct DamageTests {
         }
         let suite = "test-images/gif-test-suite"
         for name in ["animation", "interlace", "dispose-restore-background", "local-color-table"] {
-            pictures.append(("gif \(name)", (try? InstalledPictures.data("\(suite)/\(name).gif")) ?? Data()))
+            pictures.append(("gif \(name)", (try? InstalledImages.data("\(suite)/\(name).gif")) ?? Data()))
         }
         return pictures
     }()
@@ -66,7 +66,7 @@ struct DamageTests {
         [.badImageData, .imageTooLarge, .unsupportedFormat].contains(error.code)
     }
 
-    @Test("Every prefix is an error or a picture", arguments: names)
+    @Test("Every prefix is an error or an image", arguments: names)
     func prefixes(name: String) throws {
         let data = data(name)
         try #require(data.count > 20)
@@ -78,7 +78,7 @@ struct DamageTests {
         }
     }
 
-    @Test("Every single byte changed, in each of several ways, is an error or a picture", arguments: names)
+    @Test("Every single byte changed, in each of several ways, is an error or an image", arguments: names)
     func corruption(name: String) throws {
         let data = data(name)
         for offset in 0..<min(data.count, 400) {

@@ -7,7 +7,7 @@ import WebImageLinux
 /// The GIF test suite of Robert Ancell, as gdk-pixbuf-tests of Debian has it.
 @Suite("The GIF test suite")
 struct GIFSuiteTests {
-    private static let folder = InstalledPictures.folder + "/test-images/gif-test-suite"
+    private static let folder = InstalledImages.folder + "/test-images/gif-test-suite"
 
     /// The suite's own list; those that it marks out differ between all programs.
     private static let names: [String] = {
@@ -68,8 +68,8 @@ struct GIFSuiteTests {
     }
 }
 
-/// The pictures that Debian's gdk-pixbuf-tests installs.
-enum InstalledPictures {
+/// The images that Debian's gdk-pixbuf-tests installs.
+enum InstalledImages {
     static let folder = "/usr/libexec/installed-tests/gdk-pixbuf"
 
     static func names(in name: String) -> [String] {

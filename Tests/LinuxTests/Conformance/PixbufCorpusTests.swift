@@ -4,8 +4,8 @@ import Testing
 import WebImageCore
 import WebImageLinux
 
-/// The pictures that gdk-pixbuf is tested with, many of them hostile.
-@Suite("The pictures of gdk-pixbuf's own tests")
+/// The images that gdk-pixbuf is tested with, many of them hostile.
+@Suite("The images of gdk-pixbuf's own tests")
 struct PixbufCorpusTests {
     private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
 
@@ -39,39 +39,39 @@ struct PixbufCorpusTests {
         #expect(ContinuousClock.now - start < .seconds(2), "\(name) takes too long")
     }
 
-    @Test("The pictures are there")
+    @Test("The images are there")
     func isInstalled() {
-        #expect(InstalledPictures.names(in: "test-images/fail").count > 30, "Tests/run installs gdk-pixbuf-tests")
+        #expect(InstalledImages.names(in: "test-images/fail").count > 30, "Tests/run installs gdk-pixbuf-tests")
     }
 
     @Test(
-        "Pictures made to fail are an error or a picture, soon",
-        arguments: InstalledPictures.names(in: "test-images/fail")
+        "Images made to fail are an error or an image, soon",
+        arguments: InstalledImages.names(in: "test-images/fail")
     )
     func hostile(name: String) throws {
-        exhaust(try InstalledPictures.data("test-images/fail/\(name)"), name)
+        exhaust(try InstalledImages.data("test-images/fail/\(name)"), name)
     }
 
     @Test(
-        "Pictures with a reference look like it",
-        arguments: InstalledPictures.names(in: "test-images/reftests").filter { name in
+        "Images with a reference look like it",
+        arguments: InstalledImages.names(in: "test-images/reftests").filter { name in
             // The PNG is cut off, which we take for an error.
             !name.hasSuffix(".ref.png") && name != "tga" && name != "bug696331.png"
         }
     )
     func reference(name: String) throws {
-        let image = try decode(InstalledPictures.data("test-images/reftests/\(name)"), name)
-        let reference = try decode(InstalledPictures.data("test-images/reftests/\(name).ref.png"), "ref.png")
+        let image = try decode(InstalledImages.data("test-images/reftests/\(name)"), name)
+        let reference = try decode(InstalledImages.data("test-images/reftests/\(name).ref.png"), "ref.png")
         #expect(image.pixelSize == reference.pixelSize)
         #expect(image.difference(from: reference) < 2)
     }
 
     @Test(
-        "Pictures with bytes changed at random are an error or a picture, soon",
-        arguments: InstalledPictures.names(in: "test-images/randomly-modified")
+        "Images with bytes changed at random are an error or an image, soon",
+        arguments: InstalledImages.names(in: "test-images/randomly-modified")
     )
     func mutated(name: String) throws {
-        let data = try InstalledPictures.data("test-images/randomly-modified/\(name)")
+        let data = try InstalledImages.data("test-images/randomly-modified/\(name)")
         var generator = SeededGenerator(seed: UInt64(data.count))
         for _ in 0..<20 {
             var changed = data

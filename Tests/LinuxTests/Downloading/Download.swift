@@ -8,10 +8,10 @@ import WebImageTesting
 final class Download: Sendable {
     static let body = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 17) })
 
-    let events = EventLog<LoadEvent>()
-    private let operation: any LoadOperation
+    let events = EventLog<LoaderEvent>()
+    private let operation: any FetchOperation
 
-    init(_ downloader: ImageDownloader, _ request: LoadRequest) {
+    init(_ downloader: ImageDownloader, _ request: LoaderRequest) {
         let events = events
         operation = downloader.load(request) { events.add($0) }
     }
@@ -21,14 +21,14 @@ final class Download: Sendable {
         _ url: URL,
         priority: ImagePriority = .normal,
         wantsData: Bool = false,
-        _ change: (inout LoadOptions) -> Void = { _ in }
+        _ change: (inout NetworkOptions) -> Void = { _ in }
     ) {
-        var options = LoadOptions()
+        var options = NetworkOptions()
         change(&options)
-        self.init(downloader, LoadRequest(url: url, priority: priority, wantsData: wantsData, options: options))
+        self.init(downloader, LoaderRequest(url: url, priority: priority, wantsData: wantsData, options: options))
     }
 
-    var results: [Result<LoadedData, ImageError>] {
+    var results: [Result<LoaderResult, ImageError>] {
         events.all.compactMap { if case .finished(let result) = $0 { result } else { nil } }
     }
 
@@ -44,7 +44,7 @@ final class Download: Sendable {
     }
 
     /// Waits for the end.
-    func end() throws -> LoadedData {
+    func end() throws -> LoaderResult {
         events.wait { if case .finished = $0.last { true } else { false } }
         guard let result = results.first else { throw NoEnd() }
         return try result.get()

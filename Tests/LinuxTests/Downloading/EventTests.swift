@@ -77,9 +77,9 @@ struct EventTests {
             return response.conditional(on: request)
         }
         let downloader = ImageDownloader()
-        func ask(_ etag: String) throws -> LoadedData {
+        func ask(_ etag: String) throws -> LoaderResult {
             let validators = ResponseMetadata.Validators(etag: etag, lastModified: nil)
-            return try Download(downloader, LoadRequest(url: server.url("/a"), validators: validators)).end()
+            return try Download(downloader, LoaderRequest(url: server.url("/a"), validators: validators)).end()
         }
         let same = try ask("\"1\"")
         #expect(same.isNotModified && same.data.isEmpty && same.metrics?.cacheDecision == .notModified)

@@ -8,7 +8,7 @@ import WebImageTesting
 
 @Suite("The queue of the downloader")
 struct QueueTests {
-    /// A server that holds what `path` says until a gate is opened.
+    /// A server that holds what path says until a gate is opened.
     private func server(holding gate: ServerGate, _ holds: @escaping @Sendable (String) -> Bool) throws
         -> LocalImageServer
     {
@@ -38,7 +38,7 @@ struct QueueTests {
         let dropped = Download(downloader, server.url("/dropped"), priority: .high)
         raised.setPriority(.veryHigh)
         dropped.cancel()
-        #expect(EventLog<Int>.poll { downloader.currentTransferCount == (6, 3) })
+        #expect(EventLog<Int>.poll { downloader.transferCounts == (6, 3) })
         #expect(server.requests.map(\.path).sorted() == (0..<6).map { "/held\($0)" })
         // When there is room for one at a time
         firstGate.open()
@@ -51,9 +51,9 @@ struct QueueTests {
 
     @Test(
         "In the order in which they were asked for, or the reverse",
-        arguments: [ExecutionOrder.firstInFirstOut, .lastInFirstOut]
+        arguments: [TransferOrder.firstInFirstOut, .lastInFirstOut]
     )
-    func order(order: ExecutionOrder) throws {
+    func order(order: TransferOrder) throws {
         let gate = ServerGate()
         let server = try server(holding: gate) { $0 == "/held" }
         let downloader = ImageDownloader {
@@ -63,7 +63,7 @@ struct QueueTests {
         let held = Download(downloader, server.url("/held"))
         #expect(EventLog<Int>.poll { gate.waitingCount == 1 })
         let downloads = (0..<5).map { Download(downloader, server.url("/\($0)")) }
-        #expect(EventLog<Int>.poll { downloader.currentTransferCount.waiting == 5 })
+        #expect(EventLog<Int>.poll { downloader.transferCounts.waiting == 5 })
         gate.open()
         for download in downloads + [held] { _ = try download.end() }
         let expected = (0..<5).map { "/\($0)" }
@@ -99,7 +99,7 @@ struct QueueTests {
         let waiting = Download(downloader, server.url("/a"))
         gate.open()
         _ = try running.end()
-        #expect(EventLog<Int>.poll { downloader.currentTransferCount == (0, 1) })
+        #expect(EventLog<Int>.poll { downloader.transferCounts == (0, 1) })
         #expect(server.requests.count == 1)
         downloader.configuration.maximumConcurrentTransfers = 1
         downloader.isSuspended = false
@@ -118,7 +118,7 @@ struct QueueTests {
             #expect(download.failure()?.code == .cancelled)
             #expect(download.results.count == 1)
         }
-        #expect(EventLog<Int>.poll { gate.waitingCount == 0 && downloader.currentTransferCount == (0, 0) })
+        #expect(EventLog<Int>.poll { gate.waitingCount == 0 && downloader.transferCounts == (0, 0) })
     }
 
     @Test("A storm of starts that are cancelled is held to a rate, from a burst on")
@@ -156,7 +156,7 @@ struct QueueTests {
         #expect(EventLog<Int>.poll { gate.waitingCount == 2 })
         for download in held { download.cancel() }
         let next = Download(downloader, slow.url("/next"))
-        #expect(EventLog<Int>.poll { downloader.currentTransferCount == (0, 1) })
+        #expect(EventLog<Int>.poll { downloader.transferCounts == (0, 1) })
         gate.open()
         _ = try next.end()
     }
@@ -168,7 +168,7 @@ struct QueueTests {
             response.faults.drip = (bytes: 5_000, every: .milliseconds(1))
             return response
         }
-        let download = Download(ImageDownloader { $0.minimumProgressInterval = 0.25 }, server.url("/a"))
+        let download = Download(ImageDownloader { $0.minimumProgressFraction = 0.25 }, server.url("/a"))
         _ = try download.end()
         #expect((2...4).contains(download.progress.count), "\(download.progress.map(\.received))")
         #expect(download.progress.last?.received == 100_000)

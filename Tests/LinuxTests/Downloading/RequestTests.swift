@@ -90,7 +90,7 @@ struct RequestTests {
             guard let field = request.headers["authorization"],
                 DigestAnswer(field)?.isRight(user: "u", password: "p") == true
             else {
-                let challenge = "Digest realm=\"pictures\", nonce=\"abc\", qop=\"auth\", algorithm=MD5"
+                let challenge = "Digest realm=\"images\", nonce=\"abc\", qop=\"auth\", algorithm=MD5"
                 return ServerResponse(status: 401, headers: [("WWW-Authenticate", challenge)])
             }
             return .ok(Download.body, contentType: "image/png")
@@ -175,13 +175,13 @@ struct RequestTests {
             asked.add(url.host() ?? "")
             return url.host() == "far.example" ? ["weird://x", "http://127.0.0.1:\(proxy.port)"] : ["direct://"]
         }
-        let far = URL(string: "http://far.example/picture.png")!
+        let far = URL(string: "http://far.example/image.png")!
         #expect(try Download(desktop, far).end().data == Data("proxied".utf8))
         #expect(try Download(desktop, server.url("/a")).end().data == Download.body)
         // Asked once a host
         #expect(try Download(desktop, URL(string: "http://far.example/other.png")!).end().data == Data("proxied".utf8))
         #expect(asked.all == ["far.example", "127.0.0.1"])
-        #expect(proxy.requests.map(\.target) == ["http://far.example/picture.png", "http://far.example/other.png"])
+        #expect(proxy.requests.map(\.target) == ["http://far.example/image.png", "http://far.example/other.png"])
         let fixed = ImageDownloader { $0.proxy = .fixed(proxy.baseURL) }
         #expect(try Download(fixed, far).end().data == Data("proxied".utf8))
         let none = ImageDownloader { $0.proxy = .none }
@@ -221,9 +221,9 @@ struct RequestTests {
     )
     func near(host: String, needs: Bool) throws {
         let url = try #require(URL(string: "http://\(host)/a"))
-        #expect(ImageDownloader { $0.proxy = .none }.needsNetwork(url) == needs)
+        #expect(ImageDownloader { $0.proxy = .none }.requiresNetwork(url) == needs)
         // A proxy may know a way
         let proxy = try #require(URL(string: "http://proxy.example:3128"))
-        #expect(!ImageDownloader { $0.proxy = .fixed(proxy) }.needsNetwork(url))
+        #expect(!ImageDownloader { $0.proxy = .fixed(proxy) }.requiresNetwork(url))
     }
 }

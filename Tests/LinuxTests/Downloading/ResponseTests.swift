@@ -75,7 +75,7 @@ struct ResponseTests {
         #expect(error?.code == .badResponse)
     }
 
-    @Test("A decryptor makes a picture of what came, away from the network thread; it has no partial bytes")
+    @Test("A decryptor makes an image of what came, away from the network thread; it has no partial bytes")
     func decryptor() throws {
         let server = try LocalImageServer { _ in .ok(Download.body.base64EncodedData(), contentType: "text/plain") }
         let downloader = ImageDownloader { $0.decryptor = .base64 }

@@ -118,13 +118,13 @@ struct ResumeTests {
             response.faults.bodyGate = (afterBytes: 60_000, gate: gate)
             return response.conditional(on: request)
         }
-        let downloader = ImageDownloader { $0.spillThreshold = 10_000 }
+        let downloader = ImageDownloader { $0.inMemoryBodyLimit = 10_000 }
         let first = Download(downloader, server.url("/a"))
         first.events.wait { events in
             events.contains { if case .progress(let received, _) = $0 { received == 60_000 } else { false } }
         }
         first.cancel()
-        #expect(EventLog<Int>.poll { downloader.currentTransferCount == (0, 0) })
+        #expect(EventLog<Int>.poll { downloader.transferCounts == (0, 0) })
         gate.open()
         #expect(try Download(downloader, server.url("/a")).end().data == Download.body)
         #expect(server.requests[1].headers["range"] == "bytes=60000-")
@@ -157,7 +157,7 @@ struct ResumeTests {
 
     @Test("A manager's retry continues, too")
     func retried() async throws {
-        let picture = ShippedPicture.data("cat.jpg")
+        let picture = ShippedImage.data("cat.jpg")
         let isFirst = Mutex(true)
         let server = try LocalImageServer { request in
             var response = ServerResponse.ok(picture, contentType: "image/jpeg")

@@ -25,7 +25,7 @@ struct SecureTransferTests {
         }
     }
 
-    @Test("A trusted server is loaded from over HTTP/2, sixty pictures on one connection, six at a time")
+    @Test("A trusted server is loaded from over HTTP/2, sixty images on one connection, six at a time")
     func http2() throws {
         let downloader = downloader()
         let downloads = (0..<60).map { Download(downloader, nginx.url("\($0).bin", .good)) }
@@ -102,7 +102,7 @@ struct SecureTransferTests {
             events.contains { if case .progress(let received, _) = $0 { received > 0 } else { false } }
         }
         first.cancel()
-        #expect(EventLog<Int>.poll { downloader.currentTransferCount == (0, 0) })
+        #expect(EventLog<Int>.poll { downloader.transferCounts == (0, 0) })
         let loaded = try Download(downloader, nginx.url("slow/0.bin", .good)).end()
         #expect(loaded.data == Self.body)
         guard case .resumed = loaded.metrics?.cacheDecision else {
@@ -120,6 +120,6 @@ struct SecureTransferTests {
             for download in downloads { download.cancel() }
         }
         #expect(try Download(downloader, nginx.url("59.bin", .good)).end().data == Self.body)
-        #expect(EventLog<Int>.poll { downloader.currentTransferCount == (0, 0) })
+        #expect(EventLog<Int>.poll { downloader.transferCounts == (0, 0) })
     }
 }

@@ -122,7 +122,7 @@ struct TransferTests {
             return Weak(download.events)
         }
         #expect(try Download(downloader, server.url("/last")).end().data.count == 100)
-        #expect(EventLog<Int>.poll { downloader.currentTransferCount == (0, 0) })
+        #expect(EventLog<Int>.poll { downloader.transferCounts == (0, 0) })
         #expect(EventLog<Int>.poll { server.openConnections <= 6 })
         // What a caller gave the downloader to hold
         #expect(EventLog<Int>.poll { kept.allSatisfy { $0.object == nil } })
@@ -214,10 +214,10 @@ struct TransferTests {
     func spilled() throws {
         let large = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
         let server = try LocalImageServer { _ in .ok(large, contentType: "image/png") }
-        let downloader = ImageDownloader { $0.spillThreshold = 100_000 }
+        let downloader = ImageDownloader { $0.inMemoryBodyLimit = 100_000 }
         let before = Self.openDescriptors()
         let download = Download(downloader, server.url("/a"), wantsData: true)
-        var loaded: LoadedData? = try download.end()
+        var loaded: LoaderResult? = try download.end()
         #expect(loaded?.data == large)
         #expect(download.pieces == large)
         loaded = nil
@@ -225,9 +225,9 @@ struct TransferTests {
     }
 
     private struct Weak {
-        weak var object: EventLog<LoadEvent>?
+        weak var object: EventLog<LoaderEvent>?
 
-        init(_ object: EventLog<LoadEvent>) {
+        init(_ object: EventLog<LoaderEvent>) {
             self.object = object
         }
     }

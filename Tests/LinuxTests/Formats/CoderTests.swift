@@ -13,9 +13,9 @@ struct CoderTests {
         try registry.decoder(for: data, url: nil).decode(data, options: DecodeOptions(size: size))
     }
 
-    @Test("Every shipped picture is decoded, upright, whole and to fit", arguments: ShippedPicture.all)
+    @Test("Every shipped image is decoded, upright, whole and to fit", arguments: ShippedImage.all)
     func shipped(name: String) throws {
-        let data = ShippedPicture.data(name)
+        let data = ShippedImage.data(name)
         let header = try #require(ImageHeader(reading: data))
         let whole = try decode(data)
         #expect(whole.pixelSize == header.size)
@@ -25,27 +25,27 @@ struct CoderTests {
         let small = try decode(data, box)
         #expect(small.pixelSize == box.target(for: header.size))
         #expect(small.naturalSize == header.size)
-        // The same picture, only smaller.
+        // The same image, only smaller.
         #expect(whole.difference(from: small) < 12, "\(whole.difference(from: small))")
     }
 
     @Test(
-        "Pictures without alpha take three bytes a pixel, those with alpha four",
+        "Images without alpha take three bytes a pixel, those with alpha four",
         arguments: [
             ("cat.jpg", false), ("photographer.jpg", false), ("bauhaus-poster.png", false), ("aurora.webp", false),
             ("butterfly.png", true), ("mushroom.webp", true), ("jellyfish.webp", true),
         ]
     )
     func alpha(name: String, hasAlpha: Bool) throws {
-        let image = try decode(ShippedPicture.data(name))
+        let image = try decode(ShippedImage.data(name))
         #expect(image.pixels.hasAlpha == hasAlpha)
         #expect(image.cost == image.pixelSize.width * image.pixelSize.height * (hasAlpha ? 4 : 3))
     }
 
-    @Test("A picture that lies on its side is turned, at any size")
+    @Test("An image that lies on its side is turned, at any size")
     func orientation() throws {
         // The lighthouse stands on the ground: sky at the top, in the corners too.
-        let image = try decode(ShippedPicture.data("lighthouse.jpg"), .fit(PixelSize(width: 100, height: 100)))
+        let image = try decode(ShippedImage.data("lighthouse.jpg"), .fit(PixelSize(width: 100, height: 100)))
         #expect(image.pixelSize == PixelSize(width: 67, height: 100))
     }
 
@@ -55,7 +55,7 @@ struct CoderTests {
         let upright = PixelSize(width: 64, height: 32)
         // Stored so that turning it gives red, green over blue, white.
         let stored = orientation.apply(to: upright)
-        let file = TestPicture.make(size: stored, format: .jpeg) { x, y in
+        let file = TestImage.make(size: stored, format: .jpeg) { x, y in
             let (u, v) = Self.upright(x, y, stored, orientation)
             return switch (u * 2 < upright.width, v * 2 < upright.height) {
             case (true, true): 0xFF0000
@@ -72,11 +72,11 @@ struct CoderTests {
     }
 
     @Test(
-        "A picture that is cut off anywhere is an error; an animation has the frames before that",
-        arguments: ShippedPicture.small
+        "An image that is cut off anywhere is an error; an animation has the frames before that",
+        arguments: ShippedImage.small
     )
     func prefixes(name: String) throws {
-        let data = ShippedPicture.data(name)
+        let data = ShippedImage.data(name)
         let frameCount = try decode(data).frameCount
         let step = max(1, data.count / 60)
         for length in stride(from: 0, to: data.count - 20, by: step) {
@@ -89,10 +89,10 @@ struct CoderTests {
         }
     }
 
-    @Test("Damaged bytes are an error or a picture, never a crash", arguments: ShippedPicture.small)
+    @Test("Damaged bytes are an error or an image, never a crash", arguments: ShippedImage.small)
     func damaged(name: String) {
         var generator = SystemRandomNumberGenerator()
-        let data = ShippedPicture.data(name)
+        let data = ShippedImage.data(name)
         for round in 0..<40 {
             var damaged = data
             for _ in 0...(round % 5) {
@@ -111,7 +111,7 @@ struct CoderTests {
         arguments: [10, 14, 46]
     )
     func lyingBMP(offset: Int) {
-        var data = TestPicture.quarters(size: PixelSize(width: 8, height: 8), format: .bmp)
+        var data = TestImage.quarters(size: PixelSize(width: 8, height: 8), format: .bmp)
         data.replaceSubrange(offset..<offset + 4, with: [0x33, 0, 0xCC, 0x7F])
         let error = #expect(throws: ImageError.self) { try decode(data) }
         #expect(error?.code == .badImageData)
@@ -130,7 +130,7 @@ struct CoderTests {
     }
 
     @Test(
-        "Fed in small pieces, a picture comes out as in one",
+        "Fed in small pieces, an image comes out as in one",
         arguments: [
             "deep-field.jpg", "cat.jpg", "lighthouse.jpg", "stained-glass.png", "butterfly.png", "aurora.webp",
             "mushroom.webp",
@@ -138,7 +138,7 @@ struct CoderTests {
         ]
     )
     func incremental(name: String) throws {
-        let data = ShippedPicture.data(name)
+        let data = ShippedImage.data(name)
         let format = ImageFormat(sniffing: data)
         let options = DecodeOptions(size: .fit(PixelSize(width: 300, height: 300)))
         let coder = try registry.decoder(for: data, url: nil)
@@ -165,11 +165,11 @@ struct CoderTests {
 
     @Test(
         "Of an animated file that arrives, frames are there as soon as they are whole",
-        arguments: TestPicture.AnimationFormat.allCases
+        arguments: TestImage.AnimationFormat.allCases
     )
-    func arrivingFrames(format: TestPicture.AnimationFormat) throws {
+    func arrivingFrames(format: TestImage.AnimationFormat) throws {
         let colors: [UInt32] = [0xFF0000, 0x00FF00, 0x0000FF, 0xFFFF00, 0x00FFFF]
-        let data = TestPicture.animation(colors, size: PixelSize(width: 40, height: 30), loopCount: 3, format: format)
+        let data = TestImage.animation(colors, size: PixelSize(width: 40, height: 30), loopCount: 3, format: format)
         let coder = try registry.decoder(for: data, url: nil)
         for isFirstFrameOnly in [false, true] {
             var options = DecodeOptions()
@@ -222,18 +222,18 @@ struct CoderTests {
             }
         }
         registry.add(Special())
-        let error = #expect(throws: ImageError.self) { try decode(ShippedPicture.data("butterfly.png")) }
+        let error = #expect(throws: ImageError.self) { try decode(ShippedImage.data("butterfly.png")) }
         #expect(error?.reason == "special")
-        _ = try decode(ShippedPicture.data("cat.jpg"))
+        _ = try decode(ShippedImage.data("cat.jpg"))
     }
 
-    @Test("Eight threads decode all shipped pictures at a time")
+    @Test("Eight threads decode all shipped images at a time")
     func threads() async {
         await withTaskGroup { group in
             for thread in 0..<8 {
                 group.addTask {
-                    for (index, name) in ShippedPicture.all.enumerated() where index % 4 == thread % 4 {
-                        let image = try? decode(ShippedPicture.data(name), .fit(PixelSize(width: 90, height: 90)))
+                    for (index, name) in ShippedImage.all.enumerated() where index % 4 == thread % 4 {
+                        let image = try? decode(ShippedImage.data(name), .fit(PixelSize(width: 90, height: 90)))
                         #expect(image != nil, "\(name)")
                     }
                 }

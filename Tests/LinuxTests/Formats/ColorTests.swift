@@ -12,7 +12,7 @@ struct ColorTests {
 
     private func decode(_ data: Data, converts: Bool = true, _ size: DecodeSize = .original) throws -> WebImage {
         var options = DecodeOptions(size: size)
-        options.convertsColors = converts
+        options.convertsToSRGB = converts
         return try registry.decoder(for: data, url: nil).decode(data, options: options)
     }
 
@@ -28,7 +28,7 @@ struct ColorTests {
 
     /// In an APP2 segment, or in several.
     private func jpeg(_ color: UInt32, _ profile: Data, parts: Int = 1) -> Data {
-        let file = TestPicture.solid(color, size: size, format: .jpeg)
+        let file = TestImage.solid(color, size: size, format: .jpeg)
         var segments = Data()
         let step = (profile.count + parts - 1) / parts
         for part in 0..<parts {
@@ -77,7 +77,7 @@ struct ColorTests {
 
     @Test("sRGB in other words changes nothing, to the last bit")
     func sRGB() throws {
-        let plain = TestPicture.quarters(size: size, format: .jpeg)
+        let plain = TestImage.quarters(size: size, format: .jpeg)
         let file =
             plain.prefix(2) + jpeg(0, TestProfile.sRGB).dropFirst(2).prefix(TestProfile.sRGB.count + 18)
             + plain.dropFirst(2)
@@ -108,7 +108,7 @@ struct ColorTests {
         #expect(isClose(pixel(half), [0, 128, 0, 128]))
         for (color, expected) in [([UInt8(255), 0, 0], [0, 255, 0]), ([128, 0, 0, 128], [0, 128, 0, 128])] {
             let file = try PNGEncoder().encode(try pixels(color), as: .png, quality: 1, options: EncodeOptions())
-            let shown = pixel(try decode(TestPicture.png(file, with: TestProfile.swapped)))
+            let shown = pixel(try decode(TestImage.png(file, with: TestProfile.swapped)))
             #expect(isClose(shown, expected), "\(shown)")
         }
     }

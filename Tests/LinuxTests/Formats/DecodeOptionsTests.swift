@@ -5,16 +5,16 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("How pictures are decoded, by option")
+@Suite("How images are decoded, by option")
 struct DecodeOptionsTests {
     private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
 
     @Test(
-        "A huge picture is decoded within a number of bytes, and never enlarged",
+        "A huge image is decoded within a number of bytes, and never enlarged",
         arguments: ["cat.jpg", "butterfly.png", "aurora.webp", "pinwheel.gif"]
     )
     func within(name: String) throws {
-        let data = ShippedPicture.data(name)
+        let data = ShippedImage.data(name)
         let whole = try registry.decode(data)
         let limit = whole.pixelSize.width * whole.pixelSize.height
         let small = try registry.decode(data, options: DecodeOptions(size: .within(byteCount: limit)))
@@ -43,7 +43,7 @@ struct DecodeOptionsTests {
         options.formatHint = .tga
         let image = try registry.decode(tga, options: options)
         #expect([image.color(0, 0), image.color(1, 0)] == [0xFF0000, 0x00FF00])
-        #expect(try registry.decode(ShippedPicture.data("cat.jpg"), options: options).format == .jpeg)
+        #expect(try registry.decode(ShippedImage.data("cat.jpg"), options: options).format == .jpeg)
     }
 
     @Test("Pixels are stored as they are asked for", arguments: ["cat.jpg", "butterfly.png", "bouncing-ball.gif"])
@@ -51,7 +51,7 @@ struct DecodeOptionsTests {
         for format in [PixelBuffer.Format.rgb, .rgbaPremultiplied] {
             var options = DecodeOptions(size: .fit(PixelSize(width: 64, height: 64)))
             options.pixelFormat = format
-            let image = try registry.decode(ShippedPicture.data(name), options: options)
+            let image = try registry.decode(ShippedImage.data(name), options: options)
             #expect(image.pixels.format == format)
             if let animation = image.animation {
                 #expect(try animation.makeDecoder().frame(at: 1).format == format)
@@ -60,21 +60,21 @@ struct DecodeOptionsTests {
         }
     }
 
-    @Test("A picture says what it was decoded from, and how")
+    @Test("An image says what it was decoded from, and how")
     func description() throws {
         let options = DecodeOptions(size: .fit(PixelSize(width: 50, height: 50)), scale: 2)
-        let image = try registry.decode(ShippedPicture.data("lighthouse.jpg"), options: options)
+        let image = try registry.decode(ShippedImage.data("lighthouse.jpg"), options: options)
         #expect(image.format == .jpeg && image.orientation != .up && image.frameCount == 1 && image.loopCount == 1)
         #expect(image.decodeOptions?.size == options.size && image.scale == 2)
         #expect(image.logicalWidth == Double(image.naturalSize.width) / 2)
-        let ball = try registry.decode(ShippedPicture.data("bouncing-ball.gif"))
+        let ball = try registry.decode(ShippedImage.data("bouncing-ball.gif"))
         #expect(ball.frameCount > 1 && ball.cost > ball.pixels.byteCount)
     }
 
-    @Test("A picture is made of bytes or of a file, and written as either")
+    @Test("An image is made of bytes or of a file, and written as either")
     func files() throws {
         let folder = TemporaryDirectory()
-        let image = try WebImage(contentsOf: URL(filePath: "\(ShippedPicture.folder)/cat.jpg"))
+        let image = try WebImage(contentsOf: URL(filePath: "\(ShippedImage.folder)/cat.jpg"))
         let file = URL(filePath: "\(folder.path)/small@2x.png")
         try image.data(as: .png).write(to: file)
         let again = try WebImage(contentsOf: file)
@@ -88,7 +88,7 @@ struct DecodeOptionsTests {
 
     @Test("Frames beyond the limit are left out; times that are too short become a tenth of a second")
     func frameLimit() throws {
-        let data = ShippedPicture.data("bouncing-ball.gif")
+        let data = ShippedImage.data("bouncing-ball.gif")
         var options = DecodeOptions()
         options.maximumFrameCount = 3
         #expect(try registry.decode(data, options: options).frameCount == 3)

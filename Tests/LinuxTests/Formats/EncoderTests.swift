@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("Writing pictures as files")
+@Suite("Writing images as files")
 struct EncoderTests {
     private let registry = CoderRegistry(
         [PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()],
@@ -17,7 +17,7 @@ struct EncoderTests {
     }
 
     private func shipped(_ name: String) throws -> WebImage {
-        try decode(ShippedPicture.data(name), .fit(PixelSize(width: 300, height: 300)))
+        try decode(ShippedImage.data(name), .fit(PixelSize(width: 300, height: 300)))
     }
 
     /// Four fields: red and half green on top, half transparent blue and nothing below.
@@ -109,7 +109,7 @@ struct EncoderTests {
         #expect(throws: ImageError.self) { try registry.encode(image, as: format, options: options) }
     }
 
-    @Test("A picture is made to fit its box, and never enlarged")
+    @Test("An image is made to fit its box, and never enlarged")
     func maximumSize() throws {
         var options = EncodeOptions()
         options.maximumSize = PixelSize(width: 100, height: 10)
@@ -150,7 +150,7 @@ struct EncoderTests {
         arguments: [true, false]
     )
     func animation(isLossless: Bool) throws {
-        let original = try decode(ShippedPicture.data("bouncing-ball.gif"))
+        let original = try decode(ShippedImage.data("bouncing-ball.gif"))
         var options = EncodeOptions()
         options.isLossless = isLossless
         let written = try decode(try registry.encode(original, as: .webp, options: options))
@@ -165,7 +165,7 @@ struct EncoderTests {
 
     @Test("An animation is made to fit into a box and into a number of bytes; or only its first frame is written")
     func smallAnimation() throws {
-        let original = try decode(ShippedPicture.data("bouncing-ball.gif"))
+        let original = try decode(ShippedImage.data("bouncing-ball.gif"))
         var options = EncodeOptions()
         options.maximumSize = PixelSize(width: 40, height: 40)
         options.maximumByteCount = 3000

@@ -1,4 +1,4 @@
-// What a C program writes that decodes a picture with the library of its format, and nothing else: the measure for ours.
+// What a C program writes that decodes an image with the library of its format, and nothing else: the measure for ours.
 #pragma once
 
 #include <stdbool.h>

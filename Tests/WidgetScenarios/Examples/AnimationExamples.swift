@@ -13,7 +13,7 @@ private func playback(picture: Picture, url: URL, urls: [URL]) {
     picture.setImage(with: url, options: .firstFrameOnly)
 
     picture.imagePlayback.ignoresReducedMotion = true
-    picture.imagePlayback.restsToSavePower = false
+    picture.imagePlayback.pausesInPowerSaver = false
 
     picture.imagePlayback.isShared = true
     picture.setAnimationImages(with: urls, frameDuration: .milliseconds(150), loopCount: 3)

@@ -55,7 +55,7 @@ private func keys(widget: PicturePointer, native: OpaquePointer, url: URL) {
 private func around(picture: Picture) {
     picture.imageTransition = .crossfade(duration: .milliseconds(200))
     picture.imageIndicator = .progress
-    picture.isImageRetriedOnClick = true
+    picture.retriesImageOnClick = true
     picture.setImageDescription("A lighthouse")
 
     struct Curtain: ImageTransitioning {

@@ -38,7 +38,7 @@ private func byHand(url: URL, image: WebImage, data: Data) async {
     cache.storeOnDisk(data, for: url)
     await cache.remove(url)
     await cache.removeAllFromDisk()
-    print(await cache.diskTotals().byteCount, cache.memoryStatistics.hitCount, cache.path(for: url) ?? "nowhere")
+    print(await cache.diskUsage().byteCount, cache.memoryStatistics.hitCount, cache.path(for: url) ?? "nowhere")
 }
 
 private func ownCaches(

@@ -6,7 +6,7 @@ import Logging
 // The code of GettingStarted.md, compiled. What is not declared there comes in as a parameter.
 
 @MainActor
-private func showAPicture(url: URL, box: UnsafeMutablePointer<GtkBox>) {
+private func showAnImage(url: URL, box: UnsafeMutablePointer<GtkBox>) {
     let picture = Picture()
     picture.contentFit = .cover
     gtk_box_append(box, picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self))
@@ -44,5 +44,5 @@ private func setUp() {
     configuration.memoryCacheLimit = 128 << 20
     configuration.diskCache?.sizeLimit = 200_000_000
     ImageManager.shared = ImageManager(configuration: configuration)
-    WebImageLog.logger = Logger(label: "org.example.App.pictures")
+    WebImageLog.logger = Logger(label: "org.example.App.images")
 }

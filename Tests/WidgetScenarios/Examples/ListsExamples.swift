@@ -35,7 +35,7 @@ private func ahead(urls: [URL], grid: OpaquePointer) {
 
 @MainActor
 private func listBox(urls: [URL], listBox: OpaquePointer) {
-    let rows = LazyImageRows(container: UnsafeMutableRawPointer(listBox)) { row, index in
+    let rows = LazyRowBinder(container: UnsafeMutableRawPointer(listBox)) { row, index in
         WidgetPointer(row).setImage(with: urls[index])
     } unbind: { row, _ in
         WidgetPointer(row).setImage(with: nil as URL?)

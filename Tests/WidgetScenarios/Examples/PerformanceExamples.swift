@@ -19,7 +19,7 @@ private func prefetch(urls: [URL], scale: Int) {
 
 private func watch(
     url: URL,
-    counter: EventLog<LoadStep>,
+    counter: EventLog<LoadTraceEvent>,
     observation: inout (any AnyObject & Sendable)?
 ) async throws {
     let response = try await ImageManager.shared.response(for: ImageRequest(url: url))

@@ -5,7 +5,7 @@ import GtkWebImage
 // The code of README.md, compiled. What is not declared there comes in as a parameter.
 
 @MainActor
-private func showAPicture(url: URL, button: Button) {
+private func showAnImage(url: URL, button: Button) {
     let picture = Picture()
     picture.setImage(with: url)
 
@@ -27,7 +27,7 @@ private func showAPicture(url: URL, button: Button) {
 }
 
 @MainActor
-private func awaitAPicture(url: URL, picture: Picture) async throws {
+private func awaitAnImage(url: URL, picture: Picture) async throws {
     let response = try await picture.setImage(with: url)
     let image = try await ImageManager.shared.image(for: url)
     _ = (response, image)
@@ -46,7 +46,7 @@ private func inAnyWidget(url: URL, button: Button, picture: Picture, entry: Entr
     picture.imageTransition = .crossfade(duration: .milliseconds(200))
     picture.imageIndicator = .progress
     picture.errorPlaceholder = .icon("image-missing-symbolic")
-    picture.isImageRetriedOnClick = true
+    picture.retriesImageOnClick = true
     picture.setImageDescription("A lighthouse")
 
     let paintable = ImagePaintable()
@@ -93,13 +93,13 @@ private func refresh(picture: Picture, url: URL) {
 
 private func overTheNetwork(url: URL, other: URL, small: URL, token: String, secret: String) async throws {
     ImageDownloader.shared.configuration.headerFilter = { url, headers in
-        guard url.host() == "pictures.example.org" else { return headers }
+        guard url.host() == "images.example.org" else { return headers }
         return headers.merging(["Authorization": "Bearer \(token)"]) { _, new in new }
     }
     ImageDownloader.shared.configuration.maximumConcurrentTransfers = 8
 
     var request = ImageRequest(url: url)
-    request.loadOptions.credential = Credential(user: "me", password: secret)
+    request.networkOptions.credential = Credential(user: "me", password: secret)
     request.fallbackURLs = [other]
     request.lowDataURL = small
     let response = try await ImageManager.shared.response(for: request)
@@ -114,7 +114,7 @@ private func useTheCaches(url: URL) async {
     let cache = ImageManager.shared.cache
     await cache.remove(url)
     await cache.removeAllFromDisk()
-    print(await cache.diskTotals().byteCount, cache.memoryStatistics.hitCount, cache.path(for: url) ?? "nowhere")
+    print(await cache.diskUsage().byteCount, cache.memoryStatistics.hitCount, cache.path(for: url) ?? "nowhere")
 
     var request = ImageRequest(url: url)
     request.caching = CachePolicy(query: .memory, store: .memory, storesOriginals: false)

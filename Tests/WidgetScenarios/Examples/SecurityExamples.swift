@@ -12,12 +12,12 @@ private func limits() {
     var configuration = ImageManagerConfiguration()
     configuration.downloader = ImageDownloader(configuration: downloader)
     configuration.maximumPixelCount = 30_000_000
-    configuration.mayLoad = { url in url.scheme == "https" || url.scheme == "resource" }
+    configuration.shouldLoad = { url in url.scheme == "https" || url.scheme == "resource" }
     ImageManager.shared = ImageManager(configuration: configuration)
 }
 
 private func secrets(downloader: inout DownloaderConfiguration, credential: Credential) {
-    downloader.credential = { url in url.host() == "pictures.example.org" ? credential : nil }
+    downloader.credential = { url in url.host() == "images.example.org" ? credential : nil }
 }
 
 private func users(configuration: inout ImageManagerConfiguration, userID: String) {

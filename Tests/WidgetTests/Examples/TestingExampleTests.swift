@@ -8,13 +8,13 @@ import WebImageTesting
 @Suite("The samples of the page on testing")
 struct TestingExampleTests {
     private let url = URL(string: "https://example.org/a.png")!
-    private let data = TestPicture.solid(0xFF0000, size: PixelSize(width: 4, height: 3))
+    private let data = TestImage.solid(0xFF0000, size: PixelSize(width: 4, height: 3))
 
-    @Test("A picture is fetched once")
+    @Test("An image is fetched once")
     func fetchedOnce() async throws {
         let loader = FakeLoader()
         let url = try #require(URL(string: "https://example.org/a.png"))
-        loader.answer(url, with: TestPicture.solid(0xFF0000, size: PixelSize(width: 4, height: 3)))
+        loader.answer(url, with: TestImage.solid(0xFF0000, size: PixelSize(width: 4, height: 3)))
         let manager = ImageManager.testing(loader)
         let recorder = LoadRecorder(manager)
         let image = try await manager.image(for: url)
@@ -25,7 +25,7 @@ struct TestingExampleTests {
 
     @Test("A load is held until the test lets it go")
     func held() async throws {
-        let loader = FakeLoader(isHolding: true)
+        let loader = FakeLoader(holdsResponses: true)
         loader.answer(url, with: data)
         let manager = ImageManager.testing(loader)
         let loading = Task { try await manager.image(for: url) }
@@ -39,7 +39,7 @@ struct TestingExampleTests {
     func remembered() async {
         let loader = FakeLoader()
         let clock = ManualClock()
-        let manager = ImageManager.testing(loader, clock: clock) { $0.failureLifetime = .seconds(60) }
+        let manager = ImageManager.testing(loader, clock: clock) { $0.failureCacheDuration = .seconds(60) }
         for _ in 0..<2 { await #expect(throws: ImageError.self) { try await manager.image(for: url) } }
         #expect(loader.started.count == 1)
         clock.advance(by: .seconds(61))

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Several pictures that are played one after the other.
+/// Several images that are played one after the other.
 struct ImageSequence: Equatable {
     var urls: [URL]
     var frameDuration: Duration
@@ -10,7 +10,7 @@ struct ImageSequence: Equatable {
 
 /// What has arrived of a sequence.
 @MainActor
-final class ArrivingSequence {
+final class SequenceLoad {
     private let sequence: ImageSequence
     private var responses: [ImageResponse?]
     private var firstError: ImageError?
@@ -32,7 +32,7 @@ final class ArrivingSequence {
 
     var isComplete: Bool { missingCount == 0 }
 
-    /// One picture of all that are there, in order: animated when there are several.
+    /// One image of all that are there, in order: animated when there are several.
     var image: WebImage? {
         let images = responses.compactMap { $0?.image }
         guard let first = images.first else { return nil }

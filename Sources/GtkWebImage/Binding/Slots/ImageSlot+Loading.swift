@@ -3,7 +3,7 @@ import FoundationEssentials
 import WebImageCore
 import WebImageLinux
 
-// From the start of a load to the picture in its place.
+// From the start of a load to the image in its place.
 extension ImageSlot {
     func start(_ load: ImageLoad, _ size: DecodeSize) {
         guard let request, let image = request.image else { return }
@@ -29,7 +29,7 @@ extension ImageSlot {
         load.attach(task)
     }
 
-    /// Loads all pictures of a sequence side by side, and shows what there is of it.
+    /// Loads all images of a sequence side by side, and shows what there is of it.
     private func start(
         _ sequence: ImageSequence,
         _ request: SlotRequest,
@@ -37,7 +37,7 @@ extension ImageSlot {
         _ load: ImageLoad,
         _ size: DecodeSize
     ) {
-        let arriving = ArrivingSequence(sequence)
+        let arriving = SequenceLoad(sequence)
         let attempt = attempt
         for (index, url) in sequence.urls.enumerated() {
             var one = image
@@ -78,8 +78,8 @@ extension ImageSlot {
         }
     }
 
-    /// Puts a picture into the widget.
-    /// - Parameter isContinued: Whether it is the picture that is shown, in more pixels.
+    /// Puts an image into the widget.
+    /// - Parameter isContinued: Whether it is the image that is shown, in more pixels.
     func show(_ image: WebImage, isFromMemory: Bool, isContinued: Bool = false, onEnd: (() -> Void)? = nil) {
         guard let request, !request.options.contains(.avoidAutoSetImage), target.attach() else {
             onEnd?()
@@ -103,7 +103,7 @@ extension ImageSlot {
         showsOwnPart = true
     }
 
-    /// Puts the picture in place, then tells.
+    /// Puts the image in place, then tells.
     func finish(_ load: ImageLoad, _ result: Result<ImageResponse, ImageError>) {
         guard let request else { return load.finish(result) }
         endLoading()
@@ -138,7 +138,7 @@ extension ImageSlot {
         }
     }
 
-    /// The completions have had their error; the picture comes all the same when the network is back.
+    /// The completions have had their error; the image comes all the same when the network is back.
     private func awaitNetwork(_ manager: ImageManager) {
         networkObservation = manager.observeNetwork { [weak self] status in
             guard status.isAvailable else { return }
@@ -230,6 +230,6 @@ extension ImageSlot {
 }
 
 extension ImageError {
-    /// Whether it may be the network that is missing, not the picture.
+    /// Whether it may be the network that is missing, not the image.
     fileprivate var isForWantOfNetwork: Bool { [.offline, .hostNotFound, .connectionFailed].contains(code) }
 }

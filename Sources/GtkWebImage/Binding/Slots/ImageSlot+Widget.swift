@@ -13,7 +13,7 @@ extension ImageSlot {
         case .loading:
             load?.setPriority(request.image.map { Self.priority(of: $0) } ?? .high)
         case .detached:
-            // Its completions have had their cancel; the picture comes back all the same.
+            // Its completions have had their cancel; the image comes back all the same.
             let again = ImageLoad(request.url)
             self.load = again
             begin(again, request)
@@ -57,7 +57,7 @@ extension ImageSlot {
         }
     }
 
-    /// A picture that could not be had is tried again when the user asks for it.
+    /// An image that could not be had is tried again when the user asks for it.
     func widgetClicked() {
         if appearance.isRetriedOnClick { beginAgain(isAsked: true) }
     }
@@ -68,7 +68,7 @@ extension ImageSlot {
             guard let self, case .unsized = self.stage, let load = self.load, !load.isCancelled,
                 let request = self.request
             else { return }
-            // A widget that has no size of its own gets that of its picture.
+            // A widget that has no size of its own gets that of its image.
             self.start(load, self.decodeSize(request) ?? .original)
         }
     }

@@ -5,7 +5,7 @@ import WebImageLinux
 
 /// The load of one widget under one key: what is wanted, how far it is, and what may touch the widget.
 ///
-/// Only the load that is in `load` may: a superseded one finds another in its place.
+/// Only the load that is in load may: a superseded one finds another in its place.
 @MainActor
 final class ImageSlot {
     enum Stage {
@@ -22,7 +22,7 @@ final class ImageSlot {
     }
 
     let target: any SlotTarget
-    /// `nil` for a paintable that no widget is known of.
+    /// nil for a paintable that no widget is known of.
     let widget: WidgetReference?
     var request: SlotRequest?
     var stage = Stage.idle
@@ -30,18 +30,18 @@ final class ImageSlot {
         didSet { loadHandle.set(load) }
     }
     /// Cancels the load when the widget, and so the slot, is gone.
-    private let loadHandle = LoadHandle()
+    private let loadHandle = CancelOnDeinit()
     /// How often something else was asked for.
     private(set) var generation = 0
-    /// Fetches the picture again, larger, when it is drawn larger than it was decoded.
+    /// Fetches the image again, larger, when it is drawn larger than it was decoded.
     var refinement: ImageTask?
     /// Whether that failed: it is not tried again with every frame.
     var hasFailedRefinement = false
     /// Fetches the placeholder.
     private var placeholderTask: ImageTask?
-    /// While there is no picture for want of a network.
+    /// While there is no image for want of a network.
     var networkObservation: (any AnyObject & Sendable)?
-    var appearance = SlotAppearance() {
+    var appearance = SlotConfiguration() {
         didSet { target.content?.playback = appearance.playback }
     }
     /// How often the present load was started: it may be broken off and go on later.
@@ -51,7 +51,7 @@ final class ImageSlot {
     /// What assistive technology was told.
     var isBusy = false
     var hasSaidFailure = false
-    /// Whether what is seen is a part of the picture that is loaded, not one that was kept from before.
+    /// Whether what is seen is a part of the image that is loaded, not one that was kept from before.
     var showsOwnPart = false
     /// Made when somebody looks.
     private(set) var progress: ImageProgress?
@@ -113,7 +113,7 @@ final class ImageSlot {
         return before
     }
 
-    /// The same picture again: neither the load nor the widget is disturbed.
+    /// The same image again: neither the load nor the widget is disturbed.
     private func join(_ completion: ImageLoad.Completion?) -> ImageLoad? {
         guard let load, !load.isCancelled else { return nil }
         switch stage {
@@ -243,7 +243,7 @@ final class ImageSlot {
         if image.transformer == nil {
             result.acceptsLarger = true
         } else if !image.options.contains(.originalSize), let pointer = widget?.pointer {
-            // Radii are in the widget's pixels, so the picture has to be as large as they are.
+            // Radii are in the widget's pixels, so the image has to be as large as they are.
             result.displayScale = Double(gtk_widget_get_scale_factor(pointer))
         }
         result.preparation = TexturePreparation()
@@ -255,7 +255,7 @@ final class ImageSlot {
         image.priority == .normal ? .high : image.priority
     }
 
-    /// `nil` while the widget has no size.
+    /// nil while the widget has no size.
     func decodeSize(_ request: SlotRequest) -> DecodeSize? {
         if let size = request.image?.decodeSize, size != .original { return size }
         return request.options.contains(.originalSize) ? .original : target.decodeSize()

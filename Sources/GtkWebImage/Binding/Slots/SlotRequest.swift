@@ -3,12 +3,12 @@ import WebImageCore
 
 /// What a caller wants a slot to show.
 struct SlotRequest {
-    /// `nil` when the widget is to be cleared.
+    /// nil when the widget is to be cleared.
     var image: ImageRequest?
     var placeholder: Placeholder?
     var options: ImageOptions
     var manager: ImageManager
-    /// All pictures, when there are several; then `image` is the first one.
+    /// All images, when there are several; then image is the first one.
     var sequence: ImageSequence?
     var progress: (@MainActor @Sendable (Int64, Int64?) -> Void)?
     var partial: (@MainActor @Sendable (WebImage) -> Void)?
@@ -35,11 +35,11 @@ struct SlotRequest {
 
     var url: URL? { image?.url }
 
-    /// Whether it asks for the same picture; placeholder and handlers do not count.
+    /// Whether it asks for the same image; placeholder and handlers do not count.
     func wantsSame(as other: SlotRequest) -> Bool {
         guard manager === other.manager, sequence == other.sequence else { return false }
         return switch (image, other.image) {
-        case (let image?, let other?): image.asksTheSame(as: other)
+        case (let image?, let other?): image.isEquivalent(as: other)
         case (nil, nil): options == other.options
         default: false
         }

@@ -10,13 +10,13 @@ import WebImageLinux
 final class WidgetSlots {
     private static let quark = g_quark_from_string("gtk-web-image-slots")
 
-    /// `nil` for a paintable.
+    /// nil for a paintable.
     let widget: WidgetReference?
     private var slots: [OperationKey: ImageSlot] = [:]
     /// The GtkPictures that show what depends on the state of the widget.
     private var hosts: [String: AnyObject] = [:]
     /// Told of the states that the widget is in.
-    private var stateful: [PictureHost] = []
+    private var stateful: [PicturePresenter] = []
     /// Besides those of the widget's own flags.
     var isHighlighted = false {
         didSet { if isHighlighted != oldValue { updateStates() } }
@@ -54,10 +54,10 @@ final class WidgetSlots {
 
     func existingSlot(for key: OperationKey) -> ImageSlot? { slots[key] }
 
-    /// The slot of a key, made with `makeTarget` when there is none yet.
+    /// The slot of a key, made with makeTarget when there is none yet.
     func slot(for key: OperationKey, _ makeTarget: () -> any SlotTarget) -> ImageSlot {
         if let slot = slots[key] {
-            guard slot.target is NoTarget else { return slot }
+            guard slot.target is EmptyTarget else { return slot }
             // Until now only a load of the app's hung there.
             slot.cancel()
         }
@@ -75,7 +75,7 @@ final class WidgetSlots {
     }
 
     /// Tells a GtkPicture of the states of the widget from now on.
-    func follow(_ host: PictureHost) {
+    func follow(_ host: PicturePresenter) {
         guard !stateful.contains(where: { $0 === host }), let pointer = widget?.pointer else { return }
         stateful.append(host)
         if stateful.count == 1 {

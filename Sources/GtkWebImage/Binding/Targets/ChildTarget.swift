@@ -5,14 +5,14 @@ import WebImageCore
 @MainActor
 final class ChildTarget: SlotTarget {
     private let widget: WidgetReference
-    private let child: PictureChild
-    private let target: PaintableTarget
+    private let child: ImageChild
+    private let target: PictureTarget
 
     /// - Parameter child: Shared by the states of the widget.
-    init(widget: WidgetReference, child: PictureChild, state: ImageState) {
+    init(widget: WidgetReference, child: ImageChild, state: ImageState) {
         self.widget = widget
         self.child = child
-        target = PaintableTarget(child.host, state)
+        target = PictureTarget(child.host, state)
     }
 
     var content: PaintableContent? { target.content }
@@ -22,28 +22,28 @@ final class ChildTarget: SlotTarget {
     func changed() { target.changed() }
     func decodeSize() -> DecodeSize? { child.isIn(widget) ? target.decodeSize() : nil }
 
-    /// `gtk_button_set_label` and others drop our picture; that is the app's word.
+    /// gtk_button_set_label and others drop our image; that is the app's word.
     var image: WebImage? { child.isIn(widget) ? target.image : nil }
 }
 
-/// The GtkPicture that is such a widget's child, as its property `child` has it.
+/// The GtkPicture that is such a widget's child, as its property child has it.
 @MainActor
-final class PictureChild {
-    let host: PictureHost
+final class ImageChild {
+    let host: PicturePresenter
     private let owned: GObjectReference
 
     init() {
         let picture = UnsafeMutableRawPointer(gtk_picture_new()!)
         g_object_ref_sink(picture)
         owned = GObjectReference(picture)
-        host = PictureHost(picture: WidgetReference(picture))
+        host = PicturePresenter(picture: WidgetReference(picture))
     }
 
     deinit {
         owned.releaseOnMainThread()
     }
 
-    /// Makes the picture the widget's child, unless it is.
+    /// Makes the image the widget's child, unless it is.
     func put(into widget: WidgetReference) {
         guard let widget = widget.pointer, let picture = host.picture.pointer,
             UnsafeMutableRawPointer(widget).objectProperty("child") != UnsafeMutableRawPointer(picture)

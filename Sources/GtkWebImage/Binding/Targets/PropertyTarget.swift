@@ -8,7 +8,7 @@ final class PropertyTarget: SlotTarget {
     var content: PaintableContent? { paintable.content }
     private let widget: WidgetReference
     private let property: String
-    /// The side of a picture that is as large as an icon, in application pixels.
+    /// The side of an image that is as large as an icon, in application pixels.
     private let iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?
 
     init(widget: WidgetReference, property: String, iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?) {
@@ -43,7 +43,7 @@ final class PropertyTarget: SlotTarget {
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
-    /// What covers the widget; `nil` before its first layout.
+    /// What covers the widget; nil before its first layout.
     var coveringSize: DecodeSize? {
         let scale = Int(gtk_widget_get_scale_factor(self))
         let width = Int(gtk_widget_get_width(self)) * scale

@@ -1,10 +1,10 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// Where the pictures of a slot go: a paintable, and the place in a widget that shows it.
+/// Where the images of a slot go: a paintable, and the place in a widget that shows it.
 @MainActor
 protocol SlotTarget: AnyObject {
-    /// What is in the paintable that shows the pictures of this slot.
+    /// What is in the paintable that shows the images of this slot.
     var content: PaintableContent? { get }
     /// Called before each load: the app may have changed the widget since the last one.
     func prepare()
@@ -15,9 +15,9 @@ protocol SlotTarget: AnyObject {
     func changed()
     /// The widget that is drawn into, whose size counts.
     var area: UnsafeMutablePointer<GtkWidget>? { get }
-    /// The size to decode at, in pixels; `nil` while there is none.
+    /// The size to decode at, in pixels; nil while there is none.
     func decodeSize() -> DecodeSize?
-    /// The picture that is shown.
+    /// The image that is shown.
     var image: WebImage? { get }
 }
 
@@ -25,4 +25,13 @@ extension SlotTarget {
     func prepare() {}
     func changed() {}
     var image: WebImage? { content?.image }
+}
+
+/// Of a slot that only holds a load of the app's: nothing is shown.
+@MainActor
+final class EmptyTarget: SlotTarget {
+    var content: PaintableContent? { nil }
+    var area: UnsafeMutablePointer<GtkWidget>? { nil }
+    func attach() -> Bool { false }
+    func decodeSize() -> DecodeSize? { nil }
 }

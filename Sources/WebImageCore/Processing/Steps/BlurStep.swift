@@ -1,5 +1,5 @@
 /// Three means in a row over neighbouring pixels, which together are a Gaussian to 3 % (SVG 1.1, feGaussianBlur).
-/// Beyond its edges the picture goes on as it ends.
+/// Beyond its edges the image goes on as it ends.
 struct BlurStep: PixelTransforming {
     /// The standard deviation, in application pixels.
     let radius: Double
@@ -25,7 +25,7 @@ struct BlurStep: PixelTransforming {
 }
 
 extension PixelBuffer {
-    /// Each pixel as the mean of those up to `reach` away from it in both directions.
+    /// Each pixel as the mean of those up to reach away from it in both directions.
     fileprivate func mean(of reach: Int) -> PixelBuffer? {
         let (width, height, channels) = (size.width, size.height, format.bytesPerPixel)
         let count = width * channels

@@ -43,7 +43,7 @@ struct ResizeStep: PixelTransforming {
 }
 
 extension PixelBuffer {
-    /// A rectangle of the picture, inside of it.
+    /// A rectangle of the image, inside of it.
     func cropped(to rect: PixelRect) -> PixelBuffer? {
         if rect.covers(size) { return self }
         let count = format.bytesPerPixel
@@ -57,7 +57,7 @@ extension PixelBuffer {
         }
     }
 
-    /// The picture in the middle of a larger one that is transparent.
+    /// The image in the middle of a larger one that is transparent.
     fileprivate func centered(in size: PixelSize) -> PixelBuffer? {
         guard let source = converted(to: .rgbaPremultiplied) else { return nil }
         let (x, y) = ((size.width - self.size.width) / 2, (size.height - self.size.height) / 2)

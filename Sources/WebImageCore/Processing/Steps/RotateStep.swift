@@ -68,7 +68,7 @@ struct RotateStep: PixelTransforming {
                         row[x] = 0
                         continue
                     }
-                    // In 256ths of a pixel, from one outside of the picture on.
+                    // In 256ths of a pixel, from one outside of the image on.
                     let (fixedX, fixedY) = (Int((sourceX + 1) * 256), Int((sourceY + 1) * 256))
                     let (column, line) = (fixedX >> 8 - 1, fixedY >> 8 - 1)
                     let (u, v) = (UInt32(fixedX & 255), UInt32(fixedY & 255))
@@ -81,7 +81,7 @@ struct RotateStep: PixelTransforming {
     }
 }
 
-/// One pixel and `share` 256ths of another, two channels at a time.
+/// One pixel and share 256ths of another, two channels at a time.
 @inline(__always)
 private func mixed(_ one: UInt32, _ other: UInt32, _ share: UInt32) -> UInt32 {
     let rest = 256 - share

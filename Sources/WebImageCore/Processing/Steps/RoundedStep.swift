@@ -1,4 +1,4 @@
-/// Cuts the edge of a picture round, and draws a line along it. Edges are smooth: a pixel that is partly inside keeps
+/// Cuts the edge of an image round, and draws a line along it. Edges are smooth: a pixel that is partly inside keeps
 /// that part of its alpha.
 struct RoundedStep: PixelTransforming {
     enum Shape: Sendable {

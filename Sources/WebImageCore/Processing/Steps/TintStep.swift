@@ -1,4 +1,4 @@
-/// One colour, where the picture is not transparent.
+/// One colour, where the image is not transparent.
 struct TintStep: PixelTransforming {
     let color: ImageColor
 

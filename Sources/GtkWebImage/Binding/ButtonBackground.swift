@@ -1,0 +1,75 @@
+internal import CWebImageGtk4
+
+/// A GtkPicture behind the child of a button, as large as the button within its border.
+///
+/// GtkButton lays out all its children alike (GtkBinLayout) within its padding; margins below zero take the image
+/// over that. It is a child of the button's that the button does not know of, so it goes when the button is destroyed.
+@MainActor
+final class ButtonBackground {
+    let host: PicturePresenter
+
+    /// - Parameter button: A GtkButton, or a GtkMenuButton, whose surface is a button within.
+    init(_ button: UnsafeMutableRawPointer) {
+        let picture = gtk_picture_new()!
+        host = PicturePresenter(picture: WidgetReference(UnsafeMutableRawPointer(picture)))
+        gtk_picture_set_content_fit(OpaquePointer(picture), GTK_CONTENT_FIT_COVER)
+        gtk_widget_set_can_target(picture, 0)
+        gtk_widget_set_overflow(picture, GTK_OVERFLOW_HIDDEN)
+        var surface = button.assumingMemoryBound(to: GtkWidget.self)
+        if button.isInstance(of: gtk_menu_button_get_type()), let inner = gtk_widget_get_first_child(surface) {
+            surface = inner
+        }
+        precondition(
+            UnsafeMutableRawPointer(surface).isInstance(of: gtk_button_get_type()),
+            "Only buttons have a background image"
+        )
+        gtk_widget_insert_after(picture, surface, nil)
+        let object = UnsafeMutableRawPointer(surface)
+        let reference = host.picture
+        object.connect("destroy") {
+            if let picture = reference.pointer { gtk_widget_unparent(picture) }
+        }
+        let surfaceReference = WidgetReference(object)
+        let style = CoveringStyle(picture)
+        for signal in ["map", "notify::css-classes"] {
+            object.connectAny(signal) { style.update(surfaceReference, reference) }
+        }
+        style.update(surfaceReference, reference)
+    }
+}
+
+/// The style of an image that reaches over the padding of what it is in. The padding is the theme's, and may be
+/// another one when the widget comes to another place, or gets another child.
+@MainActor
+private final class CoveringStyle {
+    private let provider: OpaquePointer
+    private let owned: GObjectReference
+    private var rules = ""
+
+    init(_ picture: UnsafeMutablePointer<GtkWidget>) {
+        let provider = UnsafeMutableRawPointer(gtk_css_provider_new()!)
+        owned = GObjectReference(provider)
+        self.provider = OpaquePointer(provider)
+        let priority = guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION)
+        gtk_style_context_add_provider(gtk_widget_get_style_context(picture), self.provider, priority)
+    }
+
+    deinit {
+        owned.releaseOnMainThread()
+    }
+
+    func update(_ surface: WidgetReference, _ picture: WidgetReference) {
+        guard let surface = surface.pointer, picture.pointer != nil else { return }
+        var padding = GtkBorder()
+        gtk_style_context_get_padding(gtk_widget_get_style_context(surface), &padding)
+        // What it asks for is nothing, once its margins are added.
+        let rules = """
+            picture { margin: -\(padding.top)px -\(padding.right)px -\(padding.bottom)px -\(padding.left)px; \
+            min-width: \(padding.left + padding.right)px; min-height: \(padding.top + padding.bottom)px; \
+            border-radius: inherit; }
+            """
+        guard rules != self.rules else { return }
+        self.rules = rules
+        gtk_css_provider_load_from_data(UnsafeMutablePointer(provider), rules, -1)
+    }
+}

@@ -1,0 +1,68 @@
+internal import CWebImageGtk4
+public import WebImageCore
+
+// To and from what GTK has for images. Pointers are those of any binding, or of C.
+extension WebImage {
+    /// A copy of the pixels of a GdkPixbuf. From any thread.
+    /// - Returns: nil when there is no memory, or the pixbuf is not in red, green and blue of 8 bits.
+    public init?(pixbuf: OpaquePointer, scale: Double = 1) {
+        guard gdk_pixbuf_get_colorspace(pixbuf) == GDK_COLORSPACE_RGB, gdk_pixbuf_get_bits_per_sample(pixbuf) == 8
+        else {
+            return nil
+        }
+        let rows = PixelRows(
+            start: gdk_pixbuf_read_pixels(pixbuf),
+            size: PixelSize(width: Int(gdk_pixbuf_get_width(pixbuf)), height: Int(gdk_pixbuf_get_height(pixbuf))),
+            bytesPerRow: Int(gdk_pixbuf_get_rowstride(pixbuf)),
+            layout: gdk_pixbuf_get_has_alpha(pixbuf) != 0 ? .rgba : .rgb
+        )
+        guard let pixels = PixelBuffer(rows, orientation: .up) else { return nil }
+        self.init(pixels: pixels, scale: scale)
+    }
+
+    /// A copy of the pixels of a GdkTexture, which may have to come from the graphics card.
+    /// - Returns: nil when there is no memory.
+    @MainActor
+    public init?(texture: OpaquePointer, scale: Double = 1) {
+        let size = PixelSize(width: Int(gdk_texture_get_width(texture)), height: Int(gdk_texture_get_height(texture)))
+        let pixels = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
+            gdk_texture_download(texture, memory.bindMemory(to: UInt8.self).baseAddress, gsize(size.width * 4))
+            // Cairo's order is blue, green, red, alpha, on machines that begin with the lowest byte.
+            for pixel in memory.bindMemory(to: UInt32.self).indices {
+                let color = memory.bindMemory(to: UInt32.self)[pixel]
+                memory.bindMemory(to: UInt32.self)[pixel] =
+                    color & 0xFF00_FF00 | color >> 16 & 0xFF | (color & 0xFF) << 16
+            }
+        }
+        guard let pixels else { return nil }
+        self.init(pixels: pixels, scale: scale)
+    }
+
+    /// A new GdkTexture of the image, without a copy of its pixels. The caller owns it and releases it on the main
+    /// thread with g_object_unref. From any thread.
+    public func makeTexture() -> OpaquePointer {
+        let texture = texture
+        texture.markDrawn()
+        return OpaquePointer(g_object_ref(UnsafeMutableRawPointer(texture.pointer))!)
+    }
+
+    /// A new GdkPixbuf with a copy of the pixels. The caller owns it and releases it with g_object_unref. From any
+    /// thread.
+    /// - Returns: nil when there is no memory.
+    public func makePixbuf() -> OpaquePointer? {
+        let (size, hasAlpha) = (pixelSize, pixels.hasAlpha)
+        let made = gdk_pixbuf_new(GDK_COLORSPACE_RGB, hasAlpha ? 1 : 0, 8, Int32(size.width), Int32(size.height))
+        guard let pixbuf = made, let target = gdk_pixbuf_get_pixels(pixbuf) else { return nil }
+        let (stride, count) = (Int(gdk_pixbuf_get_rowstride(pixbuf)), pixels.bytesPerRow)
+        func copy(_ source: UnsafePointer<UInt8>?) {
+            guard let source else { return }
+            for y in 0..<size.height { (target + y * stride).update(from: source + y * count, count: count) }
+        }
+        if hasAlpha {
+            pixels.withStraightAlpha { copy($0.baseAddress) }
+        } else {
+            pixels.withUnsafeBytes { copy($0.bindMemory(to: UInt8.self).baseAddress) }
+        }
+        return pixbuf
+    }
+}

@@ -1,0 +1,67 @@
+package import FoundationEssentials
+
+/// Reads numbers from bytes that nobody has checked: every read outside of them is nil, never a trap.
+package struct ByteReader {
+    private let bytes: UnsafeRawBufferPointer
+
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    package var count: Int { bytes.count }
+
+    package func uint8(_ offset: Int) -> UInt8? {
+        offset >= 0 && offset < bytes.count ? bytes[offset] : nil
+    }
+
+    package func uint16BE(_ offset: Int) -> UInt16? { number(offset, bigEndian: true) }
+    package func uint16LE(_ offset: Int) -> UInt16? { number(offset, bigEndian: false) }
+    package func uint32BE(_ offset: Int) -> UInt32? { number(offset, bigEndian: true) }
+    package func uint32LE(_ offset: Int) -> UInt32? { number(offset, bigEndian: false) }
+
+    package func uint24LE(_ offset: Int) -> UInt32? {
+        guard let low = uint16LE(offset), let high = uint8(offset + 2) else { return nil }
+        return UInt32(low) | UInt32(high) << 16
+    }
+
+    package func matches(_ pattern: [UInt8], at offset: Int) -> Bool {
+        guard offset >= 0, offset <= bytes.count, pattern.count <= bytes.count - offset else { return false }
+        return pattern.indices.allSatisfy { bytes[offset + $0] == pattern[$0] }
+    }
+
+    package func matches(_ pattern: StaticString, at offset: Int) -> Bool {
+        let length = pattern.utf8CodeUnitCount
+        guard offset >= 0, offset <= bytes.count, length <= bytes.count - offset else { return false }
+        return (0..<length).allSatisfy { bytes[offset + $0] == pattern.utf8Start[$0] }
+    }
+
+    package func matches(_ pattern: String, at offset: Int) -> Bool {
+        matches(Array(pattern.utf8), at: offset)
+    }
+
+    /// The bytes from offset on, at most length of them.
+    package func slice(_ offset: Int, _ length: Int) -> ByteReader? {
+        guard offset >= 0, length >= 0, offset <= bytes.count else { return nil }
+        let end = offset + min(length, bytes.count - offset)
+        return ByteReader(UnsafeRawBufferPointer(rebasing: bytes[offset..<end]))
+    }
+
+    /// A copy of the bytes from offset on.
+    /// - Returns: nil when there are fewer than length.
+    package func data(_ offset: Int, _ length: Int) -> Data? {
+        guard offset >= 0, length >= 0, offset <= bytes.count, length <= bytes.count - offset else { return nil }
+        return Data(bytes[offset..<offset + length])
+    }
+
+    /// Where byte comes next, at or after offset.
+    package func firstIndex(of byte: UInt8, from offset: Int) -> Int? {
+        guard offset >= 0, offset < bytes.count else { return nil }
+        return bytes[offset...].firstIndex(of: byte)
+    }
+
+    private func number<T: FixedWidthInteger>(_ offset: Int, bigEndian: Bool) -> T? {
+        guard offset >= 0, offset <= bytes.count, MemoryLayout<T>.size <= bytes.count - offset else { return nil }
+        let raw = bytes.loadUnaligned(fromByteOffset: offset, as: T.self)
+        return bigEndian ? T(bigEndian: raw) : T(littleEndian: raw)
+    }
+}

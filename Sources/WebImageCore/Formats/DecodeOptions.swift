@@ -1,0 +1,112 @@
+public import FoundationEssentials
+
+/// How a coder decodes: the part of a request that concerns it, and the limits that keep hostile files in check.
+public struct DecodeOptions: Sendable {
+    /// Where the bytes came from, for errors.
+    public var url: URL?
+    /// The size to decode at. Default: the size of the file.
+    public var size: DecodeSize
+    /// Pixels of the file per application pixel. Default: 1.
+    public var scale: Double
+    /// Files with more pixels are turned down before memory is taken for them. Default: 134,217,728 (2^27), which
+    /// has room for the 108-megapixel images of today's phones.
+    public var maximumPixelCount: Int
+    /// Frames beyond this are left out of an animation. Default: 10,000.
+    public var maximumFrameCount = 10_000
+    /// Whether an animated image is decoded as a still one. Default: no.
+    public var isFirstFrameOnly = false
+    /// The format of files that do not say themselves what they are, such as TGA. Default: none.
+    public var formatHint: ImageFormat?
+    /// How pixels are stored. Default: with alpha when the file has it, else without.
+    public var pixelFormat: PixelBuffer.Format?
+    /// Whether colours are converted to sRGB from the profile that the file carries. Default: yes.
+    public var convertsToSRGB = true
+
+    /// Makes options.
+    public init(
+        url: URL? = nil,
+        size: DecodeSize = .original,
+        scale: Double = 1,
+        maximumPixelCount: Int = 1 << 27
+    ) {
+        self.url = url
+        self.size = size
+        self.scale = scale
+        self.maximumPixelCount = maximumPixelCount
+    }
+}
+
+extension DecodeOptions {
+    /// How many frames are looked for.
+    package var frameLimit: Int { isFirstFrameOnly ? 1 : max(maximumFrameCount, 1) }
+
+    /// Throws when an image of size has no pixels or more than the limit.
+    package func check(_ size: PixelSize) throws(ImageError) {
+        guard !size.isEmpty else {
+            throw badData("The image's header says \(size) pixels")
+        }
+        guard size.pixelCount <= maximumPixelCount else {
+            throw ImageError(
+                .imageTooLarge,
+                url: url,
+                reason: "The image has \(size) pixels, more than the limit of \(maximumPixelCount)",
+                remedy: "Raise maximumPixelCount in the manager's configuration if such images are expected."
+            )
+        }
+    }
+
+    /// The error for bytes that cannot be decoded.
+    package func badData(_ reason: String) -> ImageError {
+        ImageError(
+            .badImageData,
+            url: url,
+            reason: reason,
+            remedy: "Check what the server sends for this URL; nothing was cached, so that it can be loaded again."
+        )
+    }
+
+    /// The error for pixels that the system has no memory for.
+    package func outOfMemory(_ size: PixelSize) -> ImageError {
+        ImageError(
+            .imageTooLarge,
+            url: url,
+            reason: "There is no memory for \(size) pixels",
+            remedy: "Decode it at a smaller size, or lower maximumPixelCount."
+        )
+    }
+}
+
+extension WebImage {
+    /// A still image as a coder has decoded it.
+    package init(
+        pixels: PixelBuffer,
+        naturalSize: PixelSize,
+        format: ImageFormat,
+        _ orientation: ImageOrientation,
+        _ options: DecodeOptions
+    ) {
+        self.init(
+            Content(
+                pixels: pixels,
+                naturalSize: naturalSize,
+                sourceSize: naturalSize,
+                decodedSize: pixels.size,
+                scale: options.scale,
+                format: format,
+                orientation: orientation,
+                options: options
+            )
+        )
+    }
+    /// The same image with its pixels stored as the options ask for, over black if that leaves out alpha.
+    package func inFormat(of options: DecodeOptions) -> WebImage {
+        guard let format = options.pixelFormat, format != pixels.format, let pixels = pixels.converted(to: format)
+        else {
+            return self
+        }
+        return with { content in
+            content.pixels = pixels
+            content.animation = animation?.mapFrames(hasAlpha: format != .rgb) { $0.converted(to: format) }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+package import FoundationEssentials
+import Synchronization
+
+/// A loader of bytes that are at hand, on the I/O queue: files, resources, data URLs.
+package struct LocalLoader: DataLoading {
+    private let scheme: String
+    private let queue: WorkQueue
+    private let read: @Sendable (URL) throws(ImageError) -> LoaderResult
+
+    /// - Parameter read: Gets the bytes; it may block.
+    package init(
+        scheme: String,
+        queue: WorkQueue,
+        read: @escaping @Sendable (URL) throws(ImageError) -> LoaderResult
+    ) {
+        self.scheme = scheme
+        self.queue = queue
+        self.read = read
+    }
+
+    package func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == scheme }
+
+    /// It is on this machine already.
+    package func shouldCacheOnDisk(_ url: URL) -> Bool { false }
+
+    package func load(
+        _ request: LoaderRequest,
+        onEvent: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any FetchOperation {
+        let operation = LocalLoad(queue: queue, wantsData: request.wantsData)
+        let read = read
+        operation.start(priority: request.priority) {
+            guard !operation.isCancelled else { return }
+            let result = Result { () throws(ImageError) in try read(request.url) }
+            guard !operation.isCancelled else { return }
+            if case .success(let loaded) = result {
+                let count = Int64(loaded.data.count)
+                onEvent(.progress(received: count, expected: count))
+                if operation.wantsData { onEvent(.data(loaded.data)) }
+            }
+            onEvent(.finished(result))
+        }
+        return operation
+    }
+}
+
+private final class LocalLoad: FetchOperation {
+    private struct State {
+        var ticket: WorkQueue.Ticket?
+        var isCancelled = false
+        var wantsData: Bool
+    }
+
+    private let queue: WorkQueue
+    private let state: Mutex<State>
+
+    init(queue: WorkQueue, wantsData: Bool) {
+        self.queue = queue
+        state = Mutex(State(wantsData: wantsData))
+    }
+
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    var wantsData: Bool { state.withLock { $0.wantsData } }
+
+    func start(priority: ImagePriority, _ work: @escaping @Sendable () -> Void) {
+        let ticket = queue.submit(priority: priority, work)
+        state.withLock { $0.ticket = ticket }
+    }
+
+    func cancel() {
+        let ticket = state.withLock { state in
+            state.isCancelled = true
+            return state.ticket
+        }
+        if let ticket { queue.cancel(ticket) }
+    }
+
+    func setPriority(_ priority: ImagePriority) {
+        if let ticket = state.withLock({ $0.ticket }) { queue.setPriority(priority, of: ticket) }
+    }
+
+    func startStreaming() {
+        state.withLock { $0.wantsData = true }
+    }
+}
+
+extension LocalLoader {
+    /// file: URLs.
+    /// - Parameter maximumByteCount: Larger files are turned down.
+    package static func files(queue: WorkQueue, maximumByteCount: Int) -> LocalLoader {
+        let store = FileStore()
+        return LocalLoader(scheme: "file", queue: queue) { url throws(ImageError) in
+            do {
+                let data = try store.read(url.path(percentEncoded: false), maximumByteCount: maximumByteCount)
+                return LoaderResult(data: data)
+            } catch {
+                throw ImageError(
+                    .unreadable,
+                    url: url,
+                    reason: "The file cannot be read (\(error))",
+                    remedy: "Check that it exists, is a regular file below the size limit, and may be read."
+                )
+            }
+        }
+    }
+
+    /// data: URLs (RFC 2397).
+    package static func dataURLs(queue: WorkQueue) -> LocalLoader {
+        LocalLoader(scheme: "data", queue: queue) { url throws(ImageError) in
+            guard let content = DataURL(url.absoluteString) else {
+                throw ImageError(
+                    .invalidURL,
+                    url: url,
+                    reason: "The data URL is malformed",
+                    remedy: "Write it as data:image/png;base64,... with correct base64 or percent-encoding."
+                )
+            }
+            return LoaderResult(data: content.data, metadata: ResponseMetadata(contentType: content.mediaType))
+        }
+    }
+}

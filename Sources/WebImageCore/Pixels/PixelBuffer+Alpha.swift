@@ -1,0 +1,72 @@
+extension PixelBuffer {
+    /// The image on a background, without alpha.
+    /// - Parameter background: 0xRRGGBB.
+    /// - Returns: nil when there is no memory.
+    package func flattened(onto background: UInt32) -> PixelBuffer? {
+        guard hasAlpha else { return self }
+        let under = [UInt32(background >> 16 & 255), background >> 8 & 255, background & 255]
+        return PixelBuffer(size: size, format: .rgb) { memory in
+            withUnsafeBytes { pixels in
+                var (source, target) = (0, 0)
+                while source < pixels.count {
+                    let missing = 255 - UInt32(pixels[source + 3])
+                    for channel in 0..<3 {
+                        // Colours are multiplied by alpha already.
+                        let shown = (under[channel] * missing + 127) / 255
+                        memory[target + channel] = UInt8(min(255, UInt32(pixels[source + channel]) + shown))
+                    }
+                    source += 4
+                    target += 3
+                }
+            }
+        }
+    }
+
+    /// The same image, stored in another way; without alpha over black.
+    /// - Returns: nil when there is no memory.
+    package func converted(to format: Format) -> PixelBuffer? {
+        guard format != self.format else { return self }
+        guard format == .rgbaPremultiplied else { return flattened(onto: 0) }
+        return PixelBuffer(size: size, format: format) { memory in
+            withUnsafeBytes { pixels in
+                for index in 0..<size.pixelCount {
+                    for channel in 0..<3 { memory[index * 4 + channel] = pixels[index * 3 + channel] }
+                    memory[index * 4 + 3] = 255
+                }
+            }
+        }
+    }
+
+    /// Multiplies colours by alpha, pixel by pixel.
+    package static func multiplyAlpha(in memory: UnsafeMutableRawBufferPointer) {
+        let pixels = memory.bindMemory(to: UInt32.self)
+        for index in pixels.indices {
+            let pixel = pixels[index]
+            let alpha = pixel >> 24
+            if alpha == 255 { continue }
+            // Two channels at a time, each in 16 bits; the division by 255 is rounded.
+            var outer = (pixel & 0x00FF_00FF) &* alpha &+ 0x0080_0080
+            outer = (outer &+ (outer >> 8 & 0x00FF_00FF)) >> 8 & 0x00FF_00FF
+            var green = (pixel >> 8 & 0xFF) &* alpha &+ 0x80
+            green = (green &+ green >> 8) & 0xFF00
+            pixels[index] = outer | green | alpha << 24
+        }
+    }
+
+    /// Red, green, blue and alpha, the colours no longer multiplied by it, as files have them.
+    package func withStraightAlpha<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+        withUnsafeBytes { pixels in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: pixels.count) { memory in
+                for index in stride(from: 0, to: pixels.count, by: 4) {
+                    let alpha = UInt32(pixels[index + 3])
+                    for channel in 0..<3 {
+                        let color = UInt32(pixels[index + channel])
+                        memory[index + channel] = alpha == 0 ? 0 : UInt8(min(255, (color * 255 + alpha / 2) / alpha))
+                    }
+                    memory[index + 3] = UInt8(alpha)
+                }
+                return body(UnsafeBufferPointer(memory))
+            }
+        }
+    }
+}

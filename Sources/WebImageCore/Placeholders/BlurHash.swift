@@ -1,0 +1,150 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// A blurred image in some thirty characters, to be shown until the real one is there (blurha.sh).
+public struct BlurHash: Hashable, Sendable {
+    /// As it is written.
+    public let string: String
+    /// How many waves there are from left to right and from top to bottom, 1 to 9 each.
+    public let components: (x: Int, y: Int)
+    private let digits: [Int]
+
+    private static let alphabet = Array(
+        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8
+    )
+
+    /// Reads a hash.
+    /// - Returns: nil when it is none.
+    public init?(_ string: String) {
+        let digits = string.utf8.map { Self.alphabet.firstIndex(of: $0) ?? -1 }
+        guard digits.count >= 6, !digits.contains(-1), digits[0] < 81 else { return nil }
+        components = (digits[0] % 9 + 1, digits[0] / 9 + 1)
+        guard digits.count == 4 + 2 * components.x * components.y else { return nil }
+        self.string = string
+        self.digits = digits
+    }
+
+    /// Makes the hash of an image, of which transparent parts count as black. Takes some milliseconds.
+    /// - Parameters:
+    ///   - image: A small one does; larger ones are made small first.
+    ///   - x: Waves from left to right, 1 to 9.
+    ///   - y: Waves from top to bottom, 1 to 9.
+    public init?(of image: WebImage, x: Int = 4, y: Int = 3) {
+        let size = DecodeSize.fit(PixelSize(width: 64, height: 64)).target(for: image.pixelSize)
+        guard (1...9).contains(x), (1...9).contains(y),
+            let pixels = image.pixels.picture(at: size, .up)?.converted(to: .rgb)
+        else { return nil }
+        var factors: [SIMD3<Float>] = []
+        for row in 0..<y {
+            for column in 0..<x { factors.append(pixels.wave(column, row) * (row + column == 0 ? 1 : 2)) }
+        }
+        let rest = factors.dropFirst()
+        let largest = rest.map { max(abs($0.x), abs($0.y), abs($0.z)) }.max() ?? 0
+        let quantised = min(max(Int((largest * 166 - 0.5).rounded(.down)), 0), 82)
+        let limit = Float(quantised + 1) / 166
+        func digit(_ value: Float) -> Int {
+            let root = copysign(abs(value / limit).squareRoot(), value)
+            return min(max(Int((root * 9 + 9.5).rounded(.down)), 0), 18)
+        }
+        let average = factors[0].encoded
+        var text = Self.encode(x - 1 + (y - 1) * 9, 1) + Self.encode(rest.isEmpty ? 0 : quantised, 1)
+        text += Self.encode(Int(average.x) << 16 | Int(average.y) << 8 | Int(average.z), 4)
+        for factor in rest { text += Self.encode(digit(factor.x) * 361 + digit(factor.y) * 19 + digit(factor.z), 2) }
+        self.init(text)
+    }
+
+    /// The blurred image.
+    /// - Parameters:
+    ///   - size: In pixels; small is enough, since it is blurred. Default: 32x32.
+    ///   - punch: How strong its colours are, 1 as in the original.
+    /// - Returns: nil when there is no memory.
+    public func image(size: PixelSize = PixelSize(width: 32, height: 32), punch: Double = 1) -> WebImage? {
+        let limit = Float(digits[1] + 1) / 166 * Float(punch)
+        var colors: [SIMD3<Float>] = []
+        let average = number(2, 4)
+        colors.append(SIMD3(linear: SIMD3(UInt8(average >> 16 & 255), UInt8(average >> 8 & 255), UInt8(average & 255))))
+        for index in 1..<max(components.x * components.y, 1) {
+            let value = number(4 + index * 2, 2)
+            func part(_ digit: Int) -> Float {
+                let share = Float(digit - 9) / 9
+                return copysign(share * share, share) * limit
+            }
+            colors.append(SIMD3(part(value / 361), part(value / 19 % 19), part(value % 19)))
+        }
+        let (columns, rows) = (components.x, components.y)
+        let pixels = PixelBuffer(size: size, format: .rgb) { memory in
+            for y in 0..<size.height {
+                let down = (0..<rows).map { cos(Float.pi * Float(y) * Float($0) / Float(size.height)) }
+                for x in 0..<size.width {
+                    var sum = SIMD3<Float>.zero
+                    for column in 0..<columns {
+                        let across = cos(Float.pi * Float(x) * Float(column) / Float(size.width))
+                        for row in 0..<rows { sum += colors[row * columns + column] * (across * down[row]) }
+                    }
+                    let color = sum.encoded
+                    let offset = (y * size.width + x) * 3
+                    (memory[offset], memory[offset + 1], memory[offset + 2]) = (color.x, color.y, color.z)
+                }
+            }
+        }
+        return pixels.map { WebImage(pixels: $0) }
+    }
+
+    private func number(_ start: Int, _ count: Int) -> Int { digits[start..<start + count].reduce(0) { $0 * 83 + $1 } }
+
+    private static func encode(_ number: Int, _ count: Int) -> String {
+        var (number, digits) = (number, [UInt8]())
+        for _ in 0..<count {
+            digits.insert(alphabet[number % 83], at: 0)
+            number /= 83
+        }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    /// Whether they are written the same.
+    public static func == (lhs: BlurHash, rhs: BlurHash) -> Bool { lhs.string == rhs.string }
+
+    /// Hashes what is written.
+    public func hash(into hasher: inout Hasher) { hasher.combine(string) }
+}
+
+extension PixelBuffer {
+    /// How much of a wave there is in the image, in linear light.
+    fileprivate func wave(_ column: Int, _ row: Int) -> SIMD3<Float> {
+        withUnsafeBytes { bytes in
+            var sum = SIMD3<Float>.zero
+            for y in 0..<size.height {
+                let down = cos(Float.pi * Float(row) * Float(y) / Float(size.height))
+                for x in 0..<size.width {
+                    let basis = cos(Float.pi * Float(column) * Float(x) / Float(size.width)) * down
+                    let offset = (y * size.width + x) * 3
+                    sum += SIMD3(linear: SIMD3(bytes[offset], bytes[offset + 1], bytes[offset + 2])) * basis
+                }
+            }
+            return sum / Float(size.width * size.height)
+        }
+    }
+}
+
+extension SIMD3<Float> {
+    /// Linear light of sRGB.
+    fileprivate init(linear bytes: SIMD3<UInt8>) {
+        func linear(_ byte: UInt8) -> Float {
+            let value = Float(byte) / 255
+            return value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
+        }
+        self.init(linear(bytes.x), linear(bytes.y), linear(bytes.z))
+    }
+
+    /// sRGB of linear light.
+    fileprivate var encoded: SIMD3<UInt8> {
+        func encode(_ value: Float) -> UInt8 {
+            let value = Swift.min(Swift.max(value, 0), 1)
+            return UInt8((value <= 0.0031308 ? value * 12.92 : 1.055 * pow(value, 1 / 2.4) - 0.055) * 255 + 0.5)
+        }
+        return SIMD3<UInt8>(encode(x), encode(y), encode(z))
+    }
+}

@@ -1,0 +1,228 @@
+package import FoundationEssentials
+
+/// What the disk cache needs of a file system; tests put a faulty one in its place.
+package protocol FileStoring: Sendable {
+    func read(_ path: String) throws -> Data
+    /// The last bytes of a file, and the number of all of them.
+    func readTail(_ path: String, byteCount: Int) throws -> (Data, size: Int)
+    func exists(_ path: String) -> Bool
+    /// Puts a file in place in one step, so that a reader sees the old one, the new one, or none.
+    func write(_ pieces: [Data], to path: String) throws
+    func remove(_ path: String) throws
+    /// Marks a file as used now.
+    func touch(_ path: String)
+    /// All regular files below a directory.
+    func files(below directory: String) -> [StoredFile]
+    func removeTree(_ directory: String) throws
+}
+
+/// A file as trimming sees it.
+package struct StoredFile: Sendable {
+    package let path: String
+    /// Bytes on disk.
+    package let size: Int
+    /// Seconds since 1970 of the last use.
+    package let lastUse: Double
+    /// Seconds since 1970 when it was written.
+    package let modified: Double
+    /// Seconds since 1970 when it was last written or marked.
+    package let changed: Double
+
+    package init(path: String, size: Int, lastUse: Double, modified: Double, changed: Double) {
+        self.path = path
+        self.size = size
+        self.lastUse = lastUse
+        self.modified = modified
+        self.changed = changed
+    }
+}
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// A failed system call.
+package struct FileError: Error, CustomStringConvertible {
+    package let call: String
+    package let path: String
+    package let number: Int32
+
+    package init(call: String, path: String, number: Int32) {
+        self.call = call
+        self.path = path
+        self.number = number
+    }
+
+    package var isNotFound: Bool { number == ENOENT || number == ENOTDIR }
+    package var isNoRoom: Bool { number == ENOSPC || number == EDQUOT }
+    /// Whether the next call would fail the same way.
+    package var isLasting: Bool { isNoRoom || number == EROFS || number == EACCES || number == EPERM }
+    package var description: String { "\(call) \(path): \(String(cString: strerror(number)))" }
+}
+
+/// The real file system.
+package struct FileStore: FileStoring {
+    package init() {}
+
+    package func read(_ path: String) throws -> Data {
+        try read(path, maximumByteCount: .max)
+    }
+
+    package func read(_ path: String, maximumByteCount: Int) throws -> Data {
+        try open(path) { descriptor, size in
+            guard size <= maximumByteCount else { throw FileError(call: "read", path: path, number: EFBIG) }
+            return try read(descriptor, from: 0, byteCount: size, path: path)
+        }
+    }
+
+    package func readTail(_ path: String, byteCount: Int) throws -> (Data, size: Int) {
+        try open(path) { descriptor, size in
+            let count = min(byteCount, size)
+            return (try read(descriptor, from: size - count, byteCount: count, path: path), size)
+        }
+    }
+
+    package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    private func open<R>(_ path: String, _ body: (_ descriptor: Int32, _ size: Int) throws -> R) throws -> R {
+        // O_NONBLOCK: a named pipe must not hold the I/O queue; it means nothing for regular files.
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw FileError(call: "open", path: path, number: errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileError(call: "fstat", path: path, number: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw FileError(call: "read", path: path, number: EINVAL) }
+        return try body(descriptor, Int(status.st_size))
+    }
+
+    /// What is there: less than was asked for when the file has shrunk meanwhile.
+    private func read(_ descriptor: Int32, from start: Int, byteCount: Int, path: String) throws -> Data {
+        // Not Data(count:), which writes zeros first.
+        guard byteCount > 0, let memory = malloc(byteCount) else {
+            if byteCount == 0 { return Data() }
+            throw FileError(call: "malloc", path: path, number: ENOMEM)
+        }
+        var filled = 0
+        while filled < byteCount {
+            let count = pread(descriptor, memory + filled, byteCount - filled, off_t(start + filled))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                let number = errno
+                free(memory)
+                throw FileError(call: "read", path: path, number: number)
+            }
+            if count == 0 { break }
+            filled += count
+        }
+        return Data(bytesNoCopy: memory, count: filled, deallocator: .free)
+    }
+
+    package func write(_ pieces: [Data], to path: String) throws {
+        // A name no other process or thread uses, in the same directory, or rename would not be one step.
+        let temporary = "\(path).\(getpid()).\(UInt32.random(in: 0 ... .max)).tmp"
+        let descriptor = try create(temporary)
+        do {
+            defer { close(descriptor) }
+            for piece in pieces { try writeAll(piece, to: descriptor, path: temporary) }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        guard rename(temporary, path) == 0 else {
+            let number = errno
+            unlink(temporary)
+            throw FileError(call: "rename", path: path, number: number)
+        }
+    }
+
+    package func remove(_ path: String) throws {
+        guard unlink(path) == 0 else { throw FileError(call: "unlink", path: path, number: errno) }
+    }
+
+    package func touch(_ path: String) {
+        // The date of access only, which the kernel itself may not keep (noatime); that of the contents stays.
+        let times = [timespec(tv_sec: 0, tv_nsec: Self.setToNow), timespec(tv_sec: 0, tv_nsec: Self.leaveAlone)]
+        utimensat(AT_FDCWD, path, times, 0)
+    }
+
+    // UTIME_NOW and UTIME_OMIT (utimensat(2)), which Swift cannot read.
+    private static let setToNow = (1 << 30) - 1
+    private static let leaveAlone = (1 << 30) - 2
+
+    package func files(below directory: String) -> [StoredFile] {
+        var files: [StoredFile] = []
+        collect(directory, into: &files)
+        return files
+    }
+
+    private func collect(_ directory: String, into files: inout [StoredFile]) {
+        guard let stream = opendir(directory) else { return }
+        defer { closedir(stream) }
+        let descriptor = dirfd(stream)
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
+            }
+            guard name != ".", name != ".." else { continue }
+            var status = stat()
+            guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { continue }
+            let path = "\(directory)/\(name)"
+            switch status.st_mode & S_IFMT {
+            case S_IFDIR: collect(path, into: &files)
+            case S_IFREG: files.append(StoredFile(path, status))
+            default: break
+            }
+        }
+    }
+
+    package func removeTree(_ directory: String) throws {
+        do {
+            try FileManager.default.removeItem(atPath: directory)
+        } catch let error as CocoaError where error.code == .fileNoSuchFile {
+            return
+        }
+    }
+
+    /// Creates the file, and its directories when somebody has removed them.
+    private func create(_ path: String) throws -> Int32 {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
+        var descriptor = Glibc.open(path, flags, 0o600)
+        if descriptor < 0, errno == ENOENT, let slash = path.lastIndex(of: "/") {
+            try FileManager.default.createDirectory(
+                atPath: String(path[..<slash]),
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+            descriptor = Glibc.open(path, flags, 0o600)
+        }
+        guard descriptor >= 0 else { throw FileError(call: "open", path: path, number: errno) }
+        return descriptor
+    }
+
+    private func writeAll(_ data: Data, to descriptor: Int32, path: String) throws {
+        var written = 0
+        while written < data.count {
+            let count = data.withUnsafeBytes {
+                Glibc.write(descriptor, $0.baseAddress! + written, data.count - written)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw FileError(call: "write", path: path, number: errno) }
+            written += count
+        }
+    }
+}
+
+extension StoredFile {
+    fileprivate init(_ path: String, _ status: stat) {
+        func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 }
+        self.init(
+            path: path,
+            size: Int(status.st_blocks) * 512,
+            lastUse: max(seconds(status.st_atim), seconds(status.st_mtim)),
+            modified: seconds(status.st_mtim),
+            changed: seconds(status.st_ctim)
+        )
+    }
+}

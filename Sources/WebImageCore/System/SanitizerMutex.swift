@@ -1,0 +1,42 @@
+#if THREAD_SANITIZER
+    #if canImport(Glibc)
+        import Glibc
+    #else
+        import Musl
+    #endif
+
+    /// Stands in for Mutex in THREAD_SANITIZER=1 swift test --sanitize=thread.
+    ///
+    /// ThreadSanitizer sees the locks of pthreads but not those of Synchronization on Linux, and takes everything
+    /// behind them for races. Each module names this one Mutex in that build, and only in that.
+    ///
+    /// @unchecked: the value is reached through the lock alone.
+    package struct SanitizerMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+        private let lock: UnsafeMutablePointer<pthread_mutex_t>
+        private let value: UnsafeMutablePointer<Value>
+
+        package init(_ initialValue: consuming sending Value) {
+            lock = .allocate(capacity: 1)
+            pthread_mutex_init(lock, nil)
+            value = .allocate(capacity: 1)
+            value.initialize(to: initialValue)
+        }
+
+        deinit {
+            value.deinitialize(count: 1)
+            value.deallocate()
+            pthread_mutex_destroy(lock)
+            lock.deallocate()
+        }
+
+        package borrowing func withLock<Result: ~Copyable, E: Error>(
+            _ body: (inout sending Value) throws(E) -> sending Result
+        ) throws(E) -> sending Result {
+            pthread_mutex_lock(lock)
+            defer { pthread_mutex_unlock(lock) }
+            return try body(&value.pointee)
+        }
+    }
+
+    typealias Mutex = SanitizerMutex
+#endif

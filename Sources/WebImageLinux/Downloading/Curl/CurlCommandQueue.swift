@@ -1,0 +1,110 @@
+import Synchronization
+import WebImageCore
+
+/// What other threads ask of the network thread.
+enum CurlCommand: Sendable {
+    case start(CurlFetchOperation)
+    case cancel(CurlFetchOperation)
+    case prioritize(CurlFetchOperation)
+    case startStreaming(CurlFetchOperation)
+    case useProxy(TransferNumber, ProxyChoice)
+    case cancelAll
+    /// The configuration has changed, or whether anything is started.
+    case configure
+    case stop
+}
+
+/// What the threads of a downloader share: commands that wait for the network thread, and the means to start and to
+/// wake it.
+final class CurlCommandQueue: Sendable {
+    private struct State {
+        var commands: [CurlCommand] = []
+        var wake: (@Sendable () -> Void)?
+        var isStarted = false
+        var configuration: DownloaderConfiguration
+        var isSuspended = false
+        var counts = (running: 0, waiting: 0)
+    }
+
+    private let state: Mutex<State>
+    let observers = TransferObservers()
+    let proxyResolver: ProxyResolver
+
+    init(_ configuration: DownloaderConfiguration, _ proxyResolver: ProxyResolver) {
+        self.proxyResolver = proxyResolver
+        state = Mutex(State(configuration: configuration))
+    }
+
+    func post(_ command: CurlCommand) {
+        // Woken under the lock, so that the multi handle cannot go away meanwhile.
+        let starts = state.withLock { state in
+            if case .start = command {} else if !state.isStarted { return false }
+            state.commands.append(command)
+            if state.commands.count == 1 { state.wake?() }
+            defer { state.isStarted = true }
+            return !state.isStarted
+        }
+        if starts { CurlThread.start(self) }
+    }
+
+    func take() -> [CurlCommand] {
+        state.withLock { state in
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+
+    func setWake(_ wake: (@Sendable () -> Void)?) {
+        state.withLock { $0.wake = wake }
+    }
+
+    var configuration: DownloaderConfiguration {
+        get { state.withLock { $0.configuration } }
+        set {
+            state.withLock { $0.configuration = newValue }
+            post(.configure)
+        }
+    }
+
+    var isSuspended: Bool {
+        get { state.withLock { $0.isSuspended } }
+        set {
+            state.withLock { $0.isSuspended = newValue }
+            post(.configure)
+        }
+    }
+
+    var counts: (running: Int, waiting: Int) {
+        get { state.withLock { $0.counts } }
+        set { state.withLock { $0.counts = newValue } }
+    }
+}
+
+/// Those who watch all transfers.
+final class TransferObservers: Sendable {
+    private struct State {
+        var handlers: [Int: @Sendable (TransferEvent) -> Void] = [:]
+        var lastNumber = 0
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ handler: @escaping @Sendable (TransferEvent) -> Void) -> Int {
+        state.withLock { state in
+            state.lastNumber += 1
+            state.handlers[state.lastNumber] = handler
+            return state.lastNumber
+        }
+    }
+
+    func remove(_ number: Int) {
+        _ = state.withLock { $0.handlers.removeValue(forKey: number) }
+    }
+
+    func tell(_ event: @autoclosure () -> TransferEvent) {
+        let handlers = state.withLock { $0.handlers }
+        guard !handlers.isEmpty else { return }
+        let event = event()
+        for handler in handlers.values { handler(event) }
+    }
+}

@@ -1,0 +1,57 @@
+internal import CWebImageCurl
+import FoundationEssentials
+import WebImageCore
+
+extension HTTPResponse {
+    /// What is to be remembered of it.
+    /// - Parameter request: What it answers.
+    func metadata(_ request: HTTPRequest, requestTime: Date, responseTime: Date) -> ResponseMetadata {
+        var metadata = ResponseMetadata(contentType: headers["content-type"])
+        metadata.etag = headers["etag"]
+        metadata.lastModified = headers["last-modified"]
+        metadata.lastModifiedDate = headers["last-modified"].flatMap(Self.date)
+        metadata.cacheControl = headers["cache-control"]
+        metadata.expires = headers["expires"].map { Self.date($0) ?? .distantPast }
+        metadata.date = headers["date"].flatMap(Self.date)
+        metadata.age = headers["age"].flatMap { Double($0) }.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
+        metadata.vary = headers["vary"].map { Self.varying($0, request.headers) }
+        metadata.requestTime = requestTime
+        metadata.responseTime = responseTime
+        return metadata
+    }
+
+    /// The number of bytes that will come, where the server says so and they come as they are.
+    var bodyLength: Int64? {
+        guard headers["content-encoding"] == nil else { return nil }
+        return headers["content-length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+    }
+
+    /// How long the server wants to be left alone: seconds, or a date.
+    var retryAfter: Duration? {
+        guard let text = headers["retry-after"] else { return nil }
+        if let seconds = Int(text) { return .seconds(max(seconds, 0)) }
+        return Self.date(text).map { .seconds(max(0, $0.timeIntervalSinceNow)) }
+    }
+
+    /// The first and the total number of bytes of a Content-Range.
+    var contentRange: (start: Int64, total: Int64?)? {
+        guard let text = headers["content-range"], text.lowercased().hasPrefix("bytes ") else { return nil }
+        let sides = text.dropFirst(6).split(separator: "/")
+        guard sides.count == 2, let start = sides[0].split(separator: "-").first.flatMap({ Int64($0) }) else {
+            return nil
+        }
+        return (start, Int64(sides[1]))
+    }
+
+    /// In any of the three formats of RFC 9110, 5.6.7.
+    private static func date(_ text: String) -> Date? {
+        let seconds = curl_getdate(text, nil)
+        return seconds < 0 ? nil : Date(timeIntervalSince1970: Double(seconds))
+    }
+
+    private static func varying(_ names: String, _ headers: [String: String]) -> [String: String] {
+        let sent = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { $1 }
+        let fields = names.lowercased().split(separator: ",").map { $0.filter { !$0.isWhitespace } }
+        return Dictionary(fields.filter { !$0.isEmpty }.map { ($0, sent[$0] ?? "") }) { $1 }
+    }
+}

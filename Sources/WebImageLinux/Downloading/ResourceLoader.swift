@@ -1,0 +1,28 @@
+internal import CWebImageGLib
+internal import CWebImageShims
+import FoundationEssentials
+package import WebImageCore
+
+extension LocalLoader {
+    /// resource:///path URLs: what an app has compiled in with glib-compile-resources.
+    package static func resources(queue: WorkQueue) -> LocalLoader {
+        LocalLoader(scheme: "resource", queue: queue) { url throws(ImageError) in
+            var failure: UnsafeMutablePointer<GError>?
+            let flags = G_RESOURCE_LOOKUP_FLAGS_NONE
+            guard let bytes = g_resources_lookup_data(url.path(percentEncoded: false), flags, &failure) else {
+                let reason = failure.map { String(cString: $0.pointee.message) } ?? "not found"
+                g_clear_error(&failure)
+                throw ImageError(
+                    .unreadable,
+                    url: url,
+                    reason: "The resource cannot be read (\(reason))",
+                    remedy: "Check the path, and that the GResource is registered before the image is loaded."
+                )
+            }
+            defer { g_bytes_unref(bytes) }
+            var count: gsize = 0
+            guard let start = g_bytes_get_data(bytes, &count) else { return LoaderResult(data: Data()) }
+            return LoaderResult(data: Data(bytes: start, count: Int(count)))
+        }
+    }
+}

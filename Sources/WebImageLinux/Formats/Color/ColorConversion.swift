@@ -1,0 +1,125 @@
+internal import CWebImageLCMS
+import FoundationEssentials
+import Synchronization
+import WebImageCore
+
+/// From the colours of a file's profile (ICC) to sRGB, which is what GTK takes all pixels for, with Little CMS. On the
+/// thread that decodes.
+final class ColorConversion: Sendable {
+    /// A transform of Little CMS, which several threads may use at a time, since it is made without a cache (lcms2.h,
+    /// cmsFLAGS_NOCACHE).
+    private struct Transform: @unchecked Sendable {
+        let pointer: cmsHTRANSFORM
+    }
+
+    private struct Known {
+        let byteCount: Int
+        let checksum: UInt64
+        /// nil for a profile that changes nothing, or that is none of red, green and blue.
+        let conversion: ColorConversion?
+    }
+
+    /// Cameras and programs put the same few profiles into all of their images.
+    private static let known = Mutex<[Known]>([])
+    private static let knownLimit = 16
+
+    private let opaque: Transform
+    private let withAlpha: Transform
+
+    private init(opaque: Transform, withAlpha: Transform) {
+        self.opaque = opaque
+        self.withAlpha = withAlpha
+    }
+
+    deinit {
+        cmsDeleteTransform(opaque.pointer)
+        cmsDeleteTransform(withAlpha.pointer)
+    }
+
+    /// - Returns: nil when there is nothing to convert.
+    static func from(_ profile: Data?) -> ColorConversion? {
+        guard let profile, profile.count >= 128 else { return nil }
+        let (byteCount, checksum) = (profile.count, profile.withUnsafeBytes { XXHasher().checksum($0) })
+        let found = known.withLock { known in
+            known.first { $0.byteCount == byteCount && $0.checksum == checksum }
+        }
+        if let found { return found.conversion }
+        let made = make(profile).flatMap { $0.changesAnything ? $0 : nil }
+        known.withLock { known in
+            if known.count >= knownLimit { known.removeFirst() }
+            known.append(Known(byteCount: byteCount, checksum: checksum, conversion: made))
+        }
+        return made
+    }
+
+    /// - Returns: nil when there is no memory.
+    func convert(_ pixels: PixelBuffer) -> PixelBuffer? {
+        let count = UInt32(clamping: pixels.size.pixelCount)
+        return PixelBuffer(size: pixels.size, format: pixels.format) { memory in
+            if pixels.hasAlpha {
+                // Colours that are multiplied by alpha are other colours.
+                pixels.withStraightAlpha { straight in
+                    cmsDoTransform(withAlpha.pointer, straight.baseAddress, memory.baseAddress, count)
+                }
+                PixelBuffer.multiplyAlpha(in: memory)
+            } else {
+                cmsDoTransform(opaque.pointer, pixels.baseAddress, memory.baseAddress, count)
+            }
+        }
+    }
+
+    private static func make(_ data: Data) -> ColorConversion? {
+        let opened = data.withUnsafeBytes { cmsOpenProfileFromMem($0.baseAddress, UInt32($0.count)) }
+        guard let profile = opened, let sRGB = cmsCreate_sRGBProfile() else { return nil }
+        defer {
+            cmsCloseProfile(profile)
+            cmsCloseProfile(sRGB)
+        }
+        // Grey and CMYK images come as red, green and blue, which their profiles say nothing about.
+        guard cmsGetColorSpace(profile) == cmsSigRgbData else { return nil }
+        func transform(_ format: UInt32) -> Transform? {
+            let flags = UInt32(LCMS.noCache | LCMS.copyAlpha)
+            let intent = UInt32(INTENT_RELATIVE_COLORIMETRIC)
+            return cmsCreateTransform(profile, format, sRGB, format, intent, flags).map(Transform.init(pointer:))
+        }
+        guard let opaque = transform(LCMS.rgb8) else { return nil }
+        guard let withAlpha = transform(LCMS.rgba8) else {
+            cmsDeleteTransform(opaque.pointer)
+            return nil
+        }
+        return ColorConversion(opaque: opaque, withAlpha: withAlpha)
+    }
+
+    /// Whether any colour comes out as another: most profiles are sRGB in other words.
+    private var changesAnything: Bool {
+        let levels: [UInt8] = [0, 32, 64, 128, 192, 255]
+        let colors = levels.flatMap { red in levels.flatMap { green in levels.flatMap { [red, green, $0] } } }
+        var converted = [UInt8](repeating: 0, count: colors.count)
+        cmsDoTransform(opaque.pointer, colors, &converted, UInt32(colors.count / 3))
+        return zip(colors, converted).contains { abs(Int($0) - Int($1)) > 1 }
+    }
+}
+
+/// Macros of lcms2.h that Swift cannot read.
+private enum LCMS {
+    static let noCache = 0x0040
+    static let copyAlpha = 0x0400_0000
+    /// COLORSPACE_SH(PT_RGB) | CHANNELS_SH(3) | BYTES_SH(1)
+    static let rgb8 = UInt32(4 << 16 | 3 << 3 | 1)
+    /// The same with EXTRA_SH(1)
+    static let rgba8 = UInt32(4 << 16 | 1 << 7 | 3 << 3 | 1)
+}
+
+extension WebImage {
+    /// The same image in sRGB, with all of its frames.
+    /// - Parameter profile: That of the file, if it has one that counts.
+    func converted(from profile: Data?) -> WebImage {
+        guard let conversion = ColorConversion.from(profile), let pixels = conversion.convert(pixels) else {
+            return self
+        }
+        return with { content in
+            content.pixels = pixels
+            content.animation = animation?.mapFrames { conversion.convert($0) }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+package import FoundationEssentials
+package import WebImageCore
+
+/// Decodes GIF, still and animated, frame by frame.
+package struct GIFCoder: ImageDecoding {
+    package init() {}
+
+    package func canDecode(_ format: ImageFormat) -> Bool { format == .gif }
+
+    package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        try decode(data, first: nil, options)
+    }
+
+    /// - Parameter first: What has been unpacked of the first frame, when that is all of it.
+    func decode(_ data: Data, first: GIFFirstFrame?, _ options: DecodeOptions) throws(ImageError) -> WebImage {
+        guard let file = GIFFile(data, frameLimit: options.frameLimit) else {
+            throw options.badData("The GIF ends before its pixels begin")
+        }
+        try options.check(file.size)
+        guard let frame = file.frames.first else { throw options.badData("There is no image in the GIF") }
+        guard frame.isComplete else {
+            throw options.badData("The GIF ends in the middle of an image: it is truncated")
+        }
+        let frames = GIFFrameSource(data, file, first: first, options)
+        let animation = AnimatedFile(
+            frames,
+            frames.layouts,
+            size: file.size,
+            loopCount: file.loopCount,
+            format: .gif,
+            byteCount: data.count
+        )
+        return try animation.image(options)
+    }
+
+    package func makeIncrementalDecoder(
+        for format: ImageFormat,
+        options: DecodeOptions
+    ) -> (any IncrementalImageDecoding)? {
+        GIFIncrementalDecoder(options)
+    }
+}

@@ -1,0 +1,140 @@
+import FoundationEssentials
+import WebImageCore
+
+/// The blocks of a GIF file (GIF89a specification), as far as they have come.
+struct GIFFile: Sendable {
+    struct Frame: Sendable {
+        /// As the file says; parts of it may lie outside of the screen.
+        let rect: PixelRect
+        let isInterlaced: Bool
+        /// Where its colours are, three bytes each, and how many.
+        let colorTable: (offset: Int, count: Int)?
+        let transparentColor: UInt8?
+        let duration: Duration
+        let disposal: FrameLayout.Disposal
+        /// How many bits a colour number has.
+        let literalBits: Int
+        /// Where that number is; the blocks follow.
+        let offset: Int
+        /// Whether all of its blocks are there.
+        let isComplete: Bool
+    }
+
+    private(set) var size = PixelSize(width: 0, height: 0)
+    private(set) var frames: [Frame] = []
+    /// How often it is played; 0 is for ever.
+    private(set) var loopCount = 1
+
+    /// - Parameter frameLimit: Further frames are left out.
+    init?(_ data: Data, frameLimit: Int) {
+        let isRead = data.withUnsafeBytes { read(ByteReader($0), frameLimit) }
+        guard isRead else { return nil }
+    }
+
+    /// Frames one after the other, until the file or its sense ends.
+    private mutating func read(_ bytes: ByteReader, _ frameLimit: Int) -> Bool {
+        guard let width = bytes.uint16LE(6), let height = bytes.uint16LE(8), let flags = bytes.uint8(10) else {
+            return false
+        }
+        size = PixelSize(width: Int(width), height: Int(height))
+        let globalCount = flags & 0x80 != 0 ? 2 << Int(flags & 7) : 0
+        let globalTable = globalCount > 0 ? (offset: 13, count: globalCount) : nil
+        var offset = 13 + globalCount * 3
+        var control = GraphicControl()
+        while let kind = bytes.uint8(offset), frames.count < frameLimit {
+            if kind == 0x21 {
+                control.read(bytes, offset)
+                readLoopCount(bytes, offset)
+                guard let end = Self.endOfBlocks(bytes, offset + 2) else { break }
+                offset = end
+            } else if kind == 0x2C {
+                guard let frame = Self.frame(bytes, offset, globalTable, control) else { break }
+                // A frame that did not come to its end is not played.
+                if frame.isComplete || frames.isEmpty { frames.append(frame) }
+                control = GraphicControl()
+                guard frame.isComplete, let end = Self.endOfBlocks(bytes, frame.offset + 1) else { break }
+                offset = end
+            } else {
+                break
+            }
+        }
+        // A screen without an extent gets that of the first image.
+        if size.isEmpty, let rect = frames.first?.rect {
+            size = PixelSize(width: rect.x + rect.size.width, height: rect.y + rect.size.height)
+        }
+        return true
+    }
+
+    /// The extension that Netscape has thought of: application NETSCAPE2.0, or ANIMEXTS1.0, with a block 1, loop count.
+    private mutating func readLoopCount(_ bytes: ByteReader, _ offset: Int) {
+        guard bytes.uint8(offset + 1) == 0xFF, bytes.uint8(offset + 2) == 11,
+            bytes.matches("NETSCAPE2.0", at: offset + 3) || bytes.matches("ANIMEXTS1.0", at: offset + 3)
+        else { return }
+        var block = offset + 14
+        while let length = bytes.uint8(block), length > 0 {
+            // The kind of the block is in its lower bits; others say how much to buffer.
+            if length >= 3, let kind = bytes.uint8(block + 1), kind & 7 == 1, let count = bytes.uint16LE(block + 2) {
+                loopCount = count == 0 ? 0 : Int(count) + 1
+            }
+            block += 1 + Int(length)
+        }
+    }
+
+    private static func frame(
+        _ bytes: ByteReader,
+        _ offset: Int,
+        _ globalTable: (offset: Int, count: Int)?,
+        _ control: GraphicControl
+    ) -> Frame? {
+        guard let left = bytes.uint16LE(offset + 1), let top = bytes.uint16LE(offset + 3),
+            let width = bytes.uint16LE(offset + 5), let height = bytes.uint16LE(offset + 7),
+            let flags = bytes.uint8(offset + 9)
+        else { return nil }
+        let count = flags & 0x80 != 0 ? 2 << Int(flags & 7) : 0
+        let start = offset + 10 + count * 3
+        guard let literalBits = bytes.uint8(start) else { return nil }
+        return Frame(
+            rect: PixelRect(x: Int(left), y: Int(top), width: Int(width), height: Int(height)),
+            isInterlaced: flags & 0x40 != 0,
+            colorTable: count > 0 ? (offset + 10, count) : globalTable,
+            transparentColor: control.transparentColor,
+            duration: control.duration,
+            disposal: control.disposal,
+            literalBits: Int(literalBits),
+            offset: start,
+            isComplete: endOfBlocks(bytes, start + 1) != nil
+        )
+    }
+
+    /// Where blocks end that begin with their length, the last of which is empty.
+    /// - Returns: nil when that has not come yet.
+    static func endOfBlocks(_ bytes: ByteReader, _ start: Int) -> Int? {
+        var offset = start
+        while let length = bytes.uint8(offset) {
+            offset += 1 + Int(length)
+            if length == 0 { return offset }
+        }
+        return nil
+    }
+}
+
+/// What is said about the frame that follows (section 23).
+private struct GraphicControl {
+    var duration = Duration.zero
+    var disposal = FrameLayout.Disposal.keep
+    var transparentColor: UInt8?
+
+    mutating func read(_ bytes: ByteReader, _ offset: Int) {
+        guard bytes.uint8(offset + 1) == 0xF9, bytes.uint8(offset + 2) == 4, let flags = bytes.uint8(offset + 3),
+            let hundredths = bytes.uint16LE(offset + 4), let color = bytes.uint8(offset + 6)
+        else { return }
+        duration = .milliseconds(Int(hundredths) * 10)
+        transparentColor = flags & 1 != 0 ? color : nil
+        disposal =
+            switch flags >> 2 & 7 {
+            case 2: .clear
+            case 3: .restore
+            default: .keep
+            }
+    }
+}

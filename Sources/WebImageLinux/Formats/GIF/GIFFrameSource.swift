@@ -1,0 +1,160 @@
+import FoundationEssentials
+import Synchronization
+import WebImageCore
+
+/// Draws the frames of a GIF file.
+final class GIFFrameSource: FrameSource {
+    private let data: Data
+    private let file: GIFFile
+    private let options: DecodeOptions
+    /// What a session has unpacked already, until it is drawn.
+    private let first: Mutex<GIFFirstFrame?>
+
+    init(_ data: Data, _ file: GIFFile, first: GIFFirstFrame? = nil, _ options: DecodeOptions) {
+        self.first = Mutex(first)
+        self.data = data
+        self.file = file
+        self.options = options
+    }
+
+    /// What each frame does to the canvas. Those that lie outside of it do nothing.
+    var layouts: [FrameLayout] {
+        file.frames.map { frame in
+            let rect = frame.rect.clipped(to: file.size)
+            return FrameLayout(
+                rect: rect ?? PixelRect(x: 0, y: 0, width: 0, height: 0),
+                duration: frame.duration,
+                disposal: rect == nil ? .keep : frame.disposal,
+                isBlended: true,
+                // Numbers without a colour are not drawn either.
+                hasAlpha: rect != frame.rect || frame.transparentColor != nil
+                    || (frame.colorTable?.count ?? 0) < 1 << min(frame.literalBits, 8)
+            )
+        }
+    }
+
+    func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError) {
+        let frame = file.frames[index]
+        guard !frame.rect.size.isEmpty else { return }
+        try options.check(frame.rect.size)
+        if index == 0, let first = first.withLock({ $0.take() }) {
+            GIFPainter(frame, data).paint(first.decoder, on: canvas)
+            return
+        }
+        guard var decoder = LZWDecoder(frame) else {
+            throw options.badData("Frame \(index) of the GIF has codes of an impossible length")
+        }
+        data.withUnsafeBytes { _ = decoder.decodeBlocks(of: $0, from: frame.offset + 1) }
+        guard decoder.count > 0 else {
+            throw options.badData("Frame \(index) of the GIF has no pixels")
+        }
+        GIFPainter(frame, data).paint(decoder, on: canvas)
+        // What is there of it is shown, as everybody does; but an animation ends here.
+        if index > 0, decoder.isDamaged { throw options.badData("Frame \(index) of the GIF is damaged") }
+    }
+}
+
+/// The colour numbers of a first frame that came bit by bit.
+///
+/// @unchecked: used by one thread at a time, first by the one that unpacks it, then by the one that draws it.
+final class GIFFirstFrame: @unchecked Sendable {
+    var decoder: LZWDecoder
+
+    init(_ decoder: consuming LZWDecoder) {
+        self.decoder = decoder
+    }
+}
+
+extension LZWDecoder {
+    /// For the colour numbers of a frame.
+    init?(_ frame: GIFFile.Frame) {
+        self.init(literalBits: frame.literalBits, pixelCount: frame.rect.size.pixelCount)
+    }
+
+    /// Unpacks blocks that begin with their length, up to an empty one.
+    /// - Returns: Where the first block begins that is not whole.
+    @discardableResult
+    mutating func decodeBlocks(of bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        var offset = start
+        while offset < bytes.count, bytes[offset] > 0 {
+            let end = offset + 1 + Int(bytes[offset])
+            guard end <= bytes.count else { return offset }
+            decode(UnsafeRawBufferPointer(rebasing: bytes[offset + 1..<end]))
+            offset = end
+        }
+        return offset
+    }
+}
+
+/// Gives the colour numbers of a frame their colours.
+struct GIFPainter {
+    private let frame: GIFFile.Frame
+    /// As the canvas has them; transparent ones are 0.
+    private let colors: [UInt32]
+    /// Whether every number has a colour.
+    private let isOpaque: Bool
+
+    init(_ frame: GIFFile.Frame, _ data: Data) {
+        self.frame = frame
+        var colors = [UInt32](repeating: 0, count: 256)
+        if let table = frame.colorTable {
+            data.withUnsafeBytes { bytes in
+                let count = min(table.count, max(0, bytes.count - table.offset) / 3)
+                for index in 0..<count {
+                    let color = table.offset + index * 3
+                    colors[index] =
+                        UInt32(bytes[color]) | UInt32(bytes[color + 1]) << 8 | UInt32(bytes[color + 2]) << 16
+                        | 0xFF00_0000
+                }
+            }
+        }
+        if let transparent = frame.transparentColor { colors[Int(transparent)] = 0 }
+        self.colors = colors
+        isOpaque = !colors.contains(0)
+    }
+
+    /// Paints the rows that are there, leaving what is transparent as it is.
+    /// - Parameters:
+    ///   - start: How many of the colour numbers were painted before.
+    ///   - fillsGaps: Whether rows of an interlaced frame stand in for those that are still to come.
+    func paint(_ decoder: borrowing LZWDecoder, on canvas: FrameCanvas, from start: Int = 0, fillsGaps: Bool = false) {
+        guard let visible = frame.rect.clipped(to: canvas.size) else { return }
+        let width = frame.rect.size.width
+        colors.withUnsafeBufferPointer { colors in
+            forEachRow(fillsGaps) { row, y in
+                let top = frame.rect.y + y - visible.y
+                guard top >= 0, top < visible.size.height, row * width < decoder.count,
+                    (row + 1) * width > start
+                else { return }
+                // Frames do not begin left of the screen.
+                let numbers = decoder.output + row * width
+                let count = min(visible.size.width, decoder.count - row * width)
+                let target = canvas.row(top, of: visible)
+                if isOpaque {
+                    for x in 0..<count { target[x] = colors[Int(numbers[x])] }
+                } else {
+                    for x in 0..<count {
+                        let color = colors[Int(numbers[x])]
+                        if color != 0 { target[x] = color }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Each row of the file, and where it goes (appendix E).
+    private func forEachRow(_ fillsGaps: Bool, _ body: (_ row: Int, _ y: Int) -> Void) {
+        let height = frame.rect.size.height
+        guard frame.isInterlaced else {
+            for y in 0..<height { body(y, y) }
+            return
+        }
+        var row = 0
+        for (start, step, gap) in [(0, 8, 8), (4, 8, 4), (2, 4, 2), (1, 2, 1)] {
+            for y in stride(from: start, to: height, by: step) {
+                for filled in y..<min(y + (fillsGaps ? gap : 1), height) { body(row, filled) }
+                row += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import FoundationEssentials
+import WebImageCore
+
+/// A GIF file that is still arriving: its first frame, then all those that have come whole.
+///
+/// @unchecked: a decoder is used by one thread at a time.
+final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
+    /// The first frame, once its header is there.
+    private final class Frame {
+        let size: PixelSize
+        let painter: GIFPainter
+        let first: GIFFirstFrame
+        /// Where the first block begins that has not come whole.
+        var offset: Int
+        var shownCount = 0
+        /// What was shown.
+        var canvas: FrameCanvas?
+
+        init(_ file: GIFFile, _ first: GIFFile.Frame, _ decoder: consuming LZWDecoder, _ data: Data) {
+            size = file.size
+            painter = GIFPainter(first, data)
+            self.first = GIFFirstFrame(decoder)
+            offset = first.offset + 1
+        }
+    }
+
+    private let options: DecodeOptions
+    private var data = Data()
+    private var frame: Frame?
+    /// Whether the first frame is there.
+    private var isDone = false
+    /// How many frames the last partial image had.
+    private var shownFrameCount = 1
+
+    init(_ options: DecodeOptions) {
+        self.options = options
+    }
+
+    func append(_ next: Data) throws(ImageError) {
+        guard !isDone || !options.isFirstFrameOnly else { return }
+        data.append(next)
+        guard !isDone else { return }
+        if frame == nil { try begin() }
+        guard let frame else { return }
+        data.withUnsafeBytes { frame.offset = frame.first.decoder.decodeBlocks(of: $0, from: frame.offset) }
+        // What follows is other frames.
+        isDone = frame.first.decoder.isDone
+        if isDone, options.isFirstFrameOnly { data = Data() }
+    }
+
+    func partialImage() -> WebImage? {
+        if isDone, let animation = partialAnimation() { return animation }
+        // All of what came at once may have been shown without its first frame by itself.
+        guard shownFrameCount == 1, let frame, frame.first.decoder.count > frame.shownCount else { return nil }
+        if frame.canvas == nil { frame.canvas = FrameCanvas(size: frame.size) }
+        guard let canvas = frame.canvas else { return nil }
+        frame.painter.paint(frame.first.decoder, on: canvas, from: frame.shownCount, fillsGaps: true)
+        frame.shownCount = frame.first.decoder.count
+        return canvas.picture(at: options.size.target(for: frame.size), .up, hasAlpha: true).map {
+            WebImage(pixels: $0, naturalSize: frame.size, scale: options.scale, format: .gif, isPartial: true)
+        }
+    }
+
+    /// The frames that are there, if there are more than before.
+    private func partialAnimation() -> WebImage? {
+        guard let frame, !options.isFirstFrameOnly, let file = GIFFile(data, frameLimit: options.frameLimit),
+            file.frames.count > shownFrameCount,
+            let image = try? GIFCoder().decode(data, first: frame.first, options)
+        else { return nil }
+        shownFrameCount = file.frames.count
+        return image.with { $0.isPartial = true }
+    }
+
+    func finish(_ data: Data) throws(ImageError) -> WebImage {
+        let frame = frame
+        self.frame = nil
+        return try GIFCoder().decode(data, first: frame.flatMap { isDone ? $0.first : nil }, options)
+    }
+
+    private func begin() throws(ImageError) {
+        guard let file = GIFFile(data, frameLimit: 1) else { return }
+        try options.check(file.size)
+        guard let first = file.frames.first else { return }
+        try options.check(first.rect.size)
+        guard let decoder = LZWDecoder(first) else { throw options.badData("The GIF's codes have no length") }
+        frame = Frame(file, first, decoder, data)
+    }
+}

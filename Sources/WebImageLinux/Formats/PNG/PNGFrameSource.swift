@@ -1,0 +1,52 @@
+import FoundationEssentials
+import WebImageCore
+
+/// Draws the frames of an animated PNG file, each read as a file of its own.
+final class PNGFrameSource: FrameSource {
+    private let data: Data
+    private let file: PNGFile
+    private let options: DecodeOptions
+
+    init(_ data: Data, _ file: PNGFile, _ options: DecodeOptions) {
+        self.data = data
+        self.file = file
+        self.options = options
+    }
+
+    func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError) {
+        let layout = file.frames[index].layout
+        let pixels = try PNGReader.read(file.file(of: index, from: data), checksSums: false, options) {
+            reader throws(ImageError) in
+            guard reader.size == layout.rect.size else { throw options.badData("A frame of the PNG has another size") }
+            return try reader.pixels()
+        }
+        pixels.draw(layout, on: canvas)
+    }
+}
+
+extension PixelBuffer {
+    /// Draws a frame.
+    func draw(_ layout: FrameLayout, on canvas: FrameCanvas) {
+        let (rect, width) = (layout.rect, layout.rect.size.width)
+        withUnsafeBytes { bytes in
+            guard hasAlpha else {
+                var source = bytes.baseAddress!.assumingMemoryBound(to: UInt8.self)
+                for y in 0..<rect.size.height {
+                    let target = canvas.row(y, of: rect)
+                    for x in 0..<width {
+                        target[x] =
+                            UInt32(source[0]) | UInt32(source[1]) << 8 | UInt32(source[2]) << 16 | 0xFF00_0000
+                        source += 3
+                    }
+                }
+                return
+            }
+            let source = bytes.bindMemory(to: UInt32.self).baseAddress!
+            if layout.isBlended {
+                canvas.blend(source, rect)
+            } else {
+                for y in 0..<rect.size.height { canvas.row(y, of: rect).update(from: source + y * width, count: width) }
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+public import FoundationEssentials
+public import WebImageCore
+
+extension WebImage {
+    /// Decodes a file that is in memory, with the coders of ImageManager/shared. Takes its time: not for the main
+    /// thread.
+    /// - Throws: ImageError.Code.badImageData, ImageError.Code.imageTooLarge or
+    ///   ImageError.Code.unsupportedFormat.
+    public init(data: Data, options: DecodeOptions = DecodeOptions()) throws(ImageError) {
+        self = try ImageManager.shared.coders.decode(data, options: options)
+    }
+
+    /// Reads and decodes a file. Takes its time: not for the main thread. Its scale is taken from its name (@2x,
+    /// @3x).
+    /// - Throws: ImageError.Code.unreadable, and what decoding throws.
+    public init(contentsOf file: URL, options: DecodeOptions = DecodeOptions()) throws(ImageError) {
+        var options = options
+        options.url = file
+        options.scale = max(options.scale, ImageRequest(url: file).scale)
+        let data: Data
+        do {
+            data = try Data(contentsOf: file)
+        } catch {
+            throw ImageError(
+                .unreadable,
+                url: file,
+                reason: "The file cannot be read (\(error))",
+                remedy: "See that it is there and may be read."
+            )
+        }
+        try self.init(data: data, options: options)
+    }
+
+    /// The image as a file, written with the coders of ImageManager/shared: see
+    /// CoderRegistry.encode(_:as:options:). Takes its time: not for the main thread.
+    public func data(
+        as format: ImageFormat? = nil,
+        options: EncodeOptions = EncodeOptions()
+    ) throws(ImageError) -> Data {
+        try ImageManager.shared.coders.encode(self, as: format, options: options)
+    }
+}

@@ -1,0 +1,65 @@
+internal import CWebImageWebP
+import FoundationEssentials
+import WebImageCore
+
+/// The frames of an animated WebP file, as libwebpdemux finds them.
+struct WebPFile: Sendable {
+    struct Frame: Sendable {
+        let layout: FrameLayout
+        /// Where its compressed pixels are.
+        let part: Range<Int>
+    }
+
+    let size: PixelSize
+    let frames: [Frame]
+    /// How often it is played; 0 is for ever.
+    let loopCount: Int
+
+    /// - Parameter frameLimit: Further frames are left out.
+    /// - Returns: nil when there are no frames.
+    init?(_ data: Data, frameLimit: Int) {
+        let found: (PixelSize, [Frame], Int)? = data.withUnsafeBytes { bytes in
+            var input = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
+            // Frames that are there are shown, also when the file is cut off after them.
+            guard let demuxer = WebPDemuxPartial(&input, nil) else { return nil }
+            defer { WebPDemuxDelete(demuxer) }
+            let size = PixelSize(
+                width: Int(WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_WIDTH)),
+                height: Int(WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_HEIGHT))
+            )
+            var iterator = WebPIterator()
+            defer { WebPDemuxReleaseIterator(&iterator) }
+            var frames: [Frame] = []
+            var isThere = WebPDemuxGetFrame(demuxer, 1, &iterator) != 0
+            while isThere, frames.count < frameLimit, let frame = Frame(iterator, in: bytes, size) {
+                frames.append(frame)
+                isThere = WebPDemuxNextFrame(&iterator) != 0
+            }
+            return (size, frames, Int(WebPDemuxGetI(demuxer, WEBP_FF_LOOP_COUNT)))
+        }
+        guard let found, !found.1.isEmpty else { return nil }
+        (size, frames, loopCount) = found
+    }
+}
+
+extension WebPFile.Frame {
+    /// - Returns: nil for a frame that is not all there.
+    fileprivate init?(_ iterator: WebPIterator, in bytes: UnsafeRawBufferPointer, _ canvas: PixelSize) {
+        guard iterator.complete != 0, let start = iterator.fragment.bytes else { return nil }
+        let offset = UnsafeRawPointer(start) - bytes.baseAddress!
+        part = offset..<offset + iterator.fragment.size
+        layout = FrameLayout(
+            rect: PixelRect(
+                x: Int(iterator.x_offset),
+                y: Int(iterator.y_offset),
+                width: Int(iterator.width),
+                height: Int(iterator.height)
+            ),
+            duration: .milliseconds(Int(iterator.duration)),
+            disposal: iterator.dispose_method == WEBP_MUX_DISPOSE_BACKGROUND ? .clear : .keep,
+            isBlended: iterator.blend_method == WEBP_MUX_BLEND,
+            hasAlpha: iterator.has_alpha != 0
+        )
+        guard layout.rect.isInside(canvas) else { return nil }
+    }
+}

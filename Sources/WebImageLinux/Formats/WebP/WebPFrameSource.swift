@@ -1,0 +1,61 @@
+internal import CWebImageWebP
+import FoundationEssentials
+import WebImageCore
+
+/// Draws the frames of an animated WebP file.
+final class WebPFrameSource: FrameSource {
+    private let data: Data
+    private let file: WebPFile
+    private let options: DecodeOptions
+
+    init(_ data: Data, _ file: WebPFile, _ options: DecodeOptions) {
+        self.data = data
+        self.file = file
+        self.options = options
+    }
+
+    func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError) {
+        let frame = file.frames[index]
+        let (layout, rect) = (frame.layout, frame.layout.rect)
+        var status = VP8_STATUS_OK
+        if layout.isBlended, layout.hasAlpha {
+            let pixels = PixelBuffer(size: rect.size, format: .rgbaPremultiplied) { memory in
+                status = decode(frame, into: memory.baseAddress!, rect.size, stride: rect.size.width * 4)
+                PixelBuffer.multiplyAlpha(in: memory)
+            }
+            guard let pixels else { throw options.outOfMemory(rect.size) }
+            if status == VP8_STATUS_OK { pixels.draw(layout, on: canvas) }
+        } else {
+            status = decode(frame, into: canvas.row(0, of: rect), rect.size, stride: canvas.size.width * 4)
+            if layout.hasAlpha { canvas.multiplyAlpha(in: rect) }
+        }
+        guard status == VP8_STATUS_OK else {
+            throw options.badData("Frame \(index): \(WebPCoder.describe(status))")
+        }
+    }
+
+    private func decode(
+        _ frame: WebPFile.Frame,
+        into target: UnsafeMutableRawPointer,
+        _ size: PixelSize,
+        stride: Int
+    ) -> VP8StatusCode {
+        var config = WebPDecoderConfig()
+        guard WebPInitDecoderConfig(&config) != 0 else { return VP8_STATUS_INVALID_PARAM }
+        config.output.colorspace = MODE_RGBA
+        config.output.is_external_memory = 1
+        config.output.u.RGBA.rgba = target.assumingMemoryBound(to: UInt8.self)
+        config.output.u.RGBA.stride = Int32(stride)
+        config.output.u.RGBA.size = stride * (size.height - 1) + size.width * 4
+        defer { WebPFreeDecBuffer(&config.output) }
+        return data.withUnsafeBytes { bytes in
+            let part = UnsafeRawBufferPointer(rebasing: bytes[frame.part]).bindMemory(to: UInt8.self)
+            // The frame's own header may have another size than its place.
+            var (width, height) = (Int32(0), Int32(0))
+            guard WebPGetInfo(part.baseAddress, part.count, &width, &height) != 0, Int(width) == size.width,
+                Int(height) == size.height
+            else { return VP8_STATUS_BITSTREAM_ERROR }
+            return WebPDecode(part.baseAddress, part.count, &config)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+public import FoundationEssentials
+import Synchronization
+public import WebImageCore
+
+/// A loader that does what a test says: it answers at once with what it was given, or holds every load until the test
+/// sends bytes and ends it. Counts starts and cancels.
+public final class FakeLoader: DataLoading {
+    private struct State {
+        var answers: [URL: Result<LoaderResult, ImageError>] = [:]
+        var requests: [LoaderRequest] = []
+        var cancelled: [URL] = []
+        var running: [FakeLoad] = []
+        var holdsResponses: Bool
+        var isNearlyComplete = false
+    }
+
+    private let state: Mutex<State>
+
+    /// Makes a loader.
+    /// - Parameter holdsResponses: Whether loads wait for finish(_:) instead of being answered at once. Default: no.
+    public init(holdsResponses: Bool = false) {
+        state = Mutex(State(holdsResponses: holdsResponses))
+    }
+
+    /// The URLs of all loads so far, in order.
+    public var started: [URL] { requests.map(\.url) }
+    /// What was asked for so far, in order.
+    public var requests: [LoaderRequest] { state.withLock { $0.requests } }
+    /// The URLs of the loads that were cancelled, in order.
+    public var cancelled: [URL] { state.withLock { $0.cancelled } }
+    /// The loads that have neither ended nor been cancelled.
+    public var runningCount: Int { state.withLock { $0.running.count } }
+
+    /// The priority of the load of url that is under way.
+    public func priority(of url: URL) -> ImagePriority? {
+        state.withLock { state in state.running.last { $0.url == url } }?.priority
+    }
+
+    /// Says what url is answered with. Other URLs are answered with ImageError.Code.badStatus 404.
+    public func answer(_ url: URL, with result: Result<LoaderResult, ImageError>) {
+        state.withLock { $0.answers[url] = result }
+    }
+
+    /// Says that url is answered with data.
+    public func answer(_ url: URL, with data: Data) {
+        answer(url, with: .success(LoaderResult(data: data)))
+    }
+
+    /// Sends bytes of a load that is held.
+    public func send(_ data: Data, for url: URL, received: Int64? = nil, expected: Int64? = nil) {
+        for load in running(url) {
+            load.send(.progress(received: received ?? Int64(data.count), expected: expected))
+            if load.wantsData { load.send(.data(data)) }
+        }
+    }
+
+    /// Ends the loads of url that are held, with what it is answered with.
+    public func finish(_ url: URL) {
+        let result = answer(for: url)
+        for load in running(url) {
+            remove(load)
+            load.send(.finished(result))
+        }
+    }
+
+    /// Whether loads say that they are nearly through. Default: no.
+    public var isNearlyComplete: Bool {
+        get { state.withLock { $0.isNearlyComplete } }
+        set { state.withLock { $0.isNearlyComplete = newValue } }
+    }
+
+    /// Whether the host is one of the internet: any but 127.0.0.1.
+    public func requiresNetwork(_ url: URL) -> Bool { url.host() != "127.0.0.1" }
+
+    /// Whether it is any URL: yes.
+    public func canLoad(_ url: URL) -> Bool { true }
+
+    /// Starts a load, and ends it within this call unless the loader holds.
+    public func load(
+        _ request: LoaderRequest,
+        onEvent: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any FetchOperation {
+        let load = FakeLoad(request, onEvent) { [weak self] load in
+            self?.remove(load)
+            self?.state.withLock { $0.cancelled.append(load.url) }
+        } isNearlyComplete: { [weak self] in
+            self?.isNearlyComplete ?? false
+        }
+        let holdsResponses = state.withLock { state in
+            state.requests.append(request)
+            if state.holdsResponses { state.running.append(load) }
+            return state.holdsResponses
+        }
+        if !holdsResponses { load.send(.finished(answer(for: request.url))) }
+        return load
+    }
+
+    private func running(_ url: URL) -> [FakeLoad] {
+        state.withLock { state in state.running.filter { $0.url == url } }
+    }
+
+    private func remove(_ load: FakeLoad) {
+        state.withLock { state in state.running.removeAll { $0 === load } }
+    }
+
+    private func answer(for url: URL) -> Result<LoaderResult, ImageError> {
+        state.withLock { $0.answers[url] }
+            ?? .failure(
+                ImageError(
+                    .badStatus,
+                    url: url,
+                    reason: "The fake loader was given no answer for this URL",
+                    remedy: "Call answer(_:with:) first.",
+                    httpStatus: 404
+                )
+            )
+    }
+}
+
+private final class FakeLoad: FetchOperation {
+    private struct State {
+        var priority: ImagePriority
+        var wantsData: Bool
+        var isCancelled = false
+    }
+
+    let url: URL
+    private let onEvent: @Sendable (LoaderEvent) -> Void
+    private let onCancel: @Sendable (FakeLoad) -> Void
+    private let worth: @Sendable () -> Bool
+    private let state: Mutex<State>
+
+    init(
+        _ request: LoaderRequest,
+        _ onEvent: @escaping @Sendable (LoaderEvent) -> Void,
+        onCancel: @escaping @Sendable (FakeLoad) -> Void,
+        isNearlyComplete: @escaping @Sendable () -> Bool
+    ) {
+        worth = isNearlyComplete
+        url = request.url
+        self.onEvent = onEvent
+        self.onCancel = onCancel
+        state = Mutex(State(priority: request.priority, wantsData: request.wantsData))
+    }
+
+    var priority: ImagePriority { state.withLock { $0.priority } }
+    var wantsData: Bool { state.withLock { $0.wantsData } }
+    var isNearlyComplete: Bool { worth() }
+
+    func send(_ event: LoaderEvent) {
+        if !state.withLock({ $0.isCancelled }) { onEvent(event) }
+    }
+
+    func cancel() {
+        let isFirst = state.withLock { state in
+            defer { state.isCancelled = true }
+            return !state.isCancelled
+        }
+        if isFirst { onCancel(self) }
+    }
+
+    func setPriority(_ priority: ImagePriority) {
+        state.withLock { $0.priority = priority }
+    }
+
+    func startStreaming() {
+        state.withLock { $0.wantsData = true }
+    }
+}

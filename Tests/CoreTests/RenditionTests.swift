@@ -1,0 +1,252 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("Results on disk: images at the size at which they were shown")
+struct ResultTests {
+    private let fixture: ManagerFixture
+    private let natural = PixelSize(width: 400, height: 300)
+    private let size = DecodeSize.fit(PixelSize(width: 200, height: 200))
+    private let shown = PixelSize(width: 200, height: 150)
+
+    /// Closed, the cache of results takes its time to answer.
+    private let gate: Gate
+
+    init() {
+        let gate = Gate()
+        self.gate = gate
+        fixture = ManagerFixture(
+            resultStore: FaultyStore { call, _ in call == "read" ? .waits { gate.wait() } : nil }
+        )
+    }
+
+    private func answer(_ color: UInt32 = 0x336699, maxAge: Int = 60, etag: String = "\"1\"") {
+        var metadata = ResponseMetadata()
+        metadata.cacheControl = "max-age=\(maxAge)"
+        metadata.etag = etag
+        metadata.responseTime = fixture.clock.now
+        let data = TestImage.solid(color, size: natural)
+        fixture.loader.answer(fixture.url("a"), with: .success(LoaderResult(data: data, metadata: metadata)))
+    }
+
+    private func answerNotModified() {
+        var metadata = ResponseMetadata()
+        metadata.responseTime = fixture.clock.now
+        let loaded = LoaderResult(data: Data(), metadata: metadata, isNotModified: true)
+        fixture.loader.answer(fixture.url("a"), with: .success(loaded))
+    }
+
+    private func answerFailure() {
+        let error = ImageError(.connectionFailed, url: nil, reason: "", remedy: "")
+        fixture.loader.answer(fixture.url("a"), with: .failure(error))
+    }
+
+    private func request(_ options: ImageOptions = [], _ change: (inout ImageRequest) -> Void = { _ in })
+        -> ImageRequest
+    {
+        var request = ImageRequest(url: fixture.url("a"), options: options, decodeSize: size)
+        change(&request)
+        return request
+    }
+
+    /// Loads with nothing in memory, and waits until what came of it is kept.
+    @discardableResult
+    private func load(_ request: ImageRequest? = nil) async throws -> ImageResponse {
+        fixture.manager.cache.removeAllFromMemory()
+        let response = try await fixture.manager.response(for: request ?? self.request())
+        #expect(EventLog<Int>.poll { fixture.isQuiet })
+        return response
+    }
+
+    private var hasResult: Bool { fixture.results.totals.count > 0 }
+    private var resultCount: Int { fixture.results.totals.count }
+
+    private func waitForResult() {
+        #expect(EventLog<Int>.poll { hasResult })
+    }
+
+    private func removeOriginal() throws {
+        try #require(fixture.disk).remove(fixture.url("a").absoluteString)
+    }
+
+    @Test("A load that fails takes nothing from those that the cache of results serves")
+    func failureMeanwhile() async throws {
+        answer()
+        try await load()
+        waitForResult()
+        try removeOriginal()
+        fixture.manager.cache.removeAllFromMemory()
+        answerFailure()
+        gate.close()
+        let outcomes = EventLog<ManagerFixture.Outcome>()
+        fixture.manager.load(request()) { outcomes.add(.init($0)) }
+        fixture.manager.load(request { $0.caching.query = [] }) { outcomes.add(.init($0)) }
+        #expect(outcomes.wait { $0.count == 1 })
+        gate.open()
+        #expect(outcomes.wait { $0.count == 2 })
+        #expect(outcomes.all == [.failure(.connectionFailed), .image(shown, .disk)])
+        #expect(EventLog<Int>.poll { fixture.isIdle })
+    }
+
+    @Test("Shown again, an image is neither fetched nor decoded from the original, and looks the same")
+    func again() async throws {
+        answer()
+        try await load()
+        waitForResult()
+        let decodes = fixture.decodes.count
+        let response = try await load()
+        #expect(response.source == .disk && fixture.decodes.count == decodes && fixture.loader.requests.count == 1)
+        #expect(response.image.pixelSize == shown && response.image.naturalSize == natural)
+        #expect(response.image.format == .png && !response.image.pixels.hasAlpha)
+        #expect(response.image.pixels.withUnsafeBytes { Array($0.prefix(3)) } == [0x33, 0x66, 0x99])
+        // Also when the original was removed to make room
+        try removeOriginal()
+        #expect(try await load().source == .disk)
+        #expect(fixture.decodes.count == decodes)
+    }
+
+    @Test("Another size is decoded from the original, and kept beside it")
+    func otherSize() async throws {
+        answer()
+        try await load()
+        waitForResult()
+        let smaller = request { $0.decodeSize = .fit(PixelSize(width: 100, height: 100)) }
+        let response = try await load(smaller)
+        #expect(response.image.pixelSize == PixelSize(width: 100, height: 75))
+        #expect(fixture.loader.requests.count == 1)
+        #expect(EventLog<Int>.poll { resultCount == 2 })
+    }
+
+    @Test("A size near that of the original is not kept twice")
+    func nearlyOriginal() async throws {
+        answer()
+        try await load(request { $0.decodeSize = .fit(PixelSize(width: 390, height: 390)) })
+        try await load(request { $0.decodeSize = .original })
+        #expect(!hasResult)
+    }
+
+    @Test("A result of an image that has changed is not shown")
+    func changed() async throws {
+        answer()
+        try await load()
+        waitForResult()
+        fixture.clock.advance(by: .milliseconds(1))
+        answer(0xFF0000, etag: "\"2\"")
+        _ = try await fixture.manager.response(for: ImageRequest(url: fixture.url("a"), options: .fromLoaderOnly))
+        let response = try await load()
+        #expect(response.image.pixels.withUnsafeBytes { $0[0] } == 0xFF)
+    }
+
+    @Test(
+        "A stale result is asked about, with or without its original; confirmed, it is shown without decoding",
+        arguments: [true, false]
+    )
+    func stale(hasOriginal: Bool) async throws {
+        answer()
+        try await load()
+        waitForResult()
+        if !hasOriginal { try removeOriginal() }
+        fixture.clock.advance(by: .seconds(61))
+        answerNotModified()
+        let decodes = fixture.decodes.count
+        #expect(try await load().source == .revalidated)
+        #expect(fixture.decodes.count == decodes)
+        #expect(fixture.loader.requests.last?.validators?.etag == "\"1\"")
+        // It is fresh again
+        #expect(try await load().source == .disk)
+        #expect(fixture.loader.requests.count == 2)
+    }
+
+    @Test("A stale result serves when the server cannot be asked", arguments: [true, false])
+    func staleIfError(hasOriginal: Bool) async throws {
+        answer()
+        try await load()
+        waitForResult()
+        if !hasOriginal { try removeOriginal() }
+        fixture.clock.advance(by: .seconds(61))
+        answerFailure()
+        let response = try await load()
+        #expect(response.refreshError?.code == .connectionFailed && response.image.pixelSize == shown)
+    }
+
+    @Test("Policies: no results are asked for, none are kept, no originals are kept")
+    func policies() async throws {
+        answer()
+        try await load(request { $0.caching.store = .memory })
+        #expect(!hasResult)
+        try await load()
+        waitForResult()
+        let decodes = fixture.decodes.count
+        try await load(request { $0.caching.query = .memory })
+        #expect(fixture.decodes.count == decodes + 1 && fixture.loader.requests.count == 1)
+        fixture.results.removeAll()
+        try removeOriginal()
+        try await load(request { $0.caching.storesOriginals = false })
+        #expect(fixture.loader.requests.count == 2 && fixture.disk?.contains(fixture.url("a").absoluteString) == false)
+        try await load(request { $0.caching = CachePolicy(query: [], queriesOriginals: false) })
+        #expect(fixture.loader.requests.count == 3)
+        // Not kept in memory, it is not found there
+        try await load(request { $0.caching.store = [] })
+        #expect(fixture.manager.cachedImage(for: request()) == nil)
+    }
+
+    @Test("A damaged result is a miss")
+    func damaged() async throws {
+        answer()
+        try await load()
+        waitForResult()
+        let files = FileStore().files(below: fixture.results.directory)
+        for file in files { try Data(count: 100).write(to: URL(filePath: file.path)) }
+        let decodes = fixture.decodes.count
+        #expect(try await load().image.pixelSize == shown)
+        #expect(fixture.decodes.count == decodes + 1 && fixture.loader.requests.count == 1)
+    }
+
+    @Test("Whoever wants another size of an image that is being loaded shares the transfer")
+    func shared() {
+        let fixture = ManagerFixture(holdsResponses: true)
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(1, size: natural))
+        for width in [50, 60, 70] { fixture.load("a", size: .fit(PixelSize(width: width, height: width))) }
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        fixture.loader.finish(fixture.url("a"))
+        #expect(fixture.outcomes.wait { $0.count == 3 })
+        #expect(fixture.loader.requests.count == 1)
+    }
+
+    @Test(
+        "Pixels come back as they were, or nearly so where the image was lossy before",
+        arguments: [(ImageFormat.png, 90, 0.0), (.jpeg, 90, 0), (.png, 300, 0), (.jpeg, 300, 3)]
+    )
+    func coder(format: ImageFormat, side: Int, tolerance: Double) throws {
+        for hasAlpha in [false, true] {
+            let layout = hasAlpha ? PixelBuffer.Format.rgbaPremultiplied : .rgb
+            let size = PixelSize(width: side, height: side - 1)
+            let pixels = try #require(
+                PixelBuffer(size: size, format: layout) { memory in
+                    for index in memory.indices {
+                        let (x, y) = (index / layout.bytesPerPixel % side, index / layout.bytesPerPixel / side)
+                        memory[index] = UInt8(truncatingIfNeeded: (x + y) / 3)
+                    }
+                }
+            )
+            let image = WebImage(pixels: pixels, format: format)
+            let (data, encoding) = try #require(RenditionCoder().encode(image, hasRoom: false))
+            let info = RenditionInfo(image, encoding: encoding, source: .distantPast)
+            let decoded = try #require(RenditionCoder().decode(data, info))
+            let difference = pixels.withUnsafeBytes { old in
+                decoded.withUnsafeBytes { new in zip(old, new).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) } }
+            }
+            #expect(Double(difference) / Double(pixels.byteCount) <= (hasAlpha ? 0 : tolerance))
+            // Where there is room, more of them are kept as they are
+            #expect(RenditionCoder().encode(image, hasRoom: true)?.1 == (pixels.byteCount <= 196_608 ? .raw : encoding))
+            // Cut short, they do not come back
+            #expect(RenditionCoder().decode(data.prefix(data.count / 3), info) == nil || encoding == .jpeg)
+            var larger = info
+            larger.size = PixelSize(width: side, height: side)
+            #expect(RenditionCoder().decode(data, larger) == nil)
+        }
+    }
+}

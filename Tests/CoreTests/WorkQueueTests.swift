@@ -1,0 +1,78 @@
+import Dispatch
+import Synchronization
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("A queue of bounded threads")
+struct WorkQueueTests {
+    /// Keeps a queue of one thread busy until it is opened.
+    private func block(_ queue: WorkQueue) -> DispatchSemaphore {
+        let gate = DispatchSemaphore(value: 0)
+        let started = DispatchSemaphore(value: 0)
+        queue.submit {
+            started.signal()
+            gate.wait()
+        }
+        started.wait()
+        return gate
+    }
+
+    @Test("Urgent work goes first; within a priority, first come first served")
+    func order() {
+        let queue = WorkQueue(name: "test", threadCount: 1)
+        let log = EventLog<String>()
+        let gate = block(queue)
+        for (name, priority) in [
+            ("n1", ImagePriority.normal), ("l1", .low), ("h1", .high), ("n2", .normal), ("h2", .high),
+        ] {
+            queue.submit(priority: priority) { log.add(name) }
+        }
+        gate.signal()
+        log.wait { $0.count == 5 }
+        #expect(log.all == ["h1", "h2", "n1", "n2", "l1"])
+    }
+
+    @Test("Work whose priority changes is moved; cancelled work never runs")
+    func moveAndCancel() {
+        let queue = WorkQueue(name: "test", threadCount: 1)
+        let log = EventLog<String>()
+        let gate = block(queue)
+        let tickets = ["a", "b", "c", "d"].map { name in queue.submit { log.add(name) } }
+        queue.setPriority(.veryHigh, of: tickets[3])
+        queue.setPriority(.veryLow, of: tickets[0])
+        #expect(queue.cancel(tickets[1]))
+        #expect(!queue.cancel(tickets[1]))
+        gate.signal()
+        log.wait { $0.count == 3 }
+        #expect(log.all == ["d", "c", "a"])
+    }
+
+    @Test("Never more work at a time than threads")
+    func bounded() {
+        let queue = WorkQueue(name: "test", threadCount: 3)
+        let running = Mutex((now: 0, most: 0))
+        let log = EventLog<Int>()
+        for number in 0..<200 {
+            queue.submit {
+                running.withLock { state in
+                    state.now += 1
+                    state.most = max(state.most, state.now)
+                }
+                running.withLock { $0.now -= 1 }
+                log.add(number)
+            }
+        }
+        #expect(log.wait { $0.count == 200 })
+        #expect(running.withLock { $0.most } <= 3)
+    }
+
+    @Test("Work that was submitted runs although the queue is dropped; then its threads end")
+    func dropped() {
+        let log = EventLog<Int>()
+        var queue: WorkQueue? = WorkQueue(name: "test", threadCount: 2)
+        for number in 0..<50 { queue?.submit { log.add(number) } }
+        queue = nil
+        #expect(log.wait { $0.count == 50 })
+    }
+}
