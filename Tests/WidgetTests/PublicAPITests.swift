@@ -78,7 +78,7 @@ struct PublicAPITests {
 
     /// Of the C libraries and of the C targets.
     private static var moduleMaps: [String] {
-        [("\(top)/Sources", ""), (build, ".build")].flatMap { folder, ending in
+        [("\(top)/Sources/CLibraries", ""), (build, ".build")].flatMap { folder, ending in
             ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
                 .filter { $0.hasPrefix("CWebImage") && $0.hasSuffix(ending) }
                 .map { "\(folder)/\($0)/module.modulemap" }
