@@ -71,68 +71,112 @@ public final class ImageManager: Sendable {
         parts.failures.forgetAll()
     }
 
-    /// Starts to load.
+    /// Starts to load an image.
+    ///
+    /// The callbacks run on the main loop. An image in the memory cache is delivered before this call returns, when it
+    /// is made on the main thread.
     /// - Parameters:
-    ///   - request: What to load.
-    ///   - progress: Bytes received so far, and in all where that is known. On the main loop.
-    ///   - partial: Partial images, with ImageOptions/progressive, and the cached image, with
-    ///     ``ImageOptions/refreshCached``. On the main loop.
-    ///   - completion: Called exactly once, on the main loop; before this call returns when it is made on the main
-    ///     thread and the picture is in the memory cache.
-    ///   - dispatcher: Where all of these are called instead. Default: the main loop.
-    /// - Returns: A handle to cancel the load or to change its priority.
+    ///   - request: A URL or an ``ImageRequest``.
+    ///   - progress: The bytes received so far and, where the server says so, of all. Default: no progress.
+    ///   - partial: Receives partial images, with ``ImageOptions/progressive``, and the cached image, with
+    ///     ``ImageOptions/refreshCached``. Default: none are made.
+    ///   - completion: Called exactly once.
+    /// - Returns: A handle to cancel the load, to change its priority, or to await it.
     @discardableResult
     public func load(
-        _ request: ImageRequest,
-        on dispatcher: (any CallbackDispatching)? = nil,
+        _ request: some ImageRequestConvertible,
+        progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
+        partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
+        completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
+    ) -> ImageTask {
+        let task = makeTask(
+            for: request,
+            on: parts.dispatcher,
+            handlers: .mainActor(progress: progress, partial: partial, completion: completion)
+        )
+        task.start()
+        return task
+    }
+
+    /// Starts to load an image, with callbacks on a dispatcher of the caller's.
+    ///
+    /// An image in the memory cache is delivered before this call returns, when the dispatcher says that it is the
+    /// current one.
+    /// - Parameters:
+    ///   - request: A URL or an ``ImageRequest``.
+    ///   - dispatcher: Where the callbacks are called.
+    ///   - progress: The bytes received so far and, where the server says so, of all. Default: no progress.
+    ///   - partial: Receives partial images, with ``ImageOptions/progressive``, and the cached image, with
+    ///     ``ImageOptions/refreshCached``. Default: none are made.
+    ///   - completion: Called exactly once.
+    /// - Returns: A handle to cancel the load, to change its priority, or to await it.
+    @discardableResult
+    public func load(
+        _ request: some ImageRequestConvertible,
+        on dispatcher: any CallbackDispatching,
         progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
-        let task = ImageTask(
-            request: prepared(request),
-            manager: self,
-            dispatcher: dispatcher ?? parts.dispatcher,
-            handlers: .init(progress: progress, partial: partial, completion: completion)
+        let task = makeTask(
+            for: request,
+            on: dispatcher,
+            handlers: .nonisolated(progress: progress, partial: partial, completion: completion)
         )
-        start(task)
+        task.start()
         return task
     }
 
-    /// The image of a request. Cancelling the awaiting task cancels the load.
-    /// - Throws: ImageError; ImageError/Code/cancelled when cancelled.
-    public func response(for request: ImageRequest) async throws(ImageError) -> ImageResponse {
-        let result: Result<ImageResponse, ImageError>
-        // The task exists before either closure runs, so that a cancel finds it however early it comes.
-        let resumption = ContinuationBox()
-        let task = ImageTask(
-            request: prepared(request),
-            manager: self,
-            dispatcher: InlineDispatcher(),
-            handlers: .init { resumption.resume($0) }
-        )
-        result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                resumption.set(continuation)
-                start(task)
-            }
-        } onCancel: {
-            task.cancel()
-        }
-        return try result.get()
+    /// Makes the task of a binding. It is never started: it loads through children, whose requests may differ from its
+    /// own, and the binding completes it. It delivers on the main loop.
+    package func makeParentTask(for request: ImageRequest) -> ImageTask {
+        ImageTask(request: request, manager: self, dispatcher: parts.dispatcher, handlers: nil)
     }
 
-    /// What becomes of a load, step by step, up to ImageUpdate/finished(_:). Ending the loop cancels the load. Who
-    /// is slow sees the newest steps.
+    /// Makes a task that is not started yet and delivers on the main loop.
+    package func makeTask(for request: ImageRequest, handlers: ImageTask.Handlers) -> ImageTask {
+        makeTask(for: request, on: parts.dispatcher, handlers: handlers)
+    }
+
+    func makeTask(
+        for request: some ImageRequestConvertible,
+        on dispatcher: any CallbackDispatching,
+        handlers: ImageTask.Handlers?
+    ) -> ImageTask {
+        ImageTask(request: prepared(request.imageRequest), manager: self, dispatcher: dispatcher, handlers: handlers)
+    }
+
+    /// Loads an image, with all that is known about it. Cancelling the awaiting Swift task cancels the load.
+    /// - Parameter request: A URL or an ``ImageRequest``.
+    /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
+    public func response(for request: some ImageRequestConvertible) async throws(ImageError) -> ImageResponse {
+        let task = makeTask(for: request, on: InlineDispatcher(), handlers: nil)
+        // A cancelled task is not started, so that nothing is fetched.
+        if Task.isCancelled { task.cancel() }
+        task.start()
+        return try await task.response
+    }
+
+    /// Loads an image. Cancelling the awaiting Swift task cancels the load.
+    /// - Parameter request: A URL, for the image at the size of its file, or an ``ImageRequest``.
+    /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
+    public func image(for request: some ImageRequestConvertible) async throws(ImageError) -> WebImage {
+        try await response(for: request).image
+    }
+
+    /// Loads an image and reports each step, up to ``ImageUpdate/finished(_:)``. Ending the loop cancels the load. A
+    /// slow consumer receives the newest steps.
     ///
-    ///     for await update in manager.updates(for: request) { ... }
-    public func updates(for request: ImageRequest) -> AsyncStream<ImageUpdate> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(8)) { continuation in
-            let task = ImageTask(
-                request: prepared(request),
-                manager: self,
-                dispatcher: InlineDispatcher(),
-                handlers: .init(
+    ///     for await update in manager.updates(for: url) { ... }
+    ///
+    /// - Parameter request: A URL or an ``ImageRequest``.
+    public func updates(for request: some ImageRequestConvertible) -> AsyncStream<ImageUpdate> {
+        let request = request.imageRequest
+        return AsyncStream(bufferingPolicy: .bufferingNewest(8)) { continuation in
+            let task = makeTask(
+                for: request,
+                on: InlineDispatcher(),
+                handlers: .nonisolated(
                     progress: { continuation.yield(.progress(received: $0, expected: $1)) },
                     partial: { continuation.yield(.partial($0)) },
                     completion: { result in
@@ -144,7 +188,7 @@ public final class ImageManager: Sendable {
             continuation.onTermination = { reason in
                 if case .cancelled = reason { task.cancel() }
             }
-            start(task)
+            task.start()
         }
     }
 
@@ -154,15 +198,10 @@ public final class ImageManager: Sendable {
         parts.observers.add(handler)
     }
 
-    /// The image of a URL at the size of the file. Cancelling the awaiting task cancels the load.
-    /// - Throws: ImageError; ImageError/Code/cancelled when cancelled.
-    public func image(for url: URL) async throws(ImageError) -> WebImage {
-        try await response(for: ImageRequest(url: url)).image
-    }
-
     /// The image of a request, if the memory cache has it. Takes microseconds; made for the main thread.
-    public func cachedImage(for request: ImageRequest) -> WebImage? {
-        parts.memoryCache.image(for: MemoryQuery(prepared(request)))
+    /// - Parameter request: A URL or an ``ImageRequest``.
+    public func cachedImage(for request: some ImageRequestConvertible) -> WebImage? {
+        parts.memoryCache.image(for: MemoryQuery(prepared(request.imageRequest)))
     }
 
     /// The same for a request that prepared(_:) has seen.
@@ -193,31 +232,5 @@ public final class ImageManager: Sendable {
     /// The number of loads under way, for tests and for those who look for leaks.
     package var activeCounts: (images: Int, sources: Int) {
         graph.withLock { ($0.jobs.count, $0.sources.count) }
-    }
-}
-
-/// Brings a continuation and a result together, whichever comes first.
-private final class ContinuationBox: Sendable {
-    private struct State {
-        var continuation: CheckedContinuation<Result<ImageResponse, ImageError>, Never>?
-        var result: Result<ImageResponse, ImageError>?
-    }
-
-    private let state = Mutex(State())
-
-    func set(_ continuation: CheckedContinuation<Result<ImageResponse, ImageError>, Never>) {
-        let result = state.withLock { state in
-            if state.result == nil { state.continuation = continuation }
-            return state.result
-        }
-        if let result { continuation.resume(returning: result) }
-    }
-
-    func resume(_ result: Result<ImageResponse, ImageError>) {
-        let continuation = state.withLock { state in
-            state.result = result
-            return state.continuation.take()
-        }
-        continuation?.resume(returning: result)
     }
 }

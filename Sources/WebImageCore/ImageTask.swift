@@ -1,49 +1,57 @@
 import Synchronization
 
-/// A load that somebody waits for. Dropping it does not cancel it.
+/// The handle of one load: it can be cancelled, made more or less urgent, and awaited. From any thread.
+///
+/// Releasing a task does not cancel its load.
+///
+///     let task = picture.setImage(with: url)
+///     let image = try await task.image
 public final class ImageTask: Sendable {
-    /// What is called, each on the manager's dispatcher: the main loop, unless the load was started by await.
-    package struct Handlers: Sendable {
-        package var progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)?
-        package var partial: (@Sendable (WebImage) -> Void)?
-        package var completion: @Sendable (Result<ImageResponse, ImageError>) -> Void
-
-        package init(
-            progress: (@Sendable (Int64, Int64?) -> Void)? = nil,
-            partial: (@Sendable (WebImage) -> Void)? = nil,
-            completion: @escaping @Sendable (Result<ImageResponse, ImageError>) -> Void
-        ) {
-            self.progress = progress
-            self.partial = partial
-            self.completion = completion
-        }
+    private enum Phase {
+        /// The pipeline has not seen the task. A bound widget's task stays here until its binding completes it: the
+        /// binding loads through child tasks, once the widget is mapped and again after a retry.
+        case unstarted
+        case running
+        case finished(ImageResult)
     }
 
     private struct State {
+        var phase = Phase.unstarted
         var priority: ImagePriority
         var isCancelled = false
-        /// Given up when the completion has been called, with all that the closures hold.
+        /// Released, with all that the closures hold, when the task finishes.
         var handlers: Handlers?
-        /// The newest progress and partial image that were not delivered yet; older ones are of no use to anybody.
-        var progress: (Int64, Int64?)?
+        /// Called after the handlers: those of further callers of a binding, and of everyone who awaits the response.
+        var completions: [@Sendable (ImageResult) -> Void] = []
+        /// The newest progress and partial image that are not delivered yet; newer ones replace them.
+        var progress: (received: Int64, expected: Int64?)?
         var partial: WebImage?
-        /// Whether what memory had was shown at the start.
+        /// Whether an image from the memory cache was shown at the start.
         var hasPreview = false
-        /// Loads of other URLs for this one.
+        /// The loads of other URLs or attempts on behalf of this task.
         var children: [ImageTask] = []
+
+        var isFinished: Bool {
+            if case .finished = phase { true } else { false }
+        }
     }
 
-    /// What is loaded.
+    /// The request that is loaded.
     public let request: ImageRequest
     private let manager: ImageManager
     private let dispatcher: any CallbackDispatching
     private let state: Mutex<State>
 
+    /// Makes a task that the pipeline does not know yet.
+    /// - Parameters:
+    ///   - dispatcher: Where the handlers and completions are called. Main-actor handlers need one that delivers on the
+    ///     main thread.
+    ///   - handlers: `nil` for a task whose callers add completions or await it.
     init(
         request: ImageRequest,
         manager: ImageManager,
         dispatcher: any CallbackDispatching,
-        handlers: Handlers
+        handlers: Handlers?
     ) {
         self.request = request
         self.manager = manager
@@ -51,7 +59,7 @@ public final class ImageTask: Sendable {
         state = Mutex(State(priority: request.priority, handlers: handlers))
     }
 
-    /// How urgent it is; may be changed at any time, from any thread. Default: that of the request.
+    /// The urgency of the load; it may change at any time. Default: that of the request.
     public var priority: ImagePriority {
         get { state.withLock { $0.priority } }
         set {
@@ -64,23 +72,122 @@ public final class ImageTask: Sendable {
         }
     }
 
-    /// Whether cancel() was called.
+    /// Whether ``cancel()`` was called before the load ended.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Whether the completion has been called.
-    public var isFinished: Bool { state.withLock { $0.handlers == nil } }
+    /// Whether the load has ended. It is true by the time the completion is called.
+    public var isFinished: Bool { state.withLock { $0.isFinished } }
 
-    /// Ends the load with ImageError/Code/cancelled, unless it has ended. The completion is called later, never by
-    /// this call. From any thread.
+    /// Ends the load with ``ImageError/Code/cancelled``, unless it has ended. The completion is called later, never
+    /// within this call.
     public func cancel() {
-        let isFirst = state.withLock { state in
-            defer { state.isCancelled = true }
-            return !state.isCancelled && state.handlers != nil
+        let children = state.withLock { state -> [ImageTask]? in
+            guard !state.isCancelled, !state.isFinished else { return nil }
+            state.isCancelled = true
+            return state.children
         }
-        guard isFirst else { return }
+        guard let children else { return }
         manager.leave(self)
-        for child in state.withLock({ $0.children }) { child.cancel() }
+        for child in children { child.cancel() }
         finish(.failure(.cancelled(request.url)))
+    }
+
+    /// The response, once the load has ended. Cancelling the awaiting Swift task cancels the load, for all who await
+    /// it.
+    /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
+    public var response: ImageResponse {
+        get async throws(ImageError) {
+            let result = await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    addCompletion { continuation.resume(returning: $0) }
+                }
+            } onCancel: {
+                cancel()
+            }
+            return try result.get()
+        }
+    }
+
+    /// The image, once the load has ended: that of the ``response``.
+    /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
+    public var image: WebImage {
+        get async throws(ImageError) { try await response.image }
+    }
+}
+
+// For bindings, whose tasks load through children and end when the image is in place.
+extension ImageTask {
+    /// Hands the task to the pipeline. The handlers may be called within this call when it is made where they belong.
+    package func start() {
+        manager.start(self)
+    }
+
+    /// Adds a completion, which is called within this call when the task has finished, else by the task's dispatcher
+    /// after those that were added before.
+    package func addCompletion(_ completion: @escaping @Sendable (ImageResult) -> Void) {
+        let result = state.withLock { state -> ImageResult? in
+            if case .finished(let result) = state.phase { return result }
+            state.completions.append(completion)
+            return nil
+        }
+        if let result { completion(result) }
+    }
+
+    /// Makes another load part of this one: it takes over the priority, and it is cancelled when this one ends.
+    /// - Returns: `false` when this task has finished or was cancelled; the child is not to be started then.
+    package func adopt(_ child: ImageTask) -> Bool {
+        let priority = state.withLock { state -> ImagePriority? in
+            guard !state.isCancelled, !state.isFinished else { return nil }
+            state.children.append(child)
+            return state.priority
+        }
+        guard let priority else { return false }
+        child.priority = priority
+        return true
+    }
+
+    /// Cancels the children but not the task, which may adopt others: the widget was unmapped, or wants another size.
+    package func cancelChildren() {
+        let children = state.withLock { state in
+            defer { state.children = [] }
+            return state.children
+        }
+        for child in children { child.cancel() }
+    }
+
+    /// Finishes the task within this call, on the thread that its callbacks belong to. Only the first call counts.
+    package func complete(_ result: ImageResult) {
+        typealias Ending = (result: ImageResult, wasRunning: Bool, state: State)
+        let ending = state.withLock { state -> Ending? in
+            if state.isFinished { return nil }
+            let wasRunning = if case .running = state.phase { true } else { false }
+            let result = state.isCancelled ? .failure(.cancelled(request.url)) : result
+            let before = state
+            state.phase = .finished(result)
+            state.handlers = nil
+            state.completions = []
+            state.progress = nil
+            state.partial = nil
+            state.children = []
+            return (result, wasRunning, before)
+        }
+        guard let ending else { return }
+        for child in ending.state.children { child.cancel() }
+        if ending.wasRunning { manager.tellEnd(of: self, ending.result) }
+        ending.state.handlers?.complete(ending.result)
+        for completion in ending.state.completions { completion(ending.result) }
+    }
+}
+
+// What the stages report. Each call is followed by at most one turn of the dispatcher.
+extension ImageTask {
+    /// - Returns: Whether the task is to be loaded: it was neither cancelled nor started before.
+    func begin() -> Bool {
+        state.withLock { state in
+            guard !state.isCancelled, case .unstarted = state.phase else { return false }
+            state.phase = .running
+            return true
+        }
     }
 
     var wantsPartialImages: Bool {
@@ -88,20 +195,17 @@ public final class ImageTask: Sendable {
     }
 
     var showsPartialImages: Bool {
-        state.withLock { $0.handlers?.partial != nil }
+        state.withLock { $0.handlers?.wantsPartialImages == true }
     }
 
     /// Whether a cached image is to be shown until the server has answered.
     var wantsPreview: Bool {
-        state.withLock { $0.handlers?.partial != nil && !$0.hasPreview }
+        state.withLock { $0.handlers?.wantsPartialImages == true && !$0.hasPreview }
     }
-}
 
-// What the stages report. Each call is followed by at most one turn of the dispatcher.
-extension ImageTask {
     func report(received: Int64, expected: Int64?) {
         let isFirst = state.withLock { state in
-            guard state.handlers?.progress != nil else { return false }
+            guard state.handlers?.wantsProgress == true else { return false }
             defer { state.progress = (received, expected) }
             return state.progress == nil
         }
@@ -110,82 +214,50 @@ extension ImageTask {
 
     func report(partial: WebImage) {
         let isFirst = state.withLock { state in
-            guard state.handlers?.partial != nil else { return false }
+            guard state.handlers?.wantsPartialImages == true else { return false }
             defer { state.partial = partial }
             return state.partial == nil
         }
         if isFirst { dispatcher.dispatch { self.deliverPartial() } }
     }
 
-    /// Shows an image within this call, when the caller is where images go.
+    /// Shows an image within this call, when the caller is on the thread of the callbacks.
     func reportNow(partial: WebImage) {
         state.withLock { $0.hasPreview = true }
         guard dispatcher.isCurrent else { return report(partial: partial) }
-        if let handler = state.withLock({ $0.isCancelled ? nil : $0.handlers?.partial }) { handler(partial) }
+        state.withLock { $0.isCancelled ? nil : $0.handlers }?.report(partial: partial)
     }
 
-    /// Makes a load of another URL part of this one, which ends it.
-    /// - Returns: false when this one has ended or was cancelled.
-    func adopt(_ child: ImageTask) -> Bool {
-        state.withLock { state in
-            guard !state.isCancelled, state.handlers != nil else { return false }
-            state.children.append(child)
-            return true
-        }
-    }
-
-    /// Shows an image until a better one comes, unless one has come.
+    /// Shows an image until a better one arrives, unless one has arrived.
     func report(preview: WebImage) {
         guard state.withLock({ $0.partial == nil }) else { return }
         report(partial: preview)
     }
 
     /// - Parameter isLast: Whether no other URL is tried when this is an error.
-    func finish(_ result: Result<ImageResponse, ImageError>, isLast: Bool = false) {
+    func finish(_ result: ImageResult, isLast: Bool = false) {
         if !isLast, case .failure(let error) = result, manager.startFallback(for: self, after: error) { return }
         dispatcher.dispatch { self.complete(result) }
     }
 
-    /// Ends the load within this call, when the caller is where completions go.
-    func finishNow(_ result: Result<ImageResponse, ImageError>) {
+    /// Finishes the task within this call, when the caller is on the thread of the callbacks.
+    func finishNow(_ result: ImageResult) {
         if dispatcher.isCurrent { complete(result) } else { finish(result) }
     }
 
     private func deliverProgress() {
-        let (progress, handler) = state.withLock { state in
+        let (progress, handlers) = state.withLock { state in
             defer { state.progress = nil }
-            return (state.progress, state.isCancelled ? nil : state.handlers?.progress)
+            return (state.progress, state.isCancelled ? nil : state.handlers)
         }
-        if let progress, let handler { handler(progress.0, progress.1) }
+        if let progress { handlers?.report(received: progress.received, expected: progress.expected) }
     }
 
     private func deliverPartial() {
-        let (partial, handler) = state.withLock { state in
+        let (partial, handlers) = state.withLock { state in
             defer { state.partial = nil }
-            return (state.partial, state.isCancelled ? nil : state.handlers?.partial)
+            return (state.partial, state.isCancelled ? nil : state.handlers)
         }
-        if let partial, let handler { handler(partial) }
-    }
-
-    /// Whoever takes the handlers out is the one who calls the completion: once, whatever races.
-    private func complete(_ result: Result<ImageResponse, ImageError>) {
-        let (handlers, isCancelled) = state.withLock { state in
-            defer { state.handlers = nil }
-            return (state.handlers, state.isCancelled)
-        }
-        guard let handlers else { return }
-        let children = state.withLock { state in
-            defer { state.children = [] }
-            return state.children
-        }
-        for child in children { child.cancel() }
-        manager.tellEnd(of: self, isCancelled ? .failure(.cancelled(request.url)) : result)
-        if handlers.progress != nil || handlers.partial != nil {
-            state.withLock { state in
-                state.progress = nil
-                state.partial = nil
-            }
-        }
-        handlers.completion(isCancelled ? .failure(.cancelled(request.url)) : result)
+        if let partial { handlers?.report(partial: partial) }
     }
 }

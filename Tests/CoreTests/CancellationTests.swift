@@ -98,7 +98,7 @@ struct CancellationTests {
                             priority: ImagePriority(rawValue: id % 5) ?? .normal,
                             decodeSize: id % 3 == 0 ? .original : .fit(PixelSize(width: 4 + id % 30, height: 30))
                         )
-                        let task = fixture.manager.load(request) { _ in log.add(id) }
+                        let task = fixture.load(request) { _ in log.add(id) }
                         if id % 4 == 0 { task.cancel() }
                         if id % 7 == 0 { task.priority = .veryHigh }
                     }

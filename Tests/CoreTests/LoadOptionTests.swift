@@ -84,7 +84,7 @@ struct LoadOptionTests {
         for loader in [first, first, second, nil] {
             var request = ImageRequest(url: fixture.url("a"))
             request.loader = loader
-            fixture.manager.load(request) { fixture.outcomes.add(.init($0)) }
+            fixture.load(request) { fixture.outcomes.add(.init($0)) }
         }
         #expect(
             EventLog<Int>.poll {
@@ -157,7 +157,7 @@ struct KeptHashTests {
             fixture.manager.cache.removeAllFromMemory()
             let sizes = EventLog<Int>()
             let request = ImageRequest(url: url, options: .progressive)
-            fixture.manager.load(
+            fixture.load(
                 request,
                 partial: { image in
                     sizes.add(image.pixelSize.width)

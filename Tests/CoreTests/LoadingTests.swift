@@ -117,7 +117,7 @@ struct LoadingTests {
         let fixture = ManagerFixture(holdsResponses: true, dispatcher: dispatcher, hasDisk: false)
         let log = EventLog<Int64>()
         let request = ImageRequest(url: fixture.url("a"))
-        fixture.manager.load(request, progress: { received, _ in log.add(received) }) { _ in }
+        fixture.load(request, progress: { received, _ in log.add(received) }) { _ in }
         for count in [10, 20, 30] { fixture.loader.send(Data(count: count), for: fixture.url("a"), expected: 100) }
         dispatcher.run()
         #expect(log.all == [30])

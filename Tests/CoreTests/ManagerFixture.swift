@@ -22,6 +22,7 @@ struct ManagerFixture {
     private let decodeQueue = WorkQueue(name: "test-decode", threadCount: 2)
     let disk: DiskCache?
     let results: DiskCache
+    private let dispatcher: any CallbackDispatching
     private let directory = TemporaryDirectory()
 
     init(
@@ -35,6 +36,7 @@ struct ManagerFixture {
         maintenanceInterval: Duration? = nil,
         change: (inout ImageManager.Parts) -> Void = { _ in }
     ) {
+        self.dispatcher = dispatcher
         loader = FakeLoader(holdsResponses: holdsResponses)
         let cache = DiskCache(
             directory: directory.path + "/originals",
@@ -92,7 +94,18 @@ struct ManagerFixture {
             decodeSize: size,
             transformer: transformer
         )
-        return manager.load(request) { outcomes.add(Outcome($0)) }
+        return load(request) { outcomes.add(Outcome($0)) }
+    }
+
+    /// The load of a request with callbacks on the fixture's dispatcher.
+    @discardableResult
+    func load(
+        _ request: ImageRequest,
+        progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
+        partial: (@Sendable (WebImage) -> Void)? = nil,
+        completion: @escaping @Sendable (Result<ImageResponse, ImageError>) -> Void
+    ) -> ImageTask {
+        manager.load(request, on: dispatcher, progress: progress, partial: partial, completion: completion)
     }
 
     /// Whether nothing is done any more, storing included.

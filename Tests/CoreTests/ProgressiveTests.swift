@@ -19,7 +19,7 @@ struct ProgressiveTests {
         fixture.loader.answer(url, with: file)
         let partials = EventLog<WebImage>()
         let request = ImageRequest(url: url, options: .progressive)
-        fixture.manager.load(request, partial: { partials.add($0) }) { fixture.outcomes.add(.init($0)) }
+        fixture.load(request, partial: { partials.add($0) }) { fixture.outcomes.add(.init($0)) }
         // When half of it comes
         fixture.loader.send(file.prefix(file.count / 2), for: url)
         // Then what is there can be seen: rows at the top, nothing at the bottom
@@ -51,12 +51,12 @@ struct ProgressiveTests {
         let first = EventLog<WebImage>()
         let second = EventLog<WebImage>()
         var request = ImageRequest(url: url, options: .progressive)
-        fixture.manager.load(request, partial: { first.add($0) }) { _ in }
+        fixture.load(request, partial: { first.add($0) }) { _ in }
         fixture.loader.send(file.prefix(file.count / 2), for: url)
         #expect(first.wait { !$0.isEmpty })
         // When another size is asked for now, and a little more comes
         request.decodeSize = .fit(PixelSize(width: 100, height: 100))
-        fixture.manager.load(request, partial: { second.add($0) }) { fixture.outcomes.add(.init($0)) }
+        fixture.load(request, partial: { second.add($0) }) { fixture.outcomes.add(.init($0)) }
         fixture.loader.send(file[(file.count / 2)..<(file.count / 2 + 100)], for: url)
         // Then it sees the top, which came before
         #expect(second.wait { !$0.isEmpty })
@@ -76,7 +76,7 @@ struct ProgressiveTests {
         fixture.loader.answer(url, with: Data(half))
         let partials = EventLog<WebImage>()
         let request = ImageRequest(url: url, options: .progressive)
-        fixture.manager.load(request, partial: { partials.add($0) }) { fixture.outcomes.add(.init($0)) }
+        fixture.load(request, partial: { partials.add($0) }) { fixture.outcomes.add(.init($0)) }
         fixture.loader.send(half, for: url)
         #expect(partials.wait { !$0.isEmpty })
         fixture.loader.finish(url)
@@ -95,7 +95,7 @@ struct ProgressiveTests {
             let partials = EventLog<Int>()
             var request = ImageRequest(url: url, options: .progressive)
             request.decoder = ByteCountingCoder()
-            let task = fixture.manager.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
+            let task = fixture.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
             fixture.loader.send(Data(count: 600), for: url)
             for _ in 0..<(number % 50) { sched_yield() }
             fixture.loader.send(Data(count: 4), for: url)
@@ -118,7 +118,7 @@ struct ProgressiveTests {
         let partials = EventLog<Int>()
         var request = ImageRequest(url: url, options: .progressive)
         request.decoder = ByteCountingCoder()
-        let task = fixture.manager.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
+        let task = fixture.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
         for _ in 0..<600 { fixture.loader.send(Data(count: 1), for: url) }
         #expect(partials.wait { $0.last == 600 }, "\(partials.all)")
         task.cancel()
@@ -131,7 +131,7 @@ struct ProgressiveTests {
         for number in 0..<200 {
             let url = fixture.url("\(number)")
             let request = ImageRequest(url: url, options: .progressive)
-            let task = fixture.manager.load(request, partial: { _ in }) { fixture.outcomes.add(.init($0)) }
+            let task = fixture.load(request, partial: { _ in }) { fixture.outcomes.add(.init($0)) }
             fixture.loader.send(file.prefix(2000 + number * 10), for: url)
             task.cancel()
         }

@@ -82,8 +82,8 @@ struct ResultTests {
         answerFailure()
         gate.close()
         let outcomes = EventLog<ManagerFixture.Outcome>()
-        fixture.manager.load(request()) { outcomes.add(.init($0)) }
-        fixture.manager.load(request { $0.caching.query = [] }) { outcomes.add(.init($0)) }
+        fixture.load(request()) { outcomes.add(.init($0)) }
+        fixture.load(request { $0.caching.query = [] }) { outcomes.add(.init($0)) }
         #expect(outcomes.wait { $0.count == 1 })
         gate.open()
         #expect(outcomes.wait { $0.count == 2 })

@@ -96,7 +96,7 @@ struct RequestTests {
         let fixture = ManagerFixture(holdsResponses: true)
         var request = ImageRequest(url: fixture.url("a"))
         request.fallbackURLs = [fixture.url("b")]
-        let task = fixture.manager.load(request) { fixture.outcomes.add(.init($0)) }
+        let task = fixture.load(request) { fixture.outcomes.add(.init($0)) }
         #expect(EventLog<Int>.poll { fixture.loader.started.count == 1 && fixture.loader.runningCount == 1 })
         fixture.loader.finish(fixture.url("a"))
         #expect(EventLog<Int>.poll { fixture.loader.priority(of: fixture.url("b")) == .normal })
@@ -129,7 +129,7 @@ struct RequestTests {
         request.previewURL = fixture.url("small")
         let shown = EventLog<String>()
         func load() {
-            fixture.manager.load(request, partial: { shown.add("partial \($0.pixelSize) \($0.isPartial)") }) { result in
+            fixture.load(request, partial: { shown.add("partial \($0.pixelSize) \($0.isPartial)") }) { result in
                 shown.add("\((try? result.get().image.pixelSize) ?? PixelSize(width: 0, height: 0))")
             }
         }

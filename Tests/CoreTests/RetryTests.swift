@@ -55,7 +55,7 @@ struct RetryTests {
         let fixture = ManagerFixture(retryPolicy: Self.policy { $0.initialDelay = .zero })
         fail(fixture, .timedOut)
         let errors = EventLog<ImageError?>()
-        fixture.manager.load(ImageRequest(url: fixture.url("a"))) { result in
+        fixture.load(ImageRequest(url: fixture.url("a"))) { result in
             if case .failure(let error) = result { errors.add(error) } else { errors.add(nil) }
         }
         for count in 1...2 {

@@ -91,7 +91,7 @@ struct RevalidationTests {
             let count = fixture.loader.requests.count
             let order = EventLog<String>()
             let request = ImageRequest(url: fixture.url("a"), options: .refreshCached)
-            fixture.manager.load(request, partial: { order.add("shown \($0.pixelSize)") }) { result in
+            fixture.load(request, partial: { order.add("shown \($0.pixelSize)") }) { result in
                 let response = try? result.get()
                 order.add("\(response?.source.rawValue ?? "error") \(response?.image.pixelSize ?? small)")
             }
@@ -117,7 +117,7 @@ struct RevalidationTests {
         let before = fixture.decodes.count
         let done = EventLog<Bool>()
         let request = ImageRequest(url: fixture.url("a"), options: .refreshCached)
-        fixture.manager.load(request, partial: { _ in }) { _ in done.add(true) }
+        fixture.load(request, partial: { _ in }) { _ in done.add(true) }
         #expect(done.wait { $0.count == 1 })
         #expect(fixture.decodes.count == before + 1)
     }

@@ -78,9 +78,9 @@ extension ImageManager {
             request: request,
             manager: self,
             dispatcher: InlineDispatcher(),
-            handlers: .init { _ in }
+            handlers: nil
         )
-        start(task)
+        task.start()
     }
 
     /// Ends a source and all that wait for it with an error.

@@ -55,15 +55,19 @@ extension ImageManager {
         var request = request
         request.priority = task.priority
         if let filter = parts.cacheKeyFilter { request.cacheKey = filter.key(for: request.url) }
-        var handlers = ImageTask.Handlers(completion: completion)
+        var handlers = ImageTask.Handlers.completion(completion)
         if !isPreview {
-            handlers.progress = { task.report(received: $0, expected: $1) }
-            // Only then are partial images decoded.
-            if task.showsPartialImages { handlers.partial = { task.report(partial: $0) } }
+            // Partial images are decoded only when there is a handler for them.
+            let partial: @Sendable (WebImage) -> Void = { task.report(partial: $0) }
+            handlers = .nonisolated(
+                progress: { task.report(received: $0, expected: $1) },
+                partial: task.showsPartialImages ? partial : nil,
+                completion: completion
+            )
         }
         let child = ImageTask(request: request, manager: self, dispatcher: InlineDispatcher(), handlers: handlers)
         guard task.adopt(child) else { return false }
-        start(child)
+        child.start()
         return true
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 // First stage: the memory cache, on the caller's thread, and joining what is under way.
 extension ImageManager {
     func start(_ task: ImageTask) {
-        guard !task.isCancelled else { return }
+        guard task.begin() else { return }
         let request = task.request
         parts.observers.tell(request.url, .queued)
         if request.effectiveCaching.query.contains(.memory), let image = cachedImage(prepared: request) {

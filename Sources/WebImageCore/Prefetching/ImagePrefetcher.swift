@@ -178,17 +178,16 @@ public final class ImagePrefetcher: Sendable {
 
     private func start(_ request: ImageRequest, _ batch: PrefetchTask) {
         let number = batch.nextNumber()
-        let task = ImageTask(
-            request: manager.prepared(request),
-            manager: manager,
-            dispatcher: InlineDispatcher(),
-            handlers: .init { result in
+        let task = manager.makeTask(
+            for: request,
+            on: InlineDispatcher(),
+            handlers: .completion { result in
                 batch.finish(number, request.url, result)
                 self.state.withLock { $0.runningCount -= 1 }
                 self.startMore()
             }
         )
         batch.started(number, task)
-        manager.start(task)
+        task.start()
     }
 }
