@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// THREAD_SANITIZER=1 swift test --sanitize=thread: see Sources/WebImageCore/Scheduling/SanitizerMutex.swift.
+// THREAD_SANITIZER=1 swift test --sanitize=thread: see Sources/WebImageCore/System/SanitizerMutex.swift.
 let isSanitizingThreads = Context.environment["THREAD_SANITIZER"] != nil
 
 let strict: [SwiftSetting] = [
@@ -27,7 +27,6 @@ let package = Package(
         .library(name: "GtkWebImage", targets: ["GtkWebImage"]),
         .library(name: "WebImageCore", targets: ["WebImageCore"]),
         .library(name: "WebImageTesting", targets: ["WebImageTesting"]),
-        .executable(name: "webimage-gallery", targets: ["Gallery"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -86,9 +85,9 @@ let package = Package(
         cLibrary("CWebImageZlib", pkgConfig: "zlib", debian: "zlib1g-dev"),
         cLibrary("CWebImageGtk4", pkgConfig: "gtk4", debian: "libgtk-4-dev"),
 
-        // The demo.
+        // The demo. SwiftPM builds these programs here and does not offer them to packages that depend on this one.
         .executableTarget(
-            name: "Gallery",
+            name: "webimage-gallery",
             dependencies: [
                 "GtkWebImage", "WebImageTesting", "CWebImageGtk4",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -151,7 +150,8 @@ let package = Package(
         .testTarget(
             name: "WidgetTests",
             dependencies: [
-                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "WidgetScenarios", "Gallery",
+                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "WidgetScenarios",
+                "webimage-gallery",
                 "example-viewer", "example-list", "example-pointers",
             ],
             swiftSettings: strict

@@ -26,8 +26,8 @@ final class GalleryApplication {
 
     /// - Returns: The exit code.
     func run() -> Int32 {
-        var configuration = ImageManagerConfiguration()
-        configuration.diskCache = options.cacheDir.map(DiskCacheConfiguration.init(directory:)) ?? .init()
+        var configuration = ImageManager.Configuration()
+        configuration.diskCache = options.cacheDir.map(ImageManager.Configuration.DiskCache.init(directory:)) ?? .init()
         ImageManager.shared = ImageManager(configuration: configuration)
         let result = g_application_run(application.asApplication, 0, nil)
         return result == 0 ? status : result

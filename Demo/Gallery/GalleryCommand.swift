@@ -5,7 +5,7 @@ import GtkWebImage
 /// The command line. main is synchronous, as it has to be in a GTK app: an async one gives the main thread away.
 @main
 struct GalleryCommand: ParsableCommand {
-    static let version = "0.1.0"
+    static let version = LibraryVersion.current
 
     static let configuration = CommandConfiguration(
         commandName: "webimage-gallery",

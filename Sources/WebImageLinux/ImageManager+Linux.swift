@@ -4,13 +4,13 @@ public import WebImageCore
 extension ImageManager {
     private static let sharedManager = Mutex<ImageManager?>(nil)
 
-    /// The manager that widgets use. Made with the default configuration when it is first asked for; an app that wants
-    /// another one sets it before that. From any thread.
+    /// The manager that widgets use. It is made with the default configuration on first use; an app that wants another
+    /// one sets it before. May be used from any thread.
     public static var shared: ImageManager {
         get {
             sharedManager.withLock { manager in
                 if let manager { return manager }
-                let made = ImageManager(configuration: ImageManagerConfiguration())
+                let made = ImageManager(configuration: Configuration())
                 manager = made
                 return made
             }
@@ -20,9 +20,9 @@ extension ImageManager {
         }
     }
 
-    /// Makes a manager that fetches with libcurl, decodes with gdk-pixbuf and libwebp, and delivers on the GLib main
-    /// loop.
-    public convenience init(configuration: ImageManagerConfiguration) {
+    /// Makes a manager that loads with libcurl, decodes with the system's image libraries, and calls back on the GLib
+    /// main loop.
+    public convenience init(configuration: Configuration) {
         let ioQueue = WorkQueue(name: "gwi-io", threadCount: 2)
         let builtIn: [any DataLoading] = [
             configuration.downloader,
@@ -36,6 +36,7 @@ extension ImageManager {
         let disk = configuration.diskCache.map { DiskCacheLayout($0) }
         if let disk { ioQueue.submit(priority: .veryLow) { disk.prepare() } }
         let pixbuf = PixbufCoder()
+        // The registry asks the last coder first, the configuration lists the first one first.
         var parts = Parts(
             memoryCache: MemoryCache(
                 costLimit: configuration.memoryCacheLimit,
@@ -45,8 +46,8 @@ extension ImageManager {
             loaders: LoaderRegistry(configuration.loaders + builtIn),
             coders: CoderRegistry(
                 [pixbuf, WebPCoder(), GIFCoder(), PNGCoder(other: pixbuf), JPEGCoder(other: pixbuf)]
-                    + configuration.coders,
-                encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()]
+                    + configuration.decoders.reversed(),
+                encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()] + configuration.encoders.reversed()
             ),
             dispatcher: MainLoopDispatcher.shared,
             ioQueue: ioQueue,
@@ -69,6 +70,21 @@ extension ImageManager {
         MemoryMonitor.shared.add { [weak self] pressure in
             self?.trimMemory(for: pressure)
             return self != nil
+        }
+    }
+}
+
+extension ImagePrefetcher {
+    private static let sharedPrefetcher = Mutex<ImagePrefetcher?>(nil)
+
+    /// The prefetcher of ImageManager.shared.
+    public static var shared: ImagePrefetcher {
+        let manager = ImageManager.shared
+        return sharedPrefetcher.withLock { prefetcher in
+            if let prefetcher, prefetcher.manager === manager { return prefetcher }
+            let made = ImagePrefetcher(manager: manager)
+            prefetcher = made
+            return made
         }
     }
 }

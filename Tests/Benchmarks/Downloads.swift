@@ -44,7 +44,7 @@ struct Downloads: ParsableCommand {
 
     /// A downloader of its own, so that no connection is open yet, as with curl.
     private func fetch(_ urls: [URL], _ authorityFile: String) {
-        var configuration = DownloaderConfiguration()
+        var configuration = ImageDownloader.Configuration()
         configuration.certificateAuthorityFile = authorityFile
         configuration.maximumConcurrentTransfers = window
         configuration.maximumTransfersPerHost = window

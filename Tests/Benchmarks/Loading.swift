@@ -74,8 +74,8 @@ struct Loading: ParsableCommand {
 
     @MainActor
     private func load(_ urls: [URL], _ directory: String) -> Measurement {
-        var configuration = ImageManagerConfiguration()
-        configuration.diskCache = DiskCacheConfiguration(directory: directory)
+        var configuration = ImageManager.Configuration()
+        configuration.diskCache = ImageManager.Configuration.DiskCache(directory: directory)
         configuration.diskCache?.sizeLimit = 2_000_000_000
         configuration.downloader = ImageDownloader()
         let manager = ImageManager(configuration: configuration)

@@ -40,7 +40,7 @@ struct RequestWork {
         let picture = TestImage.solid(0x336699, size: PixelSize(width: 32, height: 32))
         let urls = (0..<5000).map { URL(string: "http://host/some/folder/\($0).png")! }
         for url in urls { loader.answer(url, with: picture) }
-        var configuration = ImageManagerConfiguration()
+        var configuration = ImageManager.Configuration()
         configuration.diskCache = nil
         configuration.loaders = [loader]
         manager = ImageManager(configuration: configuration)

@@ -9,9 +9,9 @@ import WebImageTesting
 struct CacheSetupTests {
     private let folder = TemporaryDirectory()
 
-    private func manager(_ change: (inout ImageManagerConfiguration) -> Void = { _ in }) -> ImageManager {
-        var configuration = ImageManagerConfiguration()
-        configuration.diskCache = DiskCacheConfiguration(directory: folder.path + "/cache")
+    private func manager(_ change: (inout ImageManager.Configuration) -> Void = { _ in }) -> ImageManager {
+        var configuration = ImageManager.Configuration()
+        configuration.diskCache = ImageManager.Configuration.DiskCache(directory: folder.path + "/cache")
         change(&configuration)
         return ImageManager(configuration: configuration)
     }
@@ -38,13 +38,13 @@ struct CacheSetupTests {
 
     @Test("No default is without a bound")
     func bounds() {
-        let disk = DiskCacheConfiguration(directory: "/nowhere/at/all")
+        let disk = ImageManager.Configuration.DiskCache(directory: "/nowhere/at/all")
         #expect(disk.sizeLimit > 0 && disk.sizeLimit <= 500_000_000)
         #expect(disk.maximumAge == .seconds(7 * 86400) && disk.renditionShare <= 0.25)
-        let configuration = ImageManagerConfiguration()
+        let configuration = ImageManager.Configuration()
         #expect(configuration.memoryCacheLimit > 0 && configuration.memoryCacheLimit <= 256 << 20)
         #expect(configuration.memoryCacheCountLimit == 10_000)
-        #expect(DiskCacheConfiguration(namespace: "x").directory.hasSuffix("/web-images/x"))
+        #expect(ImageManager.Configuration.DiskCache(namespace: "x").directory.hasSuffix("/web-images/x"))
     }
 
     @Test("When memory is short, every manager that is there gives some back, and none is kept for that")

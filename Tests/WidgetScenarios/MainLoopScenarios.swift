@@ -95,7 +95,7 @@ extension Scenario {
 
         Scenario("Async code in a GTK app just works: an image is awaited inside g_application_run") {
             let server = try LocalImageServer(handler: Stage.answer)
-            var configuration = ImageManagerConfiguration()
+            var configuration = ImageManager.Configuration()
             configuration.diskCache = nil
             ImageManager.shared = ImageManager(configuration: configuration)
             let log = EventLog<String>()

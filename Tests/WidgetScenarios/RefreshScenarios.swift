@@ -88,7 +88,7 @@ extension Scenario {
             let picture = stage.addImage()
             picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
-            var configuration = ImageManagerConfiguration()
+            var configuration = ImageManager.Configuration()
             configuration.diskCache = nil
             configuration.memoryCacheLimit = 30_000
             let manager = ImageManager(configuration: configuration)
@@ -104,7 +104,7 @@ extension Scenario {
             expectEqual(manager.cache.memoryStatistics.count, 5)
         },
         Scenario("The network and the power saver are as GLib says") {
-            let manager = ImageManager(configuration: ImageManagerConfiguration())
+            let manager = ImageManager(configuration: ImageManager.Configuration())
             let network = g_network_monitor_get_default()
             expect(
                 MainLoopPump.run(until: {

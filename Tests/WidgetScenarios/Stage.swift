@@ -25,9 +25,9 @@ final class Stage {
         network: any NetworkMonitoring = AlwaysOnline()
     ) throws {
         server = try LocalImageServer(handler: handler)
-        var configuration = ImageManagerConfiguration()
-        configuration.diskCache = DiskCacheConfiguration(directory: folder.path)
-        configuration.coders = coders
+        var configuration = ImageManager.Configuration()
+        configuration.diskCache = ImageManager.Configuration.DiskCache(directory: folder.path)
+        configuration.decoders = coders
         configuration.retryPolicy = .never
         configuration.networkMonitor = network
         manager = ImageManager(configuration: configuration)

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WebImageCore
 import WebImageTesting
 
 /// What desktops and translators are given.
@@ -22,8 +23,6 @@ struct GalleryFileTests {
         #expect(metainfo.exitCode == 0, "\(metainfo.output)")
         #expect(try text("\(name).desktop").contains("Icon=org.gtkwebimage.Gallery\n"))
         #expect(try text("\(name).metainfo.xml").contains("<id>org.gtkwebimage.Gallery</id>"))
-        let version = try ChildProcess.run(Program.gallery, ["--version"]).output.dropLast()
-        #expect(try text("\(name).metainfo.xml").contains("<release version=\"\(version)\""))
         for icon in ["scalable/apps/org.gtkwebimage.Gallery.svg", "symbolic/apps/org.gtkwebimage.Gallery-symbolic.svg"]
         {
             let svg = try text("data/icons/hicolor/\(icon)")
@@ -32,6 +31,17 @@ struct GalleryFileTests {
         let manifest = try JSONSerialization.jsonObject(with: Data(text("\(name).json").utf8)) as? [String: Any]
         #expect(manifest?["id"] as? String == "org.gtkwebimage.Gallery")
         #expect(manifest?["command"] as? String == "webimage-gallery")
+    }
+
+    @Test("The metainfo, the changelog and the sample for a manifest name the version of the library")
+    func version() throws {
+        let version = LibraryVersion.current
+        let metainfo = try text("data/org.gtkwebimage.Gallery.metainfo.xml")
+        let release = metainfo.split(separator: "\n").first { $0.contains("<release ") }
+        #expect(release?.contains("version=\"\(version)\"") == true)
+        let changes = try text("CHANGELOG.md").split(separator: "\n").first { $0.hasPrefix("## ") }
+        #expect(changes?.hasPrefix("## \(version) (") == true)
+        #expect(try text("Sources/GtkWebImage/GtkWebImage.docc/APIPolicy.md").contains("from: \"\(version)\""))
     }
 
     @Test("All that it says can be translated, and is when there is a translation")

@@ -143,7 +143,7 @@ struct GalleryTests {
 
     @Test("It says what it is and what it takes")
     func help() throws {
-        #expect(try ChildProcess.run(Program.gallery, ["--version"]).output == "0.1.0\n")
+        #expect(try ChildProcess.run(Program.gallery, ["--version"]).output == "\(LibraryVersion.current)\n")
         let help = try ChildProcess.run(Program.gallery, ["--help"]).output
         for option in ["--url-list", "--screenshot", "--exit-after", "--cache-dir"] { #expect(help.contains(option)) }
         #expect(try ChildProcess.run(Program.gallery, ["--url-list", "/nowhere"]).exitCode != 0)

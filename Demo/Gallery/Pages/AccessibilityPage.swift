@@ -14,9 +14,9 @@ extension Page {
             button.setImageDescription("Open the picture")
             """
     ) { context in
-        let described = Gallery.picture(width: 200, height: 150)
-        let late = Gallery.picture(width: 200, height: 150)
-        let missing = Gallery.picture(width: 200, height: 150)
+        let described = sizedPicture(width: 200, height: 150)
+        let late = sizedPicture(width: 200, height: 150)
+        let missing = sizedPicture(width: 200, height: 150)
         let button = Button()
         gtk_widget_set_size_request(button.widget, 200, 150)
         describe(described, button)

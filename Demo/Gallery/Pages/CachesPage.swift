@@ -19,7 +19,7 @@ extension Page {
             """
     ) { context in
         let text = label("", "numeric")
-        let strip = (0..<6).map { _ in Gallery.picture(width: 120, height: 90) }
+        let strip = (0..<6).map { _ in sizedPicture(width: 120, height: 90) }
         let urls = context.server.names.prefix(6).map { context.fresh($0) }
         var source = ""
         let refresh = {

@@ -25,7 +25,7 @@ extension Page {
                 setText(caption, "\(name): \(image.pixelSize), \(image.scale)×")
             }
         }
-        let grown = Gallery.picture(width: -1, height: -1)
+        let grown = sizedPicture(width: -1, height: -1)
         let size = label("", "caption")
         let room = gtk_overlay_new()!
         gtk_overlay_set_child(OpaquePointer(room), gtk_box_new(GTK_ORIENTATION_VERTICAL, 0))

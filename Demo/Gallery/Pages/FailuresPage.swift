@@ -25,7 +25,7 @@ extension Page {
         var pictures: [Picture] = []
         var cells: [Widget] = []
         for (line, title) in lines {
-            let picture = Gallery.picture(width: 200, height: 150)
+            let picture = sizedPicture(width: 200, height: 150)
             let text = label("", "caption", "dim-label")
             gtk_label_set_max_width_chars(OpaquePointer(text), 26)
             load(picture, context.fresh("autumn-trees.jpg", line)) { setText(text, $0) }

@@ -16,7 +16,7 @@ extension Page {
         var pictures: [Picture] = []
         var cells: [Widget] = []
         for number in 1...8 {
-            let picture = Gallery.picture()
+            let picture = sizedPicture()
             let url = context.server.url("lighthouse.jpg", .turned, serial: number)
             picture.setImage(with: url)
             pictures.append(picture)
@@ -24,7 +24,7 @@ extension Page {
         }
         var transparent: [Widget] = []
         for name in ["butterfly.png", "jellyfish.webp", "cactus.png", "citrus.webp"] {
-            let picture = Gallery.picture(covers: false)
+            let picture = sizedPicture(covers: false)
             picture.setImage(with: context.fresh(name))
             gtk_widget_add_css_class(picture.widget, "chequered")
             pictures.append(picture)

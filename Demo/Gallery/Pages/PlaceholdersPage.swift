@@ -18,7 +18,7 @@ extension Page {
             """
     ) { context in
         let titles = [tr("an icon"), tr("a colour"), tr("a hash"), tr("a small picture"), tr("only if it takes long")]
-        let pictures = titles.map { _ in Gallery.picture(width: 180, height: 135) }
+        let pictures = titles.map { _ in sizedPicture(width: 180, height: 135) }
         let load = {
             for (number, picture) in pictures.enumerated() {
                 show(number, picture, context.fresh("desert-dunes.jpg", .late), context.fresh("pixel-sunset.gif"))

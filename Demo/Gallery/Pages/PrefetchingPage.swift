@@ -18,7 +18,7 @@ extension Page {
     ) { context in
         let bar = gtk_progress_bar_new()!
         let text = label(tr("Nothing has been fetched."))
-        let strip = (0..<8).map { _ in Gallery.picture(width: 120, height: 90) }
+        let strip = (0..<8).map { _ in sizedPicture(width: 120, height: 90) }
         var urls: [URL] = []
         var task: PrefetchTask?
         let start = { (destination: PrefetchDestination) in

@@ -24,7 +24,7 @@ extension Page {
             (tr("Turned"), .rotate(degrees: 15)), (tr("Mirrored"), .flip(horizontally: true)),
             (tr("Blurred, then sepia"), .blur(8) + .sepia),
         ]
-        let pictures = ways.map { _ in Gallery.picture(width: 140, height: 140, covers: false) }
+        let pictures = ways.map { _ in sizedPicture(width: 140, height: 140, covers: false) }
         for (picture, way) in zip(pictures, ways) { picture.setImage(with: url, transformer: way.1) }
         return PageContent(flow(zip(pictures, ways).map { captioned($0.widget, $1.0) }), waitsFor: pictures)
     }

@@ -23,7 +23,7 @@ extension Page {
             (tr("Zoom"), .zoom(duration: .milliseconds(400)), nil),
         ]
         let names = ["balloons.jpg", "misty-forest.jpg", "city-skyline.jpg"]
-        let pictures = ways.map { _ in Gallery.picture(width: 200, height: 150) }
+        let pictures = ways.map { _ in sizedPicture(width: 200, height: 150) }
         var turn = 0
         let load = {
             turn += 1

@@ -112,7 +112,7 @@ func fixed(_ widget: Widget) -> Widget {
 
 /// An image of a size of its own.
 @MainActor
-func picture(width: Int32 = 150, height: Int32 = 112, covers: Bool = true) -> Picture {
+func sizedPicture(width: Int32 = 150, height: Int32 = 112, covers: Bool = true) -> Picture {
     let picture = Picture()
     gtk_widget_set_size_request(picture.widget, width, height)
     picture.contentFit = covers ? .cover : .contain

@@ -89,7 +89,7 @@ public final class CoderRegistry: Sendable {
             url: url,
             reason: "Nothing on this machine decodes \(format.rawValue.uppercased())",
             remedy: format.debianPackage.map { "Install the Debian package \($0)." }
-                ?? "Give the manager a coder for it (ImageManagerConfiguration.coders)."
+                ?? "Give the manager a coder for it (ImageManager.Configuration.decoders)."
         )
     }
 

@@ -1,6 +1,7 @@
 /// The directives of a Cache-Control field that concern a private cache (RFC 9111, 5.2.2; RFC 5861; RFC 8246).
 package struct CacheDirectives: Equatable {
-    /// Seconds. One that is no number counts as zero: stale rather than wrong (RFC 9111, 4.2.1).
+    /// The freshness lifetime in seconds. A value that is not a number counts as zero: the response is stale rather
+    /// than wrong (RFC 9111, 4.2.1).
     package private(set) var maxAge: Double?
     package private(set) var staleWhileRevalidate: Double?
     package private(set) var staleIfError: Double?
@@ -15,12 +16,12 @@ package struct CacheDirectives: Equatable {
             let name = sides.first.map { Self.trimmed($0).lowercased() } ?? ""
             let value = sides.count > 1 ? Self.trimmed(sides[1]) : nil
             switch name {
-            // Of a directive that comes twice the first one counts.
+            // When a directive occurs twice, the first occurrence counts (RFC 9111, 4.2.1).
             case "max-age": maxAge = maxAge ?? Self.seconds(value)
             case "stale-while-revalidate": staleWhileRevalidate = staleWhileRevalidate ?? Self.seconds(value)
             case "stale-if-error": staleIfError = staleIfError ?? Self.seconds(value)
             case "no-store": isNoStore = true
-            // With the names of fields it concerns those fields only.
+            // A no-cache that names header fields concerns those fields only.
             case "no-cache": isNoCache = isNoCache || value == nil
             case "must-revalidate": mustRevalidate = true
             case "immutable": isImmutable = true
@@ -29,7 +30,7 @@ package struct CacheDirectives: Equatable {
         }
     }
 
-    /// At commas that are not in a quoted string.
+    /// Splits a field at the commas outside quoted strings.
     private static func split(_ field: String) -> [Substring] {
         var isQuoted = false
         return field.split { character in
@@ -45,7 +46,7 @@ package struct CacheDirectives: Equatable {
 
     private static func seconds(_ text: String?) -> Double {
         guard let text, !text.isEmpty, text.allSatisfy({ $0.isASCII && $0.isNumber }) else { return 0 }
-        // RFC 9111, 1.2.2: larger numbers count as this one.
+        // RFC 9111, 1.2.2: a larger number counts as this one.
         return min(Double(text) ?? 0, 2_147_483_648)
     }
 }

@@ -1,12 +1,12 @@
 package import FoundationEssentials
 
-/// Whether a stored response may be used without asking the server (RFC 9111, 4.2).
+/// The freshness of a stored response: whether it may be used without revalidation (RFC 9111, 4.2).
 package struct Freshness {
     package let directives: CacheDirectives
-    /// Seconds since the server made the response (RFC 9111, 4.2.3).
+    /// The seconds since the server generated the response (RFC 9111, 4.2.3).
     package let age: Double
-    /// Seconds for which it is good; nil when the server says nothing at all, which is taken as for ever: the limits
-    /// of the cache end it.
+    /// The seconds for which the response is fresh; nil when the server says nothing, and then only the limits of the
+    /// cache remove it.
     package let lifetime: Double?
 
     package init(_ metadata: ResponseMetadata, now: Date) {
@@ -20,13 +20,13 @@ package struct Freshness {
         return lifetime.map { age < $0 } ?? true
     }
 
-    /// Whether it may be shown although it is not fresh, while the server is asked (RFC 5861, 3).
+    /// Whether the stale response may be shown while it is being revalidated (RFC 5861, 3).
     package var isUsableWhileRevalidating: Bool {
         !directives.isNoCache && !directives.mustRevalidate && staleness < directives.staleWhileRevalidate ?? 0
     }
 
-    /// Whether it may be shown when the server could not be asked, or had an error of its own (RFC 5861, 4). A server
-    /// that does not say for how long gets no limit: an old image serves better than none (RFC 9111, 4.2.4).
+    /// Whether the stale response may be shown when revalidation fails because of the network or the server (RFC 5861,
+    /// 4). Unless the server sets a limit there is none: an old image is better than no image (RFC 9111, 4.2.4).
     package func isUsable(despite error: ImageError) -> Bool {
         guard error.isTransient else { return false }
         if isFresh { return true }
@@ -34,7 +34,7 @@ package struct Freshness {
         return directives.staleIfError.map { staleness < $0 } ?? true
     }
 
-    /// Seconds since it ceased to be fresh.
+    /// The seconds since the response became stale.
     private var staleness: Double { lifetime.map { age - $0 } ?? 0 }
 
     private static func age(_ metadata: ResponseMetadata, now: Date) -> Double {
@@ -42,7 +42,7 @@ package struct Freshness {
         let apparent = metadata.date.map { max(0, responseTime.timeIntervalSince($0)) } ?? 0
         let delay = metadata.requestTime.map { max(0, responseTime.timeIntervalSince($0)) } ?? 0
         let initial = max(apparent, (metadata.age ?? 0) + delay)
-        // A clock that was set back must not make a response younger than it was.
+        // Setting the clock back must not make the response younger.
         return initial + max(0, now.timeIntervalSince(responseTime))
     }
 
@@ -50,7 +50,7 @@ package struct Freshness {
         if let maxAge = directives.maxAge { return maxAge }
         guard let start = metadata.date ?? metadata.responseTime else { return nil }
         if let expires = metadata.expires { return max(0, expires.timeIntervalSince(start)) }
-        // RFC 9111, 4.2.2: what has not changed for long will not change soon.
+        // Heuristic freshness: a tenth of the time since the last change (RFC 9111, 4.2.2).
         return metadata.lastModifiedDate.map { max(0, start.timeIntervalSince($0) / 10) }
     }
 }

@@ -1,12 +1,12 @@
 public import FoundationEssentials
 
-/// What a server said about the bytes that it sent, as far as it matters for using them again (RFC 9111).
+/// The part of a response's head that decides whether its body may be used again (RFC 9111).
 public struct ResponseMetadata: Codable, Hashable, Sendable {
-    /// What tells one version of a resource from another (RFC 9110, 8.8).
+    /// The validators that identify one version of a resource (RFC 9110, 8.8).
     public struct Validators: Hashable, Sendable {
-        /// ETag, with its quotes.
+        /// The ETag field, with its quotes.
         public var etag: String?
-        /// Last-Modified, as it came.
+        /// The Last-Modified field as received.
         public var lastModified: String?
 
         /// Makes validators.
@@ -16,35 +16,35 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
         }
     }
 
-    /// The media type, as the server gave it.
+    /// The Content-Type field as received.
     public var contentType: String?
-    /// ETag, with its quotes.
+    /// The ETag field, with its quotes.
     public var etag: String?
-    /// Last-Modified, as it came.
+    /// The Last-Modified field as received.
     public var lastModified: String?
-    /// Last-Modified as a date, where it is one.
+    /// The Last-Modified field as a date; nil when it cannot be parsed.
     public var lastModifiedDate: Date?
-    /// Cache-Control; several lines joined by commas.
+    /// The Cache-Control field; repeated fields are joined by commas.
     public var cacheControl: String?
-    /// Expires; one that is no date is the distant past (RFC 9111, 5.3).
+    /// The Expires field; a value that is not a date counts as the distant past (RFC 9111, 5.3).
     public var expires: Date?
-    /// Date: when the server made the response.
+    /// The Date field: when the server generated the response.
     public var date: Date?
-    /// Age in seconds: how long caches on the way have kept it.
+    /// The Age field in seconds: how long caches on the way held the response.
     public var age: Double?
-    /// The header fields that Vary names, in lower case, with what the request had in them; * for any at all.
+    /// The lower-case header fields that Vary names, each with the value that the request had; `*` stands for any field.
     public var vary: [String: String]?
-    /// When the request was sent.
+    /// The time at which the request was sent.
     public var requestTime: Date?
-    /// When the response came.
+    /// The time at which the response arrived.
     public var responseTime: Date?
 
-    /// Makes metadata that says nothing.
+    /// Makes metadata without any field but the content type.
     public init(contentType: String? = nil) {
         self.contentType = contentType
     }
 
-    /// What to ask the server with whether it still has the same; nil when it gave nothing for that.
+    /// The validators for a conditional request; nil when the response had none.
     public var validators: Validators? {
         guard etag != nil || lastModified != nil else { return nil }
         return Validators(etag: etag, lastModified: lastModified)
@@ -52,7 +52,7 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
 }
 
 extension ResponseMetadata {
-    /// The same, brought up to date by a 304 (RFC 9111, 3.2): what it says anew replaces the old.
+    /// Returns this metadata updated by a 304 response, whose fields replace the stored ones (RFC 9111, 3.2).
     package func renewed(by newer: ResponseMetadata) -> ResponseMetadata {
         var result = self
         result.etag = newer.etag ?? etag
@@ -61,7 +61,7 @@ extension ResponseMetadata {
         result.cacheControl = newer.cacheControl ?? cacheControl
         result.expires = newer.expires ?? expires
         result.vary = newer.vary ?? vary
-        // Those count from the new response, whatever the old one said.
+        // The age is that of the new response, whether or not it repeats these fields.
         result.date = newer.date
         result.age = newer.age
         result.requestTime = newer.requestTime

@@ -1,17 +1,17 @@
 package import FoundationEssentials
 
-/// What is done with a response that the disk cache has.
+/// The decision on how a load uses the response that the disk cache holds.
 package enum StoredResponseUse: Equatable {
-    /// It is shown.
+    /// The stored response is used without asking the server.
     case use
-    /// It is shown, and the server is asked for the next time.
+    /// The stale response is used now and revalidated for the next load.
     case useAndRefresh
-    /// The server is asked whether it is still the right one.
+    /// The response must be revalidated before it is used.
     case validate
-    /// It is an answer to another request.
+    /// The response answers a different request (its Vary fields differ) and is not used.
     case ignore
 
-    /// - Parameter headers: What a request would send now.
+    /// - Parameter headers: The header fields that a request would send now.
     package init(
         _ metadata: ResponseMetadata,
         options: ImageOptions,
@@ -28,7 +28,7 @@ package enum StoredResponseUse: Equatable {
         }
         let freshness = Freshness(metadata, now: now)
         if options.contains(.refreshCached) {
-            // RFC 8246: what never changes is not asked for again.
+            // RFC 8246: an immutable response needs no revalidation.
             self = freshness.isFresh && freshness.directives.isImmutable ? .use : .validate
         } else if options.contains(.ignoreFreshness) || freshness.isFresh {
             self = .use
@@ -39,7 +39,7 @@ package enum StoredResponseUse: Equatable {
 }
 
 extension ResponseMetadata {
-    /// Whether the fields that the response varies with are what they were (RFC 9111, 4.1).
+    /// Whether the header fields that Vary names have the values of the original request (RFC 9111, 4.1).
     fileprivate func isAnswer(to headers: [String: String]) -> Bool {
         guard let vary, !vary.isEmpty else { return true }
         guard vary["*"] == nil else { return false }

@@ -1,41 +1,43 @@
-/// How a transfer went: where the time was spent, and what was moved. Times count from the start of the last request,
-/// in the order in which they are reached; a step that was skipped has the time of the one before it.
+/// Where a transfer spent its time, and how much it moved.
+///
+/// Times are measured from the start of the last request, in the order in which the steps are reached. A step that was
+/// skipped has the time of the step before it.
 public struct TransferMetrics: Sendable, Hashable {
-    /// What became of the copy that was at hand, if there was one.
+    /// How the response relates to the bytes that were already cached.
     public enum CacheDecision: Sendable, Hashable {
-        /// There was none: the whole body was sent.
+        /// Nothing was cached: the server sent the whole body.
         case fetched
-        /// There was one, and the server sent a new one all the same.
+        /// The cached copy was outdated: the server sent a new body.
         case replaced
-        /// The server says that the copy is still good.
+        /// The server confirmed the cached copy (304 Not Modified).
         case notModified
-        /// So many bytes were at hand from a transfer that was broken off; the server sent the rest.
+        /// The server sent the rest of a body of which this many bytes were kept from an interrupted transfer.
         case resumed(Int64)
     }
 
-    /// Time in the queue before the first request.
+    /// The time in the queue before the first request.
     public var waiting: Duration = .zero
-    /// Until the name of the host was resolved.
+    /// The time until the host name was resolved.
     public var nameLookup: Duration = .zero
-    /// Until the connection was there.
+    /// The time until the connection was established.
     public var connect: Duration = .zero
-    /// Until TLS was agreed on.
+    /// The time until the TLS handshake was complete.
     public var secureConnect: Duration = .zero
-    /// Until the first byte of the response.
+    /// The time until the first byte of the response arrived.
     public var firstByte: Duration = .zero
-    /// Until the last byte.
+    /// The time until the last byte arrived.
     public var total: Duration = .zero
-    /// Bytes of the body, as they came over the network.
+    /// The bytes of the body as received, before decompression.
     public var receivedByteCount: Int64 = 0
-    /// HTTP/1.1, HTTP/2 ...
+    /// The protocol version: HTTP/1.1, HTTP/2 and so on.
     public var protocolName = ""
-    /// Whether a connection that was open already was used.
+    /// Whether the request used a connection that was already open.
     public var isReusedConnection = false
-    /// Redirects that were followed.
+    /// The number of redirects that were followed.
     public var redirectCount = 0
-    /// What became of a copy at hand.
+    /// How the response relates to the bytes that were already cached.
     public var cacheDecision = CacheDecision.fetched
 
-    /// Makes metrics of zeros.
+    /// Makes metrics in which everything is zero.
     public init() {}
 }

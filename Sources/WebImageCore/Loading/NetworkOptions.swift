@@ -1,6 +1,23 @@
 /// How bytes are asked for over the network. Requests that differ in it share nothing while they are loaded; what they
 /// load has the same key in the caches.
 public struct NetworkOptions: Hashable, Sendable {
+    /// A user name and a password for HTTP authentication, Basic or Digest as the server requests.
+    public struct Credential: Hashable, Sendable, CustomStringConvertible {
+        /// The user name.
+        public var user: String
+        /// The password.
+        public var password: String
+
+        /// Makes a credential.
+        public init(user: String, password: String) {
+            self.user = user
+            self.password = password
+        }
+
+        /// The user name without the password, since a description may end up in a log.
+        public var description: String { "Credential of \(user)" }
+    }
+
     /// Further header fields. They go to the host of the URL only, not to one that it redirects to. Default: none.
     public var headers: [String: String] = [:]
     /// A user name and a password, for that host only. Default: those of the downloader.

@@ -21,7 +21,7 @@ extension ImageManager {
                 .invalidRequest,
                 url: url,
                 reason: "The app does not want this URL to be loaded",
-                remedy: "See ImageManagerConfiguration.shouldLoad."
+                remedy: "See ImageManager.Configuration.shouldLoad."
             )
             fail(id, error)
             return

@@ -15,7 +15,7 @@ struct DiskCacheLayout: Sendable {
     let results: DiskCache?
     private let directory: String
 
-    init(_ configuration: DiskCacheConfiguration) {
+    init(_ configuration: ImageManager.Configuration.DiskCache) {
         directory = configuration.directory
         let share = min(max(configuration.renditionShare, 0), 1)
         let forResults = Int(Double(configuration.sizeLimit) * share)

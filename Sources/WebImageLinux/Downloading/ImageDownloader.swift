@@ -2,57 +2,70 @@ public import FoundationEssentials
 import Synchronization
 public import WebImageCore
 
-/// Fetches http and https URLs with libcurl, on one network thread of its own.
+/// The loader of http and https URLs, which uses libcurl on one network thread.
 ///
-/// However many ask for a URL at a time, there is one transfer, as urgent as the most urgent of them; it stops when the
-/// last one leaves. Connections are kept and shared, HTTP/2 is used where the server has it; a transfer that was broken
-/// off is continued where it ended, where the server can do that. A downloader that is dropped finishes what is under
-/// way. From any thread.
+/// Equal requests share one transfer, which has the highest of their priorities and stops when the last of them is
+/// cancelled. Connections are kept open and shared, and HTTP/2 is used where the server supports it. An interrupted
+/// transfer is resumed where the server supports range requests. When a downloader is released, it completes the
+/// transfers that are running. All members may be used from any thread.
 public final class ImageDownloader: DataLoading {
-    /// The one that ImageManager.shared uses, unless it is configured with another.
-    public static let shared = ImageDownloader()
-
-    private let inbox: CurlCommandQueue
-
-    /// Makes a downloader. Its thread starts with the first request.
-    public init(configuration: DownloaderConfiguration = DownloaderConfiguration()) {
-        inbox = CurlCommandQueue(configuration, .desktop)
+    /// An event in the life of a transfer, for a network log or a busy indicator.
+    public enum Event: Sendable {
+        /// The transfer has left the queue, and its request is being sent.
+        case started(URL)
+        /// The head of the response has arrived. There is no such event for a redirect that is followed.
+        case responded(URL, ResponseModifier.Response)
+        /// The transfer has ended: without an error, with an error, or because its last request was cancelled
+        /// (``ImageError/Code/cancelled``).
+        case stopped(URL, ImageError?)
+        /// The transfer has succeeded. This event follows ``stopped(_:_:)``.
+        case finished(URL, TransferMetrics)
     }
 
-    /// - Parameter proxyLookup: Stands in for the desktop's; see ProxyMode/system.
-    package init(configuration: DownloaderConfiguration, proxyLookup: @escaping @Sendable (URL) -> [String]?) {
-        inbox = CurlCommandQueue(configuration, ProxyResolver(lookUp: proxyLookup))
+    /// The downloader of ImageManager.shared, unless that is configured with another.
+    public static let shared = ImageDownloader()
+
+    private let commands: CurlCommandQueue
+
+    /// Makes a downloader. Its thread starts with the first request.
+    public init(configuration: Configuration = Configuration()) {
+        commands = CurlCommandQueue(configuration, .desktop)
+    }
+
+    /// - Parameter proxyLookup: Replaces the desktop's proxy lookup; see ``Proxy/system``.
+    package init(configuration: Configuration, proxyLookup: @escaping @Sendable (URL) -> [String]?) {
+        commands = CurlCommandQueue(configuration, ProxyResolver(lookUp: proxyLookup))
     }
 
     deinit {
-        inbox.post(.stop)
+        commands.post(.stop)
     }
 
-    /// How it fetches. A change holds for the transfers that are started after it.
-    public var configuration: DownloaderConfiguration {
-        get { inbox.configuration }
-        set { inbox.configuration = newValue }
+    /// The settings. A change applies to the transfers that start after it.
+    public var configuration: Configuration {
+        get { commands.configuration }
+        set { commands.configuration = newValue }
     }
 
-    /// Whether no transfer is started. Those that run go on, the others wait. Default: no.
+    /// Whether the downloader starts no transfers. Running transfers continue, and the others wait. Default: false.
     public var isSuspended: Bool {
-        get { inbox.isSuspended }
-        set { inbox.isSuspended = newValue }
+        get { commands.isSuspended }
+        set { commands.isSuspended = newValue }
     }
 
-    /// Transfers that run and that wait.
-    public var transferCounts: (running: Int, waiting: Int) { inbox.counts }
+    /// The numbers of transfers that run and that wait.
+    public var transferCounts: (running: Int, waiting: Int) { commands.counts }
 
-    /// Ends every transfer; whoever waits for one gets ImageError.Code.cancelled.
+    /// Cancels every transfer. Their requests fail with ``ImageError/Code/cancelled``.
     public func cancelAllTransfers() {
-        inbox.post(.cancelAll)
+        commands.post(.cancelAll)
     }
 
-    /// What happens from now on, to any transfer. Whoever is slow to read misses the oldest of a thousand events.
-    public func events() -> AsyncStream<TransferEvent> {
+    /// The events of all transfers from now on. A slow reader loses the oldest once 1,000 events are buffered.
+    public func events() -> AsyncStream<Event> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1000)) { continuation in
-            let number = inbox.observers.add { continuation.yield($0) }
-            let observers = inbox.observers
+            let number = commands.observers.add { continuation.yield($0) }
+            let observers = commands.observers
             continuation.onTermination = { _ in observers.remove(number) }
         }
     }
@@ -65,29 +78,31 @@ public final class ImageDownloader: DataLoading {
         }
     }
 
-    /// Whether the host is neither this machine nor one that may be near without a way into the internet: a private
-    /// address, a name without a dot or one that ends in .local. What goes through a proxy may be on its way even so.
+    /// Whether the URL needs an internet connection.
+    ///
+    /// It does not when the host is this machine or may be in the local network: a loopback, private or link-local
+    /// address, a name without a dot or a name that ends in `.local`. Nor does it through a proxy, which may be local.
     public func requiresNetwork(_ url: URL) -> Bool {
         switch configuration.proxy {
         case .fixed: return false
-        case .system, .environment: if ProxyResolver.hasEnvironment { return false }
+        case .system, .environment: if ProxyResolver.isSetByEnvironment { return false }
         case .none: break
         }
-        return !HostReachability.isNear(url.host() ?? "")
+        return !HostReachability.isLocal(url.host() ?? "")
     }
 
-    /// The header fields of a request, after the filter and the modifier.
+    /// The header fields of a request, after the header filter and the request modifier.
     public func headers(for request: LoaderRequest) -> [String: String] {
-        configuration.request(request.url, request.options, isSameOrigin: true)?.headers ?? [:]
+        configuration.request(request.url, options: request.options, isSameOrigin: true)?.headers ?? [:]
     }
 
-    /// Starts to fetch, or joins the transfer of the same request that is under way. Events come on the network thread.
+    /// Starts a transfer, or joins the transfer of an equal request. Events arrive on the network thread.
     public func load(
         _ request: LoaderRequest,
         onEvent: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any FetchOperation {
-        let operation = CurlFetchOperation(request, inbox, onEvent)
-        inbox.post(.start(operation))
+        let operation = CurlFetchOperation(request, commands, onEvent)
+        commands.post(.start(operation))
         return operation
     }
 }

@@ -32,7 +32,7 @@ final class ProxyResolver: Sendable {
 
     /// The desktop's: g_proxy_resolver_lookup.
     static let desktop = ProxyResolver { url in
-        guard !hasEnvironment, let resolver = g_proxy_resolver_get_default() else { return nil }
+        guard !isSetByEnvironment, let resolver = g_proxy_resolver_get_default() else { return nil }
         // What GLib falls back to on a machine without any: it knows nothing.
         guard String(cString: g_type_name_from_instance(asTypeInstance(resolver))) != "GDummyProxyResolver" else {
             return nil
@@ -49,7 +49,7 @@ final class ProxyResolver: Sendable {
     }
 
     /// Whether a proxy is set by hand, for this program or this session.
-    static var hasEnvironment: Bool {
+    static var isSetByEnvironment: Bool {
         let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         return names.contains { getenv($0) != nil }
     }

@@ -11,9 +11,9 @@ extension ImageManager {
     public static func testing(
         _ loader: FakeLoader,
         clock: ManualClock? = nil,
-        _ change: (inout ImageManagerConfiguration) -> Void = { _ in }
+        _ change: (inout ImageManager.Configuration) -> Void = { _ in }
     ) -> ImageManager {
-        var configuration = ImageManagerConfiguration()
+        var configuration = ImageManager.Configuration()
         configuration.diskCache = nil
         configuration.loaders = [loader]
         configuration.retryPolicy = .never

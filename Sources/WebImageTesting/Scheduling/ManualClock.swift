@@ -1,6 +1,6 @@
 package import FoundationEssentials
 import Synchronization
-package import WebImageCore
+import WebImageCore
 
 /// A clock that stands still until a test turns it: what is fresh, what is tried again later, what is remembered goes
 /// by it, in a manager that WebImageCore/ImageManager/testing(_:clock:_:) makes. From any thread.

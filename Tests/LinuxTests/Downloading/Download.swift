@@ -68,8 +68,8 @@ final class Download: Sendable {
 
 extension ImageDownloader {
     /// A downloader with a configuration that differs from the default.
-    convenience init(_ change: (inout DownloaderConfiguration) -> Void) {
-        var configuration = DownloaderConfiguration()
+    convenience init(_ change: (inout ImageDownloader.Configuration) -> Void) {
+        var configuration = ImageDownloader.Configuration()
         change(&configuration)
         self.init(configuration: configuration)
     }

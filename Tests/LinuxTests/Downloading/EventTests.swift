@@ -7,7 +7,7 @@ import WebImageTesting
 
 @Suite("Watching the downloader")
 struct EventTests {
-    private func names(_ events: AsyncStream<TransferEvent>, count: Int) async -> [String] {
+    private func names(_ events: AsyncStream<ImageDownloader.Event>, count: Int) async -> [String] {
         var names: [String] = []
         for await event in events {
             switch event {

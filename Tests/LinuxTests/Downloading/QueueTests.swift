@@ -51,14 +51,14 @@ struct QueueTests {
 
     @Test(
         "In the order in which they were asked for, or the reverse",
-        arguments: [TransferOrder.firstInFirstOut, .lastInFirstOut]
+        arguments: [ImageDownloader.TransferOrder.firstInFirstOut, .lastInFirstOut]
     )
-    func order(order: TransferOrder) throws {
+    func order(order: ImageDownloader.TransferOrder) throws {
         let gate = ServerGate()
         let server = try server(holding: gate) { $0 == "/held" }
         let downloader = ImageDownloader {
             $0.maximumConcurrentTransfers = 1
-            $0.executionOrder = order
+            $0.transferOrder = order
         }
         let held = Download(downloader, server.url("/held"))
         #expect(EventLog<Int>.poll { gate.waitingCount == 1 })
@@ -124,7 +124,7 @@ struct QueueTests {
     @Test("A storm of starts that are cancelled is held to a rate, from a burst on")
     func tokens() {
         let start = ContinuousClock.now
-        var bucket = TokenBucket(RateLimit(perSecond: 10, burst: 3), now: start)
+        var bucket = TokenBucket(ImageDownloader.RateLimit(perSecond: 10, burst: 3), now: start)
         for _ in 0..<3 { #expect(bucket.take(now: start) == nil) }
         let pause = bucket.take(now: start)
         #expect(pause.map { $0 > .milliseconds(99) && $0 < .milliseconds(101) } == true)
@@ -141,7 +141,7 @@ struct QueueTests {
     @Test("The rate limit holds up transfers that are cancelled, not those that are wanted")
     func rateLimit() throws {
         let server = try LocalImageServer { _ in .ok(Data(count: 10), contentType: "image/png") }
-        let downloader = ImageDownloader { $0.rateLimit = RateLimit(perSecond: 1, burst: 2) }
+        let downloader = ImageDownloader { $0.rateLimit = ImageDownloader.RateLimit(perSecond: 1, burst: 2) }
         let clock = ContinuousClock()
         let time = try clock.measure {
             let downloads = (0..<100).map { Download(downloader, server.url("/\($0)")) }

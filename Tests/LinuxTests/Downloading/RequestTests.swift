@@ -34,7 +34,12 @@ struct RequestTests {
     func modifier() throws {
         let server = try server()
         let elsewhere = RequestModifier(key: "elsewhere") { request in
-            HTTPRequest(url: server.url("/signed"), method: "POST", headers: request.headers, body: Data("query".utf8))
+            RequestModifier.Request(
+                url: server.url("/signed"),
+                method: "POST",
+                headers: request.headers,
+                body: Data("query".utf8)
+            )
         }
         _ = try Download(ImageDownloader(), server.url("/a")) { $0.requestModifier = elsewhere }.end()
         #expect(server.requests[0].method == "POST" && server.requests[0].path == "/signed")
@@ -72,14 +77,14 @@ struct RequestTests {
             }
             return .ok(Download.body, contentType: "image/png")
         }
-        let credential = Credential(user: "u", password: "p")
+        let credential = NetworkOptions.Credential(user: "u", password: "p")
         let downloader = ImageDownloader { if !isPerRequest { $0.credential = { _ in credential } } }
         let download = Download(downloader, server.url("/a")) { if isPerRequest { $0.credential = credential } }
         #expect(try download.end().data == Download.body)
         let error = Download(ImageDownloader(), server.url("/a")).failure()
         #expect(error?.httpStatus == 401 && error?.remedy.contains("credentials") == true)
         let wrong = Download(ImageDownloader(), server.url("/a")) {
-            $0.credential = Credential(user: "u", password: "x")
+            $0.credential = NetworkOptions.Credential(user: "u", password: "x")
         }
         #expect(wrong.failure()?.httpStatus == 401)
     }
@@ -96,12 +101,12 @@ struct RequestTests {
             return .ok(Download.body, contentType: "image/png")
         }
         let download = Download(ImageDownloader(), server.url("/a")) {
-            $0.credential = Credential(user: "u", password: "p")
+            $0.credential = NetworkOptions.Credential(user: "u", password: "p")
         }
         #expect(try download.end().data == Download.body)
         #expect(server.requests.count == 2)
         let wrong = Download(ImageDownloader(), server.url("/a")) {
-            $0.credential = Credential(user: "u", password: "x")
+            $0.credential = NetworkOptions.Credential(user: "u", password: "x")
         }
         #expect(wrong.failure()?.httpStatus == 401)
     }
@@ -151,7 +156,7 @@ struct RequestTests {
         }
         let downloader = ImageDownloader { $0.headers["Authorization"] = "Bearer all" }
         let download = Download(downloader, server.url("/start")) {
-            $0.credential = Credential(user: "u", password: "p")
+            $0.credential = NetworkOptions.Credential(user: "u", password: "p")
             $0.headers = ["X-Api-Key": "secret", "Cookie": "session=1"]
             $0.requestModifier = .headers(["X-Signature": "secret"])
         }
@@ -171,7 +176,7 @@ struct RequestTests {
         let proxy = try LocalImageServer { _ in .ok(Data("proxied".utf8), contentType: "image/png") }
         let server = try server()
         let asked = EventLog<String>()
-        let desktop = ImageDownloader(configuration: DownloaderConfiguration()) { url in
+        let desktop = ImageDownloader(configuration: ImageDownloader.Configuration()) { url in
             asked.add(url.host() ?? "")
             return url.host() == "far.example" ? ["weird://x", "http://127.0.0.1:\(proxy.port)"] : ["direct://"]
         }
@@ -194,7 +199,7 @@ struct RequestTests {
         let server = try server()
         let looking = EventLog<Int>()
         let release = EventLog<Int>()
-        let downloader = ImageDownloader(configuration: DownloaderConfiguration()) { _ in
+        let downloader = ImageDownloader(configuration: ImageDownloader.Configuration()) { _ in
             looking.add(1)
             release.wait { !$0.isEmpty }
             return nil

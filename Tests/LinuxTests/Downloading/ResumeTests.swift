@@ -169,7 +169,7 @@ struct ResumeTests {
             if breaksOff { response.faults.closeAfterBytes = picture.count / 2 }
             return response.conditional(on: request)
         }
-        var configuration = ImageManagerConfiguration()
+        var configuration = ImageManager.Configuration()
         configuration.diskCache = nil
         configuration.downloader = ImageDownloader()
         configuration.retryPolicy.initialDelay = .zero

@@ -17,7 +17,7 @@ struct SecureTransferTests {
 
     private func downloader(
         trusts: Bool = true,
-        _ change: (inout DownloaderConfiguration) -> Void = { _ in }
+        _ change: (inout ImageDownloader.Configuration) -> Void = { _ in }
     ) -> ImageDownloader {
         ImageDownloader {
             if trusts { $0.certificateAuthorityFile = nginx.authorityFile }
@@ -77,7 +77,7 @@ struct SecureTransferTests {
     @Test("A server that wants to know who asks is shown the client's certificate")
     func clientCertificate() throws {
         let (file, key) = nginx.clientCertificate
-        let known = downloader { $0.clientCertificate = ClientCertificate(file: file, keyFile: key) }
+        let known = downloader { $0.clientCertificate = ImageDownloader.ClientCertificate(file: file, keyFile: key) }
         #expect(try Download(known, nginx.securedURL("0.bin")).end().data == Self.body)
         #expect(Download(downloader(), nginx.securedURL("0.bin")).failure()?.httpStatus == 400)
     }

@@ -5,9 +5,9 @@ import GtkWebImage
 
 @MainActor
 private func limits(picture: Picture, url: URL) {
-    var configuration = ImageManagerConfiguration()
+    var configuration = ImageManager.Configuration()
     configuration.memoryCacheLimit = 64 << 20
-    var disk = DiskCacheConfiguration(namespace: "avatars")
+    var disk = ImageManager.Configuration.DiskCache(namespace: "avatars")
     disk.sizeLimit = 50_000_000
     disk.maximumAge = .seconds(30 * 86_400)
     disk.expiry = .modification
@@ -23,7 +23,7 @@ private func freshness(picture: Picture, url: URL) {
     picture.setImage(with: url, options: .fromCacheOnly)
 }
 
-private func names(configuration: inout ImageManagerConfiguration, request: inout ImageRequest, user: String) {
+private func names(configuration: inout ImageManager.Configuration, request: inout ImageRequest, user: String) {
     configuration.cacheKeyFilter = .withoutQueryItems()
     configuration.cacheKeyFilter = CacheKeyFilter { url in url.host() == "cdn.example.org" ? url.path() : nil }
     request.cacheKey = "avatar of \(user)"
@@ -42,7 +42,7 @@ private func byHand(url: URL, image: WebImage, data: Data) async {
 }
 
 private func ownCaches(
-    configuration: inout ImageManagerConfiguration,
+    configuration: inout ImageManager.Configuration,
     own: any DataCaching,
     shared: any DataCaching
 ) {

@@ -40,7 +40,7 @@ private func withoutAWidget(url: URL, urls: [URL]) async throws {
 }
 
 private func setUp() {
-    var configuration = ImageManagerConfiguration()
+    var configuration = ImageManager.Configuration()
     configuration.memoryCacheLimit = 128 << 20
     configuration.diskCache?.sizeLimit = 200_000_000
     ImageManager.shared = ImageManager(configuration: configuration)

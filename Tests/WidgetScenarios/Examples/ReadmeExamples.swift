@@ -99,13 +99,13 @@ private func overTheNetwork(url: URL, other: URL, small: URL, token: String, sec
     ImageDownloader.shared.configuration.maximumConcurrentTransfers = 8
 
     var request = ImageRequest(url: url)
-    request.networkOptions.credential = Credential(user: "me", password: secret)
+    request.networkOptions.credential = NetworkOptions.Credential(user: "me", password: secret)
     request.fallbackURLs = [other]
     request.lowDataURL = small
     let response = try await ImageManager.shared.response(for: request)
     print(response.source, response.metrics?.firstByte ?? .zero)
 
-    var configuration = ImageManagerConfiguration()
+    var configuration = ImageManager.Configuration()
     configuration.cacheKeyFilter = .withoutQueryItems()
     ImageManager.shared = ImageManager(configuration: configuration)
 }

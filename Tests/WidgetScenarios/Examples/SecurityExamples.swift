@@ -4,22 +4,22 @@ import GtkWebImage
 // The code of Security.md, compiled. What is not declared there comes in as a parameter.
 
 private func limits() {
-    var downloader = DownloaderConfiguration()
+    var downloader = ImageDownloader.Configuration()
     downloader.maximumByteCount = 20 << 20
     downloader.maximumRedirects = 3
     downloader.totalTimeout = .seconds(60)
     downloader.acceptedContentTypes = ["image/*"]
-    var configuration = ImageManagerConfiguration()
+    var configuration = ImageManager.Configuration()
     configuration.downloader = ImageDownloader(configuration: downloader)
     configuration.maximumPixelCount = 30_000_000
     configuration.shouldLoad = { url in url.scheme == "https" || url.scheme == "resource" }
     ImageManager.shared = ImageManager(configuration: configuration)
 }
 
-private func secrets(downloader: inout DownloaderConfiguration, credential: Credential) {
+private func secrets(downloader: inout ImageDownloader.Configuration, credential: NetworkOptions.Credential) {
     downloader.credential = { url in url.host() == "images.example.org" ? credential : nil }
 }
 
-private func users(configuration: inout ImageManagerConfiguration, userID: String) {
-    configuration.diskCache = DiskCacheConfiguration(namespace: "user-\(userID)")
+private func users(configuration: inout ImageManager.Configuration, userID: String) {
+    configuration.diskCache = ImageManager.Configuration.DiskCache(namespace: "user-\(userID)")
 }

@@ -50,7 +50,7 @@ struct TestingExampleTests {
     @Test("A server that breaks off is asked once")
     func brokenOff() async throws {
         let data = data
-        var configuration = ImageManagerConfiguration()
+        var configuration = ImageManager.Configuration()
         configuration.diskCache = nil
         configuration.retryPolicy = .never
         let manager = ImageManager(configuration: configuration)

@@ -21,7 +21,7 @@ final class CurlCommandQueue: Sendable {
         var commands: [CurlCommand] = []
         var wake: (@Sendable () -> Void)?
         var isStarted = false
-        var configuration: DownloaderConfiguration
+        var configuration: ImageDownloader.Configuration
         var isSuspended = false
         var counts = (running: 0, waiting: 0)
     }
@@ -30,7 +30,7 @@ final class CurlCommandQueue: Sendable {
     let observers = TransferObservers()
     let proxyResolver: ProxyResolver
 
-    init(_ configuration: DownloaderConfiguration, _ proxyResolver: ProxyResolver) {
+    init(_ configuration: ImageDownloader.Configuration, _ proxyResolver: ProxyResolver) {
         self.proxyResolver = proxyResolver
         state = Mutex(State(configuration: configuration))
     }
@@ -58,7 +58,7 @@ final class CurlCommandQueue: Sendable {
         state.withLock { $0.wake = wake }
     }
 
-    var configuration: DownloaderConfiguration {
+    var configuration: ImageDownloader.Configuration {
         get { state.withLock { $0.configuration } }
         set {
             state.withLock { $0.configuration = newValue }
@@ -83,13 +83,13 @@ final class CurlCommandQueue: Sendable {
 /// Those who watch all transfers.
 final class TransferObservers: Sendable {
     private struct State {
-        var handlers: [Int: @Sendable (TransferEvent) -> Void] = [:]
+        var handlers: [Int: @Sendable (ImageDownloader.Event) -> Void] = [:]
         var lastNumber = 0
     }
 
     private let state = Mutex(State())
 
-    func add(_ handler: @escaping @Sendable (TransferEvent) -> Void) -> Int {
+    func add(_ handler: @escaping @Sendable (ImageDownloader.Event) -> Void) -> Int {
         state.withLock { state in
             state.lastNumber += 1
             state.handlers[state.lastNumber] = handler
@@ -101,7 +101,7 @@ final class TransferObservers: Sendable {
         _ = state.withLock { $0.handlers.removeValue(forKey: number) }
     }
 
-    func tell(_ event: @autoclosure () -> TransferEvent) {
+    func tell(_ event: @autoclosure () -> ImageDownloader.Event) {
         let handlers = state.withLock { $0.handlers }
         guard !handlers.isEmpty else { return }
         let event = event()

@@ -6,7 +6,7 @@ import WebImageCore
 /// The network thread: everything in here happens on it, so nothing is locked.
 final class CurlThread {
     private let inbox: CurlCommandQueue
-    private var configuration: DownloaderConfiguration
+    private var configuration: ImageDownloader.Configuration
     private var isSuspended = false
     private var counts = (running: 0, waiting: 0)
     private let multi: UnsafeMutableRawPointer
@@ -21,7 +21,7 @@ final class CurlThread {
     /// Handles of ended transfers, kept for the next ones.
     private var spare: [UnsafeMutableRawPointer] = []
     private var partials = ResumableBodies()
-    private var bucket: (limit: RateLimit, tokens: TokenBucket)?
+    private var bucket: (limit: ImageDownloader.RateLimit, tokens: TokenBucket)?
     /// How long until the next transfer may be started, when it is the rate limit that holds it up.
     private var pause: Duration?
     private var lastNumber: TransferNumber = 0
@@ -140,7 +140,7 @@ extension CurlThread {
         while !isSuspended, waiting.count > 0, active.count < max(1, configuration.maximumConcurrentTransfers) {
             pause = bucket?.tokens.take(now: .now)
             guard pause == nil else { return }
-            let isNewestFirst = configuration.executionOrder == .lastInFirstOut
+            let isNewestFirst = configuration.transferOrder == .lastInFirstOut
             let limit = max(1, configuration.maximumTransfersPerHost)
             guard let transfer = waiting.pop(newestFirst: isNewestFirst, where: { activeByHost[$0.host] ?? 0 < limit })
             else {
@@ -272,7 +272,7 @@ extension CurlTransfer {
 private func decrypted(
     _ loaded: LoaderResult,
     _ decryptor: Decryptor,
-    _ head: HTTPResponse,
+    _ head: ResponseModifier.Response,
     _ url: URL
 ) -> Result<LoaderResult, ImageError> {
     var loaded = loaded

@@ -27,7 +27,7 @@ extension CurlTransfer {
         )
     }
 
-    func statusError(_ head: HTTPResponse) -> ImageError {
+    func statusError(_ head: ResponseModifier.Response) -> ImageError {
         let remedy =
             switch head.status {
             case 401, 403, 407: "Check the credentials that the server wants."

@@ -99,7 +99,7 @@ extension CurlTransfer {
         }
     }
 
-    private func setRequest(_ easy: UnsafeMutableRawPointer, _ request: HTTPRequest) {
+    private func setRequest(_ easy: UnsafeMutableRawPointer, _ request: RequestModifier.Request) {
         if let body = request.body {
             gwi_curl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
             _ = body.withUnsafeBytes { gwi_curl_copy_body(easy, $0.baseAddress) }

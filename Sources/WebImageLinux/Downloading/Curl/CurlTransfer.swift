@@ -30,7 +30,7 @@ final class CurlTransfer {
 
     let key: TransferKey
     let number: TransferNumber
-    let configuration: DownloaderConfiguration
+    let configuration: ImageDownloader.Configuration
     private let observers: TransferObservers
     private(set) var operations: [CurlFetchOperation] = []
     private let queuedAt = ContinuousClock.now
@@ -41,13 +41,13 @@ final class CurlTransfer {
     var resumed: PartialBody?
 
     // Of the request that is under way.
-    private(set) var request: HTTPRequest
+    private(set) var request: RequestModifier.Request
     var proxy = ProxyChoice.environment
     private(set) var easy: UnsafeMutableRawPointer?
     var headerList: UnsafeMutablePointer<curl_slist>?
     let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var headers = ResponseHeaders()
-    private var response: HTTPResponse?
+    private var response: ResponseModifier.Response?
     private var requestTime = Date()
     private var startedAt = ContinuousClock.now
     private var firstByteAt = ContinuousClock.now
@@ -69,14 +69,14 @@ final class CurlTransfer {
     init(
         _ key: TransferKey,
         _ number: TransferNumber,
-        _ configuration: DownloaderConfiguration,
+        _ configuration: ImageDownloader.Configuration,
         _ observers: TransferObservers
     ) {
         self.key = key
         self.number = number
         self.configuration = configuration
         self.observers = observers
-        request = HTTPRequest(url: key.url)
+        request = RequestModifier.Request(url: key.url)
         body = TransferBody(inMemoryBodyLimit: configuration.inMemoryBodyLimit)
         message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
@@ -91,8 +91,8 @@ final class CurlTransfer {
     var isRedirected: Bool { [301, 302, 303, 307, 308].contains(headers.status) && headers["location"] != nil }
     var httpStatus: Int? { headers.status == 0 ? nil : headers.status }
     var decryptor: Decryptor? { key.options.decryptor ?? configuration.decryptor }
-    var head: HTTPResponse {
-        response ?? HTTPResponse(url: request.url, status: headers.status, headers: headers.fields)
+    var head: ResponseModifier.Response {
+        response ?? ResponseModifier.Response(url: request.url, status: headers.status, headers: headers.fields)
     }
 
     func join(_ operation: CurlFetchOperation) {
@@ -120,7 +120,7 @@ extension CurlTransfer {
     /// - Throws: Why nothing can be sent.
     func prepare(for url: URL) throws(ImageError) {
         let isSameOrigin = url.isSameOrigin(as: key.url)
-        guard let request = configuration.request(url, key.options, isSameOrigin: isSameOrigin) else {
+        guard let request = configuration.request(url, options: key.options, isSameOrigin: isSameOrigin) else {
             throw error(.invalidRequest, "The request modifier made no request", remedy: "See why it returned nil.")
         }
         self.request = request
@@ -237,7 +237,7 @@ extension CurlTransfer {
 // The head of a response, once it is the last one.
 extension CurlTransfer {
     private func beginBody() {
-        var head = HTTPResponse(url: request.url, status: headers.status, headers: headers.fields)
+        var head = ResponseModifier.Response(url: request.url, status: headers.status, headers: headers.fields)
         response = head
         guard !isRedirected else { return }
         firstByteAt = .now
@@ -264,7 +264,7 @@ extension CurlTransfer {
     }
 
     /// Goes on where the last transfer ended, if this is its rest (RFC 9110, 15.3.7).
-    private func resume(_ head: HTTPResponse) {
+    private func resume(_ head: ResponseModifier.Response) {
         guard let resumed, let range = head.contentRange, range.start == resumed.data.count,
             head.headers["etag"] == nil || head.headers["etag"] == resumed.validators.etag
         else {
@@ -279,7 +279,7 @@ extension CurlTransfer {
         }
     }
 
-    private func refusal(_ head: HTTPResponse) -> ImageError? {
+    private func refusal(_ head: ResponseModifier.Response) -> ImageError? {
         if head.status == 304, key.validators != nil { return nil }
         guard configuration.acceptedStatusCodes.contains(head.status) else { return statusError(head) }
         if head.status == 206, !request.headers.keys.contains(where: { $0.lowercased() == "range" }) {

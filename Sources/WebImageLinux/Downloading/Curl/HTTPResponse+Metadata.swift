@@ -2,10 +2,10 @@ internal import CWebImageCurl
 import FoundationEssentials
 import WebImageCore
 
-extension HTTPResponse {
+extension ResponseModifier.Response {
     /// What is to be remembered of it.
     /// - Parameter request: What it answers.
-    func metadata(_ request: HTTPRequest, requestTime: Date, responseTime: Date) -> ResponseMetadata {
+    func metadata(_ request: RequestModifier.Request, requestTime: Date, responseTime: Date) -> ResponseMetadata {
         var metadata = ResponseMetadata(contentType: headers["content-type"])
         metadata.etag = headers["etag"]
         metadata.lastModified = headers["last-modified"]

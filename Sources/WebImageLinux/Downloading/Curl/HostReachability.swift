@@ -1,6 +1,6 @@
 /// Which hosts can be reached without a way into the internet.
 enum HostReachability {
-    static func isNear(_ host: String) -> Bool {
+    static func isLocal(_ host: String) -> Bool {
         let host = host.lowercased()
         if host.contains(":") {
             // IPv6: loopback, link-local and unique local addresses.
@@ -8,12 +8,12 @@ enum HostReachability {
         }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { UInt8($0) }
-        if parts.count == 4, numbers.count == 4 { return isNear(numbers) }
+        if parts.count == 4, numbers.count == 4 { return isLocal(numbers) }
         return parts.count == 1 || parts.last == "local" || parts.last == "localhost"
     }
 
     /// Loopback, private and link-local addresses (RFC 1918, RFC 3927).
-    private static func isNear(_ address: [UInt8]) -> Bool {
+    private static func isLocal(_ address: [UInt8]) -> Bool {
         switch (address[0], address[1]) {
         case (127, _), (10, _), (192, 168), (169, 254), (172, 16...31): true
         default: false

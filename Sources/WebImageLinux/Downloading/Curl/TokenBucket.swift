@@ -1,10 +1,10 @@
-/// The bookkeeping of a RateLimit: a bucket of tokens that fills by itself. Whoever starts something takes one.
+/// The bookkeeping of a ImageDownloader.RateLimit: a bucket of tokens that fills by itself. Whoever starts something takes one.
 struct TokenBucket {
-    private let limit: RateLimit
+    private let limit: ImageDownloader.RateLimit
     private var tokens: Double
     private var last: ContinuousClock.Instant
 
-    init(_ limit: RateLimit, now: ContinuousClock.Instant) {
+    init(_ limit: ImageDownloader.RateLimit, now: ContinuousClock.Instant) {
         self.limit = limit
         tokens = Double(limit.burst)
         last = now

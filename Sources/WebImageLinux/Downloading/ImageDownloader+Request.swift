@@ -1,14 +1,14 @@
 import FoundationEssentials
 import WebImageCore
 
-extension DownloaderConfiguration {
-    /// The request for a URL.
+extension ImageDownloader.Configuration {
+    /// Makes the request for a URL.
     /// - Parameters:
-    ///   - options: What the one who asks says.
-    ///   - isSameOrigin: Whether it goes where they said, rather than where a redirect leads. What is meant for one
-    ///     host is not told to another.
-    /// - Returns: nil when the modifier refuses.
-    func request(_ url: URL, _ options: NetworkOptions, isSameOrigin: Bool) -> HTTPRequest? {
+    ///   - options: The options of the load.
+    ///   - isSameOrigin: Whether the URL has the origin that the load asked for. A redirect to another origin gets
+    ///     neither the options' header fields nor credentials.
+    /// - Returns: The request; nil when the request modifier refuses it.
+    func request(_ url: URL, options: NetworkOptions, isSameOrigin: Bool) -> RequestModifier.Request? {
         var headers = headers
         headers["User-Agent"] = headers["User-Agent"] ?? userAgent
         if isSameOrigin {
@@ -17,7 +17,7 @@ extension DownloaderConfiguration {
             headers = headers.filter { !Self.secretFields.contains($0.key.lowercased()) }
         }
         if let headerFilter { headers = headerFilter(url, headers) }
-        let request = HTTPRequest(url: url, headers: headers)
+        let request = RequestModifier.Request(url: url, headers: headers)
         guard isSameOrigin, let modifier = options.requestModifier ?? requestModifier else { return request }
         return modifier.modify(request)
     }
@@ -26,7 +26,7 @@ extension DownloaderConfiguration {
 }
 
 extension URL {
-    /// Scheme, host and port, as far as they are who one talks to.
+    /// Whether two URLs have the same scheme, host and port (RFC 6454, 4).
     func isSameOrigin(as other: URL) -> Bool {
         origin == other.origin
     }

@@ -1,0 +1,137 @@
+import Foundation
+public import FoundationEssentials
+public import WebImageCore
+
+extension ImageDownloader {
+    /// The settings of a downloader.
+    public struct Configuration: Sendable {
+        /// The number of transfers that run at a time; the others wait by priority. It holds for HTTP/2 too, so that
+        /// the images that are needed first arrive first. Default: 6.
+        public var maximumConcurrentTransfers = 6
+        /// The number of transfers that run at a time from one host. Default: 6.
+        public var maximumTransfersPerHost = 6
+        /// The order in which transfers of the same priority start. Default: first in, first out.
+        public var transferOrder = TransferOrder.firstInFirstOut
+        /// The rate at which transfers may start; only cancelled transfers count against it. Default: see
+        /// ``RateLimit``; nil: no limit.
+        public var rateLimit: RateLimit? = RateLimit()
+        /// The time limit for establishing a connection, TLS included. Default: 15 seconds.
+        public var connectTimeout = Duration.seconds(15)
+        /// The time for which a transfer may receive nothing, in whole seconds. Default: 15 seconds.
+        public var idleTimeout = Duration.seconds(15)
+        /// The time limit for a whole transfer. Default: none, as long as bytes arrive.
+        public var totalTimeout: Duration?
+        /// The share of the body between two progress reports, 0 to 1. The last report always comes. Default: 0, a
+        /// report for each chunk that arrives.
+        public var minimumProgressFraction = 0.0
+
+        /// The largest body in bytes, after decompression. A larger body fails with ``ImageError/Code/bodyTooLarge``
+        /// as soon as its size is known. Default: 128 MiB.
+        public var maximumByteCount = 128 << 20
+        /// The size in bytes from which a body is kept in a temporary file instead of memory. Default: 16 MiB.
+        public var inMemoryBodyLimit = 16 << 20
+        /// The bytes of interrupted transfers that are kept in memory, so that they can be resumed. Default: 32 MiB;
+        /// 0: none.
+        public var resumableByteCount = 32 << 20
+        /// The number of redirects that are followed, to http and https only. Default: 10.
+        public var maximumRedirects = 10
+        /// The status codes that mean success. Default: 200 to 299.
+        public var acceptedStatusCodes = Set(200...299)
+        /// The media types that are accepted, such as image/png or image/*. A response without a media type is always
+        /// accepted. Default: any.
+        public var acceptedContentTypes: Set<String>?
+
+        /// The User-Agent field. Default: the name of the program and that of the library.
+        public var userAgent = Self.standardUserAgent
+        /// Additional header fields of every request. Default: Accept for images.
+        public var headers: [String: String] = ["Accept": "image/*,*/*;q=0.8"]
+        /// A function that returns the final header fields of a request. Called on the network thread and on the
+        /// threads that read the disk cache. Default: none.
+        public var headerFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
+        /// Changes requests before they are sent. Default: none.
+        public var requestModifier: RequestModifier?
+        /// Changes or refuses responses before their bodies are read. Default: none.
+        public var responseModifier: ResponseModifier?
+        /// Turns bodies into the bytes of images. Default: none.
+        public var decryptor: Decryptor?
+        /// A function that returns the credential for a URL. It is called on the network thread for each URL that is
+        /// requested, redirects included. Default: none.
+        public var credential: (@Sendable (URL) -> NetworkOptions.Credential?)?
+
+        /// The path of a PEM file with the certificate authorities to trust in place of the system's. Certificates are
+        /// always verified unless the request allows invalid ones. Default: those of the system.
+        public var certificateAuthorityFile: String?
+        /// The certificate that identifies this program to servers that ask for one. Default: none.
+        public var clientCertificate: ClientCertificate?
+        /// The proxy. Default: that of the environment variables, else that of the desktop.
+        public var proxy = Proxy.system
+
+        /// Makes a configuration with the default settings.
+        public init() {}
+    }
+
+    /// The order in which transfers of the same priority start.
+    public enum TransferOrder: Sendable {
+        /// The oldest transfer starts first.
+        case firstInFirstOut
+        /// The newest transfer starts first.
+        case lastInFirstOut
+    }
+
+    /// The HTTP proxy that requests go through.
+    public enum Proxy: Sendable, Hashable {
+        /// The environment variables http_proxy, https_proxy, all_proxy and no_proxy when any of them is set; otherwise
+        /// the desktop's proxy (GProxyResolver), which may differ by URL.
+        case system
+        /// The environment variables http_proxy, https_proxy, all_proxy and no_proxy.
+        case environment
+        /// No proxy.
+        case none
+        /// The proxy at a URL with the scheme http, https, socks4, socks4a, socks5 or socks5h.
+        case fixed(URL)
+    }
+
+    /// A limit for bursts of transfers that are cancelled soon after they start, as when a user drags a scroll bar.
+    ///
+    /// A transfer that ends by itself does not count, so the limit never delays useful work.
+    public struct RateLimit: Sendable, Hashable {
+        /// The number of starts per second in the long run, at least 1. Default: 80.
+        public var perSecond: Double
+        /// The number of starts that may happen at once after a pause, at least 1. Default: 25.
+        public var burst: Int
+
+        /// Makes a limit.
+        public init(perSecond: Double = 80, burst: Int = 25) {
+            self.perSecond = max(perSecond, 1)
+            self.burst = max(burst, 1)
+        }
+    }
+
+    /// A certificate with its private key, in PEM files, that identifies a program to servers.
+    public struct ClientCertificate: Sendable, Hashable {
+        /// The path of the certificate.
+        public var file: String
+        /// The path of the private key. Default: the file of the certificate.
+        public var keyFile: String?
+        /// The password of the private key. Default: the key is not encrypted.
+        public var password: String?
+
+        /// Makes a certificate.
+        public init(file: String, keyFile: String? = nil, password: String? = nil) {
+            self.file = file
+            self.keyFile = keyFile
+            self.password = password
+        }
+    }
+}
+
+extension ImageDownloader.Configuration {
+    /// The program's name in printable ASCII, then that of the library: `viewer GtkWebImage/0.1.0`.
+    private static var standardUserAgent: String {
+        let library = "GtkWebImage/\(LibraryVersion.current)"
+        let name = ProcessInfo.processInfo.processName.filter {
+            $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0))
+        }
+        return name.isEmpty ? library : "\(name) \(library)"
+    }
+}

@@ -1,0 +1,105 @@
+public import FoundationEssentials
+public import WebImageCore
+
+extension ImageManager {
+    /// The settings of an image manager. Every limit has a finite default.
+    public struct Configuration: Sendable {
+        /// The limit of the memory cache in bytes of decoded pixels. Default: an eighth of the machine's memory, at
+        /// most 256 MiB.
+        public var memoryCacheLimit: Int
+        /// The number of images that the memory cache keeps. Default: 10,000.
+        public var memoryCacheCountLimit: Int
+        /// The disk cache; nil for none. Default: see ``DiskCache``.
+        public var diskCache: DiskCache?
+        /// A store for original files that replaces the disk cache's. Default: none.
+        public var dataCache: (any DataCaching)?
+        /// Decides which bytes of an image the disk cache keeps. Default: the bytes as loaded.
+        public var cacheSerializer: CacheSerializer?
+        /// Whether a ThumbHash of each image is made when it is first decoded and is stored with its original file.
+        ///
+        /// ImageCache.thumbHash(for:) returns it, and a load with ImageOptions.progressive shows it while a cached file
+        /// is decoded. Making one takes about a millisecond. Default: false.
+        public var keepsThumbHashes = false
+        /// The largest number of pixels of an image; a larger image fails with ``ImageError/Code/imageTooLarge``.
+        /// Default: 134,217,728.
+        public var maximumPixelCount: Int
+        /// The loader of http and https URLs. Default: ``ImageDownloader/shared``.
+        public var downloader: ImageDownloader
+        /// When a failed load is retried. Default: see RetryPolicy.
+        public var retryPolicy: RetryPolicy
+        /// How long permanent failures are remembered, such as a missing file (404, 410) or a damaged image. Meanwhile
+        /// a load fails at once. Default: 5 minutes; zero: not at all.
+        public var failureCacheDuration: Duration
+        /// A function that changes every request before it is processed, for example to set options for all loads. It
+        /// must be quick, may be called from any thread, and is called for each memory-cache lookup. Default: none.
+        public var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
+        /// Maps URLs to cache keys. Default: the URL is the key.
+        public var cacheKeyFilter: CacheKeyFilter?
+        /// Whether a URL that is in no cache may be loaded; otherwise the load fails with
+        /// ``ImageError/Code/invalidRequest``. Default: true.
+        public var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
+        /// Whether a failure is remembered. Default: when it is permanent (404, 410, bad data).
+        public var shouldRememberFailure: (@Sendable (_ url: URL, _ error: ImageError) -> Bool)?
+        /// The app's own loaders, which are asked in this order and before the library's.
+        public var loaders: [any DataLoading]
+        /// The app's own decoders, which are asked in this order and before the library's.
+        public var decoders: [any ImageDecoding]
+        /// The app's own encoders, which are asked in this order and before the library's.
+        public var encoders: [any ImageEncoding]
+        /// The number of images that are decoded at a time. Default: the number of processors, at most 8.
+        public var decodingThreadCount: Int
+        /// The clock, which tests replace.
+        package var clock: any TimeKeeping = SystemClock()
+        /// The network monitor, which tests replace.
+        package var networkMonitor: any NetworkMonitoring = NetworkMonitor.shared
+
+        /// Makes a configuration with the default settings.
+        public init() {
+            memoryCacheCountLimit = 10_000
+            memoryCacheLimit = min(SystemResources.memorySize / 8, 256 << 20)
+            diskCache = DiskCache()
+            maximumPixelCount = DecodeOptions().maximumPixelCount
+            downloader = .shared
+            retryPolicy = RetryPolicy()
+            failureCacheDuration = .seconds(300)
+            loaders = []
+            decoders = []
+            encoders = []
+            decodingThreadCount = min(SystemResources.processorCount, 8)
+        }
+    }
+}
+
+extension ImageManager.Configuration {
+    /// The settings of a disk cache.
+    ///
+    /// The directory holds original files, which any program can open, and renditions: decoded images at the size at
+    /// which they were shown. A CACHEDIR.TAG file marks it as a cache, so that backups leave it out.
+    public struct DiskCache: Sendable {
+        /// The path of the directory. Default: $XDG_CACHE_HOME/<app id>/web-images/default.
+        public var directory: String
+        /// The limit in bytes of everything in the directory. Default: a tenth of the free space, at most 500 MB.
+        public var sizeLimit: Int
+        /// The share of that limit that renditions may take, 0 to 1; 0 keeps none. Default: a quarter.
+        public var renditionShare = 0.25
+        /// The age at which an entry is removed. Default: a week.
+        public var maximumAge = Duration.seconds(604_800)
+        /// The date from which the age counts. Default: the last use.
+        public var expiry = CacheExpiry.access
+        /// Directories that are searched after a miss and never written to, for images that come with the app. A file
+        /// is named by ImageCache.fileName(for:) and may be any image.
+        public var readOnlyDirectories: [String] = []
+
+        /// Makes the default settings.
+        /// - Parameter namespace: The last component of the directory. Managers with equal namespaces share entries.
+        public init(namespace: String = "default") {
+            self.init(directory: CacheDirectory.standard(namespace: namespace))
+        }
+
+        /// Makes the default settings for a directory.
+        public init(directory: String) {
+            self.directory = directory
+            sizeLimit = min(SystemResources.freeDiskSize(at: directory) / 10, 500_000_000)
+        }
+    }
+}
