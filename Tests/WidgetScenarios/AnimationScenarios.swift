@@ -234,8 +234,8 @@ extension Scenario {
             let stage = try animatedStage()
             let pictures = (0..<3).map { _ in stage.addImage(width: 40, height: 30) }
             stage.present()
-            pictures[0].imagePlayback.isShared = true
-            pictures[1].imagePlayback.isShared = true
+            pictures[0].imagePlayback.isSynchronized = true
+            pictures[1].imagePlayback.isSynchronized = true
             for picture in pictures {
                 picture.setImage(
                     with: stage.server.url("/gif/5-0"),

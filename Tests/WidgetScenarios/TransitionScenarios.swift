@@ -44,7 +44,7 @@ extension Scenario {
 
         Scenario("In the middle of a slide the new image covers one half, or pushes the old one out") {
             for pushes in [true, false] {
-                let drawn = try middle(.slide(from: .right, pushesOld: pushes))
+                let drawn = try middle(.slide(from: .right, pushesOutgoing: pushes))
                 expectEqual(drawn.color(0.25, 0.5), 0xFF0000, "left")
                 expectEqual(drawn.color(0.75, 0.5), 0x0000FF, "right")
             }
@@ -61,10 +61,10 @@ extension Scenario {
 
         Scenario("A flip turns the old image to its edge and the new one from there") {
             let effect = ImageTransition.flip().effect
-            expectEqual(effect.layers(at: 0).old.turn, 0)
-            expectEqual(effect.layers(at: 0.49).old.opacity, 1)
-            expectEqual(effect.layers(at: 0.51).new.opacity, 1)
-            expectEqual(effect.layers(at: 1).new.turn, 0)
+            expectEqual(effect.layers(at: 0).outgoing.rotation, 0)
+            expectEqual(effect.layers(at: 0.49).outgoing.opacity, 1)
+            expectEqual(effect.layers(at: 0.51).incoming.opacity, 1)
+            expectEqual(effect.layers(at: 1).incoming.rotation, 0)
             // Edge on, next to nothing is drawn.
             let drawn = try middle(.flip())
             expect(![0xFF0000, 0x0000FF].contains(drawn.color(0.25, 0.5)))

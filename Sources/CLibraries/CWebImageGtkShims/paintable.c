@@ -47,7 +47,7 @@ G_DEFINE_TYPE_WITH_CODE(GwiPaintable, gwi_paintable, G_TYPE_OBJECT,
 
 static void finalize(GObject *object) {
     GwiPaintable *self = GWI_PAINTABLE(object);
-    self->functions->release(self->context);
+    if (self->context) self->functions->release(self->context);
     G_OBJECT_CLASS(gwi_paintable_parent_class)->finalize(object);
 }
 
@@ -59,9 +59,12 @@ static void gwi_paintable_init(GwiPaintable *self) {
     (void)self;
 }
 
-GdkPaintable *gwi_paintable_new(const GwiPaintableFunctions *functions, void *context) {
+GdkPaintable *gwi_paintable_new(const GwiPaintableFunctions *functions) {
     GwiPaintable *self = g_object_new(GWI_TYPE_PAINTABLE, NULL);
     self->functions = functions;
-    self->context = context;
     return GDK_PAINTABLE(self);
+}
+
+void gwi_paintable_set_context(GdkPaintable *paintable, void *context) {
+    GWI_PAINTABLE(paintable)->context = context;
 }

@@ -1,5 +1,6 @@
 internal import CWebImageGtk4
 import WebImageCore
+import WebImageLinux
 
 /// The icon of all windows of the app, those that come later included, which the window system shows in a dock or a
 /// list of windows. Wayland takes icons from the desktop file instead.
@@ -25,12 +26,16 @@ public struct ApplicationIcon: ImageBindable {
 @MainActor
 private final class ApplicationIconTarget: SlotTarget {
     private let paintable = ImagePaintable()
-    private var followed: [WidgetReference] = []
 
     init() {
-        let windows = UnsafeMutableRawPointer(gtk_window_get_toplevels()!)
-        windows.connectItemsChanged { [weak self] in self?.followNew() }
-        followNew()
+        Toplevels.follow { [weak self] window in
+            let reference = WidgetReference(UnsafeMutableRawPointer(window))
+            // A window has its surface from realize on.
+            UnsafeMutableRawPointer(window).connect("realize") {
+                guard let image = self?.paintable.image else { return }
+                reference.pointer?.setWindowIcon(image)
+            }
+        }
     }
 
     var content: PaintableContent? { paintable.content }
@@ -39,24 +44,6 @@ private final class ApplicationIconTarget: SlotTarget {
     func decodeSize() -> DecodeSize? { .fit(PixelSize(width: 128, height: 128)) }
 
     func changed() {
-        for window in followed { window.pointer?.setWindowIcon(paintable.image) }
-    }
-
-    /// The surface of a window comes with realize.
-    private func followNew() {
-        followed.removeAll { $0.pointer == nil }
-        let windows = gtk_window_get_toplevels()
-        for index in 0..<g_list_model_get_n_items(windows) {
-            guard let window = g_list_model_get_item(windows, index) else { continue }
-            defer { g_object_unref(window) }
-            let pointer = window.assumingMemoryBound(to: GtkWidget.self)
-            guard !followed.contains(where: { $0.pointer == pointer }) else { continue }
-            let reference = WidgetReference(window)
-            followed.append(reference)
-            window.connect("realize") { [weak self] in
-                guard let self, let image = self.paintable.image else { return }
-                reference.pointer?.setWindowIcon(image)
-            }
-        }
+        for window in Toplevels.all { window.setWindowIcon(paintable.image) }
     }
 }

@@ -1,4 +1,5 @@
 internal import CWebImageGtk4
+import WebImageLinux
 
 /// A GtkPicture behind the child of a button, as large as the button within its border.
 ///
@@ -32,7 +33,7 @@ final class ButtonBackground {
         let surfaceReference = WidgetReference(object)
         let style = CoveringStyle(picture)
         for signal in ["map", "notify::css-classes"] {
-            object.connectAny(signal) { style.update(surfaceReference, reference) }
+            object.connect(signal) { style.update(surfaceReference, reference) }
         }
         style.update(surfaceReference, reference)
     }
@@ -43,19 +44,15 @@ final class ButtonBackground {
 @MainActor
 private final class CoveringStyle {
     private let provider: OpaquePointer
-    private let owned: GObjectReference
+    private let owned: GObjectBox
     private var rules = ""
 
     init(_ picture: UnsafeMutablePointer<GtkWidget>) {
         let provider = UnsafeMutableRawPointer(gtk_css_provider_new()!)
-        owned = GObjectReference(provider)
+        owned = GObjectBox(adopting: provider)
         self.provider = OpaquePointer(provider)
         let priority = guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION)
         gtk_style_context_add_provider(gtk_widget_get_style_context(picture), self.provider, priority)
-    }
-
-    deinit {
-        owned.releaseOnMainThread()
     }
 
     func update(_ surface: WidgetReference, _ picture: WidgetReference) {

@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
-internal import CWebImageGtkShims
 public import WebImageCore
+import WebImageLinux
 
 /// The one paintable that a bound widget has for good: it shows the placeholder, then partial images, then the
 /// image, the way from one to the other, and an indicator over them.
@@ -16,16 +16,12 @@ public import WebImageCore
 public final class ImagePaintable: ImageBindable {
     /// Kept alive by the GObject, which in turn is kept by this and by the widgets that show it.
     let content: PaintableContent
-    private let owned: GObjectReference
+    private let owned: GObjectBox
 
     /// Makes a paintable that shows nothing and has no size.
     public init() {
         content = PaintableContent()
-        owned = GObjectReference(content.native)
-    }
-
-    deinit {
-        owned.releaseOnMainThread()
+        owned = GObjectBox(adopting: UnsafeMutableRawPointer(content.native))
     }
 
     /// The GdkPaintable. A caller that keeps it takes a reference (g_object_ref).

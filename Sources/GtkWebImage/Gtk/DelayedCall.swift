@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// Calls back once, on the main loop.
+/// A closure that runs once on the main loop after a delay, unless it is cancelled first.
 @MainActor
 final class DelayedCall {
     private final class Context {
@@ -24,7 +24,7 @@ final class DelayedCall {
         }
     }
 
-    /// Nothing is called any more. The source may have run; then there is nothing to remove.
+    /// Cancels the call. Does nothing once the closure has run, because GLib has removed the source by then.
     func cancel() {
         guard context.body.take() != nil else { return }
         g_source_remove(source)

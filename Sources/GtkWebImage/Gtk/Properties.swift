@@ -1,13 +1,13 @@
 internal import CWebImageGtk4
 
-// Properties and types of objects whose class is not known at compile time.
+// Types and properties of GObjects whose class is not known at compile time.
 extension UnsafeMutableRawPointer {
-    /// Whether the GObject is of a type or of one that is made of it.
+    /// Whether the GObject is an instance of a type or of a subtype.
     func isInstance(of type: GType) -> Bool {
         g_type_check_instance_is_a(assumingMemoryBound(to: GTypeInstance.self), type) != 0
     }
 
-    /// Whether there is a writable property of a type.
+    /// Whether the GObject has a writable property whose values are of a type.
     func hasProperty(_ name: String, of type: GType) -> Bool {
         guard let objectClass = assumingMemoryBound(to: GTypeInstance.self).pointee.g_class,
             let property = g_object_class_find_property(
@@ -19,7 +19,7 @@ extension UnsafeMutableRawPointer {
             && g_type_is_a(property.pointee.value_type, type) != 0
     }
 
-    /// The object that a property has. It is not the caller's.
+    /// The object that a property holds. The caller does not own a reference.
     func objectProperty(_ name: String) -> UnsafeMutableRawPointer? {
         var value = GValue()
         g_value_init(&value, g_object_get_type())
@@ -28,6 +28,7 @@ extension UnsafeMutableRawPointer {
         return g_value_get_object(&value)
     }
 
+    /// Sets a property that holds an object.
     func setObjectProperty(_ name: String, _ object: UnsafeMutableRawPointer?) {
         var value = GValue()
         g_value_init(&value, g_object_get_type())

@@ -1,15 +1,23 @@
 internal import CWebImageGtk4
+import WebImageLinux
 
-/// Whether the user wants things to move (gtk-enable-animations).
+/// The user's wish for less motion (gtk-enable-animations is off).
+@MainActor
 enum ReducedMotion {
-    @MainActor static var isWanted: Bool {
-        guard let settings = gtk_settings_get_default() else { return true }
+    static var isRequested: Bool {
+        guard let settings = gtk_settings_get_default() else { return false }
         var value = GValue()
-        // G_TYPE_BOOLEAN is a macro that Swift does not read.
+        // Swift does not import the macro G_TYPE_BOOLEAN.
         g_value_init(&value, g_type_from_name("gboolean"))
         defer { g_value_unset(&value) }
         let object = UnsafeMutableRawPointer(settings).assumingMemoryBound(to: GObject.self)
         g_object_get_property(object, "gtk-enable-animations", &value)
-        return g_value_get_boolean(&value) != 0
+        return g_value_get_boolean(&value) == 0
+    }
+
+    /// Calls back whenever the setting changes, for the life of the process.
+    static func observe(_ body: @escaping () -> Void) {
+        guard let settings = gtk_settings_get_default() else { return }
+        UnsafeMutableRawPointer(settings).connect("notify::gtk-enable-animations", body)
     }
 }

@@ -1,10 +1,10 @@
 internal import CWebImageGtk4
 public import WebImageCore
 
-// To and from what GTK has for images. Pointers are those of any binding, or of C.
+// Conversions to and from GdkPixbuf and GdkTexture. The pointers may come from C or from any Swift binding.
 extension WebImage {
-    /// A copy of the pixels of a GdkPixbuf. From any thread.
-    /// - Returns: nil when there is no memory, or the pixbuf is not in red, green and blue of 8 bits.
+    /// Copies the pixels of a GdkPixbuf, on any thread.
+    /// - Returns: nil if memory runs out, or if the pixbuf is not 8-bit RGB.
     public init?(pixbuf: OpaquePointer, scale: Double = 1) {
         guard gdk_pixbuf_get_colorspace(pixbuf) == GDK_COLORSPACE_RGB, gdk_pixbuf_get_bits_per_sample(pixbuf) == 8
         else {
@@ -20,14 +20,14 @@ extension WebImage {
         self.init(pixels: pixels, scale: scale)
     }
 
-    /// A copy of the pixels of a GdkTexture, which may have to come from the graphics card.
-    /// - Returns: nil when there is no memory.
+    /// Copies the pixels of a GdkTexture, which may have to be downloaded from the graphics card.
+    /// - Returns: nil if memory runs out.
     @MainActor
     public init?(texture: OpaquePointer, scale: Double = 1) {
         let size = PixelSize(width: Int(gdk_texture_get_width(texture)), height: Int(gdk_texture_get_height(texture)))
         let pixels = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
             gdk_texture_download(texture, memory.bindMemory(to: UInt8.self).baseAddress, gsize(size.width * 4))
-            // Cairo's order is blue, green, red, alpha, on machines that begin with the lowest byte.
+            // gdk_texture_download writes Cairo's order: blue, green, red, alpha on a little-endian machine.
             for pixel in memory.bindMemory(to: UInt32.self).indices {
                 let color = memory.bindMemory(to: UInt32.self)[pixel]
                 memory.bindMemory(to: UInt32.self)[pixel] =
@@ -38,17 +38,16 @@ extension WebImage {
         self.init(pixels: pixels, scale: scale)
     }
 
-    /// A new GdkTexture of the image, without a copy of its pixels. The caller owns it and releases it on the main
-    /// thread with g_object_unref. From any thread.
+    /// Returns a GdkTexture that shares the pixels of the image, on any thread. The caller owns the reference and drops
+    /// it on the main thread (g_object_unref).
     public func makeTexture() -> OpaquePointer {
         let texture = texture
         texture.markDrawn()
         return OpaquePointer(g_object_ref(UnsafeMutableRawPointer(texture.pointer))!)
     }
 
-    /// A new GdkPixbuf with a copy of the pixels. The caller owns it and releases it with g_object_unref. From any
-    /// thread.
-    /// - Returns: nil when there is no memory.
+    /// Returns a new GdkPixbuf with a copy of the pixels, on any thread. The caller owns the reference (g_object_unref).
+    /// - Returns: nil if memory runs out.
     public func makePixbuf() -> OpaquePointer? {
         let (size, hasAlpha) = (pixelSize, pixels.hasAlpha)
         let made = gdk_pixbuf_new(GDK_COLORSPACE_RGB, hasAlpha ? 1 : 0, 8, Int32(size.width), Int32(size.height))

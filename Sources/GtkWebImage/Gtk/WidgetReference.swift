@@ -3,36 +3,37 @@ internal import CWebImageGtk4
 /// A weak reference to a widget.
 @MainActor
 final class WidgetReference {
-    /// On the heap, for GLib keeps its address.
-    private let reference: UnsafeMutablePointer<GWeakRef>
-    private let handle: WeakHandle
+    private let reference: WeakReference
 
     init(_ widget: UnsafeMutableRawPointer) {
+        reference = WeakReference(widget)
+    }
+
+    /// The widget, if it still exists. The caller does not own a reference; the widget cannot go away before control
+    /// returns to the main loop.
+    var pointer: UnsafeMutablePointer<GtkWidget>? { reference.object?.assumingMemoryBound(to: GtkWidget.self) }
+}
+
+/// A GWeakRef, on the heap because GLib keeps its address.
+///
+/// @unchecked: GWeakRef may be read and cleared on any thread (gobject.c).
+private final class WeakReference: @unchecked Sendable {
+    private let reference: UnsafeMutablePointer<GWeakRef>
+
+    init(_ object: UnsafeMutableRawPointer) {
         reference = .allocate(capacity: 1)
-        g_weak_ref_init(reference, widget)
-        handle = WeakHandle(reference: reference)
+        g_weak_ref_init(reference, object)
     }
 
     deinit {
-        handle.free()
-    }
-
-    /// The widget, if it still exists. The caller does not own a reference; the widget lives on while the main thread
-    /// does nothing else.
-    var pointer: UnsafeMutablePointer<GtkWidget>? {
-        guard let object = g_weak_ref_get(reference) else { return nil }
-        // Somebody else holds one, or g_weak_ref_get would have found nothing; on the main thread it stays.
-        g_object_unref(object)
-        return object.assumingMemoryBound(to: GtkWidget.self)
-    }
-}
-
-/// @unchecked: GWeakRef may be cleared on any thread.
-private struct WeakHandle: @unchecked Sendable {
-    let reference: UnsafeMutablePointer<GWeakRef>
-
-    func free() {
         g_weak_ref_clear(reference)
         reference.deallocate()
+    }
+
+    var object: UnsafeMutableRawPointer? {
+        guard let object = g_weak_ref_get(reference) else { return nil }
+        // g_weak_ref_get finds an object only while another reference exists, and on the main thread that one stays.
+        g_object_unref(object)
+        return object
     }
 }

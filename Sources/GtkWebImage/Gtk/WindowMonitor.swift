@@ -2,46 +2,49 @@ internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-/// Tells the memory monitor when the last window of the app has left the screen.
+/// The toplevel windows of the app.
+@MainActor
+enum Toplevels {
+    static var all: [UnsafeMutablePointer<GtkWidget>] {
+        guard let windows = gtk_window_get_toplevels() else { return [] }
+        return (0..<g_list_model_get_n_items(windows)).compactMap { index in
+            guard let window = g_list_model_get_item(windows, index) else { return nil }
+            // GTK's own list keeps the window alive while the main thread is here.
+            g_object_unref(window)
+            return window.assumingMemoryBound(to: GtkWidget.self)
+        }
+    }
+
+    /// Calls a closure once for each window: now for those that exist, later for those that are opened.
+    static func follow(_ body: @escaping (UnsafeMutablePointer<GtkWidget>) -> Void) {
+        guard let windows = gtk_window_get_toplevels() else { return }
+        var known: [WidgetReference] = []
+        let update = {
+            known.removeAll { $0.pointer == nil }
+            for window in all where !known.contains(where: { $0.pointer == window }) {
+                known.append(WidgetReference(UnsafeMutableRawPointer(window)))
+                body(window)
+            }
+        }
+        UnsafeMutableRawPointer(windows).connect("items-changed", update)
+        update()
+    }
+}
+
+/// Reports to the memory monitor when the last window of the app has left the screen.
 @MainActor
 enum WindowMonitor {
     private static var isStarted = false
 
-    /// Follows the windows from now on. Later calls do nothing.
+    /// Starts following the windows. Later calls do nothing.
     static func start() {
-        guard !isStarted, let windows = gtk_window_get_toplevels() else { return }
+        guard !isStarted else { return }
         isStarted = true
-        let changed: @convention(c) (OpaquePointer?, guint, guint, guint, gpointer?) -> Void = {
-            list,
-            first,
-            _,
-            added,
-            _ in
-            MainActor.assumeIsolated {
-                for index in first..<first + added { WindowMonitor.follow(list, index) }
+        Toplevels.follow { window in
+            UnsafeMutableRawPointer(window).connect("unmap", phase: .afterDefault) {
+                let isAnyMapped = Toplevels.all.contains { gtk_widget_get_mapped($0) != 0 }
+                if !isAnyMapped { MemoryMonitor.shared.tell(.hidden) }
             }
         }
-        let callback = unsafeBitCast(changed, to: GCallback.self)
-        g_signal_connect_data(UnsafeMutableRawPointer(windows), "items-changed", callback, nil, nil, G_CONNECT_DEFAULT)
-        for index in 0..<g_list_model_get_n_items(windows) { follow(windows, index) }
-    }
-
-    private static func follow(_ windows: OpaquePointer?, _ index: guint) {
-        guard let window = g_list_model_get_item(windows, index) else { return }
-        defer { g_object_unref(window) }
-        let unmapped: @convention(c) (gpointer?, gpointer?) -> Void = { _, _ in
-            MainActor.assumeIsolated { WindowMonitor.windowUnmapped() }
-        }
-        g_signal_connect_data(window, "unmap", unsafeBitCast(unmapped, to: GCallback.self), nil, nil, G_CONNECT_AFTER)
-    }
-
-    private static func windowUnmapped() {
-        guard let windows = gtk_window_get_toplevels() else { return }
-        let isAnyMapped = (0..<g_list_model_get_n_items(windows)).contains { index in
-            guard let window = g_list_model_get_item(windows, index) else { return false }
-            defer { g_object_unref(window) }
-            return gtk_widget_get_mapped(window.assumingMemoryBound(to: GtkWidget.self)) != 0
-        }
-        if !isAnyMapped { MemoryMonitor.shared.tell(.hidden) }
     }
 }

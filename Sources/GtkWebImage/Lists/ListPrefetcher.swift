@@ -3,40 +3,39 @@ import FoundationEssentials
 public import WebImageCore
 import WebImageLinux
 
-/// Loads the images of a list ahead of what is on screen, in the direction in which it is scrolled; what has been
-/// left behind is dropped again.
+/// Prefetches the images of a list in the direction of scrolling, and cancels prefetches that were left behind.
 ///
 ///     prefetcher = ListPrefetcher(view: grid) { position in
 ///         ImageRequest(url: urls[position], decodeSize: .fill(PixelSize(width: 160, height: 120)))
 ///     }
 ///
-/// Where rows are on screen it knows from the scroll position: it takes all rows for equally high, as the lists of GTK
-/// do with those that they have not seen. A list that is flung past has nothing loaded ahead of it; that begins when it
-/// comes to rest. Kept by the app for as long as it is wanted. Main thread only.
+/// The visible positions are derived from the scroll position on the assumption that all rows have the same height,
+/// which GTK's lists assume as well for rows that they have not measured. Nothing is prefetched during a fling; it
+/// starts when the list comes to rest. The app keeps the prefetcher for as long as it needs it. Main thread only.
 @MainActor
 public final class ListPrefetcher {
-    /// The positions on screen, as far as is known.
+    /// The positions on screen, as estimated from the scroll position.
     public private(set) var visible = 0..<0
-    /// The positions that are loaded ahead just now.
+    /// The positions that are being prefetched.
     public private(set) var ahead = 0..<0
-    /// How many screens are loaded ahead. Default: 1.5.
+    /// The number of screens to prefetch. Default: 1.5.
     public var screensAhead = 1.5
 
     private let view: WidgetReference
     private let prefetcher: ImagePrefetcher
     private let request: (Int) -> ImageRequest?
-    private var adjustment: Followed?
-    private var viewHandler: gulong = 0
+    private var adjustment: SignalConnections?
+    private var viewHandler: UInt?
     private var tasks: [Int: (url: URL, task: PrefetchTask)] = [:]
-    private var rest: DelayedCall?
+    private var restTimer: DelayedCall?
     private var lastFirst = 0
     private var isForward = true
 
-    /// Begins to watch a list.
+    /// Starts watching a list.
     /// - Parameters:
-    ///   - view: A GtkListView, GtkGridView or GtkColumnView, in a scrolled window or on the way there.
-    ///   - prefetcher: What loads. Default: the shared one.
-    ///   - request: What is loaded for a position; best at the size at which the list shows it.
+    ///   - view: A GtkListView, GtkGridView or GtkColumnView. It may enter its scrolled window later.
+    ///   - prefetcher: Loads the images. Default: the shared one.
+    ///   - request: Returns the request for a position, best at the size at which the list shows the image.
     public init(
         view: UnsafeMutableRawPointer,
         prefetcher: ImagePrefetcher = .shared,
@@ -46,19 +45,18 @@ public final class ListPrefetcher {
         self.prefetcher = prefetcher
         self.request = request
         let property = isVertical ? "vadjustment" : "hadjustment"
-        viewHandler = view.connectNotify(property) { [weak self] in self?.follow() }
-        follow()
+        viewHandler = view.connect("notify::\(property)") { [weak self] in self?.followAdjustment() }
+        followAdjustment()
     }
 
-    /// Ends it, and drops what is loaded ahead.
+    /// Stops watching and cancels all prefetches.
     public func stop() {
-        disconnect()
-        if let view = view.pointer, viewHandler != 0 { g_signal_handler_disconnect(view, viewHandler) }
-        viewHandler = 0
-        rest?.cancel()
-        for (_, task) in tasks.values { task.cancel() }
-        tasks = [:]
-        ahead = 0..<0
+        adjustment.take()?.disconnect()
+        if let handler = viewHandler.take(), let view = view.pointer {
+            UnsafeMutableRawPointer(view).disconnect(handler)
+        }
+        restTimer?.cancel()
+        cancel(outside: 0..<0)
     }
 
     private var isVertical: Bool {
@@ -68,48 +66,40 @@ public final class ListPrefetcher {
         return gtk_orientable_get_orientation(OpaquePointer(view)) == GTK_ORIENTATION_VERTICAL
     }
 
-    /// The scrolled window gives a list its adjustment when it comes into it.
-    private func follow() {
-        disconnect()
+    /// Follows the adjustment of the list, which changes when the list enters a scrolled window.
+    private func followAdjustment() {
+        adjustment.take()?.disconnect()
         guard let view = view.pointer else { return }
         let scrollable = OpaquePointer(view)
         let found = isVertical ? gtk_scrollable_get_vadjustment(scrollable) : gtk_scrollable_get_hadjustment(scrollable)
         guard let found else { return }
-        let object = UnsafeMutableRawPointer(g_object_ref(UnsafeMutableRawPointer(found))!)
-        let handlers = ["value-changed", "changed"].map { signal in
-            object.connect(signal) { [weak self] in self?.moved() }
-        }
-        adjustment = Followed(address: UInt(bitPattern: object), owned: GObjectReference(object), handlers: handlers)
-        moved()
+        let connections = SignalConnections(GObjectBox(retaining: UnsafeMutableRawPointer(found)))
+        for signal in ["value-changed", "changed"] { connections.connect(signal) { [weak self] in self?.scrolled() } }
+        adjustment = connections
+        scrolled()
     }
 
-    private func disconnect() {
-        guard let followed = adjustment.take() else { return }
-        for handler in followed.handlers { g_signal_handler_disconnect(followed.object, handler) }
-        followed.owned.release()
-    }
-
-    private func moved() {
+    private func scrolled() {
         MainThreadMeter.measure {
             guard let positions = positionsOnScreen() else { return }
-            let moved = positions.lowerBound - lastFirst
-            if moved != 0 { isForward = moved > 0 }
+            let distance = positions.lowerBound - lastFirst
+            if distance != 0 { isForward = distance > 0 }
             lastFirst = positions.lowerBound
             visible = positions
-            if abs(moved) <= max(positions.count, 1) {
-                load()
+            if abs(distance) <= max(positions.count, 1) {
+                prefetch()
             } else {
-                // Flung past: nobody knows where it will stop.
-                drop(outside: 0..<0)
+                // A fling: where it will end is unknown.
+                cancel(outside: 0..<0)
             }
-            rest?.cancel()
-            rest = DelayedCall(after: .milliseconds(100)) { [weak self] in self?.load() }
+            restTimer?.cancel()
+            restTimer = DelayedCall(after: .milliseconds(100)) { [weak self] in self?.prefetch() }
         }
     }
 
     private func positionsOnScreen() -> Range<Int>? {
         guard let view = view.pointer, let adjustment else { return nil }
-        let native = adjustment.object.assumingMemoryBound(to: GtkAdjustment.self)
+        let native = adjustment.object.pointer.assumingMemoryBound(to: GtkAdjustment.self)
         let upper = gtk_adjustment_get_upper(native)
         let count = Int(g_list_model_get_n_items(view.listModel))
         guard upper > 0, count > 0 else { return 0..<0 }
@@ -120,7 +110,7 @@ public final class ListPrefetcher {
         return max(0, min(first, count))..<max(0, min(max(last, first), count))
     }
 
-    private func load() {
+    private func prefetch() {
         guard let view = view.pointer else { return stop() }
         let count = Int(g_list_model_get_n_items(view.listModel))
         let length = Int((Double(visible.count) * screensAhead).rounded(.up))
@@ -128,9 +118,9 @@ public final class ListPrefetcher {
             isForward
             ? min(visible.upperBound, count)..<min(visible.upperBound + length, count)
             : max(0, visible.lowerBound - length)..<max(0, visible.lowerBound)
-        drop(outside: ahead)
+        cancel(outside: ahead)
         for position in isForward ? Array(ahead) : ahead.reversed() {
-            // The model may have changed: another image may be there now.
+            // The model may have changed, so that the position holds another image than before.
             guard var request = request(position), tasks[position]?.url != request.url else { continue }
             tasks[position]?.task.cancel()
             request.priority = min(request.priority, .low)
@@ -140,31 +130,19 @@ public final class ListPrefetcher {
         }
     }
 
-    /// An image that is on screen by now is loaded by its cell as well; dropping it here harms nobody.
-    private func drop(outside range: Range<Int>) {
+    /// Cancels the prefetches outside of a range. An image that is on screen by now loads on, because its cell has
+    /// requested it, too.
+    private func cancel(outside range: Range<Int>) {
         for (position, entry) in tasks where !range.contains(position) {
             entry.task.cancel()
             tasks[position] = nil
         }
         if range.isEmpty { ahead = 0..<0 }
     }
-
-    deinit {
-        adjustment?.owned.releaseOnMainThread()
-    }
-}
-
-/// What a list is scrolled by, and who listens to it.
-private struct Followed: Sendable {
-    let address: UInt
-    let owned: GObjectReference
-    let handlers: [gulong]
-
-    @MainActor var object: UnsafeMutableRawPointer { UnsafeMutableRawPointer(bitPattern: address)! }
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
-    /// The model of a list of any kind; every kind has it under this name.
+    /// The model of a list widget. All kinds of lists have a property of this name.
     fileprivate var listModel: OpaquePointer? {
         UnsafeMutableRawPointer(self).objectProperty("model").map { OpaquePointer($0) }
     }

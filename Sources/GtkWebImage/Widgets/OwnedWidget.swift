@@ -1,21 +1,14 @@
 internal import CWebImageGtk4
+import WebImageLinux
 
-/// Holds the reference of a wrapper to its widget.
+/// The reference of a wrapper to its widget.
 final class OwnedWidget: Sendable {
-    private let reference: GObjectReference
-    private let address: UInt
+    private let object: GObjectBox
 
-    /// Takes over a widget that was just made, with its floating reference.
+    /// Takes over a new widget, including its floating reference.
     init(_ widget: UnsafeMutableRawPointer) {
-        g_object_ref_sink(widget)
-        reference = GObjectReference(widget)
-        address = UInt(bitPattern: widget)
+        object = GObjectBox(retaining: widget)
     }
 
-    deinit {
-        // The last reference to a widget has to go on the main thread, wherever the wrapper is dropped.
-        reference.releaseOnMainThread()
-    }
-
-    var pointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(bitPattern: address)! }
+    var pointer: UnsafeMutableRawPointer { object.pointer }
 }

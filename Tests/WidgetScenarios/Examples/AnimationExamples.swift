@@ -15,7 +15,7 @@ private func playback(picture: Picture, url: URL, urls: [URL]) {
     picture.imagePlayback.ignoresReducedMotion = true
     picture.imagePlayback.pausesInPowerSaver = false
 
-    picture.imagePlayback.isShared = true
+    picture.imagePlayback.isSynchronized = true
     picture.setAnimationImages(with: urls, frameDuration: .milliseconds(150), loopCount: 3)
 }
 

@@ -61,8 +61,8 @@ private func around(picture: Picture) {
     struct Curtain: ImageTransitioning {
         func layers(at progress: Double) -> TransitionLayers {
             var layers = TransitionLayers()
-            layers.old.offsetY = -progress
-            layers.isOldOnTop = true
+            layers.outgoing.offsetY = -progress
+            layers.isOutgoingOnTop = true
             return layers
         }
     }

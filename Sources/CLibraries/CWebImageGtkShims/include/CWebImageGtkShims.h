@@ -1,12 +1,12 @@
-// A GdkPaintable whose drawing is done in Swift. A GObject type is what Swift cannot declare; no logic lives here.
+// A GdkPaintable whose methods are written in Swift, which cannot declare a GObject type. It contains no logic.
 #pragma once
 
 #include <gtk/gtk.h>
 
-// Called on the main thread, `release` wherever the last reference is dropped.
+// The methods of the paintable. GTK calls them on the main thread; `release` runs wherever the last reference is dropped.
 typedef struct {
     void (*snapshot)(void *context, GtkSnapshot *snapshot, double width, double height);
-    // A new reference to something that never changes.
+    // Returns a new reference to an immutable paintable.
     GdkPaintable *(*current_image)(void *context);
     int (*width)(void *context);
     int (*height)(void *context);
@@ -14,5 +14,8 @@ typedef struct {
     void (*release)(void *context);
 } GwiPaintableFunctions;
 
-// `functions` has to outlive the paintable. The caller owns the reference that is returned.
-GdkPaintable *gwi_paintable_new(const GwiPaintableFunctions *functions, void *context);
+// Creates a paintable without a context. The caller owns the reference. `functions` must outlive the paintable.
+GdkPaintable *gwi_paintable_new(const GwiPaintableFunctions *functions);
+
+// Sets the context that every function receives, once, before the paintable is used. The paintable owns it.
+void gwi_paintable_set_context(GdkPaintable *paintable, void *context);

@@ -40,7 +40,7 @@ final class WidgetSlots {
             WindowMonitor.start()
             object.connect("map") { [weak slots] in slots?.forEach { $0.widgetMapped() } }
             object.connect("unmap") { [weak slots] in slots?.forEach { $0.widgetUnmapped() } }
-            object.connectNotify("root") { [weak slots] in slots?.rootChanged() }
+            object.connect("notify::root") { [weak slots] in slots?.rootChanged() }
         }
         g_object_set_qdata_full(
             object.assumingMemoryBound(to: GObject.self),
@@ -79,7 +79,7 @@ final class WidgetSlots {
         guard !stateful.contains(where: { $0 === host }), let pointer = widget?.pointer else { return }
         stateful.append(host)
         if stateful.count == 1 {
-            UnsafeMutableRawPointer(pointer).connectWithArgument("state-flags-changed") { [weak self] _ in
+            UnsafeMutableRawPointer(pointer).connect("state-flags-changed") { [weak self] in
                 self?.updateStates()
             }
         }
@@ -98,7 +98,7 @@ final class WidgetSlots {
         guard !listensToClicks, let pointer = widget?.pointer else { return }
         listensToClicks = true
         let gesture = gtk_gesture_click_new()!
-        UnsafeMutableRawPointer(gesture).connectPressed { [weak self] in self?.forEach { $0.widgetClicked() } }
+        UnsafeMutableRawPointer(gesture).connect("pressed") { [weak self] in self?.forEach { $0.widgetClicked() } }
         gtk_widget_add_controller(pointer, gesture)
     }
 

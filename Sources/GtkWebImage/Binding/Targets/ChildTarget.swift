@@ -1,5 +1,6 @@
 internal import CWebImageGtk4
 import WebImageCore
+import WebImageLinux
 
 /// A widget with room for one child, a button say, that shows the library's paintable in a GtkPicture of its own.
 @MainActor
@@ -30,17 +31,12 @@ final class ChildTarget: SlotTarget {
 @MainActor
 final class ImageChild {
     let host: PicturePresenter
-    private let owned: GObjectReference
+    private let owned: GObjectBox
 
     init() {
         let picture = UnsafeMutableRawPointer(gtk_picture_new()!)
-        g_object_ref_sink(picture)
-        owned = GObjectReference(picture)
+        owned = GObjectBox(retaining: picture)
         host = PicturePresenter(picture: WidgetReference(picture))
-    }
-
-    deinit {
-        owned.releaseOnMainThread()
     }
 
     /// Makes the image the widget's child, unless it is.

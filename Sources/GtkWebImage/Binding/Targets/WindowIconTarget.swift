@@ -1,5 +1,6 @@
 internal import CWebImageGtk4
 import WebImageCore
+import WebImageLinux
 
 /// The icon of a window, which the window system shows: in a dock, in a list of windows.
 ///

@@ -4,24 +4,24 @@
     import Musl
 #endif
 
-/// An arc that goes round.
+/// A spinning arc.
 struct SpinnerIndicator: ImageIndicating {
     let size: Double
-    var isMoving: Bool { true }
+    var isAnimated: Bool { true }
 
     func draw(on canvas: IndicatorCanvas, fraction: Double?, time: Double) {
         guard let ring = Ring(size, canvas) else { return }
         ring.draw(on: canvas, from: 0, to: 1, opacity: 0.15)
-        // Not one turn a second: where frames are few it would stand still.
+        // Not one turn per second: at one frame per second the arc would appear to stand still.
         let turn = time * 0.9
         ring.draw(on: canvas, from: turn, to: turn + 0.3, opacity: 0.8)
     }
 }
 
-/// A circle that closes; an arc that goes round until it is known how much there is.
+/// A ring that closes; a spinning arc while the progress is unknown.
 struct RingIndicator: ImageIndicating {
     let size: Double
-    var isMoving: Bool { true }
+    var isAnimated: Bool { true }
 
     func draw(on canvas: IndicatorCanvas, fraction: Double?, time: Double) {
         guard let fraction else { return SpinnerIndicator(size: size).draw(on: canvas, fraction: nil, time: time) }
@@ -31,9 +31,9 @@ struct RingIndicator: ImageIndicating {
     }
 }
 
-/// A bar that fills; a piece that goes to and fro until it is known how much there is.
+/// A bar that fills; a block that moves to and fro while the progress is unknown.
 struct BarIndicator: ImageIndicating {
-    var isMoving: Bool { true }
+    var isAnimated: Bool { true }
 
     func draw(on canvas: IndicatorCanvas, fraction: Double?, time: Double) {
         let width = min(max(canvas.width * 0.6, 24), 160, canvas.width)
@@ -44,14 +44,14 @@ struct BarIndicator: ImageIndicating {
         if let fraction {
             canvas.bar(x: x, y: y, width: max(width * fraction, height), height: height, opacity: 0.8)
         } else {
-            let piece = width * 0.3
-            let way = (1 - cos(time * 2)) / 2
-            canvas.bar(x: x + (width - piece) * way, y: y, width: piece, height: height, opacity: 0.8)
+            let block = width * 0.3
+            let position = (1 - cos(time * 2)) / 2
+            canvas.bar(x: x + (width - block) * position, y: y, width: block, height: height, opacity: 0.8)
         }
     }
 }
 
-/// A circle in the middle of an image; nil where there is no room.
+/// A circle in the centre of an image; nil if there is no room.
 @MainActor
 private struct Ring {
     let x, y, radius, lineWidth: Double

@@ -1,37 +1,37 @@
 internal import CWebImageGtk4
 
-/// What an indicator is drawn on, in application pixels from the upper left corner.
+/// The drawing surface of an indicator. Coordinates are application pixels from the upper left corner.
 @MainActor
 public final class IndicatorCanvas {
-    /// Of the image that is to come.
+    /// The width of the image that is loading, in application pixels.
     public let width: Double
-    /// Of the image that is to come.
+    /// The height of the image that is loading, in application pixels.
     public let height: Double
-    private let context: OpaquePointer
+    private let cairo: OpaquePointer
     private let color: GdkRGBA
 
-    init(_ snapshot: OpaquePointer, _ width: Double, _ height: Double, _ color: GdkRGBA) {
-        self.width = width
-        self.height = height
+    init(_ context: DrawingContext, color: GdkRGBA) {
+        width = context.width
+        height = context.height
         self.color = color
-        var bounds = graphene_rect_t(width, height)
-        context = gtk_snapshot_append_cairo(snapshot, &bounds)
+        var bounds = context.bounds
+        cairo = gtk_snapshot_append_cairo(context.snapshot, &bounds)
     }
 
     /// Ends the drawing.
     func finish() {
-        cairo_destroy(context)
+        cairo_destroy(cairo)
     }
 
-    /// Draws a part of a circle.
+    /// Draws an arc with round ends.
     /// - Parameters:
-    ///   - x: Of the middle.
-    ///   - y: Of the middle.
-    ///   - radius: To the middle of the line.
-    ///   - lineWidth: How broad the line is; its ends are round.
-    ///   - start: Where it begins, in turns clockwise from the top.
-    ///   - end: Where it ends.
-    ///   - opacity: Of the widget's colour of text.
+    ///   - x: The centre's x coordinate.
+    ///   - y: The centre's y coordinate.
+    ///   - radius: The radius, measured to the middle of the line.
+    ///   - lineWidth: The width of the line.
+    ///   - start: The start of the arc, in turns clockwise from the top.
+    ///   - end: The end of the arc, in turns clockwise from the top.
+    ///   - opacity: The opacity of the widget's text colour. Default: 1.
     public func arc(
         x: Double,
         y: Double,
@@ -41,34 +41,34 @@ public final class IndicatorCanvas {
         to end: Double,
         opacity: Double = 1
     ) {
-        use(opacity)
-        cairo_new_path(context)
-        cairo_set_line_width(context, lineWidth)
-        cairo_set_line_cap(context, CAIRO_LINE_CAP_ROUND)
-        cairo_arc(context, x, y, radius, (start - 0.25) * 2 * .pi, (end - 0.25) * 2 * .pi)
-        cairo_stroke(context)
+        setOpacity(opacity)
+        cairo_new_path(cairo)
+        cairo_set_line_width(cairo, lineWidth)
+        cairo_set_line_cap(cairo, CAIRO_LINE_CAP_ROUND)
+        cairo_arc(cairo, x, y, radius, (start - 0.25) * 2 * .pi, (end - 0.25) * 2 * .pi)
+        cairo_stroke(cairo)
     }
 
     /// Draws a bar with round ends.
     /// - Parameters:
-    ///   - x: Of its left edge.
-    ///   - y: Of its upper edge.
-    ///   - width: From end to end.
-    ///   - height: The smaller of the two is the thickness.
-    ///   - opacity: Of the widget's colour of text.
+    ///   - x: The x coordinate of the left edge.
+    ///   - y: The y coordinate of the upper edge.
+    ///   - width: The width, including the ends.
+    ///   - height: The height. The smaller dimension is the thickness of the bar.
+    ///   - opacity: The opacity of the widget's text colour. Default: 1.
     public func bar(x: Double, y: Double, width: Double, height: Double, opacity: Double = 1) {
         let radius = min(width, height) / 2
         guard radius > 0 else { return }
-        use(opacity)
-        cairo_new_path(context)
-        cairo_arc(context, x + radius, y + radius, radius, .pi / 2, .pi * 3 / 2)
-        cairo_arc(context, x + width - radius, y + radius, radius, -.pi / 2, .pi / 2)
-        cairo_close_path(context)
-        cairo_fill(context)
+        setOpacity(opacity)
+        cairo_new_path(cairo)
+        cairo_arc(cairo, x + radius, y + radius, radius, .pi / 2, .pi * 3 / 2)
+        cairo_arc(cairo, x + width - radius, y + radius, radius, -.pi / 2, .pi / 2)
+        cairo_close_path(cairo)
+        cairo_fill(cairo)
     }
 
-    private func use(_ opacity: Double) {
+    private func setOpacity(_ opacity: Double) {
         let alpha = Double(color.alpha) * min(max(opacity, 0), 1)
-        cairo_set_source_rgba(context, Double(color.red), Double(color.green), Double(color.blue), alpha)
+        cairo_set_source_rgba(cairo, Double(color.red), Double(color.green), Double(color.blue), alpha)
     }
 }

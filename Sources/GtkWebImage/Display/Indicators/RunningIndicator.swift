@@ -1,13 +1,14 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// An indicator of a load under way.
+/// The indicator of a load in progress.
 @MainActor
 final class RunningIndicator {
     private let indicator: ImageIndicator
     private(set) var isVisible = false
+    /// The share of the image that has arrived, from 0 to 1; nil while it is unknown.
     var fraction: Double?
-    /// Of the newest frame, in seconds.
+    /// The time of the current frame, in seconds.
     var time: Double? {
         didSet { if isVisible, start == nil { start = time } }
     }
@@ -18,7 +19,7 @@ final class RunningIndicator {
         self.indicator = indicator
     }
 
-    /// Shows it after its delay.
+    /// Starts the delay, after which the indicator becomes visible.
     func start(_ onVisible: @escaping () -> Void) {
         timer = DelayedCall(after: indicator.delay) { [weak self] in
             self?.isVisible = true
@@ -30,18 +31,13 @@ final class RunningIndicator {
         timer?.cancel()
     }
 
-    var isMoving: Bool { isVisible && indicator.style.isMoving && ReducedMotion.isWanted }
+    var isAnimated: Bool { isVisible && indicator.style.isAnimated && !ReducedMotion.isRequested }
 
-    func draw(
-        _ snapshot: OpaquePointer,
-        _ width: Double,
-        _ height: Double,
-        _ widget: UnsafeMutablePointer<GtkWidget>?
-    ) {
+    func draw(in context: DrawingContext) {
         guard isVisible else { return }
         let gray = GdkRGBA(red: 0.5, green: 0.5, blue: 0.5, alpha: 1)
-        let canvas = IndicatorCanvas(snapshot, width, height, widget?.textColor ?? gray)
-        let elapsed = isMoving ? (time ?? 0) - (start ?? time ?? 0) : 0
+        let canvas = IndicatorCanvas(context, color: context.widget?.textColor ?? gray)
+        let elapsed = isAnimated ? (time ?? 0) - (start ?? time ?? 0) : 0
         indicator.style.draw(on: canvas, fraction: fraction, time: elapsed)
         canvas.finish()
     }

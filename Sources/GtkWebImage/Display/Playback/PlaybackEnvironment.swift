@@ -1,35 +1,35 @@
-internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-/// What of the machine decides whether images move: the user's wish that nothing does, the power saver, memory.
+/// The system settings that pause animations: reduced motion and the power saver. Memory pressure empties their buffers.
 @MainActor
 package enum PlaybackEnvironment {
-    private struct WeakHub {
-        weak var hub: SharedPlayer?
+    private struct WeakPlayer {
+        weak var player: SharedPlayer?
     }
 
     private static var isStarted = false
-    private static var hubs: [WeakHub] = []
+    private static var players: [WeakPlayer] = []
     private static var observation: (any AnyObject & Sendable)?
-    /// Tests say what the power saver does.
+    /// Whether the power saver is on. Tests replace it.
     package static var isPowerSaving: () -> Bool = { NetworkMonitor.shared.status.isPowerSaving }
 
     static func allows(_ playback: ImagePlayback) -> Bool {
-        (playback.ignoresReducedMotion || ReducedMotion.isWanted) && !(playback.pausesInPowerSaver && isPowerSaving())
+        (playback.ignoresReducedMotion || !ReducedMotion.isRequested)
+            && !(playback.pausesInPowerSaver && isPowerSaving())
     }
 
-    static func add(_ hub: SharedPlayer) {
-        hubs.removeAll { $0.hub == nil || $0.hub === hub }
-        hubs.append(WeakHub(hub: hub))
+    /// Adds a player, held weakly, which is told about changes from now on.
+    static func add(_ player: SharedPlayer) {
+        players.removeAll { $0.player == nil || $0.player === player }
+        players.append(WeakPlayer(player: player))
     }
 
+    /// Starts observing the settings. Later calls do nothing.
     static func start() {
         guard !isStarted else { return }
         isStarted = true
-        if let settings = gtk_settings_get_default() {
-            UnsafeMutableRawPointer(settings).connectNotify("gtk-enable-animations") { reconsider() }
-        }
+        ReducedMotion.observe { reconsider() }
         observation = NetworkMonitor.shared.observe { _ in
             MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { reconsider() } }
         }
@@ -39,7 +39,8 @@ package enum PlaybackEnvironment {
         }
     }
 
+    /// Pauses or resumes all animations according to the settings.
     package static func reconsider() {
-        for hub in hubs { hub.hub?.reconsider() }
+        for player in players { player.player?.systemSettingsChanged() }
     }
 }

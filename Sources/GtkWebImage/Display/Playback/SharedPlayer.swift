@@ -1,55 +1,64 @@
 import WebImageCore
 import WebImageLinux
 
-/// A player and the paintables that show its frames: one, or all that share it.
+/// A player and its viewers: one paintable, or all paintables that play an image in step.
 @MainActor
 final class SharedPlayer {
-    private struct Viewer {
-        weak var content: PaintableContent?
-        var isVisible: Bool
+    /// One paintable that displays the frames.
+    @MainActor
+    final class Viewer {
+        var onFrame: (() -> Void)?
+        fileprivate var isVisible = true
     }
 
-    private struct WeakHub {
-        weak var hub: SharedPlayer?
+    private struct WeakViewer {
+        weak var viewer: Viewer?
     }
 
-    /// Of all animations.
+    private struct WeakPlayer {
+        weak var player: SharedPlayer?
+    }
+
+    /// The memory of all animations together.
     nonisolated static let budget = AnimationBudget(limit: min(SystemResources.memorySize / 16, 192 << 20))
-    private static let queue = WorkQueue(
+    fileprivate static let queue = WorkQueue(
         name: "gwi-frames",
         threadCount: min(max(SystemResources.processorCount, 1), 4),
         niceness: 5
     )
-    private static var shared: [ObjectIdentifier: WeakHub] = [:]
+    private static var synchronized: [ObjectIdentifier: WeakPlayer] = [:]
 
     let player: AnimationPlayer
-    private var viewers: [ObjectIdentifier: Viewer] = [:]
-    /// Whether it stands still for the user's settings or the power saver only.
+    private var viewers: [WeakViewer] = []
+    /// Whether only the system settings keep the player from playing.
     private var isHeld = false
 
     private init?(_ image: WebImage, _ playback: ImagePlayback) {
         guard let player = AnimationPlayer(image, playback) else { return nil }
         self.player = player
-        player.onChange = { [weak self] in self?.changed() }
+        player.onChange = { [weak self] in self?.frameChanged() }
     }
 
+    /// The player for an image: the common one if playback is synchronized, else a new one.
     /// - Returns: nil for an image that is not animated.
-    static func hub(for image: WebImage, _ playback: ImagePlayback) -> SharedPlayer? {
+    static func player(for image: WebImage, _ playback: ImagePlayback) -> SharedPlayer? {
         guard image.animation != nil else { return nil }
         PlaybackEnvironment.start()
-        guard playback.isShared else { return SharedPlayer(image, playback) }
+        guard playback.isSynchronized else { return SharedPlayer(image, playback) }
         let key = ObjectIdentifier(image.storage)
-        if let hub = shared[key]?.hub { return hub }
-        shared = shared.filter { $0.value.hub != nil }
-        let hub = SharedPlayer(image, playback)
-        shared[key] = WeakHub(hub: hub)
-        return hub
+        if let existing = synchronized[key]?.player { return existing }
+        synchronized = synchronized.filter { $0.value.player != nil }
+        let player = SharedPlayer(image, playback)
+        synchronized[key] = WeakPlayer(player: player)
+        return player
     }
 
-    /// - Parameter other: What has played the same image until now, in fewer pixels or with fewer frames.
-    func add(_ content: PaintableContent, continuing other: SharedPlayer?) {
+    /// Adds a viewer, which is held weakly. The first one starts the player if playback is automatic.
+    /// - Parameter other: The player of the same image with fewer pixels or frames, whose position is taken over.
+    func add(_ viewer: Viewer, continuing other: SharedPlayer?) {
         let isFirst = viewers.isEmpty
-        viewers[ObjectIdentifier(content)] = Viewer(content: content, isVisible: true)
+        viewers.removeAll { $0.viewer == nil }
+        viewers.append(WeakViewer(viewer: viewer))
         PlaybackEnvironment.add(self)
         if isFirst, let other {
             isHeld = other.isHeld
@@ -60,68 +69,62 @@ final class SharedPlayer {
         updateVisibility()
     }
 
-    /// Plays, as soon as the machine's settings allow it.
+    func remove(_ viewer: Viewer) {
+        viewers.removeAll { $0.viewer == nil || $0.viewer === viewer }
+        updateVisibility()
+    }
+
+    /// Plays as soon as the system settings allow it.
     func start() {
         if PlaybackEnvironment.allows(player.playback) { player.play() } else { isHeld = true }
     }
 
-    func remove(_ content: PaintableContent) {
-        viewers[ObjectIdentifier(content)] = nil
+    func setVisible(_ isVisible: Bool, for viewer: Viewer) {
+        viewer.isVisible = isVisible
         updateVisibility()
     }
 
-    func setVisible(_ isVisible: Bool, _ content: PaintableContent) {
-        viewers[ObjectIdentifier(content)]?.isVisible = isVisible
-        updateVisibility()
-    }
-
-    /// The settings of the machine have changed.
-    func reconsider() {
-        let allows = PlaybackEnvironment.allows(player.playback)
-        if allows, isHeld {
+    /// Pauses or resumes after a change of the system settings.
+    func systemSettingsChanged() {
+        let isAllowed = PlaybackEnvironment.allows(player.playback)
+        if isAllowed, isHeld {
             isHeld = false
             player.play()
-        } else if !allows, player.isPlaying {
+        } else if !isAllowed, player.isPlaying {
             isHeld = true
             player.pause()
         }
     }
 
     private func updateVisibility() {
-        player.setVisible(viewers.values.contains { $0.content != nil && $0.isVisible })
+        player.setVisible(viewers.contains { $0.viewer?.isVisible == true })
     }
 
-    private func changed() {
-        for viewer in viewers.values { viewer.content?.frameChanged() }
+    private func frameChanged() {
+        for viewer in viewers { viewer.viewer?.onFrame?() }
     }
 }
 
 extension AnimationPlayer {
-    /// Plays an image for whatever an app draws itself: onFrame says when currentFrame is another one. It
-    /// begins with play().
+    /// Creates a player for an app that draws the frames itself: `onFrame` reports when `currentFrame` has changed.
+    /// Playback begins with `play()`.
     /// - Returns: nil for an image that is not animated.
     public convenience init?(_ image: WebImage, _ playback: ImagePlayback = ImagePlayback()) {
         self.init(
             image,
             playback,
             clock: MainLoopClock.shared,
-            queue: SharedPlayer.frameQueue,
+            queue: SharedPlayer.queue,
             budget: SharedPlayer.budget,
             dispatcher: MainLoopDispatcher.shared,
             preparation: TexturePreparation()
         )
     }
-}
 
-extension AnimationPlayer {
-    /// Bytes of frames that all animations of widgets have decoded ahead just now.
+    /// The bytes of frames that the animations of all widgets have decoded ahead.
     public nonisolated static var bufferedByteCount: Int { SharedPlayer.budget.used }
 
-    /// Bytes of frames that all of them may have: a sixteenth of the machine's memory, at most 192 MiB. The frame that
-    /// each shows, and the next one, come on top.
+    /// The limit of `bufferedByteCount`: a sixteenth of the memory of the machine, at most 192 MiB. The current and the
+    /// next frame of each animation come on top.
     public nonisolated static var bufferLimit: Int { SharedPlayer.budget.limit }
-}
-
-extension SharedPlayer {
-    fileprivate static var frameQueue: WorkQueue { queue }
 }

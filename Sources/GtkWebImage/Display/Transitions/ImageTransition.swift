@@ -1,23 +1,29 @@
-/// How a widget goes from what it shows to an image that has come.
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// The way a widget changes from what it shows to a newly loaded image.
 ///
-/// Images from memory are shown without one, unless ImageOptions.forceTransition is given: they are there before
-/// anything else could be seen. There is none while gtk-enable-animations is off, and none in a widget that is not on
-/// screen.
+/// Images from the memory cache appear without a transition, unless `ImageOptions.forceTransition` is set: nothing else
+/// was visible before them. There is no transition while gtk-enable-animations is off, or in a widget that is not
+/// mapped.
 public struct ImageTransition: Sendable {
-    /// Where an image comes from.
+    /// The edge at which an image enters.
     public enum Edge: Sendable {
-        /// One of the four.
+        /// One of the four edges.
         case left, right, top, bottom
     }
 
-    /// What it looks like.
+    /// The effect that draws both images.
     public var effect: any ImageTransitioning
-    /// How long it takes. Default: 0.2 s.
+    /// The length of the transition. Default: 0.2 s.
     public var duration: Duration
-    /// How it gets from its start to its end. Default: slow at the end.
+    /// The pace of the transition. Default: `.easeOut`.
     public var easing: ImageEasing
 
-    /// Makes a transition, with an effect of your own too.
+    /// Creates a transition with a built-in or custom effect.
     public init(
         _ effect: any ImageTransitioning,
         duration: Duration = .milliseconds(200),
@@ -28,69 +34,64 @@ public struct ImageTransition: Sendable {
         self.easing = easing
     }
 
-    /// The old image becomes the new one.
+    /// Fades from the outgoing to the incoming image.
     public static func crossfade(duration: Duration = .milliseconds(200)) -> ImageTransition {
         ImageTransition(CrossfadeEffect(), duration: duration, easing: .linear)
     }
 
-    /// The new image comes in from an edge, over the old one.
+    /// Slides the incoming image over the outgoing one.
     /// - Parameters:
-    ///   - edge: Where the new one comes from. Default: the right.
-    ///   - pushesOld: Whether the old one goes out at the other edge. Default: no, it stays.
-    ///   - duration: How long it takes. Default: 0.25 s.
+    ///   - edge: The edge at which the incoming image enters. Default: the right one.
+    ///   - pushesOutgoing: Whether the outgoing image leaves at the opposite edge. By default it stays in place.
+    ///   - duration: The length of the transition. Default: 0.25 s.
     public static func slide(
         from edge: Edge = .right,
-        pushesOld: Bool = false,
+        pushesOutgoing: Bool = false,
         duration: Duration = .milliseconds(250)
     ) -> ImageTransition {
-        ImageTransition(SlideEffect(edge: edge, pushesOld: pushesOld), duration: duration)
+        ImageTransition(SlideEffect(edge: edge, pushesOutgoing: pushesOutgoing), duration: duration)
     }
 
-    /// The old image turns about its vertical axis, and has the new one on its back.
+    /// Turns the outgoing image about its vertical axis, with the incoming image on its back.
     public static func flip(duration: Duration = .milliseconds(400)) -> ImageTransition {
         ImageTransition(FlipEffect(), duration: duration, easing: .easeInOut)
     }
 
-    /// The new image grows into its place as it appears.
+    /// Enlarges the incoming image while it fades in.
     /// - Parameters:
-    ///   - scale: The share of its size at which it begins. Default: 0.8.
-    ///   - duration: How long it takes. Default: 0.25 s.
+    ///   - scale: The initial scale. Default: 0.8.
+    ///   - duration: The length of the transition. Default: 0.25 s.
     public static func zoom(from scale: Double = 0.8, duration: Duration = .milliseconds(250)) -> ImageTransition {
         ImageTransition(ZoomEffect(initialScale: scale), duration: duration)
     }
 }
 
-/// How one image gives way to another. Pure arithmetic, called for each frame on the main thread.
+/// A transition effect. It is pure arithmetic, evaluated for each frame on the main thread.
 public protocol ImageTransitioning: Sendable {
-    /// How both are drawn at a time between 0 (the old one alone) and 1 (the new one alone).
+    /// Returns how both images are drawn.
+    /// - Parameter progress: From 0, only the outgoing image, to 1, only the incoming one.
     func layers(at progress: Double) -> TransitionLayers
 }
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
-
-/// How a transition gets from its start to its end.
+/// The pace of a transition: a curve from elapsed time to progress.
 public struct ImageEasing: Sendable {
     private let curve: @Sendable (Double) -> Double
 
-    /// Makes an easing.
-    /// - Parameter curve: Gets the share of the time that is over, says the share of the way that is done.
+    /// Creates an easing.
+    /// - Parameter curve: Maps the elapsed share of the duration to the progress, both from 0 to 1.
     public init(_ curve: @escaping @Sendable (Double) -> Double) {
         self.curve = curve
     }
 
-    /// The share of the way that is done, at a share of the time: before 0 that of 0, after 1 that of 1.
+    /// Returns the progress at a share of the duration, which is clamped to 0...1.
     public func value(at time: Double) -> Double { curve(min(max(time, 0), 1)) }
 
-    /// Always as fast.
+    /// A constant pace.
     public static let linear = ImageEasing { $0 }
-    /// Slow at first.
+    /// A slow start.
     public static let easeIn = ImageEasing { $0 * $0 * $0 }
-    /// Slow at the end.
+    /// A slow end.
     public static let easeOut = ImageEasing { 1 - pow(1 - $0, 3) }
-    /// Slow at both ends.
+    /// A slow start and a slow end.
     public static let easeInOut = ImageEasing { $0 < 0.5 ? 4 * $0 * $0 * $0 : 1 - pow(2 - 2 * $0, 3) / 2 }
 }

@@ -1,85 +1,70 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// A transition under way.
+/// A transition in progress.
 @MainActor
 final class RunningTransition {
-    private let old: DisplayedContent
+    private let outgoing: DisplayedContent
     private let transition: ImageTransition
-    /// Called at its end, by whoever ends it.
+    /// Called by the owner when the transition ends.
     let onEnd: (() -> Void)?
     private var start: Double?
     private var time = 0.0
 
-    init(from old: DisplayedContent, _ transition: ImageTransition, onEnd: (() -> Void)?) {
-        self.old = old
+    init(from outgoing: DisplayedContent, _ transition: ImageTransition, onEnd: (() -> Void)?) {
+        self.outgoing = outgoing
         self.transition = transition
         self.onEnd = onEnd
     }
 
-    /// - Parameter time: In seconds. The first one is the start: what was decoded meanwhile does not count.
-    /// - Returns: Whether it is over.
+    /// Advances the transition to the time of a frame, in seconds. The first call sets the start, so that time spent
+    /// before the first frame does not count.
+    /// - Returns: Whether the transition is over.
     func advance(to time: Double) -> Bool {
         if start == nil { start = time }
         self.time = time
-        return share >= 1
+        return elapsedShare >= 1
     }
 
-    private var share: Double {
+    private var elapsedShare: Double {
         guard let start else { return 0 }
         let duration = transition.duration / .seconds(1)
         return duration > 0 ? (time - start) / duration : 1
     }
 
-    func draw(
-        to new: DisplayedContent,
-        _ snapshot: OpaquePointer,
-        _ width: Double,
-        _ height: Double,
-        _ widget: UnsafeMutablePointer<GtkWidget>?
-    ) {
-        let layers = transition.effect.layers(at: transition.easing.value(at: share))
-        if let mixture = layers.mixture {
-            gtk_snapshot_push_cross_fade(snapshot, min(max(mixture, 0), 1))
-            old.drawCovering(snapshot, width, height, widget)
-            gtk_snapshot_pop(snapshot)
-            new.draw(snapshot, width, height, widget)
-            gtk_snapshot_pop(snapshot)
+    func draw(to incoming: DisplayedContent, in context: DrawingContext) {
+        let layers = transition.effect.layers(at: transition.easing.value(at: elapsedShare))
+        if let crossfade = layers.crossfade {
+            gtk_snapshot_push_cross_fade(context.snapshot, min(max(crossfade, 0), 1))
+            outgoing.drawCovering(in: context)
+            gtk_snapshot_pop(context.snapshot)
+            incoming.draw(in: context)
+            gtk_snapshot_pop(context.snapshot)
             return
         }
-        var bounds = graphene_rect_t(width, height)
-        gtk_snapshot_push_clip(snapshot, &bounds)
-        let drawOld = {
-            self.draw(layers.old, snapshot, width, height) {
-                self.old.drawCovering(snapshot, width, height, widget)
-            }
+        let drawOutgoing = { self.draw(layers.outgoing, in: context) { self.outgoing.drawCovering(in: context) } }
+        context.clipped {
+            if !layers.isOutgoingOnTop { drawOutgoing() }
+            draw(layers.incoming, in: context) { incoming.draw(in: context) }
+            if layers.isOutgoingOnTop { drawOutgoing() }
         }
-        if !layers.isOldOnTop { drawOld() }
-        draw(layers.new, snapshot, width, height) { new.draw(snapshot, width, height, widget) }
-        if layers.isOldOnTop { drawOld() }
-        gtk_snapshot_pop(snapshot)
     }
 
-    private func draw(
-        _ layer: TransitionLayers.Layer,
-        _ snapshot: OpaquePointer,
-        _ width: Double,
-        _ height: Double,
-        _ body: () -> Void
-    ) {
+    private func draw(_ layer: TransitionLayers.Layer, in context: DrawingContext, _ body: () -> Void) {
         guard layer.opacity > 0, layer.scale > 0 else { return }
+        let (snapshot, width, height) = (context.snapshot, context.width, context.height)
         gtk_snapshot_save(snapshot)
-        var middle = graphene_point_t(
+        var center = graphene_point_t(
             x: Float((layer.offsetX + 0.5) * width),
             y: Float((layer.offsetY + 0.5) * height)
         )
         var corner = graphene_point_t(x: Float(-width / 2), y: Float(-height / 2))
-        gtk_snapshot_translate(snapshot, &middle)
-        if layer.turn != 0 {
+        gtk_snapshot_translate(snapshot, &center)
+        if layer.rotation != 0 {
             gtk_snapshot_perspective(snapshot, Float(3 * max(width, height)))
             var axis = graphene_vec3_t()
             graphene_vec3_init(&axis, 0, 1, 0)
-            gtk_snapshot_rotate_3d(snapshot, Float(layer.turn), &axis)
+            gtk_snapshot_rotate_3d(snapshot, Float(layer.rotation), &axis)
         }
         if layer.scale != 1 { gtk_snapshot_scale(snapshot, Float(layer.scale), Float(layer.scale)) }
         gtk_snapshot_translate(snapshot, &corner)

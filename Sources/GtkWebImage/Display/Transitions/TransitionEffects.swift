@@ -1,16 +1,16 @@
-/// The one becomes the other.
+/// Fades from the outgoing to the incoming image.
 struct CrossfadeEffect: ImageTransitioning {
     func layers(at progress: Double) -> TransitionLayers {
         var layers = TransitionLayers()
-        layers.mixture = progress
+        layers.crossfade = progress
         return layers
     }
 }
 
-/// The new one comes in from an edge.
+/// Slides the incoming image in from an edge.
 struct SlideEffect: ImageTransitioning {
     let edge: ImageTransition.Edge
-    let pushesOld: Bool
+    let pushesOutgoing: Bool
 
     func layers(at progress: Double) -> TransitionLayers {
         let direction: (x: Double, y: Double) =
@@ -21,37 +21,37 @@ struct SlideEffect: ImageTransitioning {
             case .bottom: (0, 1)
             }
         var layers = TransitionLayers()
-        layers.new.offsetX = direction.x * (1 - progress)
-        layers.new.offsetY = direction.y * (1 - progress)
-        if pushesOld {
-            layers.old.offsetX = -direction.x * progress
-            layers.old.offsetY = -direction.y * progress
+        layers.incoming.offsetX = direction.x * (1 - progress)
+        layers.incoming.offsetY = direction.y * (1 - progress)
+        if pushesOutgoing {
+            layers.outgoing.offsetX = -direction.x * progress
+            layers.outgoing.offsetY = -direction.y * progress
         }
         return layers
     }
 }
 
-/// Both are the two sides of a card.
+/// Turns a card with the outgoing image on its front and the incoming one on its back.
 struct FlipEffect: ImageTransitioning {
     func layers(at progress: Double) -> TransitionLayers {
         var layers = TransitionLayers()
-        layers.old.turn = 180 * progress
-        layers.new.turn = 180 * (progress - 1)
-        // Only the side that faces us is seen.
-        layers.old.opacity = progress < 0.5 ? 1 : 0
-        layers.new.opacity = progress < 0.5 ? 0 : 1
+        layers.outgoing.rotation = 180 * progress
+        layers.incoming.rotation = 180 * (progress - 1)
+        // Only the side that faces the viewer is visible.
+        layers.outgoing.opacity = progress < 0.5 ? 1 : 0
+        layers.incoming.opacity = progress < 0.5 ? 0 : 1
         return layers
     }
 }
 
-/// The new one grows into its place as it appears.
+/// Enlarges the incoming image while it fades in.
 struct ZoomEffect: ImageTransitioning {
     let initialScale: Double
 
     func layers(at progress: Double) -> TransitionLayers {
         var layers = TransitionLayers()
-        layers.new.scale = initialScale + (1 - initialScale) * progress
-        layers.new.opacity = progress
+        layers.incoming.scale = initialScale + (1 - initialScale) * progress
+        layers.incoming.opacity = progress
         return layers
     }
 }

@@ -1,32 +1,32 @@
-/// How the old and the new image are drawn at one moment of a transition. What is outside of the widget's image is
-/// cut off.
+/// The two images of a transition at one moment. Whatever leaves the bounds of the widget's image is clipped.
 public struct TransitionLayers: Sendable, Hashable {
-    /// How one of them is drawn.
+    /// The appearance of one image.
     public struct Layer: Sendable, Hashable {
-        /// From 0, not at all, to 1.
+        /// From 0, invisible, to 1, opaque.
         public var opacity = 1.0
-        /// How far it is moved to the right, in widths.
+        /// The displacement to the right, in widths of the image.
         public var offsetX = 0.0
-        /// How far it is moved down, in heights.
+        /// The displacement downwards, in heights of the image.
         public var offsetY = 0.0
-        /// How large it is, from its middle.
+        /// The scale about the centre.
         public var scale = 1.0
-        /// How far it is turned about the vertical axis through its middle, in degrees.
-        public var turn = 0.0
+        /// The rotation about the vertical axis through the centre, in degrees.
+        public var rotation = 0.0
 
-        /// Makes a layer that is drawn as it is.
+        /// Creates a layer that is drawn unchanged.
         public init() {}
     }
 
-    /// What was shown before.
-    public var old = Layer()
-    /// What is shown from now on.
-    public var new = Layer()
-    /// Whether the old one is drawn over the new one.
-    public var isOldOnTop = false
-    /// Draws a mixture with this share of the new one, as a true cross-fade: what is opaque in both stays so.
-    public var mixture: Double?
+    /// The image that disappears.
+    public var outgoing = Layer()
+    /// The image that appears.
+    public var incoming = Layer()
+    /// Whether the outgoing image is drawn over the incoming one.
+    public var isOutgoingOnTop = false
+    /// The share of the incoming image in a true cross-fade, which keeps opaque what is opaque in both images. If it is
+    /// set, all other properties are ignored.
+    public var crossfade: Double?
 
-    /// Makes layers that are drawn as they are, the new one on top.
+    /// Creates layers that are drawn unchanged, the incoming one on top.
     public init() {}
 }

@@ -1,10 +1,10 @@
 internal import CWebImageGtk4
 import WebImageLinux
 
-/// Binds the rows of a GtkListBox or GtkFlowBox that are on screen or near it, and lets go of the others.
+/// Binds only those rows of a GtkListBox or GtkFlowBox that are on screen or near it, and unbinds the others.
 ///
-/// Those widgets have all their rows at once, and GTK takes them all for visible: without this a list of a thousand
-/// rows would load a thousand images.
+/// Those widgets create all their rows at once, and GTK maps all of them: without a binder a list of a thousand rows
+/// would load a thousand images.
 ///
 ///     rows = LazyRowBinder(container: listBox) { row, index in
 ///         WidgetPointer(row).setImage(with: urls[index])
@@ -12,29 +12,29 @@ import WebImageLinux
 ///         WidgetPointer(row).setImage(with: nil as URL?)
 ///     }
 ///
-/// Kept by the app for as long as it is wanted. Main thread only.
+/// The app keeps the binder for as long as it needs it. Main thread only.
 @MainActor
 public final class LazyRowBinder {
-    /// What is done with a row and its index among the rows.
+    /// Binds or unbinds a row, given the row widget and its index.
     public typealias RowHandler = (_ row: UnsafeMutableRawPointer, _ index: Int) -> Void
 
-    /// The indices of the rows that are bound.
+    /// The indices of the bound rows.
     public private(set) var bound = 0..<0
-    /// How many screens above and below count as near. Default: 1.
+    /// The number of screens above and below that count as near. Default: 1.
     public var prefetchScreens = 1.0
 
     private let container: WidgetReference
     private let bind: RowHandler
     private let unbind: RowHandler
-    /// The adjustment that is listened to; its address, for it is compared only.
-    private var followed: UInt = 0
-    private var isWaiting = false
+    /// Identity of the observed GtkAdjustment, which is not retained.
+    private var followed: UnsafeMutableRawPointer?
+    private var isUpdateScheduled = false
     private static let quark = g_quark_from_string("gtk-web-image-lazy-row")
 
-    /// Begins to watch a list.
+    /// Starts watching a list.
     /// - Parameters:
-    ///   - container: The list, anywhere within a scrolled window.
-    ///   - bind: Called for a row that comes near.
+    ///   - container: The list, at any depth within a scrolled window.
+    ///   - bind: Called for a row that has come near.
     ///   - unbind: Called for a row that is no longer near.
     public init(container: UnsafeMutableRawPointer, bind: @escaping RowHandler, unbind: @escaping RowHandler) {
         self.container = WidgetReference(container)
@@ -44,7 +44,7 @@ public final class LazyRowBinder {
         if gtk_widget_get_mapped(container.assumingMemoryBound(to: GtkWidget.self)) != 0 { watch() }
     }
 
-    /// Looks again which rows are near, as after each scroll and each layout.
+    /// Binds and unbinds rows by their present positions. This happens by itself after each scroll and each layout.
     public func update() {
         MainThreadMeter.measure {
             guard let container = container.pointer, let near = nearRows(of: container) else { return }
@@ -53,7 +53,7 @@ public final class LazyRowBinder {
             var row = gtk_widget_get_first_child(container)
             while let current = row {
                 row = gtk_widget_get_next_sibling(current)
-                // The mark is the row's: rows come and go, and change their places.
+                // The row itself carries the mark, because rows are added, removed and reordered.
                 let object = UnsafeMutableRawPointer(current).assumingMemoryBound(to: GObject.self)
                 let isBound = g_object_get_qdata(object, Self.quark) != nil
                 if !isBound, near.contains(index) {
@@ -74,25 +74,27 @@ public final class LazyRowBinder {
             let adjustment = gtk_scrolled_window_get_vadjustment(OpaquePointer(scrolled))
         else { return }
         let object = UnsafeMutableRawPointer(adjustment)
-        if followed != UInt(bitPattern: object) {
-            followed = UInt(bitPattern: object)
-            for signal in ["value-changed", "changed"] { object.connect(signal) { [weak self] in self?.soon() } }
+        if followed != object {
+            followed = object
+            for signal in ["value-changed", "changed"] {
+                object.connect(signal) { [weak self] in self?.scheduleUpdate() }
+            }
         }
-        soon()
+        scheduleUpdate()
     }
 
-    /// Within the next frame, when the rows have their places.
-    private func soon() {
+    /// Updates within the next frame, once the rows have been laid out.
+    private func scheduleUpdate() {
         guard let container = container.pointer, gtk_widget_get_mapped(container) != 0 else { return }
-        guard !isWaiting else { return }
-        isWaiting = true
+        guard !isUpdateScheduled else { return }
+        isUpdateScheduled = true
         LayoutWaiter.wait(for: container) { [weak self] in
-            self?.isWaiting = false
+            self?.isUpdateScheduled = false
             self?.update()
         }
     }
 
-    /// By their places; rows of any height.
+    /// Finds the rows by their positions, since rows may differ in height.
     private func nearRows(of container: UnsafeMutablePointer<GtkWidget>) -> Range<Int>? {
         guard let scrolled = gtk_widget_get_ancestor(container, gtk_scrolled_window_get_type()) else { return nil }
         let height = Double(gtk_widget_get_height(scrolled))

@@ -1,9 +1,9 @@
 internal import CWebImageGtk4
 
-/// Calls back for each frame: those of a widget's clock while it is on screen, else sixty times a second.
+/// Calls back for each frame: on the frame clock of a widget, or every 16 ms without one.
 @MainActor
 final class FrameTicker {
-    /// What GTK holds; it may outlive the ticker.
+    /// The part that GTK owns, which may outlive the ticker.
     private final class Context {
         weak var ticker: FrameTicker?
     }
@@ -13,27 +13,29 @@ final class FrameTicker {
     private var callback: guint = 0
     private var timer: guint = 0
 
-    /// Begins to tick.
-    /// - Parameter body: Called with the time of the frame in seconds, of the monotonic clock.
+    /// Starts ticking.
+    /// - Parameters:
+    ///   - widget: The widget whose frame clock ticks while the widget is mapped.
+    ///   - body: Receives the time of the frame on the monotonic clock, in seconds.
     init(_ widget: UnsafeMutablePointer<GtkWidget>?, _ body: @escaping (_ time: Double) -> Void) {
         self.widget = widget.map { WidgetReference(UnsafeMutableRawPointer($0)) }
         self.body = body
         let context = Context()
         context.ticker = self
         let retained = Unmanaged.passRetained(context).toOpaque()
-        let drop: GDestroyNotify = { Unmanaged<Context>.fromOpaque($0!).release() }
+        let release: GDestroyNotify = { Unmanaged<Context>.fromOpaque($0!).release() }
         if let widget {
             let tick: GtkTickCallback = { _, clock, context in
                 FrameTicker.tick(context!, Double(gdk_frame_clock_get_frame_time(clock)) / 1_000_000)
             }
-            callback = gtk_widget_add_tick_callback(widget, tick, retained, drop)
+            callback = gtk_widget_add_tick_callback(widget, tick, retained, release)
         } else {
             let tick: GSourceFunc = { FrameTicker.tick($0!, Double(g_get_monotonic_time()) / 1_000_000) }
-            timer = g_timeout_add_full(G_PRIORITY_DEFAULT_IDLE, 16, tick, retained, drop)
+            timer = g_timeout_add_full(G_PRIORITY_DEFAULT_IDLE, 16, tick, retained, release)
         }
     }
 
-    /// Ends it. Without this it ticks for ever.
+    /// Stops ticking. A ticker that is merely released stops at its next frame.
     func stop() {
         if callback != 0, let widget = widget?.pointer { gtk_widget_remove_tick_callback(widget, callback) }
         if timer != 0 { g_source_remove(timer) }

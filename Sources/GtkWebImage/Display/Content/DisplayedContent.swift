@@ -1,0 +1,101 @@
+internal import CWebImageGtk4
+import WebImageCore
+import WebImageLinux
+
+/// The image or placeholder that a paintable displays.
+@MainActor
+enum DisplayedContent {
+    case nothing
+    case image(WebImage)
+    case icon(PlaceholderIcon)
+    case color(ImageColor)
+    /// A GdkPaintable of the app.
+    case paintable(GObjectBox)
+
+    init(_ placeholder: Placeholder?) {
+        switch placeholder?.kind {
+        case .image(let image): self = .image(image)
+        case .icon(let name, let pixelSize): self = .icon(PlaceholderIcon(name, pixelSize: pixelSize))
+        case .color(let color): self = .color(color)
+        case .paintable(let paintable): self = .paintable(paintable)
+        // A placeholder URL is loaded like any image, and displayed as one.
+        case .url, nil: self = .nothing
+        }
+    }
+
+    var image: WebImage? {
+        if case .image(let image) = self { image } else { nil }
+    }
+
+    var isNothing: Bool {
+        if case .nothing = self { true } else { false }
+    }
+
+    /// The intrinsic size in application pixels; 0 if there is none.
+    var size: (width: Double, height: Double) {
+        switch self {
+        case .image(let image): (image.logicalWidth, image.logicalHeight)
+        case .icon(let icon): (Double(icon.pixelSize), Double(icon.pixelSize))
+        case .paintable(let paintable):
+            (
+                Double(gdk_paintable_get_intrinsic_width(paintable.opaquePointer)),
+                Double(gdk_paintable_get_intrinsic_height(paintable.opaquePointer))
+            )
+        case .nothing, .color: (0, 0)
+        }
+    }
+
+    /// Draws the content, stretched to the box; an icon stays square and centred.
+    func draw(in context: DrawingContext) {
+        guard !context.isEmpty else { return }
+        switch self {
+        case .nothing: break
+        case .image(let image):
+            let texture = image.texture
+            texture.markDrawn()
+            gdk_paintable_snapshot(texture.pointer, context.snapshot, context.width, context.height)
+        case .icon(let icon):
+            let side = min(Double(icon.pixelSize), context.width, context.height)
+            guard side >= 1 else { return }
+            context.centered(width: side, height: side) { icon.draw(in: $0) }
+        case .color(let color):
+            var native = GdkRGBA(color)
+            var bounds = context.bounds
+            gtk_snapshot_append_color(context.snapshot, &native, &bounds)
+        case .paintable(let paintable):
+            gdk_paintable_snapshot(paintable.opaquePointer, context.snapshot, context.width, context.height)
+        }
+    }
+
+    /// Draws the content in its own aspect ratio, so that it covers the box and is cropped at the edges.
+    func drawCovering(in context: DrawingContext) {
+        var own = size
+        if case .icon = self { own = (0, 0) }
+        guard own.width > 0, own.height > 0 else { return draw(in: context) }
+        let factor = max(context.width / own.width, context.height / own.height)
+        context.clipped {
+            context.centered(width: own.width * factor, height: own.height * factor) { draw(in: $0) }
+        }
+    }
+
+    /// A new reference to an immutable paintable that looks the same; nil if there is none.
+    func makeStill() -> OpaquePointer? {
+        switch self {
+        case .image(let image):
+            let texture = image.texture
+            texture.markDrawn()
+            return OpaquePointer(g_object_ref(UnsafeMutableRawPointer(texture.pointer)))
+        case .paintable(let paintable): return gdk_paintable_get_current_image(paintable.opaquePointer)
+        case .nothing, .icon, .color: return nil
+        }
+    }
+
+    /// Follows the changes of a paintable of the app; nil for content that never changes.
+    func observe(contents: @escaping () -> Void, size: @escaping () -> Void) -> SignalConnections? {
+        guard case .paintable(let paintable) = self else { return nil }
+        let connections = SignalConnections(paintable)
+        connections.connect("invalidate-contents", contents)
+        connections.connect("invalidate-size", size)
+        return connections
+    }
+}

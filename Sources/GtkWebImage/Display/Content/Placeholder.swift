@@ -1,0 +1,58 @@
+public import FoundationEssentials
+public import WebImageCore
+import WebImageLinux
+
+/// What a widget shows while its image loads, or after the load has failed.
+public struct Placeholder: Sendable {
+    enum Kind: Sendable {
+        case icon(String, pixelSize: Int)
+        case image(WebImage)
+        case color(ImageColor)
+        case paintable(GObjectBox)
+        /// Shown once it has loaded.
+        case url(URL)
+    }
+
+    let kind: Kind
+
+    /// A themed icon, centred; a symbolic one is drawn in the text colour of the widget.
+    /// - Parameters:
+    ///   - name: An icon name such as image-x-generic-symbolic. For an unknown name the theme's image-missing icon
+    ///     appears.
+    ///   - pixelSize: Width and height in application pixels; a smaller widget shrinks the icon. Default: 32.
+    public static func icon(_ name: String, pixelSize: Int = 32) -> Placeholder {
+        Placeholder(kind: .icon(name, pixelSize: max(1, pixelSize)))
+    }
+
+    /// A blurred preview decoded from a BlurHash. Keep the placeholder if the same hash is shown often, because each
+    /// call decodes it.
+    /// - Returns: nil if memory runs out.
+    public static func blurHash(_ hash: BlurHash) -> Placeholder? { hash.image().map { .image($0) } }
+
+    /// A blurred preview decoded from a ThumbHash. Keep the placeholder if the same hash is shown often, because each
+    /// call decodes it.
+    /// - Returns: nil if memory runs out.
+    public static func thumbHash(_ hash: ThumbHash) -> Placeholder? { hash.image.map { .image($0) } }
+
+    /// An image, drawn in the same way as the final one.
+    public static func image(_ image: WebImage) -> Placeholder {
+        Placeholder(kind: .image(image))
+    }
+
+    /// A solid colour.
+    public static func color(_ color: ImageColor) -> Placeholder {
+        Placeholder(kind: .color(color))
+    }
+
+    /// A GdkPaintable * of the app, such as a GdkTexture *. The placeholder keeps it alive; it may be animated.
+    @MainActor
+    public static func paintable(_ pointer: UnsafeMutableRawPointer) -> Placeholder {
+        Placeholder(kind: .paintable(GObjectBox(retaining: pointer)))
+    }
+
+    /// Another image, such as a thumbnail, loaded at the size of the widget. It appears if it arrives before the image
+    /// itself; the widget is empty until then.
+    public static func url(_ url: URL) -> Placeholder {
+        Placeholder(kind: .url(url))
+    }
+}

@@ -1,0 +1,61 @@
+internal import CWebImageGtk4
+internal import CWebImageGtkShims
+import WebImageLinux
+
+/// The GdkPaintable that GTK draws. It calls back into a PaintableContent, which it owns.
+@MainActor
+struct PaintableBridge {
+    /// The GdkPaintable. It outlives its content, because the content is released when the GObject is finalised.
+    let native: OpaquePointer = gwi_paintable_new(PaintableCallbacks.table)
+
+    /// Hands the content over to the GObject. Must be called once, before anything else uses the paintable.
+    func connect(to content: PaintableContent) {
+        gwi_paintable_set_context(native, Unmanaged.passRetained(content).toOpaque())
+    }
+
+    func invalidateContents() {
+        gdk_paintable_invalidate_contents(native)
+    }
+
+    func invalidateSize() {
+        gdk_paintable_invalidate_size(native)
+    }
+}
+
+/// The C functions of the GObject. GTK calls them on the main thread, except `release`.
+private enum PaintableCallbacks {
+    /// Allocated once and never freed, like a class structure.
+    @MainActor static let table: UnsafePointer<GwiPaintableFunctions> = {
+        let table = UnsafeMutablePointer<GwiPaintableFunctions>.allocate(capacity: 1)
+        table.initialize(
+            to: GwiPaintableFunctions(
+                snapshot: { context, snapshot, width, height in
+                    let address = UInt(bitPattern: snapshot)
+                    onMain(context) { content in
+                        MainThreadMeter.measure {
+                            content.draw(OpaquePointer(bitPattern: address)!, width: width, height: height)
+                        }
+                    }
+                },
+                current_image: { context in
+                    OpaquePointer(bitPattern: onMain(context) { UInt(bitPattern: $0.makeCurrentImage()) })
+                },
+                width: { context in onMain(context) { Int32(clamping: Int($0.size.width.rounded())) } },
+                height: { context in onMain(context) { Int32(clamping: Int($0.size.height.rounded())) } },
+                aspect_ratio: { context in
+                    onMain(context) { $0.size.height > 0 ? $0.size.width / $0.size.height : 0 }
+                },
+                release: { context in Unmanaged<PaintableContent>.fromOpaque(context!).release() }
+            )
+        )
+        return UnsafePointer(table)
+    }()
+
+    private static func onMain<R: Sendable>(
+        _ context: UnsafeMutableRawPointer?,
+        _ body: @MainActor (PaintableContent) -> R
+    ) -> R {
+        let content = Unmanaged<PaintableContent>.fromOpaque(context!).takeUnretainedValue()
+        return MainActor.assumeIsolated { body(content) }
+    }
+}

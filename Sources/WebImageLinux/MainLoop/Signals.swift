@@ -1,0 +1,88 @@
+internal import CWebImageGLib
+
+/// The moment at which a signal handler runs.
+package enum SignalPhase: Sendable {
+    /// Before the default handler of the class, as g_signal_connect does it.
+    case beforeDefault
+    /// After the default handler of the class (G_CONNECT_AFTER).
+    case afterDefault
+}
+
+extension UnsafeMutableRawPointer {
+    /// Connects a closure to a signal of this GObject, whatever arguments the signal has. The object owns the closure,
+    /// so the closure holds its owner weakly. The signal must be emitted on the main thread and return nothing.
+    /// - Returns: The handler id, for `disconnect(_:)`.
+    @MainActor
+    @discardableResult
+    package func connect(
+        _ signal: String,
+        phase: SignalPhase = .beforeDefault,
+        _ body: @escaping () -> Void
+    ) -> UInt {
+        connectWithArgument(signal, phase: phase) { _ in body() }
+    }
+
+    /// Connects a closure that receives the first argument of the signal as a bit pattern: the address of an object,
+    /// or a number of at most 32 bits in the lower half.
+    /// - Returns: The handler id, for `disconnect(_:)`.
+    @MainActor
+    @discardableResult
+    package func connectWithArgument(
+        _ signal: String,
+        phase: SignalPhase = .beforeDefault,
+        _ body: @escaping (UInt) -> Void
+    ) -> UInt {
+        // Swapped, the context comes first. One function then serves signals of every arity: C callees ignore the
+        // arguments that they do not declare, which is how GTK itself uses g_signal_connect_swapped.
+        let callback: @convention(c) (gpointer, UInt) -> Void = { context, argument in
+            SignalHandler.run(context, argument)
+        }
+        let context = Unmanaged.passRetained(SignalHandler(body)).toOpaque()
+        let release: GClosureNotify = { context, _ in Unmanaged<SignalHandler>.fromOpaque(context!).release() }
+        var flags = G_CONNECT_SWAPPED.rawValue
+        if phase == .afterDefault { flags |= G_CONNECT_AFTER.rawValue }
+        let handler = unsafeBitCast(callback, to: GCallback.self)
+        return UInt(g_signal_connect_data(self, signal, handler, context, release, GConnectFlags(rawValue: flags)))
+    }
+
+    /// Disconnects a handler. The object must still be alive.
+    @MainActor
+    package func disconnect(_ handler: UInt) {
+        g_signal_handler_disconnect(self, gulong(handler))
+    }
+}
+
+/// The closure of one signal handler, which GObject frees together with the handler.
+@MainActor
+private final class SignalHandler {
+    private let body: (UInt) -> Void
+
+    init(_ body: @escaping (UInt) -> Void) {
+        self.body = body
+    }
+
+    nonisolated static func run(_ context: UnsafeMutableRawPointer, _ argument: UInt) {
+        let handler = Unmanaged<SignalHandler>.fromOpaque(context).takeUnretainedValue()
+        MainActor.assumeIsolated { handler.body(argument) }
+    }
+}
+
+/// Handlers on one GObject, which stays alive until they are disconnected.
+@MainActor
+package final class SignalConnections {
+    package let object: GObjectBox
+    private var handlers: [UInt] = []
+
+    package init(_ object: GObjectBox) {
+        self.object = object
+    }
+
+    package func connect(_ signal: String, _ body: @escaping () -> Void) {
+        handlers.append(object.pointer.connect(signal, body))
+    }
+
+    package func disconnect() {
+        for handler in handlers { object.pointer.disconnect(handler) }
+        handlers = []
+    }
+}
