@@ -1,13 +1,14 @@
 import Synchronization
 
-/// A decoded image: immutable, upright, cheap to pass around, safe on every thread.
+/// A decoded image. It is immutable, upright, cheap to copy, and safe to use on any thread.
 public struct WebImage: Sendable {
-    /// What makes up an image.
+    /// The pixels and properties of an image.
     package struct Content: Sendable {
         package var pixels: PixelBuffer
         package var naturalSize: PixelSize
-        /// The sizes before any transformer: of the file, and of the decoded pixels.
+        /// The size of the file in pixels, before any transformer.
         package var sourceSize: PixelSize
+        /// The size of the decoded pixels, before any transformer.
         package var decodedSize: PixelSize
         package var scale: Double
         package var format: ImageFormat
@@ -15,14 +16,14 @@ public struct WebImage: Sendable {
         package var orientation = ImageOrientation.up
         package var animation: ImageAnimation?
         package var options: DecodeOptions?
-        /// Pixels per application pixel where it is shown, if that is known.
+        /// Pixels per application pixel of the screen that shows the image, if it is known.
         package var displayScale: Double?
     }
 
-    /// What the copies of one image share.
+    /// The storage that all copies of an image share.
     package final class Storage: Sendable {
         let content: Content
-        /// What a toolkit made of the pixels (a texture), so that it is made once.
+        /// The toolkit's representation of the pixels (a texture), created at most once.
         let display = Mutex<(any AnyObject & Sendable)?>(nil)
 
         init(_ content: Content) {
@@ -40,14 +41,14 @@ public struct WebImage: Sendable {
         storage = Storage(content)
     }
 
-    /// Makes an image of pixels.
+    /// Creates an image from pixels.
     /// - Parameters:
-    ///   - pixels: The pixels, upright; of an animated image those of its first frame.
-    ///   - naturalSize: The size of the file, upright, in pixels. Default: that of pixels.
-    ///   - scale: Pixels of the file per application pixel.
-    ///   - format: The format of the file.
-    ///   - isPartial: Whether more of the image is still to come.
-    ///   - animation: What an animated image shows.
+    ///   - pixels: The upright pixels; of an animated image, those of its first frame.
+    ///   - naturalSize: The size of the upright file in pixels. Default: the size of `pixels`.
+    ///   - scale: The number of file pixels per application pixel; at least 1. Default: 1.
+    ///   - format: The format of the file. Default: unknown.
+    ///   - isPartial: Whether more of the image is still to arrive. Default: false.
+    ///   - animation: The frames of an animated image.
     public init(
         pixels: PixelBuffer,
         naturalSize: PixelSize? = nil,
@@ -72,46 +73,46 @@ public struct WebImage: Sendable {
 
     package var content: Content { storage.content }
 
-    /// The pixels, upright; of an animated image those of its first frame.
+    /// The upright pixels; of an animated image, those of its first frame.
     public var pixels: PixelBuffer { content.pixels }
-    /// The size of pixels.
+    /// The size of `pixels`.
     public var pixelSize: PixelSize { content.pixels.size }
-    /// The size in pixels of the file that it was decoded from, upright: at least pixelSize, unless transformed.
+    /// The size of the upright file in pixels. It is at least `pixelSize`, unless the image was transformed.
     public var naturalSize: PixelSize { content.naturalSize }
-    /// Pixels of the file per application pixel: 2 for an image named @2x.
+    /// The number of file pixels per application pixel: 2 for a file named @2x.
     public var scale: Double { content.scale }
-    /// The width in application pixels that a widget gives it when nothing else decides.
+    /// The intrinsic width in application pixels.
     public var logicalWidth: Double { Double(naturalSize.width) / scale }
-    /// The height in application pixels that a widget gives it when nothing else decides.
+    /// The intrinsic height in application pixels.
     public var logicalHeight: Double { Double(naturalSize.height) / scale }
-    /// The format of the file that it was decoded from.
+    /// The format of the file.
     public var format: ImageFormat { content.format }
-    /// How the pixels of the file were turned to be upright (EXIF).
+    /// The EXIF orientation of the file, which decoding has already applied.
     public var orientation: ImageOrientation { content.orientation }
-    /// Whether more of the image is still to come.
+    /// Whether more of the image is still to arrive.
     public var isPartial: Bool { content.isPartial }
-    /// The frames of an animated image; nil for a still one, and when only the first frame was asked for.
+    /// The frames of an animated image; nil for a still image, and if only the first frame was requested.
     public var animation: ImageAnimation? { content.animation }
-    /// The number of frames: 1 for a still image.
+    /// The number of frames; 1 for a still image.
     public var frameCount: Int { animation?.frameCount ?? 1 }
-    /// How often an animated image is played: 0 is for ever. 1 for a still image.
+    /// The number of times to play an animated image; 0 means endlessly. It is 1 for a still image.
     public var loopCount: Int { animation?.loopCount ?? 1 }
-    /// How it was decoded; nil for an image that was made of pixels.
+    /// The options of the decoder; nil for an image that was created from pixels.
     public var decodeOptions: DecodeOptions? { content.options }
-    /// The bytes that it takes in memory: the pixels, and the file of an animated image. A renderer that drew the
-    /// image holds as much again.
+    /// The size in memory in bytes: the pixels, and the file of an animated image. A renderer that has drawn the image
+    /// keeps a copy of the pixels on top.
     public var cost: Int { pixels.byteCount + (animation?.byteCount ?? 0) }
 
-    /// Pixels of pixels per application pixel: that of the screen for an image that was decoded for a widget, else
-    /// scale. Transformers measure radii and borders with it.
+    /// The number of pixels in `pixels` per application pixel: the scale factor of the screen if the image was decoded for
+    /// a widget, else `scale`. Transformers use it to convert radii and border widths.
     public var displayScale: Double { content.displayScale ?? scale }
 
-    /// The size in pixels of the file, before any transformer.
+    /// The size of the file in pixels, before any transformer.
     package var naturalSizeBeforeTransform: PixelSize { content.sourceSize }
-    /// The size in pixels that it was decoded at, before any transformer.
+    /// The size of the decoded pixels, before any transformer.
     package var decodedSize: PixelSize { content.decodedSize }
 
-    /// What make made of this image, made at most once and kept with the pixels.
+    /// Returns the toolkit's representation of the pixels, which `make` creates at most once.
     package func display<T: AnyObject & Sendable>(_ make: (PixelBuffer) -> T) -> T {
         storage.display.withLock { kept in
             if let made = kept as? T { return made }
@@ -121,14 +122,14 @@ public struct WebImage: Sendable {
         }
     }
 
-    /// The same image with something about it changed.
+    /// Returns a copy of the image with changed properties.
     package func with(_ change: (inout Content) -> Void) -> WebImage {
         var content = content
         change(&content)
         return WebImage(content)
     }
 
-    /// A still image with other pixels, as transformers make it.
+    /// Returns a still image with other pixels, as transformers need it.
     package func replacingPixels(_ pixels: PixelBuffer, keepsNaturalSize: Bool) -> WebImage {
         with { content in
             content.pixels = pixels
@@ -139,11 +140,12 @@ public struct WebImage: Sendable {
 }
 
 extension WebImage: Equatable {
-    /// Whether both are the same image in memory; pixels are not compared.
+    /// Whether both values share the same storage. Pixels are not compared.
     public static func == (lhs: WebImage, rhs: WebImage) -> Bool { lhs.storage === rhs.storage }
 }
 
-/// What a toolkit does with an image ahead of showing it, on the decode queue.
+/// Prepares a decoded image for a toolkit before it is shown.
 package protocol DisplayPreparation: Sendable {
+    /// Prepares an image on the decode queue.
     func prepare(_ image: WebImage)
 }

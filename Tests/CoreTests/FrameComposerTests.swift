@@ -53,7 +53,7 @@ struct FrameComposerTests {
     }
 
     private func composer(_ source: ColorFrames) -> FrameComposer {
-        FrameComposer(source, source.layouts, size: Self.canvas, target: Self.canvas, .up, DecodeOptions())
+        FrameComposer(source, source.layouts, size: Self.canvas, target: Self.canvas, orientation: .up, options: DecodeOptions())
     }
 
     private func pixels(_ buffer: PixelBuffer) -> [UInt32] {
@@ -149,10 +149,10 @@ struct FrameComposerTests {
     @Test("Whether frames need alpha")
     func alpha() {
         let opaque = layout(0, 4, hasAlpha: false)
-        #expect(![opaque, layout(1, 1)].showAlpha(on: Self.canvas))
-        #expect([layout(0, 3, hasAlpha: false)].showAlpha(on: Self.canvas))
-        #expect([opaque, layout(1, 1, .clear)].showAlpha(on: Self.canvas))
-        #expect([opaque, layout(1, 1, isBlended: false)].showAlpha(on: Self.canvas))
-        #expect([layout(0, 4)].showAlpha(on: Self.canvas))
+        #expect(![opaque, layout(1, 1)].hasTransparency(on: Self.canvas))
+        #expect([layout(0, 3, hasAlpha: false)].hasTransparency(on: Self.canvas))
+        #expect([opaque, layout(1, 1, .clear)].hasTransparency(on: Self.canvas))
+        #expect([opaque, layout(1, 1, isBlended: false)].hasTransparency(on: Self.canvas))
+        #expect([layout(0, 4)].hasTransparency(on: Self.canvas))
     }
 }

@@ -39,10 +39,10 @@ struct PlaybackTimelineTests {
     )
     func end(mode: PlaybackMode, last: Int) {
         let timeline = PlaybackTimeline(durations: durations, mode: mode, loopCount: 2)
-        let position = timeline.position(at: timeline.roundDuration * 2)
+        let position = timeline.position(at: timeline.loopDuration * 2)
         #expect(position.frame == last && position.loop == 2 && position.end == nil)
-        #expect(timeline.position(at: timeline.roundDuration * 2 - .milliseconds(1)).end == timeline.roundDuration * 2)
-        #expect(timeline.position(at: timeline.roundDuration).loop == 1)
+        #expect(timeline.position(at: timeline.loopDuration * 2 - .milliseconds(1)).end == timeline.loopDuration * 2)
+        #expect(timeline.position(at: timeline.loopDuration).loop == 1)
     }
 
     @Test("The frames that come next go over the end of a round, and end with the last one")

@@ -1,16 +1,16 @@
-/// A file whose format knows frames, of which there may be only one: what GIF, APNG and WebP have in common.
+/// The frames of a parsed GIF, APNG or WebP file. There may be only one.
 package struct AnimatedFile: Sendable {
-    /// Decodes single frames, for several threads at a time.
+    /// Decodes single frames. Several threads may use it at the same time.
     package var source: any FrameSource
-    /// Of all frames, at least one, each inside of the canvas.
+    /// The layout of each frame; at least one, each within the canvas.
     package var layouts: [FrameLayout]
-    /// Of the canvas, as stored.
+    /// The size of the canvas in pixels, before orientation.
     package var size: PixelSize
     package var orientation = ImageOrientation.up
-    /// How often it is played; 0 is for ever.
+    /// The number of times to play the animation; 0 means endlessly.
     package var loopCount: Int
     package var format: ImageFormat
-    /// Of the file.
+    /// The size of the file in bytes.
     package var byteCount: Int
 
     package init(
@@ -31,14 +31,14 @@ package struct AnimatedFile: Sendable {
         self.byteCount = byteCount
     }
 
-    /// The first frame, with the means to decode the others unless only the first is wanted.
-    /// - Throws: ImageError/Code/badImageData when that frame is damaged.
+    /// Decodes the first frame. The image includes the animation, unless the options ask for the first frame only.
+    /// - Throws: `ImageError.Code.badImageData` if the first frame is damaged.
     package func image(_ options: DecodeOptions) throws(ImageError) -> WebImage {
         let natural = orientation.apply(to: size)
         let shown = options.size.target(for: natural)
         let target = orientation.apply(to: shown)
         let make: @Sendable () -> FrameComposer = {
-            FrameComposer(source, layouts, size: size, target: target, orientation, options)
+            FrameComposer(source, layouts, size: size, target: target, orientation: orientation, options: options)
         }
         let first = try make().frame(at: 0)
         var animation: ImageAnimation?
@@ -47,7 +47,7 @@ package struct AnimatedFile: Sendable {
                 durations: layouts.map(\.duration),
                 loopCount: loopCount,
                 size: shown,
-                hasAlpha: layouts.showAlpha(on: size),
+                hasAlpha: layouts.hasTransparency(on: size),
                 byteCount: byteCount,
                 makeDecoder: make
             )

@@ -4,19 +4,19 @@
     import Musl
 #endif
 
-/// Decodes the pixels of frames, one by one, in any order.
+/// Decodes the pixels of single frames, in any order.
 package protocol FrameSource: AnyObject, Sendable {
-    /// Draws a frame at its place.
+    /// Decodes a frame and draws it onto the canvas at its position.
     func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError)
 }
 
-/// On which frames are put together: transparent at first, colours multiplied by alpha.
+/// The canvas on which the frames of an animation are composed. It starts transparent; alpha is premultiplied.
 package final class FrameCanvas {
     package let size: PixelSize
-    /// Red, green, blue and alpha, row after row.
+    /// RGBA pixels, row after row.
     package let pixels: UnsafeMutablePointer<UInt32>
 
-    /// - Returns: nil when there is no memory.
+    /// - Returns: nil if memory runs out.
     package init?(size: PixelSize) {
         guard let memory = calloc(size.pixelCount, 4) else { return nil }
         self.size = size
@@ -27,12 +27,12 @@ package final class FrameCanvas {
         free(pixels)
     }
 
-    /// The first pixel of a row of a rectangle.
+    /// Returns the first pixel of one row of a rectangle.
     package func row(_ y: Int, of rect: PixelRect) -> UnsafeMutablePointer<UInt32> {
         pixels + (rect.y + y) * size.width + rect.x
     }
 
-    /// Draws pixels, whose colours are multiplied by alpha, over what is there.
+    /// Blends premultiplied pixels over the canvas.
     package func blend(_ source: UnsafePointer<UInt32>, _ rect: PixelRect) {
         var source = source
         for y in 0..<rect.size.height {
@@ -46,7 +46,7 @@ package final class FrameCanvas {
         }
     }
 
-    /// Multiplies colours by alpha where a decoder has left them as they are in the file.
+    /// Premultiplies a rectangle into which a decoder has written straight alpha.
     package func multiplyAlpha(in rect: PixelRect) {
         for y in 0..<rect.size.height {
             PixelBuffer.multiplyAlpha(
@@ -79,8 +79,8 @@ package final class FrameCanvas {
         }
     }
 
-    /// The image as it is now.
-    /// - Returns: nil when there is no memory.
+    /// Returns a copy of the canvas, resized and oriented.
+    /// - Returns: nil if memory runs out.
     package func picture(
         at target: PixelSize,
         _ orientation: ImageOrientation,

@@ -1,6 +1,7 @@
-/// Puts the frames of an animation together, from wherever it has to begin.
+/// Composes the frames of an animation. For a frame out of order it starts at the nearest frame that does not depend on
+/// earlier ones.
 ///
-/// @unchecked: used by one thread at a time.
+/// @unchecked: one thread at a time uses a frame decoder, as FrameDecoding demands.
 package final class FrameComposer: FrameDecoding, @unchecked Sendable {
     private let source: any FrameSource
     private let layouts: [FrameLayout]
@@ -11,23 +12,25 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
     private let options: DecodeOptions
     private let size: PixelSize
     private var canvas: FrameCanvas?
-    /// The frame that the canvas shows, before it is disposed of.
+    /// The index of the frame on the canvas, before its disposal; nil while the canvas is undefined.
     private var current: Int?
-    /// What was under the current frame, when that is to come back.
+    /// The pixels beneath the current frame, if its disposal restores them.
     private var saved: [UInt32] = []
 
     /// - Parameters:
     ///   - source: Decodes single frames.
-    ///   - layouts: Of all frames, each inside of the canvas.
-    ///   - size: Of the canvas as stored.
-    ///   - target: The size of the images, as stored.
+    ///   - layouts: The layout of each frame, each within the canvas.
+    ///   - size: The size of the canvas in pixels, before orientation.
+    ///   - target: The size of the composed frames in pixels, before orientation.
+    ///   - orientation: Turns the composed frames upright.
+    ///   - options: Provides the URL for errors.
     package init(
         _ source: any FrameSource,
         _ layouts: [FrameLayout],
         size: PixelSize,
         target: PixelSize,
-        _ orientation: ImageOrientation,
-        _ options: DecodeOptions
+        orientation: ImageOrientation,
+        options: DecodeOptions
     ) {
         self.source = source
         self.layouts = layouts
@@ -36,34 +39,34 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
         self.orientation = orientation
         self.options = options
         isIndependent = layouts.independence(on: size)
-        hasAlpha = layouts.showAlpha(on: size)
+        hasAlpha = layouts.hasTransparency(on: size)
     }
 
     package func frame(at index: Int) throws(ImageError) -> PixelBuffer {
         guard layouts.indices.contains(index) else {
-            throw options.badData("The animation has \(layouts.count) frames, none of them is number \(index)")
+            throw options.badData("The animation has \(layouts.count) frames, so there is no frame \(index)")
         }
         if canvas == nil { canvas = FrameCanvas(size: size) }
         guard canvas != nil else { throw options.outOfMemory(size) }
         if current != index {
             var next = index
             while next > 0, next - 1 != current, !isIndependent[next] { next -= 1 }
-            // What goes wrong on the way leaves a canvas that nothing can be said about.
-            let before = current
+            // An error on the way leaves the canvas undefined.
+            let previous = current
             current = nil
-            try draw(from: next, through: index, after: before)
+            try draw(from: next, through: index, after: previous)
             current = index
         }
-        guard let picture = canvas!.picture(at: target, orientation, hasAlpha: hasAlpha) else {
+        guard let pixels = canvas!.picture(at: target, orientation, hasAlpha: hasAlpha) else {
             throw options.outOfMemory(target)
         }
-        return picture
+        return pixels
     }
 
     private func draw(from first: Int, through last: Int, after current: Int?) throws(ImageError) {
         for index in first...last {
             if isIndependent[index] {
-                // Most frames of images without alpha cover all that was there.
+                // A frame that covers the whole canvas with opaque pixels needs no clearing, which is the common case.
                 if layouts[index].hasAlpha || !layouts[index].rect.covers(size) { canvas!.clear() }
             } else if index > first || current == first - 1 {
                 dispose(of: index - 1)

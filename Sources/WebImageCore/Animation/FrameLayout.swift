@@ -1,23 +1,23 @@
-/// Where a frame of an animation goes, and what happens to it afterwards: what GIF, APNG and WebP have in common.
+/// The place of one frame on the canvas, and its disposal, as GIF, APNG and WebP define them.
 package struct FrameLayout: Sendable {
-    /// What a frame leaves behind for the next one.
+    /// The change to the canvas before the next frame is drawn.
     package enum Disposal: Sendable {
-        /// Itself.
+        /// Leaves the frame in place.
         case keep
-        /// Nothing: its rectangle becomes transparent.
+        /// Makes the rectangle of the frame transparent.
         case clear
-        /// What was there before it.
+        /// Restores the pixels from before the frame was drawn.
         case restore
     }
 
-    /// On the canvas, in pixels; inside of it.
+    /// The position on the canvas, in pixels. It lies within the canvas.
     package var rect: PixelRect
-    /// As the file has it.
+    /// The duration as the file gives it.
     package var duration: Duration
     package var disposal: Disposal
-    /// Whether it shows through where it is not opaque, instead of replacing what is there.
+    /// Whether the frame is blended over the canvas instead of replacing its pixels.
     package var isBlended: Bool
-    /// Whether it can have pixels that are not opaque.
+    /// Whether the frame may contain transparent pixels.
     package var hasAlpha: Bool
 
     package init(rect: PixelRect, duration: Duration, disposal: Disposal, isBlended: Bool, hasAlpha: Bool) {
@@ -29,52 +29,26 @@ package struct FrameLayout: Sendable {
     }
 }
 
-/// A rectangle of pixels.
-package struct PixelRect: Hashable, Sendable {
-    package var x: Int
-    package var y: Int
-    package var size: PixelSize
-
-    package init(x: Int, y: Int, width: Int, height: Int) {
-        (self.x, self.y) = (x, y)
-        size = PixelSize(width: width, height: height)
-    }
-
-    package func covers(_ canvas: PixelSize) -> Bool { x == 0 && y == 0 && size == canvas }
-
-    package func isInside(_ canvas: PixelSize) -> Bool {
-        x >= 0 && y >= 0 && !size.isEmpty && x <= canvas.width - size.width && y <= canvas.height - size.height
-    }
-
-    /// What of it is on a canvas; nil when nothing is.
-    package func clipped(to canvas: PixelSize) -> PixelRect? {
-        let (left, top) = (max(x, 0), max(y, 0))
-        let width = min(x + size.width, canvas.width) - left
-        let height = min(y + size.height, canvas.height) - top
-        return width > 0 && height > 0 ? PixelRect(x: left, y: top, width: width, height: height) : nil
-    }
-}
-
 extension [FrameLayout] {
-    /// Which frames do not depend on those before them.
+    /// Returns for each frame whether it can be drawn without the frames before it.
     package func independence(on canvas: PixelSize) -> [Bool] {
         var isIndependent: [Bool] = []
         for (index, layout) in enumerated() {
-            let isAlone =
+            let replacesAll =
                 layout.rect.covers(canvas) && !(layout.isBlended && layout.hasAlpha) && layout.disposal != .restore
-            let isOnNothing =
+            let startsEmpty =
                 index == 0
                 || self[index - 1].disposal == .clear
                     && (self[index - 1].rect.covers(canvas) || isIndependent[index - 1])
-            isIndependent.append(isAlone || isOnNothing)
+            isIndependent.append(replacesAll || startsEmpty)
         }
         return isIndependent
     }
 
-    /// Whether any frame shows pixels that are not opaque.
-    package func showAlpha(on canvas: PixelSize) -> Bool {
+    /// Whether any composed frame has transparent pixels.
+    package func hasTransparency(on canvas: PixelSize) -> Bool {
         guard let first else { return true }
-        // What the first frame covers stays covered, unless somebody takes it away or puts something else in its place.
+        // If the first frame covers the canvas, only a later disposal or a replacing frame can make it transparent.
         if first.hasAlpha || !first.rect.covers(canvas) || first.disposal == .restore { return true }
         return contains { $0.disposal == .clear || $0.hasAlpha && !$0.isBlended }
     }

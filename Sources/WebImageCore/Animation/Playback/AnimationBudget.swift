@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The bytes of decoded frames that all animations together may keep ahead. What an animation needs at least, the frame
-/// that is shown and the next one, is not asked for here: it could not be refused.
+/// The memory that all animations together may spend on frames decoded ahead. The current and the next frame of each
+/// animation are exempt, because no animation can play without them.
 package final class AnimationBudget: Sendable {
     private struct State {
         var used = 0
         var generation = 0
     }
 
-    /// In bytes.
+    /// The limit in bytes.
     package let limit: Int
     private let state = Mutex(State())
 
@@ -16,11 +16,12 @@ package final class AnimationBudget: Sendable {
         self.limit = limit
     }
 
-    /// Bytes that are taken.
+    /// The bytes in use.
     package var used: Int { state.withLock { $0.used } }
 
-    /// - Returns: Whether there was room.
-    func take(_ byteCount: Int) -> Bool {
+    /// Reserves bytes.
+    /// - Returns: Whether the limit allowed it.
+    func reserve(_ byteCount: Int) -> Bool {
         state.withLock { state in
             guard state.used + byteCount <= limit else { return false }
             state.used += byteCount
@@ -28,14 +29,14 @@ package final class AnimationBudget: Sendable {
         }
     }
 
-    func giveBack(_ byteCount: Int) {
+    func release(_ byteCount: Int) {
         state.withLock { $0.used -= byteCount }
     }
 
-    /// Counts how often memory was short.
+    /// The number of purges so far.
     var generation: Int { state.withLock { $0.generation } }
 
-    /// Memory is short: every animation lets go of what it has decoded ahead when it is next looked at.
+    /// Makes every animation drop its frames decoded ahead when it next updates. Called under memory pressure.
     package func purge() {
         state.withLock { $0.generation += 1 }
     }

@@ -1,11 +1,10 @@
-/// Plays an animated image: says which frame is to be seen when, and has it decoded by then.
+/// Plays an animated image: it determines the frame that is due, and has frames decoded ahead in the background.
 ///
-/// Frames keep time: what comes late is skipped, and nothing drifts. It wakes up when a frame is due, not before;
-/// frames are decoded ahead off the main thread. Widgets have one by themselves (ImageBindable.animationPlayer).
-/// Main thread only.
+/// Playback keeps to the clock: late frames are skipped, and nothing drifts. The player wakes up only when a frame is
+/// due. Widgets have a player of their own (`ImageBindable.animationPlayer`). Main thread only.
 @MainActor
 public final class AnimationPlayer {
-    /// The image that is played.
+    /// The animated image.
     public let image: WebImage
     private let animation: ImageAnimation
     private let clock: any PlaybackClock
@@ -13,37 +12,37 @@ public final class AnimationPlayer {
     private var timeline: PlaybackTimeline
     private var settings: ImagePlayback
 
-    /// What is seen: the image itself until the first frame is there.
+    /// The current frame; the image itself until the first frame is decoded.
     public private(set) var currentFrame: WebImage
-    /// The number of the frame that is seen.
+    /// The index of the current frame.
     public private(set) var currentFrameIndex = 0
-    /// Rounds that are through.
+    /// The number of completed loops.
     public private(set) var currentLoop = 0
-    /// Whether it has been started and not paused. While nobody looks it stands still all the same.
+    /// Whether playback was started and not paused. Frames advance only while the player is visible.
     public private(set) var isPlaying = false
-    /// Whether all rounds are through.
+    /// Whether all loops are completed.
     public private(set) var isFinished = false
 
-    /// Called with the number of each frame when it is to be seen.
+    /// Called with the index of each frame when it becomes current.
     public var onFrame: ((_ index: Int) -> Void)?
-    /// Called when a round is through, with the number of those that are.
+    /// Called with the number of completed loops at the end of each loop.
     public var onLoop: ((_ loop: Int) -> Void)?
-    /// What draws it.
+    /// Called when another frame must be drawn.
     package var onChange: (() -> Void)?
 
-    /// How far it was, in its own time, at a time of the clock.
+    /// The playback position at one time of the clock. Positions are computed from this pair.
     private var anchor: (elapsed: Duration, time: Double) = (.zero, 0)
-    /// The step of the frame that is seen; nil where what is due has to be shown, and nothing before it.
+    /// The step of the current frame; nil after a jump, when only the frame due may be shown.
     private var shownStep: Int?
-    /// Frames before the first damaged one, as far as is known.
-    private var soundCount: Int
+    /// The number of frames before the first damaged one, as far as it is known.
+    private var intactCount: Int
     private var isVisible = true
     private var cancelCall: (@MainActor () -> Void)?
 
     /// - Parameters:
-    ///   - queue: Decodes frames.
-    ///   - dispatcher: Comes back to the main thread.
-    ///   - wholeByteCount: A smaller animation is kept whole once it is decoded.
+    ///   - queue: Decodes the frames.
+    ///   - dispatcher: Returns to the main thread.
+    ///   - wholeByteCount: The size in bytes up to which all decoded frames are kept.
     /// - Returns: nil for an image that is not animated.
     package init?(
         _ image: WebImage,
@@ -60,7 +59,7 @@ public final class AnimationPlayer {
         self.animation = animation
         self.settings = settings
         self.clock = clock
-        soundCount = animation.frameCount
+        intactCount = animation.frameCount
         currentFrame = image
         timeline = Self.timeline(animation.durations, image, settings)
         let link = PlayerLink()
@@ -90,28 +89,28 @@ public final class AnimationPlayer {
         PlaybackTimeline(
             durations: durations,
             mode: settings.mode,
-            // What is still arriving waits at its last frame for more.
+            // A partial animation stops at its last frame until more frames arrive.
             loopCount: image.isPartial ? 1 : settings.loopCount ?? image.loopCount
         )
     }
 
-    /// From the frame that is seen on.
-    private func remakeTimeline() {
-        timeline = Self.timeline(Array(animation.durations.prefix(soundCount)), image, settings)
+    /// Rebuilds the timeline so that playback continues at the current frame.
+    private func rebuildTimeline() {
+        timeline = Self.timeline(Array(animation.durations.prefix(intactCount)), image, settings)
         let start = timeline.start(ofFrame: currentFrameIndex, loop: currentLoop) ?? .zero
         anchor = (start, clock.now)
     }
 
-    /// Goes on where another player of the same animation is, which has other pixels, or not all of the frames yet.
+    /// Continues at the position of another player, which plays the same animation with other pixels or fewer frames.
     package func takeOver(from other: AnimationPlayer) {
         anchor = (other.elapsed, clock.now)
-        // What the other showed stays until a frame of this one is there.
+        // The frame of the other player stays until this one has decoded a frame.
         (currentFrame, currentFrameIndex, currentLoop) = (
             other.currentFrame, other.currentFrameIndex, other.currentLoop
         )
         shownStep = other.shownStep.flatMap { timeline.frame(ofStep: $0) == currentFrameIndex ? $0 - 1 : nil }
         (onFrame, onLoop) = (other.onFrame, other.onLoop)
-        // One that was still arriving has only come to the end of what was there.
+        // A partial animation has only reached the end of the frames that had arrived.
         let isAtItsEnd = other.isFinished && !other.image.isPartial
         isPlaying = other.isPlaying || other.isFinished && !isAtItsEnd
         isFinished = isAtItsEnd
@@ -123,16 +122,16 @@ public final class AnimationPlayer {
     /// The number of frames.
     public var frameCount: Int { animation.frameCount }
 
-    /// How it plays; changes hold from now on, the frame that is seen stays.
+    /// The playback settings. A change takes effect at the current frame.
     public var playback: ImagePlayback {
         get { settings }
         set {
             guard newValue != settings else { return }
             let elapsed = elapsed
-            let isOther = newValue.mode != settings.mode || newValue.loopCount != settings.loopCount
+            let changesTimeline = newValue.mode != settings.mode || newValue.loopCount != settings.loopCount
             settings = newValue
-            if isOther {
-                remakeTimeline()
+            if changesTimeline {
+                rebuildTimeline()
                 isFinished = false
             } else {
                 anchor = (elapsed, clock.now)
@@ -142,7 +141,7 @@ public final class AnimationPlayer {
         }
     }
 
-    /// Starts, or goes on where it was paused. What has come to its end begins anew.
+    /// Starts or resumes playback. A finished animation starts over.
     public func play() {
         if isFinished {
             isFinished = false
@@ -155,7 +154,7 @@ public final class AnimationPlayer {
         update()
     }
 
-    /// Stands still at the frame that is seen.
+    /// Pauses at the current frame.
     public func pause() {
         guard isPlaying else { return }
         anchor = (elapsed, clock.now)
@@ -164,21 +163,21 @@ public final class AnimationPlayer {
         cancelCall = nil
     }
 
-    /// Stands still at the first frame, and lets go of all others.
+    /// Stops playback at the first frame, and drops all other frames.
     public func stop() {
         pause()
         (currentLoop, shownStep, isFinished) = (0, nil, false)
         anchor = (.zero, clock.now)
-        buffer.want([timeline.position(at: .zero).frame])
+        buffer.request([timeline.position(at: .zero).frame])
         update()
     }
 
-    /// Shows a frame, as soon as it is decoded, and goes on from there when it plays.
+    /// Jumps to a frame, which appears once it is decoded. Playback continues from there.
     /// - Parameters:
-    ///   - frame: Its number; one that there is not is ignored.
-    ///   - loop: The round. Default: the present one.
+    ///   - frame: The index of the frame. An invalid index is ignored.
+    ///   - loop: The loop to jump to. Default: the current one.
     public func seek(to frame: Int, loop: Int? = nil) {
-        guard (0..<soundCount).contains(frame),
+        guard (0..<intactCount).contains(frame),
             let start = timeline.start(ofFrame: frame, loop: loop ?? currentLoop)
         else { return }
         isFinished = false
@@ -188,14 +187,13 @@ public final class AnimationPlayer {
         update()
     }
 
-    /// Goes some frames on, or back with a number below zero, in the order in which they are in the file; from the last
-    /// to the first and from the first to the last.
+    /// Steps by a number of frames in file order, backwards if it is negative. Steps wrap around at both ends.
     public func step(by count: Int = 1) {
         let next = (currentFrameIndex + count) % frameCount
         seek(to: next < 0 ? next + frameCount : next)
     }
 
-    /// Whether anybody can see it; while nobody does it stands still, and keeps only what it shows.
+    /// Sets whether the animation is visible. An invisible one pauses, and keeps only its current frame.
     package func setVisible(_ isVisible: Bool) {
         guard isVisible != self.isVisible else { return }
         let elapsed = elapsed
@@ -206,13 +204,13 @@ public final class AnimationPlayer {
         } else {
             cancelCall?()
             cancelCall = nil
-            buffer.want([currentFrameIndex])
+            buffer.request([currentFrameIndex])
         }
     }
 
     // Time
 
-    /// Whether time goes by for it.
+    /// Whether the playback position advances.
     package var isRunning: Bool { isPlaying && isVisible && settings.rate > 0 && !isFinished }
 
     private var elapsed: Duration {
@@ -220,26 +218,26 @@ public final class AnimationPlayer {
         return anchor.elapsed + .seconds((clock.now - anchor.time) * settings.rate)
     }
 
-    /// Shows what is due, asks for what comes next, and sees that it is called again in time.
+    /// Shows the frame due, requests the frames that follow, and schedules the next update.
     func update() {
         cancelCall?()
         cancelCall = nil
         let end = buffer.end
         guard end > 1 else { return finish() }
-        if end < soundCount {
-            // What follows is damaged: the animation is that much shorter.
-            soundCount = end
-            remakeTimeline()
+        if end < intactCount {
+            // The frames from here on are damaged, so the animation becomes shorter.
+            intactCount = end
+            rebuildTimeline()
             shownStep = nil
         }
-        // Called a hair's breadth too early, as sums of fractions come out, it would have to be called again.
+        // 0.5 ms of slack: rounding may wake the player marginally early.
         let position = timeline.position(at: elapsed + .microseconds(500))
         if position.step != shownStep { show(position) }
-        let isAlive = isRunning
-        // Enough for half a second: what a busy machine may make it wait.
-        let ahead = isAlive || !isPlaying ? timeline.frames(after: position.step, count: isAlive ? lookahead : 1) : []
-        if isVisible { buffer.want([position.frame] + ahead) }
-        guard isAlive else { return }
+        let isRunning = isRunning
+        let count = isRunning ? lookahead : 1
+        let ahead = isRunning || !isPlaying ? timeline.frames(after: position.step, count: count) : []
+        if isVisible { buffer.request([position.frame] + ahead) }
+        guard isRunning else { return }
         if let due = position.end {
             let time = anchor.time + (due - anchor.elapsed) / .seconds(1) / settings.rate
             cancelCall = clock.call(at: time) { [weak self] in self?.update() }
@@ -248,51 +246,52 @@ public final class AnimationPlayer {
         }
     }
 
+    /// The number of frames to decode ahead: half a second, the longest delay to expect on a busy machine.
     private var lookahead: Int {
-        let average = timeline.roundDuration / .seconds(1) / Double(max(frameCount, 1)) / max(settings.rate, 0.01)
+        let average = timeline.loopDuration / .seconds(1) / Double(max(frameCount, 1)) / max(settings.rate, 0.01)
         return min(max(Int(0.5 / max(average, 0.001)), 3), 30)
     }
 
     private func show(_ due: PlaybackTimeline.Position) {
         guard let (position, frame) = newestFrame(due) else { return }
-        let isOther = currentFrame != frame
+        let isNewFrame = currentFrame != frame
         currentFrame = frame
         currentFrameIndex = position.frame
         shownStep = position.step
         let loops = position.loop - currentLoop
         currentLoop = position.loop
-        if isOther {
+        if isNewFrame {
             onChange?()
             onFrame?(position.frame)
         }
         if loops > 0 { onLoop?(position.loop) }
     }
 
-    /// What is due, or what was due last and has only come now: where decoding is too slow, frames are skipped, but it
-    /// goes on.
+    /// Returns the frame due, or else the latest earlier one that is decoded. If decoding is too slow, frames are skipped,
+    /// but the animation still moves.
     private func newestFrame(_ due: PlaybackTimeline.Position) -> (PlaybackTimeline.Position, WebImage)? {
         if let frame = buffer.frame(due.frame) { return (due, frame) }
         guard let shownStep else { return nil }
         for step in stride(from: due.step - 1, to: max(shownStep, due.step - 60), by: -1) {
             var position = due
             (position.step, position.frame) = (step, timeline.frame(ofStep: step))
-            if let frame = buffer.presentFrame(position.frame) { return (position, frame) }
+            if let frame = buffer.bufferedFrame(position.frame) { return (position, frame) }
         }
         return nil
     }
 
-    /// All rounds are through: what is seen stays.
+    /// Ends playback after the last loop. The current frame stays.
     private func finish() {
         guard !isFinished else { return }
-        // It ended when it ended, however late that was noticed: more frames may come, and go on from there.
+        // The position is the exact end, however late this call is: if more frames arrive, playback continues there.
         anchor = (min(elapsed, timeline.totalDuration ?? elapsed), clock.now)
         isFinished = true
         isPlaying = false
-        buffer.want([currentFrameIndex])
+        buffer.request([currentFrameIndex])
     }
 }
 
-/// What the buffer's threads know of the player: touched on the main thread only.
+/// A weak reference to the player for the frame buffer. Only the main thread reads it.
 @MainActor
 private final class PlayerLink {
     weak var player: AnimationPlayer?

@@ -1,44 +1,47 @@
 import Synchronization
 
-/// The decoded frames of one animation that are wanted soon, made one after the other on the queue.
+/// The frames of one animation that are decoded ahead, one after the other on the decode queue.
 package final class FrameBuffer: Sendable {
     private struct State {
-        /// By number, but for the first. What those cost that are not among the two that are guaranteed is taken from
-        /// the budget.
+        /// Decoded frames by index; frame 0 is kept apart.
         var frames: [Int: WebImage] = [:]
-        var paid: Set<Int> = []
-        /// What is to be there, the most urgent first.
-        var wanted: [Int] = []
-        /// The frame that is being made.
+        /// The frames beyond the two guaranteed ones. Each is charged to the shared budget.
+        var budgetedFrames: Set<Int> = []
+        /// The requested frames, the most urgent first.
+        var requested: [Int] = []
+        /// The frame being decoded.
         var decoding: Int?
-        /// Frames from here on are damaged.
+        /// The index of the first damaged frame, or the number of frames.
         var end: Int
-        /// Somebody waits for it.
+        /// The frame that the player waits for.
         var awaited: Int?
-        var generation: Int
+        /// The purge count of the budget at the last request.
+        var budgetGeneration: Int
         var isClosed = false
     }
 
-    /// Frames that every animation may have: the one that is shown, and the next.
-    private static let guaranteed = 2
+    /// The frames that every animation may keep: the current and the next one.
+    private static let guaranteedCount = 2
+    /// The longest run of frames that is decoded forwards for backwards playback.
+    private static let maximumRunLength = 8
 
-    /// Shows the first frame itself, and stays.
+    /// The animated image. It holds frame 0.
     private let image: WebImage
     private let animation: ImageAnimation
     private let queue: WorkQueue
     private let budget: AnimationBudget
     private let preparation: (any DisplayPreparation)?
     private let maximumByteCount: Int
-    private let isKeptWhole: Bool
+    private let keepsAllFrames: Bool
     private let state: Mutex<State>
-    /// Used by whoever decodes, and there is one at a time.
+    /// Used only by the decoding job, of which there is one at a time.
     private let decoder: any FrameDecoding
-    /// Called on the queue, when a frame is there that was waited for, or when it turns out that there is none.
+    /// Called on the queue when the awaited frame is ready or turns out to be damaged.
     private let onFrame: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - maximumByteCount: For this animation alone.
-    ///   - wholeByteCount: An animation that takes no more than that is kept whole.
+    ///   - maximumByteCount: The limit in bytes for this animation.
+    ///   - wholeByteCount: The size in bytes up to which all frames of an animation are kept.
     package init(
         _ image: WebImage,
         _ animation: ImageAnimation,
@@ -56,30 +59,30 @@ package final class FrameBuffer: Sendable {
         self.preparation = preparation
         self.maximumByteCount = maximumByteCount
         self.onFrame = onFrame
-        isKeptWhole = animation.bytesPerFrame * animation.frameCount <= min(wholeByteCount, maximumByteCount)
+        keepsAllFrames = animation.bytesPerFrame * animation.frameCount <= min(wholeByteCount, maximumByteCount)
         decoder = animation.makeDecoder()
-        state = Mutex(State(end: animation.frameCount, generation: budget.generation))
+        state = Mutex(State(end: animation.frameCount, budgetGeneration: budget.generation))
     }
 
     deinit {
         close()
     }
 
-    /// Lets go of everything.
+    /// Drops all frames and stops decoding.
     package func close() {
         state.withLock { state in
             state.isClosed = true
-            state.wanted = []
-            keep([], &state)
-            // Also for the one that is being made.
-            for index in state.paid { release(index, &state) }
+            state.requested = []
+            dropFrames(except: [], &state)
+            // The frame being decoded is charged as well.
+            for index in state.budgetedFrames { releaseBudget(of: index, &state) }
         }
     }
 
-    /// The number of frames that are sound, as far as is known.
+    /// The number of intact frames, as far as it is known.
     package var end: Int { state.withLock { $0.end } }
 
-    /// A frame, if it is there. If not, the next one to become ready is announced.
+    /// Returns a frame if it is decoded. If not, `onFrame` is called once it is.
     package func frame(_ index: Int) -> WebImage? {
         if index == 0 { return image }
         return state.withLock { state in
@@ -89,86 +92,89 @@ package final class FrameBuffer: Sendable {
         }
     }
 
-    /// A frame, if it is there; nothing is announced.
-    package func presentFrame(_ index: Int) -> WebImage? {
+    /// Returns a frame if it is decoded, without waiting for it.
+    package func bufferedFrame(_ index: Int) -> WebImage? {
         index == 0 ? image : state.withLock { $0.frames[index] }
     }
 
-    /// Says which frames are wanted from now on, the most urgent first; others are let go of, unless the animation is
-    /// small enough to be kept whole.
-    package func want(_ frames: [Int]) {
+    /// Replaces the requested frames, given with the most urgent first. Other frames are dropped, unless the animation is
+    /// small enough to keep all of them.
+    package func request(_ frames: [Int]) {
         let isIdle = state.withLock { state in
             guard !state.isClosed else { return false }
-            let isShort = state.generation != budget.generation
-            state.generation = budget.generation
-            var wanted: [Int] = []
-            for frame in frames where frame != 0 && !wanted.contains(frame) { wanted.append(frame) }
-            state.wanted = wanted
-            if isShort || !isKeptWhole { keep(isShort ? Set(wanted.prefix(1)) : Set(wanted), &state) }
-            guard state.decoding == nil, isLow(state) else { return false }
+            let wasPurged = state.budgetGeneration != budget.generation
+            state.budgetGeneration = budget.generation
+            var requested: [Int] = []
+            for frame in frames where frame != 0 && !requested.contains(frame) { requested.append(frame) }
+            state.requested = requested
+            if wasPurged || !keepsAllFrames {
+                dropFrames(except: wasPurged ? Set(requested.prefix(1)) : Set(requested), &state)
+            }
+            guard state.decoding == nil, needsRefill(state) else { return false }
             state.decoding = nextMissing(&state)
             return state.decoding != nil
         }
         if isIdle { queue.submit { [weak self] in self?.decode() } }
     }
 
-    /// Whether it is time to decode. Several frames in one go cost less than as many wake-ups of a thread and of the
-    /// processor it runs on.
-    private func isLow(_ state: State) -> Bool {
-        let missing = state.wanted.count { isMissing($0, state) }
-        return missing * 2 >= state.wanted.count || state.wanted.prefix(2).contains { isMissing($0, state) }
+    /// Whether enough frames are missing to start decoding. Decoding several frames in one go costs fewer wake-ups of the
+    /// thread and of the processor.
+    private func needsRefill(_ state: State) -> Bool {
+        let missing = state.requested.count { isMissing($0, state) }
+        return missing * 2 >= state.requested.count || state.requested.prefix(2).contains { isMissing($0, state) }
     }
 
     private func isMissing(_ frame: Int, _ state: State) -> Bool {
         state.frames[frame] == nil && frame < state.end
     }
 
-    private func keep(_ kept: Set<Int>, _ state: inout State) {
+    private func dropFrames(except kept: Set<Int>, _ state: inout State) {
         for index in Array(state.frames.keys) where !kept.contains(index) {
             state.frames[index] = nil
-            release(index, &state)
+            releaseBudget(of: index, &state)
         }
-        // What is left may be had for nothing.
-        if state.frames.count <= Self.guaranteed { for index in state.frames.keys { release(index, &state) } }
+        // The remaining frames fit the guaranteed allowance; return their budget.
+        if state.frames.count <= Self.guaranteedCount {
+            for index in state.frames.keys { releaseBudget(of: index, &state) }
+        }
     }
 
-    private func release(_ index: Int, _ state: inout State) {
-        if state.paid.remove(index) != nil { budget.giveBack(animation.bytesPerFrame) }
+    private func releaseBudget(of index: Int, _ state: inout State) {
+        if state.budgetedFrames.remove(index) != nil { budget.release(animation.bytesPerFrame) }
     }
 
-    /// The next frame to decode, its room taken; nil when all are there or there is no room.
+    /// Returns the next frame to decode after charging it to the budget; nil if none is missing or the budget is used up.
     private func nextMissing(_ state: inout State) -> Int? {
         guard let next = nextInOrder(state) else { return nil }
-        let free = state.frames.count { !state.paid.contains($0.key) }
-        guard free >= Self.guaranteed else { return next }
+        let freeCount = state.frames.count { !state.budgetedFrames.contains($0.key) }
+        guard freeCount >= Self.guaranteedCount else { return next }
         let bytes = animation.bytesPerFrame
-        guard (state.paid.count + 1) * bytes <= maximumByteCount, budget.take(bytes) else { return nil }
-        state.paid.insert(next)
+        guard (state.budgetedFrames.count + 1) * bytes <= maximumByteCount, budget.reserve(bytes) else { return nil }
+        state.budgetedFrames.insert(next)
         return next
     }
 
-    /// The most urgent frame. When it goes backwards, the lowest of those that follow each other: a decoder can only go
-    /// forwards, and would begin anew for each.
+    /// Returns the most urgent frame. For backwards playback, it returns the lowest frame of a run, because a decoder only
+    /// goes forwards and would start over for each frame.
     private func nextInOrder(_ state: State) -> Int? {
-        guard var index = state.wanted.firstIndex(where: { isMissing($0, state) }) else { return nil }
+        guard var index = state.requested.firstIndex(where: { isMissing($0, state) }) else { return nil }
         let start = index
-        let first = state.wanted[index]
-        while index + 1 < state.wanted.count, state.wanted[index + 1] == state.wanted[index] - 1,
-            isMissing(state.wanted[index + 1], state), first - state.wanted[index + 1] < Self.stretch
+        let first = state.requested[index]
+        while index + 1 < state.requested.count, state.requested[index + 1] == state.requested[index] - 1,
+            isMissing(state.requested[index + 1], state), first - state.requested[index + 1] < Self.maximumRunLength
         {
             index += 1
         }
-        let isBackwards = start > 0 && state.wanted[start - 1] == first + 1
-        let mayGrow = index + 1 == state.wanted.count && state.wanted[index] > 1 && index - start + 1 < Self.stretch
-        // Not urgent yet: it is worth waiting for more of them.
+        let isBackwards = start > 0 && state.requested[start - 1] == first + 1
+        let isAtEnd = index + 1 == state.requested.count && state.requested[index] > 1
+        let mayGrow = isAtEnd && index - start + 1 < Self.maximumRunLength
+        // These frames are not urgent yet, and a longer run decodes more cheaply.
         if isBackwards, mayGrow, start > 2 { return nil }
-        return state.wanted[index]
+        return state.requested[index]
     }
 
-    private static let stretch = 8
-
-    /// One frame, then the thread is for others, so that fifty animations share the queue evenly; when nobody waits it
-    /// goes on, for what the decoder needs is at hand in this processor.
+    /// Decodes one frame and then yields the thread, so that many animations share the queue evenly. If no other work is
+    /// pending it continues at once, because the decoder's data is still in the processor's cache.
     private func decode() {
         while decodeOne() {
             guard queue.pendingCount <= 1 else {
@@ -178,33 +184,35 @@ package final class FrameBuffer: Sendable {
         }
     }
 
-    /// - Returns: Whether there is more to do.
+    /// - Returns: Whether another frame is to be decoded.
     private func decodeOne() -> Bool {
         guard let index = state.withLock({ $0.decoding }) else { return false }
         let result = Result { () throws(ImageError) in try decoder.frame(at: index) }
-        var made: WebImage?
+        var decoded: WebImage?
         if case .success(let pixels) = result {
             let frame = image.with { content in
                 content.pixels = pixels
                 content.animation = nil
             }
             preparation?.prepare(frame)
-            made = frame
+            decoded = frame
         }
-        let (isAwaited, goesOn) = state.withLock { state in
-            if let made, !state.isClosed, isKeptWhole || state.wanted.contains(index) {
-                state.frames[index] = made
+        let (isAwaited, hasMore) = state.withLock { state in
+            if let decoded, !state.isClosed, keepsAllFrames || state.requested.contains(index) {
+                state.frames[index] = decoded
             } else {
-                release(index, &state)
+                releaseBudget(of: index, &state)
             }
-            if made == nil { state.end = min(state.end, index) }
+            if decoded == nil { state.end = min(state.end, index) }
             let isAwaited = state.awaited.map { $0 == index || $0 >= state.end } ?? false
             if isAwaited { state.awaited = nil }
             state.decoding = state.isClosed ? nil : nextMissing(&state)
             return (isAwaited, state.decoding != nil)
         }
-        if case .failure(let error) = result { WebImageLog.debug("The animation ends early: \(error)") }
+        if case .failure(let error) = result {
+            WebImageLog.debug("The animation ends before damaged frame \(index): \(error)")
+        }
         if isAwaited { onFrame() }
-        return goesOn
+        return hasMore
     }
 }

@@ -1,47 +1,47 @@
-/// How a widget plays animated images.
+/// The playback settings of animated images in a widget.
 public struct ImagePlayback: Sendable, Hashable {
-    /// Whether they play by themselves. Default: yes.
+    /// Whether playback starts automatically. Default: true.
     public var isAutomatic = true
-    /// In which order frames are shown. Default: from the first to the last.
+    /// The order of the frames. Default: from the first to the last.
     public var mode = PlaybackMode.normal
-    /// How fast they play: 2 is twice as fast; 0 stands still. Default: 1.
+    /// The playback rate: 2 plays at twice the speed, 0 pauses. Default: 1.
     public var rate = 1.0
-    /// How often they are played; 0 is for ever. Default: as the file says.
+    /// The number of times to play the animation; 0 means endlessly. Default: the loop count of the file.
     public var loopCount: Int?
-    /// Whether all widgets that show one image show the same frame at the same time, and share its frames. What the
-    /// first of them says about the rest counts for all. Default: no.
-    public var isShared = false
-    /// Whether they play although the user wants nothing to move (gtk-enable-animations). Default: no.
+    /// Whether all widgets that show the same image play it in step and share the decoded frames. The other settings
+    /// are then those of the first widget. Default: false.
+    public var isSynchronized = false
+    /// Whether animations play even if the user has turned animations off (gtk-enable-animations). Default: false.
     public var ignoresReducedMotion = false
-    /// Whether they stand still while the machine saves power. Default: yes.
+    /// Whether playback pauses while the power saver is on. Default: true.
     public var pausesInPowerSaver = true
-    /// Bytes of decoded frames that one animation may keep besides the frame that is shown and the next one. Default:
-    /// as much as all animations together have.
+    /// The bytes of decoded frames that one animation may keep besides the current and the next frame. Default: limited
+    /// only by the budget of all animations together.
     public var maximumBufferByteCount: Int?
 
-    /// Makes a playback of defaults.
+    /// Creates the default settings.
     public init() {}
 }
 
-/// In which order the frames of an animation are shown.
+/// The order in which the frames of an animation are shown.
 public enum PlaybackMode: String, Sendable, CaseIterable {
     /// From the first to the last.
     case normal
     /// From the last to the first.
     case reverse
-    /// From the first to the last and back.
+    /// From the first to the last and back again.
     case bounce
-    /// From the last to the first and back.
+    /// From the last to the first and back again.
     case reversedBounce
 }
 
-/// The time that animations go by, and calls at a time; tests turn it by hand.
+/// The clock of animations. Tests replace it by one that they advance by hand.
 @MainActor
 package protocol PlaybackClock: AnyObject {
-    /// In seconds, of some clock that never stands still.
+    /// The time of a monotonic clock in seconds.
     var now: Double { get }
 
-    /// Calls body at a time, once, unless it is cancelled.
-    /// - Returns: Cancels it when it is called.
+    /// Calls a closure once at the given time.
+    /// - Returns: A closure that cancels the call.
     func call(at time: Double, _ body: @escaping @MainActor () -> Void) -> @MainActor () -> Void
 }

@@ -1,33 +1,33 @@
-/// Which frame of an animation is shown at which time: arithmetic, without a clock.
+/// The schedule of an animation: which frame is due at which time. It is pure arithmetic and has no clock.
 package struct PlaybackTimeline: Sendable {
-    /// Where an animation is.
+    /// A position in the schedule.
     package struct Position: Sendable, Equatable {
-        /// The frame, as the file numbers them.
+        /// The index of the frame in the file.
         package var frame: Int
-        /// Rounds that are through.
+        /// The number of completed loops.
         package var loop: Int
-        /// Frames that were due so far, in all rounds: tells one showing of a frame from the next.
+        /// The number of frames before this one in all loops. It tells one occurrence of a frame from the next.
         package var step: Int
-        /// When the next frame is due; nil after the last one.
+        /// The time at which the next frame is due; nil after the last one.
         package var end: Duration?
     }
 
-    /// The frames of one round, in order.
+    /// The frames of one loop, in order.
     private let order: [Int]
-    /// When each of them begins, counted from the start of the round; after the last one, how long a round takes.
+    /// The start of each frame within the loop, followed by the duration of the loop.
     private let starts: [Duration]
-    /// Rounds; 0 is for ever.
+    /// The number of loops; 0 means endlessly.
     package let loopCount: Int
-    /// What is shown when all rounds are through.
+    /// The frame that remains after the last loop.
     private let lastFrame: Int
 
     /// - Parameters:
-    ///   - durations: Of the frames of the file, at least one.
-    ///   - loopCount: Rounds; 0 is for ever.
+    ///   - durations: The durations of the frames of the file; at least one.
+    ///   - loopCount: The number of loops; 0 means endlessly.
     package init(durations: [Duration], mode: PlaybackMode, loopCount: Int) {
         let count = durations.count
         let up = Array(0..<count)
-        // The ends of a bounce are shown once, not twice.
+        // The first and the last frame of a bounce appear once per loop, not twice.
         order =
             switch mode {
             case .normal: up
@@ -46,42 +46,42 @@ package struct PlaybackTimeline: Sendable {
             }
     }
 
-    /// How long one round takes.
-    package var roundDuration: Duration { starts[starts.count - 1] }
+    /// The duration of one loop.
+    package var loopDuration: Duration { starts[starts.count - 1] }
 
-    /// How long all rounds take; nil for ever.
-    package var totalDuration: Duration? { loopCount > 0 ? roundDuration * loopCount : nil }
+    /// The duration of all loops; nil for an endless animation.
+    package var totalDuration: Duration? { loopCount > 0 ? loopDuration * loopCount : nil }
 
-    /// Where it is after so much time, at its own speed.
+    /// Returns the position after a time of playback at rate 1.
     package func position(at elapsed: Duration) -> Position {
         let elapsed = max(elapsed, .zero)
-        let loop = Int(elapsed / roundDuration)
+        let loop = Int(elapsed / loopDuration)
         if loopCount > 0, loop >= loopCount {
             return Position(frame: lastFrame, loop: loopCount, step: loopCount * order.count, end: nil)
         }
-        let within = elapsed - roundDuration * loop
+        let within = elapsed - loopDuration * loop
         let index = index(at: within)
         return Position(
             frame: order[index],
             loop: loop,
             step: loop * order.count + index,
-            end: roundDuration * loop + starts[index + 1]
+            end: loopDuration * loop + starts[index + 1]
         )
     }
 
-    /// When a frame is shown for the first time in a round.
+    /// Returns the time at which a frame first appears in a loop.
     package func start(ofFrame frame: Int, loop: Int) -> Duration? {
         guard let index = order.firstIndex(of: frame) else { return nil }
-        return roundDuration * loop + starts[index]
+        return loopDuration * loop + starts[index]
     }
 
-    /// The frame of a step.
+    /// Returns the frame of a step.
     package func frame(ofStep step: Int) -> Int {
         if loopCount > 0, step >= loopCount * order.count { return lastFrame }
         return order[max(step, 0) % order.count]
     }
 
-    /// The frames that come after a step, as many as are asked for.
+    /// Returns the frames that follow a step, at most `count`.
     package func frames(after step: Int, count: Int) -> [Int] {
         let steps = loopCount * order.count
         return (0..<count).compactMap { ahead in

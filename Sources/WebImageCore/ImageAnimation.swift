@@ -1,0 +1,107 @@
+/// The frames of an animated image: their durations, and a decoder for their pixels. It keeps the bytes of the file, not
+/// the decoded frames.
+public final class ImageAnimation: Sendable {
+    /// The duration of each frame. Durations below 11 ms become 100 ms, as in browsers.
+    public let durations: [Duration]
+    /// The number of times to play the animation; 0 means endlessly. A GIF without a looping extension plays once; one
+    /// that asks for *n* repetitions plays *n* + 1 times.
+    public let loopCount: Int
+    /// The size of the decoded, upright frames in pixels.
+    public let size: PixelSize
+    /// Whether any frame has transparent pixels.
+    public let hasAlpha: Bool
+    /// The size in bytes of the file, which the animation keeps in memory.
+    public let byteCount: Int
+    private let decoderFactory: @Sendable () -> any FrameDecoding
+
+    /// Creates an animation. Decoders call this.
+    /// - Parameters:
+    ///   - durations: The duration of each frame; at least two.
+    ///   - loopCount: The number of times to play the animation; 0 means endlessly.
+    ///   - size: The size of the decoded frames in pixels.
+    ///   - hasAlpha: Whether any frame has transparent pixels.
+    ///   - byteCount: The size in bytes of the file, which the decoder keeps in memory.
+    ///   - makeDecoder: Creates a decoder that starts at the first frame.
+    public init(
+        durations: [Duration],
+        loopCount: Int,
+        size: PixelSize,
+        hasAlpha: Bool,
+        byteCount: Int,
+        makeDecoder: @escaping @Sendable () -> any FrameDecoding
+    ) {
+        self.durations = durations.map { $0 < Self.shortestDuration ? Self.defaultDuration : $0 }
+        self.loopCount = max(loopCount, 0)
+        self.size = size
+        self.hasAlpha = hasAlpha
+        self.byteCount = byteCount
+        decoderFactory = makeDecoder
+    }
+
+    private static let shortestDuration = Duration.milliseconds(11)
+    private static let defaultDuration = Duration.milliseconds(100)
+
+    /// The number of frames, at least two.
+    public var frameCount: Int { durations.count }
+
+    /// The duration of one loop.
+    public var duration: Duration { durations.reduce(.zero, +) }
+
+    /// The size in bytes of one decoded frame.
+    public var bytesPerFrame: Int { size.pixelCount * (hasAlpha ? 4 : 3) }
+
+    /// Creates a decoder. Each player needs its own.
+    public func makeDecoder() -> any FrameDecoding { decoderFactory() }
+
+    /// Returns the animation with a transformation applied to each frame.
+    /// - Parameters:
+    ///   - size: The size of the transformed frames in pixels. Default: unchanged.
+    ///   - hasAlpha: Whether transformed frames have transparent pixels. Default: unchanged.
+    ///   - transform: Runs on the decoding thread. If it returns nil, the animation ends before this frame.
+    package func mapFrames(
+        size: PixelSize? = nil,
+        hasAlpha: Bool? = nil,
+        _ transform: @escaping @Sendable (PixelBuffer) -> PixelBuffer?
+    ) -> ImageAnimation {
+        ImageAnimation(
+            durations: durations,
+            loopCount: loopCount,
+            size: size ?? self.size,
+            hasAlpha: hasAlpha ?? self.hasAlpha,
+            byteCount: byteCount
+        ) { [decoderFactory] in TransformingFrameDecoder(decoderFactory(), transform) }
+    }
+}
+
+/// Decodes the frames of an animation one at a time. A decoder is used by one thread at a time, never the main thread.
+public protocol FrameDecoding: AnyObject, Sendable {
+    /// Decodes a complete frame, upright, at the size of the animation.
+    ///
+    /// Consecutive frames cost one frame each. Going backwards or skipping ahead may decode other frames on the way.
+    /// - Parameter index: From 0 up to, but not including, the number of frames.
+    /// - Throws: `ImageError.Code.badImageData` if the frame is damaged. The animation then ends before that frame.
+    func frame(at index: Int) throws(ImageError) -> PixelBuffer
+}
+
+/// Transforms each frame after it is decoded.
+private final class TransformingFrameDecoder: FrameDecoding {
+    private let frames: any FrameDecoding
+    private let transform: @Sendable (PixelBuffer) -> PixelBuffer?
+
+    init(_ frames: any FrameDecoding, _ transform: @escaping @Sendable (PixelBuffer) -> PixelBuffer?) {
+        self.frames = frames
+        self.transform = transform
+    }
+
+    func frame(at index: Int) throws(ImageError) -> PixelBuffer {
+        guard let transformed = transform(try frames.frame(at: index)) else {
+            throw ImageError(
+                .transformFailed,
+                url: nil,
+                reason: "The transformer failed on frame \(index) of the animation",
+                remedy: "Make sure that the transformer accepts images of this size."
+            )
+        }
+        return transformed
+    }
+}
