@@ -56,7 +56,7 @@ let package = Package(
         ),
         .target(
             name: "WebImageTesting",
-            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImagePixbuf"],
+            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImagePixbuf", "CWebImageZlib"],
             swiftSettings: strict
         ),
 

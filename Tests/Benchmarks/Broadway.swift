@@ -1,6 +1,6 @@
 import ArgumentParser
 internal import CWebImageGtk4
-import WebImageTesting
+import TestSupport
 
 /// For what needs GTK, and so a display, but nobody to look at it.
 enum Broadway {

@@ -102,12 +102,12 @@ struct ImageCacheTests {
         let disk = try #require(maintained.disk)
         let url = maintained.url("a")
         maintained.manager.cache.storeOnDisk(picture, for: url)
-        #expect(EventLog<Int>.poll { maintained.isQuiet && maintained.clock.pauses == [60] })
+        #expect(EventLog<Int>.poll { maintained.isQuiet && maintained.clock.pendingDelays == [60] })
         let long = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
         for pause in [60, 3600] {
             utimensat(AT_FDCWD, disk.path(for: url.absoluteString), long, 0)
             maintained.clock.advance(by: .seconds(pause))
-            #expect(EventLog<Int>.poll { disk.totals.count == 0 && maintained.clock.pauses == [3600] })
+            #expect(EventLog<Int>.poll { disk.totals.count == 0 && maintained.clock.pendingDelays == [3600] })
             maintained.manager.cache.storeOnDisk(picture, for: url)
             #expect(EventLog<Int>.poll { maintained.isQuiet })
         }

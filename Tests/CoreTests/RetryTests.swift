@@ -39,8 +39,8 @@ struct RetryTests {
         fixture.load("a")
         var pauses: [Double] = []
         for round in 1...3 {
-            #expect(EventLog<Int>.poll { fixture.clock.pauses.count == 1 })
-            pauses += fixture.clock.pauses
+            #expect(EventLog<Int>.poll { fixture.clock.pendingDelays.count == 1 })
+            pauses += fixture.clock.pendingDelays
             if round == 3 { fixture.loader.answer(fixture.url("a"), with: Self.picture) }
             fixture.clock.advance(by: .seconds(100))
         }
@@ -59,7 +59,9 @@ struct RetryTests {
             if case .failure(let error) = result { errors.add(error) } else { errors.add(nil) }
         }
         for count in 1...2 {
-            #expect(EventLog<Int>.poll { fixture.loader.requests.count == count && fixture.clock.pauses.count == 1 })
+            #expect(
+                EventLog<Int>.poll { fixture.loader.requests.count == count && fixture.clock.pendingDelays.count == 1 }
+            )
             fixture.clock.advance(by: .zero)
         }
         #expect(errors.wait { $0.count == 1 })
@@ -102,7 +104,7 @@ struct RetryTests {
         let fixture = ManagerFixture(retryPolicy: Self.policy())
         fail(fixture, .connectionFailed)
         let task = fixture.load("a")
-        #expect(EventLog<Int>.poll { fixture.clock.pauses.count == 1 })
+        #expect(EventLog<Int>.poll { fixture.clock.pendingDelays.count == 1 })
         task.cancel()
         #expect(fixture.outcomes.all == [.failure(.cancelled)])
         #expect(fixture.isIdle)
@@ -115,7 +117,7 @@ struct RetryTests {
         let fixture = ManagerFixture(retryPolicy: Self.policy())
         fail(fixture, .connectionFailed)
         fixture.load("a")
-        #expect(EventLog<Int>.poll { fixture.clock.pauses.count == 1 })
+        #expect(EventLog<Int>.poll { fixture.clock.pendingDelays.count == 1 })
         fixture.load("a")
         fixture.loader.answer(fixture.url("a"), with: Self.picture)
         fixture.clock.advance(by: .seconds(1))
@@ -180,7 +182,7 @@ struct RetryTests {
         fixture.network.status = NetworkStatus(isAvailable: false)
         fixture.loader.answer(fixture.url("a"), with: Self.picture)
         fixture.load("a")
-        #expect(EventLog<Int>.poll { fixture.clock.pauses == [60] })
+        #expect(EventLog<Int>.poll { fixture.clock.pendingDelays == [60] })
         fixture.network.status = NetworkStatus()
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all == [.image(PixelSize(width: 8, height: 8), .loader)])
@@ -194,7 +196,7 @@ struct RetryTests {
         let fixture = ManagerFixture(retryPolicy: Self.policy { $0.offlineWait = .seconds(60) })
         fixture.network.status = NetworkStatus(isAvailable: false)
         fixture.load("a")
-        #expect(EventLog<Int>.poll { fixture.clock.pauses == [60] })
+        #expect(EventLog<Int>.poll { fixture.clock.pendingDelays == [60] })
         fixture.clock.advance(by: .seconds(61))
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all == [.failure(.offline)])

@@ -1,4 +1,4 @@
-package import WebImageCore
+import WebImageCore
 
 /// A clock for animations that stands still until a test turns it.
 @MainActor

@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import WebImageCore
+import WebImageCore
 package import WebImageTesting
 
 extension TestImage {

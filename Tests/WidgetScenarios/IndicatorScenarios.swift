@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import TestSupport
 import WebImageTesting
 
 /// Notes what it is asked to draw.
@@ -9,7 +10,7 @@ private final class Witness: ImageIndicating {
     var fractions: [Double?] = []
     var times: [Double] = []
     nonisolated init() {}
-    var isMoving: Bool { true }
+    var isAnimated: Bool { true }
 
     func draw(on canvas: IndicatorCanvas, fraction: Double?, time: Double) {
         fractions.append(fraction)

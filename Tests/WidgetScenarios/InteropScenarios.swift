@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import Foundation
 import GtkWebImage
+import TestSupport
 import WebImageTesting
 
 // Classes of other GTK bindings, each with its pointer under the name and of the type that it has there, and the line

@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import Foundation
 import GtkWebImage
+import TestSupport
 import WebImageTesting
 
 // Without arguments: the names of all scenarios. With one: runs it, on a broadway display of its own, or on an X server

@@ -1,9 +1,15 @@
 import Glibc
 import Synchronization
 
-/// An X server without a screen, where GTK draws with OpenGL as it does for people (in software).
+/// An X server without a screen (Xvfb), on which GTK draws with OpenGL in software.
 public final class XvfbDisplay: Sendable {
-    /// What a GTK program needs in its environment to use the display.
+    /// The reason why a display could not be started.
+    public struct Failure: Error, CustomStringConvertible {
+        /// The failed step and its cause.
+        public let description: String
+    }
+
+    /// The environment variables that make a GTK program use the display.
     public let environment: [String: String]
     private let server: Mutex<DaemonProcess?>
 
@@ -17,20 +23,18 @@ public final class XvfbDisplay: Sendable {
     }
 
     /// Starts the server on a free display. It ends with this process at the latest.
-    /// - Throws: BroadwayDisplay/Failure when the Debian package xvfb is not installed.
+    /// - Throws: `Failure` if the Debian package xvfb is not installed.
     public static func start() throws -> XvfbDisplay {
         let server = try DaemonProcess(
             "Xvfb",
-            // Without -noreset it begins anew when its last client leaves, and loses one that is just coming.
+            // Without -noreset the server restarts when its last client leaves, and loses a client that is connecting.
             ["-displayfd", "1", "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-noreset"],
             environment: [:]
         )
-        // The number of the display is a line of its own, perhaps after warnings.
+        // The display number is on a line by itself, possibly after warnings.
         guard let number = server.waitForOutput({ $0.split(separator: "\n").lazy.compactMap { Int($0) }.first }) else {
             server.stop()
-            throw BroadwayDisplay.Failure(
-                description: "Xvfb does not start (\(server.output)); is the Debian package xvfb installed?"
-            )
+            throw Failure(description: "Xvfb does not start: \(server.output). Install the Debian package xvfb.")
         }
         let environment = [
             "DISPLAY": ":\(number)", "GDK_BACKEND": "x11", "GSK_RENDERER": "gl", "LIBGL_ALWAYS_SOFTWARE": "1",
@@ -39,12 +43,12 @@ public final class XvfbDisplay: Sendable {
         return XvfbDisplay(environment: environment, server: server)
     }
 
-    /// Puts environment into that of this process, for a gtk_init that comes after.
+    /// Adds `environment` to the environment of this process. Call it before gtk_init.
     public func exportEnvironment() {
         for (name, value) in environment { setenv(name, value, 1) }
     }
 
-    /// Ends the server.
+    /// Stops the server. A GTK program that still uses the display exits.
     public func stop() {
         server.withLock { $0.take() }?.stop()
     }

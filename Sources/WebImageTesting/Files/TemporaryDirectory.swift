@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
 
-/// A directory of its own that is removed, with all that is in it, when this is dropped.
+/// A temporary directory, removed with its contents when this object is released.
 package final class TemporaryDirectory: Sendable {
-    /// Without a slash at the end; empty when none could be made.
+    /// The path without a trailing slash; empty if the directory could not be created.
     package let path: String
 
     package init() {

@@ -1,25 +1,26 @@
+internal import CWebImageZlib
 public import FoundationEssentials
 public import WebImageCore
 import WebImageLinux
 
 extension TestImage {
-    /// A format that knows frames.
+    /// A file format for animations.
     public enum AnimationFormat: String, Sendable, CaseIterable {
         /// GIF.
         case gif
         /// Animated PNG.
         case png
-        /// Animated WebP, without losses.
+        /// Lossless animated WebP.
         case webp
     }
 
-    /// An animation whose frames are each of one colour.
+    /// Creates an animation whose frames are each filled with one colour.
     /// - Parameters:
-    ///   - colors: One for each frame, as 0xRRGGBB; at most 128 different ones.
-    ///   - size: In pixels.
-    ///   - duration: Of each frame, in hundredths of a second.
-    ///   - loopCount: How often it is played; 0 is for ever.
-    ///   - format: Of the file.
+    ///   - colors: The colour of each frame as 0xRRGGBB; at most 128 different colours.
+    ///   - size: Width and height in pixels.
+    ///   - duration: The duration of each frame in hundredths of a second. Default: 10.
+    ///   - loopCount: The number of times to play the animation; 0, the default, means endlessly.
+    ///   - format: The file format. Default: GIF.
     public static func animation(
         _ colors: [UInt32],
         size: PixelSize,
@@ -27,18 +28,31 @@ extension TestImage {
         loopCount: Int = 0,
         format: AnimationFormat = .gif
     ) -> Data {
+        let frames = SolidFrames(colors: colors, size: size, duration: duration, loopCount: loopCount)
         switch format {
-        case .gif: return gif(colors, size, duration, loopCount)
-        case .png: return apng(colors, size, duration, loopCount)
+        case .gif: return frames.gif
+        case .png: return frames.apng
         case .webp:
-            var losslessly = EncodeOptions()
-            losslessly.isLossless = true
-            let image = try? WebImage(data: gif(colors, size, duration, loopCount))
-            return (try? image?.data(as: .webp, options: losslessly)) ?? Data()
+            var options = EncodeOptions()
+            options.isLossless = true
+            let image = try? WebImage(data: frames.gif)
+            return (try? image?.data(as: .webp, options: options)) ?? Data()
         }
     }
+}
 
-    private static func gif(_ colors: [UInt32], _ size: PixelSize, _ duration: Int, _ loopCount: Int) -> Data {
+/// The frames of a test animation, and writers for the formats that gdk-pixbuf cannot animate.
+private struct SolidFrames {
+    let colors: [UInt32]
+    let size: PixelSize
+    /// In hundredths of a second.
+    let duration: Int
+    let loopCount: Int
+}
+
+// GIF.
+extension SolidFrames {
+    var gif: Data {
         var file = Data("GIF89a".utf8)
         func number(_ value: Int) -> [UInt8] { [UInt8(value & 255), UInt8(value >> 8 & 255)] }
         var palette: [UInt32] = []
@@ -49,18 +63,18 @@ extension TestImage {
             file += [UInt8(color >> 16 & 255), UInt8(color >> 8 & 255), UInt8(color & 255)]
         }
         if loopCount != 1 {
-            // What a file says are the rounds after the first one.
+            // The looping extension counts repetitions, that is the loops after the first one.
             file += [0x21, 0xFF, 11] + Array("NETSCAPE2.0".utf8) + [3, 1] + number(max(loopCount - 1, 0)) + [0]
         }
         for color in colors {
             file += [0x21, 0xF9, 4, 0] + number(duration) + [0, 0]
             file += [0x2C, 0, 0, 0, 0] + number(size.width) + number(size.height) + [0, 7]
-            file += blocks(of: UInt8(palette.firstIndex(of: color) ?? 0), count: size.pixelCount)
+            file += Self.blocks(of: UInt8(palette.firstIndex(of: color) ?? 0), count: size.pixelCount)
         }
         return file + [0x3B]
     }
 
-    /// LZW without any compression: codes are bytes for as long as the table is emptied in time.
+    /// Uncompressed LZW: codes stay 8 bits wide as long as the table is cleared in time.
     private static func blocks(of index: UInt8, count: Int) -> [UInt8] {
         let (clear, end) = (UInt8(128), UInt8(129))
         var codes: [UInt8] = []
@@ -75,5 +89,56 @@ extension TestImage {
             result += [UInt8(block.count)] + block
         }
         return result + [0]
+    }
+}
+
+// APNG, assembled from one PNG file per frame (PNG specification, third edition).
+extension SolidFrames {
+    var apng: Data {
+        var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+        var sequence: UInt32 = 0
+        for (index, color) in colors.enumerated() {
+            let chunks = Self.chunks(of: TestImage.solid(color, size: size))
+            if index == 0 {
+                for chunk in chunks where chunk.name == "IHDR" { file += Self.chunk("IHDR", chunk.contents) }
+                file += Self.chunk("acTL", Self.number(UInt32(colors.count)) + Self.number(UInt32(loopCount)))
+            }
+            var control = Self.number(sequence) + Self.number(UInt32(size.width)) + Self.number(UInt32(size.height))
+            control += Self.number(0) + Self.number(0)
+            control += [UInt8(duration >> 8), UInt8(duration & 255), 0, 100, 0, 0]
+            file += Self.chunk("fcTL", control)
+            sequence += 1
+            for chunk in chunks where chunk.name == "IDAT" {
+                if index == 0 {
+                    file += Self.chunk("IDAT", chunk.contents)
+                } else {
+                    file += Self.chunk("fdAT", Self.number(sequence) + chunk.contents)
+                    sequence += 1
+                }
+            }
+        }
+        return file + Self.chunk("IEND", [])
+    }
+
+    private static func chunks(of file: Data) -> [(name: String, contents: [UInt8])] {
+        let bytes = [UInt8](file)
+        var chunks: [(String, [UInt8])] = []
+        var offset = 8
+        while offset + 12 <= bytes.count {
+            let length = bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+            let contents = Array(bytes[offset + 8..<offset + 8 + length])
+            chunks.append((String(decoding: bytes[offset + 4..<offset + 8], as: UTF8.self), contents))
+            offset += 12 + length
+        }
+        return chunks
+    }
+
+    private static func chunk(_ name: String, _ contents: [UInt8]) -> [UInt8] {
+        let checked = Array(name.utf8) + contents
+        return number(UInt32(contents.count)) + checked + number(UInt32(crc32(0, checked, uInt(checked.count))))
+    }
+
+    private static func number(_ value: UInt32) -> [UInt8] {
+        [UInt8(value >> 24), UInt8(value >> 16 & 255), UInt8(value >> 8 & 255), UInt8(value & 255)]
     }
 }

@@ -4,9 +4,9 @@ public import FoundationEssentials
 import Glibc
 public import WebImageCore
 
-/// Files of images made on the spot, of one colour or with a pattern, for tests that check what is shown.
+/// Image files generated for tests, in one colour or with a pattern that a test can recognise.
 public enum TestImage {
-    /// A file that gdk-pixbuf can write.
+    /// A file format that gdk-pixbuf can write.
     public enum Format: String, Sendable {
         /// PNG.
         case png
@@ -18,16 +18,16 @@ public enum TestImage {
         case tiff
     }
 
-    /// An image of one colour.
+    /// Creates an image filled with one colour.
     /// - Parameters:
-    ///   - color: Red, green and blue as 0xRRGGBB.
+    ///   - color: The colour as 0xRRGGBB.
     ///   - size: Width and height in pixels.
-    ///   - format: What it is written as. Default: PNG.
+    ///   - format: The file format. Default: PNG.
     public static func solid(_ color: UInt32, size: PixelSize, format: Format = .png) -> Data {
         make(size: size, format: format) { _, _ in color }
     }
 
-    /// An image whose four quarters are red (top left), green (top right), blue (bottom left) and white.
+    /// Creates an image with a red (top left), green (top right), blue (bottom left) and white quarter.
     public static func quarters(size: PixelSize, format: Format = .png) -> Data {
         make(size: size, format: format) { x, y in
             switch (x * 2 < size.width, y * 2 < size.height) {
@@ -39,7 +39,7 @@ public enum TestImage {
         }
     }
 
-    /// An image whose pixels a closure decides, from the top left, as 0xRRGGBB.
+    /// Creates an image from a closure that returns the colour at (x, y) as 0xRRGGBB. The origin is the top left.
     public static func make(size: PixelSize, format: Format = .png, color: (Int, Int) -> UInt32) -> Data {
         let pixbuf = gdk_pixbuf_new(GDK_COLORSPACE_RGB, 0, 8, Int32(size.width), Int32(size.height))!
         defer { g_object_unref(UnsafeMutableRawPointer(pixbuf)) }

@@ -2,8 +2,8 @@ public import FoundationEssentials
 import Synchronization
 public import WebImageCore
 
-/// A loader that does what a test says: it answers at once with what it was given, or holds every load until the test
-/// sends bytes and ends it. Counts starts and cancels.
+/// A loader under the control of a test. It answers at once with prepared results, or holds every load until the test
+/// sends bytes and finishes it. It records requests and cancellations.
 public final class FakeLoader: DataLoading {
     private struct State {
         var answers: [URL: Result<LoaderResult, ImageError>] = [:]
@@ -16,37 +16,40 @@ public final class FakeLoader: DataLoading {
 
     private let state: Mutex<State>
 
-    /// Makes a loader.
-    /// - Parameter holdsResponses: Whether loads wait for finish(_:) instead of being answered at once. Default: no.
+    /// Creates a loader.
+    /// - Parameter holdsResponses: Whether loads wait for `finish(_:)` instead of being answered at once. Default: false.
     public init(holdsResponses: Bool = false) {
         state = Mutex(State(holdsResponses: holdsResponses))
     }
 
     /// The URLs of all loads so far, in order.
     public var started: [URL] { requests.map(\.url) }
-    /// What was asked for so far, in order.
+    /// All requests so far, in order.
     public var requests: [LoaderRequest] { state.withLock { $0.requests } }
-    /// The URLs of the loads that were cancelled, in order.
+    /// The URLs of the cancelled loads, in order.
     public var cancelled: [URL] { state.withLock { $0.cancelled } }
-    /// The loads that have neither ended nor been cancelled.
+    /// The number of loads that are neither finished nor cancelled.
     public var runningCount: Int { state.withLock { $0.running.count } }
 
-    /// The priority of the load of url that is under way.
+    /// The priority of the running load of a URL.
     public func priority(of url: URL) -> ImagePriority? {
         state.withLock { state in state.running.last { $0.url == url } }?.priority
     }
 
-    /// Says what url is answered with. Other URLs are answered with ImageError.Code.badStatus 404.
+    /// Sets the result for a URL. Loads of other URLs fail with status 404 (`ImageError.Code.badStatus`).
     public func answer(_ url: URL, with result: Result<LoaderResult, ImageError>) {
         state.withLock { $0.answers[url] = result }
     }
 
-    /// Says that url is answered with data.
+    /// Sets the bytes that loads of a URL deliver.
     public func answer(_ url: URL, with data: Data) {
         answer(url, with: .success(LoaderResult(data: data)))
     }
 
-    /// Sends bytes of a load that is held.
+    /// Delivers bytes to the held loads of a URL.
+    /// - Parameters:
+    ///   - received: The byte count for the progress report. Default: the count of `data`.
+    ///   - expected: The total byte count for the progress report. Default: unknown.
     public func send(_ data: Data, for url: URL, received: Int64? = nil, expected: Int64? = nil) {
         for load in running(url) {
             load.send(.progress(received: received ?? Int64(data.count), expected: expected))
@@ -54,7 +57,7 @@ public final class FakeLoader: DataLoading {
         }
     }
 
-    /// Ends the loads of url that are held, with what it is answered with.
+    /// Finishes the held loads of a URL with the result set for it.
     public func finish(_ url: URL) {
         let result = answer(for: url)
         for load in running(url) {
@@ -63,19 +66,19 @@ public final class FakeLoader: DataLoading {
         }
     }
 
-    /// Whether loads say that they are nearly through. Default: no.
+    /// Whether loads report that they are nearly complete. Default: false.
     public var isNearlyComplete: Bool {
         get { state.withLock { $0.isNearlyComplete } }
         set { state.withLock { $0.isNearlyComplete = newValue } }
     }
 
-    /// Whether the host is one of the internet: any but 127.0.0.1.
+    /// Whether the host is not 127.0.0.1.
     public func requiresNetwork(_ url: URL) -> Bool { url.host() != "127.0.0.1" }
 
-    /// Whether it is any URL: yes.
+    /// Always true.
     public func canLoad(_ url: URL) -> Bool { true }
 
-    /// Starts a load, and ends it within this call unless the loader holds.
+    /// Starts a load. It finishes within this call, unless the loader holds responses.
     public func load(
         _ request: LoaderRequest,
         onEvent: @escaping @Sendable (LoaderEvent) -> Void
@@ -109,14 +112,15 @@ public final class FakeLoader: DataLoading {
                 ImageError(
                     .badStatus,
                     url: url,
-                    reason: "The fake loader was given no answer for this URL",
-                    remedy: "Call answer(_:with:) first.",
+                    reason: "The fake loader has no answer for this URL",
+                    remedy: "Call answer(_:with:) before the load.",
                     httpStatus: 404
                 )
             )
     }
 }
 
+/// One load of a FakeLoader.
 private final class FakeLoad: FetchOperation {
     private struct State {
         var priority: ImagePriority
@@ -127,7 +131,7 @@ private final class FakeLoad: FetchOperation {
     let url: URL
     private let onEvent: @Sendable (LoaderEvent) -> Void
     private let onCancel: @Sendable (FakeLoad) -> Void
-    private let worth: @Sendable () -> Bool
+    private let nearlyComplete: @Sendable () -> Bool
     private let state: Mutex<State>
 
     init(
@@ -136,7 +140,7 @@ private final class FakeLoad: FetchOperation {
         onCancel: @escaping @Sendable (FakeLoad) -> Void,
         isNearlyComplete: @escaping @Sendable () -> Bool
     ) {
-        worth = isNearlyComplete
+        nearlyComplete = isNearlyComplete
         url = request.url
         self.onEvent = onEvent
         self.onCancel = onCancel
@@ -145,7 +149,7 @@ private final class FakeLoad: FetchOperation {
 
     var priority: ImagePriority { state.withLock { $0.priority } }
     var wantsData: Bool { state.withLock { $0.wantsData } }
-    var isNearlyComplete: Bool { worth() }
+    var isNearlyComplete: Bool { nearlyComplete() }
 
     func send(_ event: LoaderEvent) {
         if !state.withLock({ $0.isCancelled }) { onEvent(event) }

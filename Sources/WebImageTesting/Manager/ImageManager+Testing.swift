@@ -2,12 +2,12 @@ public import WebImageCore
 public import WebImageLinux
 
 extension ImageManager {
-    /// A manager for tests: everything as in an app, except that nothing touches the network or the disk, and that
-    /// failures are neither tried again nor remembered.
+    /// Creates a manager for tests. It works as in an app, but uses neither the network nor the disk, does not retry, and
+    /// does not remember failures.
     /// - Parameters:
-    ///   - loader: Answers for every URL.
-    ///   - clock: Tells the time. Default: the clock of the machine.
-    ///   - change: Changes the rest.
+    ///   - loader: Loads all URLs.
+    ///   - clock: The clock of the manager. Default: the system clock.
+    ///   - change: Changes other settings of the configuration.
     public static func testing(
         _ loader: FakeLoader,
         clock: ManualClock? = nil,

@@ -1,28 +1,29 @@
 import Dispatch
 import Synchronization
 
-/// What happened, in order, from any thread; a test waits for it without sleeping.
+/// A thread-safe log of events, which a test can wait for without sleeping.
 public final class EventLog<Event: Sendable>: Sendable {
     private let events = Mutex<[Event]>([])
     private let signal = DispatchSemaphore(value: 0)
 
-    /// Makes an empty log.
+    /// Creates an empty log.
     public init() {}
 
-    /// All that happened so far.
+    /// All events so far, in order.
     public var all: [Event] { events.withLock { $0 } }
 
-    /// Adds an event.
+    /// Appends an event, on any thread.
     public func add(_ event: Event) {
         events.withLock { $0.append(event) }
         signal.signal()
     }
 
-    /// Waits until condition holds of what happened. Blocks the thread; not for the main thread of a GTK program.
+    /// Waits until the events meet a condition. It blocks the thread, so do not call it on the main thread of a GTK
+    /// program.
     /// - Parameters:
-    ///   - seconds: How long to wait at most. Default: 20.
-    ///   - condition: What is waited for, asked after each event.
-    /// - Returns: Whether it holds.
+    ///   - seconds: The time limit. Default: 20.
+    ///   - condition: Evaluated after each event.
+    /// - Returns: Whether the condition was met in time.
     @discardableResult
     public func wait(seconds: Double = 20, until condition: ([Event]) -> Bool) -> Bool {
         let deadline = DispatchTime.now() + seconds

@@ -1,20 +1,20 @@
 internal import CWebImageGLib
 import WebImageLinux
 
-/// Runs the GLib main loop from within a test, on the main thread: events, timers, deliveries, and the main actor.
+/// Runs the GLib main loop from within a test on the main thread. It serves events, timers, deliveries and the main actor.
 @MainActor
 public enum MainLoopPump {
-    /// Runs the loop until condition holds, asked after every turn. Sleeps between events.
+    /// Runs the loop until a condition is met, and sleeps between events.
     /// - Parameters:
-    ///   - condition: What is waited for; quick, and without effects.
-    ///   - timeout: How long to wait at most. Default: 20 seconds.
-    /// - Returns: Whether it holds.
+    ///   - condition: Evaluated after every turn of the loop. It must be quick and have no side effects.
+    ///   - timeout: The time limit. Default: 20 seconds.
+    /// - Returns: Whether the condition was met in time.
     public static func run(until condition: () -> Bool, timeout: Duration = .seconds(20)) -> Bool {
-        // The main actor is served by the loop only once the library is in use; a test may ask before that.
+        // The loop serves the main actor only once the library is in use, and a test may run the pump before that.
         _ = MainLoopDispatcher.shared
         let end = ContinuousClock.now + timeout
-        // Conditions may depend on other threads, which do not wake the loop. At the lowest priority: a condition that
-        // takes longer than this would keep GTK from drawing otherwise.
+        // Conditions may depend on other threads, which do not wake the loop. The timer has the lowest priority, because
+        // a condition that takes longer than 5 ms would keep GTK from drawing otherwise.
         let timer = g_timeout_add_full(G_PRIORITY_LOW, 5, { _ in gboolean(1) }, nil, nil)
         defer { g_source_remove(timer) }
         while !condition() {
@@ -24,7 +24,7 @@ public enum MainLoopPump {
         return true
     }
 
-    /// Runs the loop until it has nothing to do right now.
+    /// Runs the loop until no event is pending.
     public static func runPending() {
         _ = MainLoopDispatcher.shared
         while g_main_context_iteration(nil, 0) != 0 {}

@@ -2,8 +2,8 @@ package import FoundationEssentials
 import Synchronization
 import WebImageCore
 
-/// A clock that stands still until a test turns it: what is fresh, what is tried again later, what is remembered goes
-/// by it, in a manager that WebImageCore/ImageManager/testing(_:clock:_:) makes. From any thread.
+/// A clock that a test advances by hand. Freshness, retries and the failure cache of a manager created by
+/// `ImageManager.testing(_:clock:_:)` follow it. It may be used on any thread.
 public final class ManualClock {
     private struct State {
         var now = Date(timeIntervalSince1970: 1_800_000_000)
@@ -12,15 +12,15 @@ public final class ManualClock {
 
     private let state = Mutex(State())
 
-    /// Makes a clock that stands at some day in 2027.
+    /// Creates a clock that shows a day in 2027.
     public init() {}
 
-    /// How long until each piece of work that waits, in seconds, the next one first.
-    public var pauses: [Double] {
+    /// The remaining delays of the pending work in seconds, the shortest first.
+    public var pendingDelays: [Double] {
         state.withLock { state in state.waiting.map { $0.due.timeIntervalSince(state.now) }.sorted() }
     }
 
-    /// Turns it, and does what is due, in order.
+    /// Advances the clock and runs the work that is due, in order.
     public func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now.addTimeInterval(duration / .seconds(1))

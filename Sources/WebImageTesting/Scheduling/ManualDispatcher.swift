@@ -1,25 +1,25 @@
 import Synchronization
 public import WebImageCore
 
-/// A dispatcher that delivers when a test says so.
+/// A dispatcher that delivers only when a test calls `run()`.
 public final class ManualDispatcher: CallbackDispatching {
     private let waiting = Mutex<[@Sendable () -> Void]>([])
 
-    /// Makes a dispatcher with nothing to deliver.
+    /// Creates a dispatcher without pending work.
     public init() {}
 
-    /// No: nothing is delivered within the call that causes it.
+    /// Always false: nothing is delivered synchronously.
     public var isCurrent: Bool { false }
 
-    /// How many deliveries wait.
+    /// The number of pending deliveries.
     public var waitingCount: Int { waiting.withLock { $0.count } }
 
-    /// Keeps work until run().
+    /// Queues work until `run()`.
     public func dispatch(_ work: @escaping @Sendable () -> Void) {
         waiting.withLock { $0.append(work) }
     }
 
-    /// Delivers what waits, in order, and what that causes, on the caller's thread.
+    /// Runs the pending work in order on the calling thread, including work that is added meanwhile.
     public func run() {
         while true {
             let batch = waiting.withLock { waiting in

@@ -1,10 +1,10 @@
 public import Foundation
 import Synchronization
 
-/// An HTTP/1.1 server on 127.0.0.1 for tests and demos: it answers GET and HEAD with what a closure says, keeps a log,
-/// and misbehaves on demand (ServerFaults), which is why it is not a well-behaved one from a package.
+/// An HTTP/1.1 server on 127.0.0.1 for tests and demos. A closure answers GET and HEAD requests, which are logged.
 ///
-/// A thread per connection, 64 at most; further ones wait.
+/// The server is written by hand because it must misbehave on demand (`ServerFaults`), which no HTTP server package
+/// does. It uses one thread per connection, at most 64; further connections wait.
 public final class LocalImageServer: Sendable {
     private struct State {
         var requests: [ServerRequest] = []
@@ -13,12 +13,12 @@ public final class LocalImageServer: Sendable {
         var isStopped = false
     }
 
-    /// What the threads share with the server, and keep while they run.
+    /// The state that the threads share with the server.
     private final class Shared: Sendable {
         let listener: ServerSocket
         let handler: @Sendable (ServerRequest) -> ServerResponse
         let state = Mutex(State())
-        let room = DispatchSemaphore(value: 64)
+        let freeConnections = DispatchSemaphore(value: 64)
 
         init(_ listener: ServerSocket, _ handler: @escaping @Sendable (ServerRequest) -> ServerResponse) {
             self.listener = listener
@@ -30,11 +30,11 @@ public final class LocalImageServer: Sendable {
     /// The port on 127.0.0.1.
     public let port: UInt16
 
-    /// Starts to listen.
+    /// Starts listening.
     /// - Parameters:
-    ///   - port: Default: one that the kernel picks.
-    ///   - handler: Says what a request is answered with. Called on the thread of the connection.
-    /// - Throws: ServerError when the port is taken.
+    ///   - port: The port to listen on. Default: a free one.
+    ///   - handler: Returns the response to a request. Called on the thread of the connection.
+    /// - Throws: `ServerError` if the port is in use.
     public init(port: UInt16 = 0, handler: @escaping @Sendable (ServerRequest) -> ServerResponse) throws {
         let listener = try ServerSocket.listen(port: port)
         self.port = listener.localPort
@@ -47,28 +47,28 @@ public final class LocalImageServer: Sendable {
         stop()
     }
 
-    /// http://127.0.0.1:PORT.
+    /// The URL of the server, http://127.0.0.1:PORT.
     public var baseURL: URL { URL(string: "http://127.0.0.1:\(port)")! }
 
-    /// The URL of a path, which begins with a slash and is percent-encoded as far as it has to be.
+    /// Returns the URL of a path, which must begin with a slash and be percent-encoded.
     public func url(_ path: String) -> URL { URL(string: "http://127.0.0.1:\(port)\(path)")! }
 
-    /// All requests so far, in the order in which they came.
+    /// All requests so far, in order of arrival.
     public var requests: [ServerRequest] { shared.state.withLock { $0.requests } }
 
-    /// How often a path was asked for.
+    /// The number of requests for a path.
     public func requestCount(path: String) -> Int { requests.count { $0.path == path } }
 
-    /// Forgets the requests so far.
+    /// Clears `requests`.
     public func resetLog() { shared.state.withLock { $0.requests = [] } }
 
-    /// Connections that are open now.
+    /// The number of open connections.
     public var openConnections: Int { shared.state.withLock { $0.connections.count } }
 
-    /// Connections that were ever opened.
+    /// The number of connections opened so far.
     public var totalConnections: Int { shared.state.withLock { $0.connectionCount } }
 
-    /// Ends the server and every connection, whatever it waits for. Harmless when it has ended.
+    /// Stops the server and closes every connection, even one that is being held. Later calls do nothing.
     public func stop() {
         shared.state.withLock { state in
             guard !state.isStopped else { return }
@@ -80,7 +80,7 @@ public final class LocalImageServer: Sendable {
 
     private static func accept(_ shared: Shared) {
         while let socket = shared.listener.acceptConnection() {
-            shared.room.wait()
+            shared.freeConnections.wait()
             let number: Int? = shared.state.withLock { state in
                 guard !state.isStopped else { return nil }
                 state.connectionCount += 1
@@ -102,10 +102,10 @@ public final class LocalImageServer: Sendable {
             return shared.handler(request)
         }
         connection.run {
-            // Forgotten before it is closed: its number may be another's right after.
+            // Removed before it is closed, because its descriptor may be reused right after.
             _ = shared.state.withLock { $0.connections.removeValue(forKey: number) }
         }
-        shared.room.signal()
+        shared.freeConnections.signal()
     }
 
     private static func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// One connection: requests are read and answered one after the other until either side has had enough.
+/// One connection, whose requests are answered one after the other until either side closes it.
 struct ServerConnection {
-    /// How a response ended.
+    /// The state of the connection after a response.
     private enum End {
         case keepAlive
         case close
@@ -15,7 +15,7 @@ struct ServerConnection {
 
     private static let headLimit = 65_536
 
-    /// On a thread of its own. Closes the socket in the end, after willClose.
+    /// Serves the connection and blocks its thread until the end. Calls `willClose` right before it closes the socket.
     func run(willClose: () -> Void) {
         var buffer: [UInt8] = []
         var end = End.keepAlive
@@ -52,7 +52,7 @@ struct ServerConnection {
             return .close
         }
         let isHead = request?.method == "HEAD"
-        // After a body that is not as long as was said, neither side knows where the next response begins.
+        // After a body of another length than declared, the start of the next response is ambiguous.
         let closes =
             faults.endsWithConnection || faults.declaredLength != nil
             || request?.headers["connection"]?.lowercased() == "close"
@@ -76,7 +76,7 @@ struct ServerConnection {
         return Data(text.utf8)
     }
 
-    /// Sends the body up to the first place where something is to happen, does that, and goes on.
+    /// Sends the body from one fault position to the next, and applies each fault when its position is reached.
     private func sendBody(_ body: Data, _ faults: ServerFaults) -> End {
         var sent = 0
         var gate = faults.bodyGate
@@ -92,11 +92,11 @@ struct ServerConnection {
                 gate = nil
             }
             guard sent < body.count else { break }
-            let stops = [
+            let positions = [
                 faults.resetAfterBytes, faults.closeAfterBytes, faults.stallAfterBytes, gate?.afterBytes,
                 faults.drip.map { sent + max(1, $0.bytes) }, body.count,
             ]
-            let next = stops.compactMap { $0 }.filter { $0 > sent }.min() ?? body.count
+            let next = positions.compactMap { $0 }.filter { $0 > sent }.min() ?? body.count
             let piece = body[(body.startIndex + sent)..<(body.startIndex + min(next, body.count))]
             guard socket.send(faults.isChunked ? Self.chunk(piece) : Data(piece)) else { return .close }
             sent += piece.count

@@ -1,30 +1,30 @@
 public import FoundationEssentials
 
-/// What goes wrong, or slowly, with a response. Everything is off by default, and everything can be combined.
+/// The faults and delays of a response. All are off by default and can be combined.
 public struct ServerFaults: Sendable {
-    /// Nothing is sent before the gate is open.
+    /// Holds the whole response until the gate opens.
     public var gate: ServerGate?
-    /// So many bytes of the body are sent, the rest when the gate is open.
+    /// Holds the body after a number of bytes until the gate opens.
     public var bodyGate: (afterBytes: Int, gate: ServerGate)?
-    /// A pause before anything is sent.
+    /// Delays the response.
     public var delay: Duration?
-    /// The body is sent in pieces of so many bytes with a pause after each.
+    /// Sends the body in pieces of a number of bytes, with a pause after each.
     public var drip: (bytes: Int, every: Duration)?
-    /// The connection is reset (RST) after so many bytes of the body.
+    /// Resets the connection (RST) after a number of bytes of the body.
     public var resetAfterBytes: Int?
-    /// The connection is closed after so many bytes of the body, as if that were all.
+    /// Closes the connection after a number of bytes of the body.
     public var closeAfterBytes: Int?
-    /// Nothing more comes after so many bytes of the body, and the connection stays open.
+    /// Stops sending after a number of bytes of the body, and keeps the connection open.
     public var stallAfterBytes: Int?
-    /// A Content-Length that is not that of the body.
+    /// Declares this Content-Length instead of the true one.
     public var declaredLength: Int?
-    /// The body is sent in chunks, without its length (RFC 9112, 7.1).
+    /// Sends the body with chunked transfer coding (RFC 9112, section 7.1).
     public var isChunked = false
-    /// The body is sent without its length and ends with the connection.
+    /// Omits Content-Length and ends the body by closing the connection.
     public var endsWithConnection = false
-    /// These bytes are sent instead of a response, and the connection is closed.
+    /// Sends these bytes instead of a response, and closes the connection.
     public var rawResponse: Data?
 
-    /// No faults.
+    /// Creates a value without faults.
     public init() {}
 }

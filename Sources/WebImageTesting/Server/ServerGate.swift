@@ -2,22 +2,22 @@ internal import CWebImageGLib
 import Glibc
 import Synchronization
 
-/// Holds responses back until a test opens it. From any thread.
+/// A gate that holds responses until a test opens it, on any thread.
 public final class ServerGate: Sendable {
-    /// The reading end of a pipe, whose writing end is closed when the gate is opened. That lets a server thread wait
-    /// for the gate and for its client in one call.
+    /// The read end of a pipe, whose write end is closed when the gate opens. A server thread can thus wait for the gate
+    /// and for its client with one poll(2).
     let descriptor: Int32
-    private let writingEnd: Mutex<Int32?>
+    private let writeEnd: Mutex<Int32?>
     private let waiting = Mutex(0)
 
-    /// Makes a gate.
-    /// - Parameter isOpen: Whether it lets everything through at once. Default: no.
+    /// Creates a gate.
+    /// - Parameter isOpen: Whether the gate is open from the start. Default: false.
     public init(isOpen: Bool = false) {
         var ends: [Int32] = [-1, -1]
-        // In one step with close-on-exec: a child that kept the writing end would keep the gate shut.
+        // Close-on-exec is set atomically: a child process that inherited the write end would keep the gate closed.
         g_unix_open_pipe(&ends, FD_CLOEXEC, nil)
         descriptor = ends[0]
-        writingEnd = Mutex(ends[1])
+        writeEnd = Mutex(ends[1])
         if isOpen { open() }
     }
 
@@ -26,12 +26,12 @@ public final class ServerGate: Sendable {
         Glibc.close(descriptor)
     }
 
-    /// How many responses are held by it.
+    /// The number of responses that wait at the gate.
     public var waitingCount: Int { waiting.withLock { $0 } }
 
-    /// Lets go of everything that is held, and holds nothing from now on.
+    /// Opens the gate for good.
     public func open() {
-        if let end = writingEnd.withLock({ $0.take() }) { Glibc.close(end) }
+        if let end = writeEnd.withLock({ $0.take() }) { Glibc.close(end) }
     }
 
     func enter() { waiting.withLock { $0 += 1 } }

@@ -1,22 +1,22 @@
 import Foundation
 
-/// A request as the server got it.
+/// A request that the server has received.
 public struct ServerRequest: Sendable {
-    /// GET or HEAD, as sent.
+    /// The method, such as GET or HEAD.
     public let method: String
-    /// The request target as sent, with its query.
+    /// The request target as sent, including the query.
     public let target: String
-    /// The path, percent-decoded, without the query.
+    /// The percent-decoded path, without the query.
     public let path: String
-    /// The query, percent-decoded; of a name that comes twice the last value.
+    /// The percent-decoded query. The last value of a repeated name counts.
     public let query: [String: String]
-    /// The headers, their names in lower case.
+    /// The headers, with lowercase names.
     public let headers: [String: String]
-    /// Which connection it came on, counted from 1.
+    /// The number of the connection, counted from 1.
     public let connection: Int
 
-    /// Parses what comes before the empty line.
-    /// - Returns: nil when it is no HTTP/1.x request.
+    /// Parses the request line and the headers.
+    /// - Returns: nil if this is not an HTTP/1.x request.
     init?(head: String, connection: Int) {
         let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false)
         let parts = lines.first?.split(separator: " ") ?? []

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
 extension ServerResponse {
-    /// The same as a server gives it that knows conditional and range requests (RFC 9110, 13 and 14): 304 when the
-    /// client has it already, 206 for a part, 416 for a part that is not there. It goes by the headers ETag and
-    /// Last-Modified of this response; dates are compared as text.
+    /// Returns the response of a server that supports conditional and range requests (RFC 9110, sections 13 and 14): 304
+    /// if the client has the current version, 206 for a range, 416 for an invalid range. Validators are the ETag and
+    /// Last-Modified headers of this response; dates are compared as text.
     public func conditional(on request: ServerRequest) -> ServerResponse {
         guard status == 200 else { return self }
         let (etag, date) = (header("etag"), header("last-modified"))

@@ -1,17 +1,17 @@
 public import FoundationEssentials
 
-/// What the server answers.
+/// A response of the server.
 public struct ServerResponse: Sendable {
     /// The status code.
     public var status: Int
-    /// Headers beside Content-Length and Connection, which the server writes.
+    /// The headers, except Content-Length and Connection, which the server adds.
     public var headers: [(name: String, value: String)]
     /// The body.
     public var body: Data
-    /// What goes wrong, or slowly, on the way. Default: nothing.
+    /// The faults of the response. Default: none.
     public var faults: ServerFaults
 
-    /// Makes a response.
+    /// Creates a response.
     public init(
         status: Int,
         headers: [(name: String, value: String)] = [],
@@ -24,26 +24,26 @@ public struct ServerResponse: Sendable {
         self.faults = faults
     }
 
-    /// 200 with a body.
+    /// A response with status 200 and a body.
     public static func ok(_ body: Data, contentType: String) -> ServerResponse {
         ServerResponse(status: 200, headers: [("Content-Type", contentType)], body: body)
     }
 
-    /// 404 with a page in HTML, as servers send it.
+    /// A response with status 404 and an HTML page, as real servers send it.
     public static var notFound: ServerResponse { status(404) }
 
-    /// A status with a short page in HTML.
+    /// A response with any status and a short HTML page.
     public static func status(_ status: Int) -> ServerResponse {
         let page = "<!DOCTYPE html><html><title>\(status)</title><h1>\(status)</h1></html>\n"
         return ServerResponse(status: status, headers: [("Content-Type", "text/html")], body: Data(page.utf8))
     }
 
-    /// 302 to another URL or path.
+    /// A redirect (302) to another URL or path.
     public static func redirect(to location: String, body: Data = Data()) -> ServerResponse {
         ServerResponse(status: 302, headers: [("Location", location)], body: body)
     }
 
-    /// A file with the media type of its extension; 404 when it cannot be read.
+    /// A response with a file, whose media type follows from its extension; 404 if the file cannot be read.
     public static func file(_ path: String) -> ServerResponse {
         guard let body = try? Data(contentsOf: URL(filePath: path)) else { return .notFound }
         let types = [

@@ -1,15 +1,15 @@
-import FoundationEssentials
+package import FoundationEssentials
 import Glibc
 
-/// The calls of a blocking TCP socket, with the cases that are easily forgotten.
-struct ServerSocket: Sendable {
+/// A blocking TCP socket on the loopback interface. Interrupted calls are repeated.
+package struct ServerSocket: Sendable {
     let descriptor: Int32
 
-    /// POLLRDHUP (poll(2)), which Glibc hides from Swift.
+    /// POLLRDHUP (poll(2)), which the Glibc module does not export.
     private static let peerClosed: Int16 = 0x2000
 
-    /// Listens on 127.0.0.1.
-    static func listen(port: UInt16) throws -> ServerSocket {
+    /// Starts listening on 127.0.0.1. Port 0 stands for a free port.
+    package static func listen(port: UInt16) throws -> ServerSocket {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw ServerError("socket", errno) }
         let socket = ServerSocket(descriptor: descriptor)
@@ -29,8 +29,8 @@ struct ServerSocket: Sendable {
     }
 
     /// Connects to a server on 127.0.0.1.
-    /// - Returns: nil when nobody listens.
-    static func connect(port: UInt16) -> ServerSocket? {
+    /// - Returns: nil if no server listens there.
+    package static func connect(port: UInt16) -> ServerSocket? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         var address = loopback(port)
@@ -46,7 +46,7 @@ struct ServerSocket: Sendable {
         return ServerSocket(descriptor: descriptor)
     }
 
-    var localPort: UInt16 {
+    package var localPort: UInt16 {
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         _ = withUnsafeMutablePointer(to: &address) { pointer in
@@ -55,7 +55,8 @@ struct ServerSocket: Sendable {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// - Returns: nil when the listener was shut down.
+    /// Waits for the next connection.
+    /// - Returns: nil once the listener is shut down.
     func acceptConnection() -> ServerSocket? {
         while true {
             let accepted = accept(descriptor, nil, nil)
@@ -67,15 +68,16 @@ struct ServerSocket: Sendable {
             }
             switch errno {
             case EINTR, ECONNABORTED: break
-            // Until somebody has closed something.
+            // Out of descriptors: try again until another thread has closed one.
             case EMFILE, ENFILE: poll(nil, 0, 10)
             default: return nil
             }
         }
     }
 
-    /// - Returns: An empty array when the other side has ended.
-    func receive() -> [UInt8] {
+    /// Waits for bytes.
+    /// - Returns: An empty array once the other side has closed the connection.
+    package func receive() -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 8192)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -84,8 +86,9 @@ struct ServerSocket: Sendable {
         }
     }
 
-    /// - Returns: Whether all of it was sent.
-    func send(_ data: Data) -> Bool {
+    /// Sends bytes.
+    /// - Returns: Whether all bytes were sent.
+    package func send(_ data: Data) -> Bool {
         data.withUnsafeBytes { bytes in
             var sent = 0
             let noSignal = Int32(MSG_NOSIGNAL)
@@ -99,8 +102,8 @@ struct ServerSocket: Sendable {
         }
     }
 
-    /// Waits for a gate, for a time, or for neither; ends early when the other side goes.
-    /// - Returns: Whether the other side is still there.
+    /// Waits for a gate, for a time, or only for the other side to close the connection, which always ends the wait.
+    /// - Returns: Whether the connection is still open.
     func wait(for gate: ServerGate? = nil, milliseconds: Int32 = -1) -> Bool {
         let gone = Self.peerClosed | Int16(POLLHUP | POLLERR)
         var set = [pollfd(fd: descriptor, events: gone, revents: 0)]
@@ -111,13 +114,14 @@ struct ServerSocket: Sendable {
         return set[0].revents & gone == 0
     }
 
-    /// Ends both directions, and whatever a thread waits for on this socket.
-    func shutDown() {
+    /// Shuts down both directions, which also ends the calls of other threads that wait for this socket.
+    package func shutDown() {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Closes it; with isReset the other side gets a reset instead of an end.
-    func close(isReset: Bool = false) {
+    /// Closes the socket.
+    /// - Parameter isReset: Whether the other side receives a reset (RST). Default: false.
+    package func close(isReset: Bool = false) {
         if isReset { set(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0)) }
         Glibc.close(descriptor)
     }
@@ -136,9 +140,9 @@ struct ServerSocket: Sendable {
     }
 }
 
-/// Why a server could not be started.
+/// The reason why a server could not be started.
 public struct ServerError: Error, CustomStringConvertible {
-    /// The call that failed, and why.
+    /// The failed call and its cause.
     public let description: String
 
     init(_ call: String, _ number: Int32) {

@@ -8,7 +8,7 @@ import WebImageTesting
 
 @MainActor
 private func display(url: URL, manager: ImageManager, window: UnsafeMutablePointer<GtkWindow>) throws {
-    let display = try BroadwayDisplay.start()
+    let display = try XvfbDisplay.start()
     display.exportEnvironment()
     guard gtk_init_check() != 0 else { return }
     let picture = Picture()

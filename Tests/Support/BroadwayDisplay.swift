@@ -1,23 +1,23 @@
 import Foundation
 import Glibc
 import Synchronization
+import WebImageTesting
 
-/// A display without a screen: gtk4-broadwayd on 127.0.0.1, with a browser that is none.
+/// A display without a screen: gtk4-broadwayd on 127.0.0.1, with BroadwayBrowser as its client.
 ///
-/// Without a browser, broadway draws one frame a second; BroadwayBrowser answers its round trips, so frames come as
-/// fast as GTK makes them. The daemon has a runtime directory and a port of its own, so that any number run side by
-/// side.
-public final class BroadwayDisplay: Sendable {
-    /// Why a display could not be started.
-    public struct Failure: Error, CustomStringConvertible {
-        /// What was tried and what came of it.
-        public let description: String
+/// Without a client, Broadway draws one frame per second. BroadwayBrowser answers the round trips, so that frames come
+/// as fast as GTK draws them. Each daemon has its own runtime directory and port, so any number can run side by side.
+package final class BroadwayDisplay: Sendable {
+    /// The reason why a display could not be started.
+    package struct Failure: Error, CustomStringConvertible {
+        /// The failed step and its cause.
+        package let description: String
     }
 
-    /// What a GTK program needs in its environment to use the display.
-    public let environment: [String: String]
-    /// The port on 127.0.0.1 at which a real browser may look, too.
-    public let httpPort: UInt16
+    /// The environment variables that make a GTK program use the display.
+    package let environment: [String: String]
+    /// The port on 127.0.0.1 at which a real browser can show the display, too.
+    package let httpPort: UInt16
     private let browser: BroadwayBrowser
     private let directory: Mutex<TemporaryDirectory?>
     private let daemon: Mutex<DaemonProcess?>
@@ -42,13 +42,13 @@ public final class BroadwayDisplay: Sendable {
 
     /// Starts the daemon and the browser. They end with this process at the latest.
     /// - Parameters:
-    ///   - width: Of the screen, in pixels. Default: 1280.
-    ///   - height: Of the screen, in pixels. Default: 900.
-    /// - Throws: Failure when the Debian package libgtk-4-bin is not installed or no port is free.
-    public static func start(width: Int = 1280, height: Int = 900) throws -> BroadwayDisplay {
+    ///   - width: The width of the screen in pixels. Default: 1280.
+    ///   - height: The height of the screen in pixels. Default: 900.
+    /// - Throws: `Failure` if the Debian package libgtk-4-bin is not installed or no port is free.
+    package static func start(width: Int = 1280, height: Int = 900) throws -> BroadwayDisplay {
         let directory = TemporaryDirectory()
-        guard !directory.path.isEmpty else { throw Failure(description: "No temporary directory can be made") }
-        // Somebody may take the port between asking for it and using it.
+        guard !directory.path.isEmpty else { throw Failure(description: "The temporary directory cannot be created") }
+        // Another process may take the port between the query and its use.
         var last = ""
         for _ in 0..<5 {
             let port = try freePort()
@@ -57,7 +57,7 @@ public final class BroadwayDisplay: Sendable {
                 ["--address", "127.0.0.1", "--port", "\(port)", ":7"],
                 environment: ["XDG_RUNTIME_DIR": directory.path]
             )
-            // It says so of its socket for programs; the one for browsers follows.
+            // The line announces the socket for programs; the one for browsers opens right after.
             let isReady = daemon.waitForOutput { $0.contains("Listening") ? true : nil } != nil
             guard isReady, let browser = connect(port, width, height) else {
                 last = daemon.output
@@ -78,25 +78,25 @@ public final class BroadwayDisplay: Sendable {
             )
         }
         throw Failure(
-            description: "gtk4-broadwayd does not start (\(last)); is the Debian package libgtk-4-bin installed?"
+            description: "gtk4-broadwayd does not start: \(last). Install the Debian package libgtk-4-bin."
         )
     }
 
-    /// Puts environment into that of this process, for a gtk_init that comes after.
-    public func exportEnvironment() {
+    /// Adds `environment` to the environment of this process. Call it before gtk_init.
+    package func exportEnvironment() {
         for (name, value) in environment { setenv(name, value, 1) }
     }
 
-    /// How many frames the daemon has been told were drawn.
-    public var roundTripCount: Int { browser.roundTripCount }
+    /// The number of frames that were acknowledged to the daemon.
+    package var roundTripCount: Int { browser.roundTripCount }
 
-    /// Clicks with the left button at a point of the topmost window, in application pixels of that window.
-    public func click(x: Int, y: Int) {
+    /// Clicks with the left button at a point of the topmost window, in application pixels.
+    package func click(x: Int, y: Int) {
         browser.click(x: x, y: y)
     }
 
-    /// Ends the browser and the daemon. A GTK program that still uses the display ends itself when it notices.
-    public func stop() {
+    /// Stops the browser and the daemon. A GTK program that still uses the display exits.
+    package func stop() {
         guard let daemon = daemon.withLock({ $0.take() }) else { return }
         browser.stop()
         daemon.stop()

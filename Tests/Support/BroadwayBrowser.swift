@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
 import Synchronization
+import WebImageTesting
 
-/// What broadway's page in a browser does, as far as GTK depends on it: it answers round trips and reports where
-/// windows are (gdk/broadway/broadway.js and broadway-protocol.h of GTK 4.8).
+/// A client that takes the place of Broadway's page in a browser: it answers round trips and reports the positions of
+/// windows (gdk/broadway/broadway.js and broadway-protocol.h of GTK 4.8).
 final class BroadwayBrowser: Sendable {
     private struct Surface {
         var x = 0
@@ -15,14 +16,14 @@ final class BroadwayBrowser: Sendable {
 
     private struct State {
         var surfaces: [Int: Surface] = [:]
-        /// From the bottom to the top.
+        /// The surfaces from the bottom to the top.
         var order: [Int] = []
         var lastSerial: UInt32 = 0
         var isClosed = false
         var roundTripCount = 0
     }
 
-    /// Events that the page sends, by their numbers.
+    /// The numbers of the events that the page sends.
     private enum Event: UInt32 {
         case enter = 0
         case pointerMove = 2
@@ -38,8 +39,8 @@ final class BroadwayBrowser: Sendable {
     private let socket: ServerSocket
     private let state = Mutex(State())
 
-    /// Connects and starts to answer.
-    /// - Returns: nil when nobody listens there, or not for a page.
+    /// Connects and starts answering.
+    /// - Returns: nil if no Broadway daemon listens on the port.
     init?(_ port: UInt16, _ width: Int, _ height: Int) {
         guard let socket = ServerSocket.connect(port: port) else { return nil }
         self.socket = socket
@@ -66,7 +67,7 @@ final class BroadwayBrowser: Sendable {
     var roundTripCount: Int { state.withLock { $0.roundTripCount } }
 
     func stop() {
-        // Not after the thread has closed it: the descriptor may be another's by then.
+        // Once the thread has closed the socket, its descriptor may be in use for something else.
         state.withLock { state in
             if !state.isClosed { socket.shutDown() }
         }
@@ -83,7 +84,7 @@ final class BroadwayBrowser: Sendable {
         send(.enter, position + [0])
         send(.pointerMove, position)
         send(.buttonPress, position + [1])
-        // With the first button held (GDK_BUTTON1_MASK).
+        // The modifier state says that the first button is held (GDK_BUTTON1_MASK).
         send(.buttonRelease, position.dropLast() + [1 << 8, 1])
     }
 
@@ -105,7 +106,7 @@ final class BroadwayBrowser: Sendable {
     /// A WebSocket message of big-endian numbers (RFC 6455); the daemon does not insist on a mask.
     private func send(_ event: Event, _ arguments: [Int]) {
         let serial = state.withLock { $0.lastSerial }
-        // Milliseconds of a running clock: clicks at the same time would be a double click.
+        // The time must advance: two clicks at the same time would be a double click.
         let time = UInt32(truncatingIfNeeded: Int(DispatchTime.now().uptimeNanoseconds / 1_000_000))
         let numbers = [event.rawValue, serial, time] + arguments.map { UInt32(truncatingIfNeeded: $0) }
         var message = Data([0x82, UInt8(numbers.count * 4)])
@@ -117,7 +118,7 @@ final class BroadwayBrowser: Sendable {
         var buffer = first
         while true {
             while let (message, length) = Self.firstMessage(buffer) {
-                obey(message)
+                handle(message)
                 buffer.removeFirst(length)
             }
             let received = socket.receive()
@@ -142,8 +143,8 @@ final class BroadwayBrowser: Sendable {
         return (bytes[start..<(start + length)], start + length)
     }
 
-    /// Runs the commands of a message: a byte that says which, the serial, then what belongs to it, little-endian.
-    private func obey(_ message: ArraySlice<UInt8>) {
+    /// Handles the commands of a message. Each is a command byte, a serial and arguments, all little-endian.
+    private func handle(_ message: ArraySlice<UInt8>) {
         var reader = BroadwayReader(message)
         while let command = reader.next(1), let serial = reader.next(4) {
             state.withLock { $0.lastSerial = UInt32(serial) }
@@ -229,7 +230,7 @@ final class BroadwayBrowser: Sendable {
     }
 }
 
-/// Little-endian numbers, one after the other.
+/// Reads consecutive little-endian numbers.
 private struct BroadwayReader {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
@@ -245,7 +246,7 @@ private struct BroadwayReader {
         return bytes[position..<(position + length)].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// 16 bits with a sign.
+    /// Reads a signed 16-bit number.
     mutating func nextSigned() -> Int? {
         next(2).map { Int(Int16(truncatingIfNeeded: $0)) }
     }
