@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import Foundation
 import GtkWebImage
 
-/// The GtkApplication and what the command line asked of it.
+/// The GtkApplication, configured by the command line.
 @MainActor
 final class GalleryApplication {
     nonisolated static let identifier = "org.gtkwebimage.Gallery"
@@ -24,6 +24,7 @@ final class GalleryApplication {
         connect(OpaquePointer(application), "activate") { [weak self] in self?.activate() }
     }
 
+    /// Runs the application.
     /// - Returns: The exit code.
     func run() -> Int32 {
         var configuration = ImageManager.Configuration()
@@ -77,7 +78,7 @@ final class GalleryApplication {
         g_application_quit(application.asApplication)
     }
 
-    /// On the main actor, which works under the GLib loop.
+    /// Quits from a task on the main actor, which the library serves from the GLib loop.
     private func quit(after seconds: Double) {
         Task { @MainActor in
             try await Task.sleep(for: .seconds(seconds))

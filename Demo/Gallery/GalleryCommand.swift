@@ -1,18 +1,19 @@
 import ArgumentParser
 import Foundation
 import GtkWebImage
+import WebImageTesting
 
-/// The command line. main is synchronous, as it has to be in a GTK app: an async one gives the main thread away.
+/// The command line. `main` is synchronous, because an async one would not run GTK on the main thread.
 @main
 struct GalleryCommand: ParsableCommand {
     static let version = LibraryVersion.current
 
     static let configuration = CommandConfiguration(
         commandName: "webimage-gallery",
-        abstract: "Shows what GtkWebImage does: images that come by URL.",
+        abstract: "Demonstrates GtkWebImage, which loads images by URL.",
         discussion: """
-            Without --url-list the pictures come from a server inside the gallery, which serves those that are shipped \
-            with it, each under many URLs.
+            Without --url-list the images come from a server inside the gallery, which serves each bundled image under \
+            many URLs.
             """,
         version: version
     )
@@ -20,78 +21,79 @@ struct GalleryCommand: ParsableCommand {
     @Option(help: "The page to show at first: \(Self.pageNames.joined(separator: ", ")).")
     var page = "wall"
 
-    @Option(help: "A text file of URLs, one a line, to show instead of the shipped pictures.")
+    @Option(help: "A text file with one URL per line, to show instead of the bundled images.")
     var urlList: String?
 
     @Flag(help: "Show photographs from the internet on the wall.")
     var online = false
 
-    @Option(help: "The number of pictures on the wall when the shipped ones are shown.")
+    @Option(help: "The number of images on the wall when the bundled ones are shown.")
     var count = 1200
 
-    @Option(help: "The folder of the shipped pictures.")
-    var pictures = ImageServer.standardFolder
+    @Option(help: "The folder of the bundled images.")
+    var images = ImageServer.standardFolder
 
-    @Option(help: "Where the disk cache is. Default: $XDG_CACHE_HOME/org.gtkwebimage.Gallery/web-images/default.")
+    @Option(help: "The folder of the disk cache. Default: $XDG_CACHE_HOME/org.gtkwebimage.Gallery/web-images/default.")
     var cacheDir: String?
 
-    @Option(help: "Open the picture with this number, from 0, as a click on it would.")
+    @Option(help: "Open the image with this number, counted from 0, as a click on it would.")
     var open: Int?
 
-    @Option(help: "Save a picture of the window as PNG when all that is visible has come, and end.")
+    @Option(help: "Save a screenshot of the window as PNG once all visible images are loaded, and quit.")
     var screenshot: String?
 
     @Option(help: "Width and height of the window in application pixels.")
     var size = "1000x720"
 
-    @Option(help: "Device pixels per application pixel, where the display does not say: 1 or 2.")
+    @Option(help: "The number of device pixels per application pixel, 1 or 2, if the display does not define it.")
     var scale: Int?
 
-    @Flag(help: "Dark style, whatever the desktop has.")
+    @Flag(help: "Use the dark style regardless of the desktop.")
     var dark = false
 
-    @Option(help: "End after so many seconds.")
+    @Option(help: "Quit after this number of seconds.")
     var exitAfter: Double?
 
-    @Flag(help: "Scroll from the top to the bottom, a page at a time as soon as one has come, and end.")
+    @Flag(help: "Scroll the wall from top to bottom, each screen once it is loaded, and quit.")
     var scrollThrough = false
 
     @Option(
-        help: "Write to this file which picture each cell shows: a line for each change, one for each cell at rest."
+        help: "Write to this file which image each cell shows: a line for each change, and one for each cell at rest."
     )
     var trace: String?
 
-    @Option(help: "Run on a display of its own that nobody sees, as the tests do: broadway or xvfb.")
-    var headless: HeadlessDisplay?
+    @Flag(help: "Run on an Xvfb display without a screen, as the tests do.")
+    var headless = false
 
     static func main() {
-        // The help names the pages, in the language of the user.
+        // The help text lists the pages, which are translated.
         Translation.start()
         main(nil)
     }
 
     func validate() throws {
-        guard count > 0 else { throw ValidationError("--count has to be at least 1.") }
+        guard count > 0 else { throw ValidationError("--count must be at least 1.") }
         guard Self.pageNames.contains(page) else {
-            throw ValidationError("There is no page \(page); there are \(Self.pageNames.joined(separator: ", ")).")
+            throw ValidationError("There is no page \(page). Choose one of \(Self.pageNames.joined(separator: ", ")).")
         }
         guard size.split(separator: "x").compactMap({ Int($0) }).filter({ $0 > 0 }).count == 2 else {
-            throw ValidationError("--size is WIDTHxHEIGHT, for example 1000x720.")
+            throw ValidationError("--size must be WIDTHxHEIGHT, for example 1000x720.")
         }
-        guard scale.map({ $0 == 1 || $0 == 2 }) ?? true else { throw ValidationError("--scale is 1 or 2.") }
+        guard scale.map({ $0 == 1 || $0 == 2 }) ?? true else { throw ValidationError("--scale must be 1 or 2.") }
     }
 
     func run() throws {
-        let display = try headless?.start()
+        let display = headless ? try XvfbDisplay.start() : nil
         defer { display?.stop() }
-        // GTK asks for it when it opens the display.
+        display?.exportEnvironment()
+        // GTK reads the variable when it opens the display.
         if let scale { setenv("GDK_SCALE", "\(scale)", 1) }
-        let server = try ImageServer(folder: pictures, count: count)
+        let server = try ImageServer(folder: images, count: count)
         let source: any ImageFeed =
             if let urlList {
-                try URLListSource(path: urlList)
+                try URLListFeed(path: urlList)
             } else if online {
-                URLListSource(onlineCount: count)
+                URLListFeed(onlineCount: count)
             } else {
                 server
             }
@@ -102,7 +104,7 @@ struct GalleryCommand: ParsableCommand {
         throw ExitCode(code)
     }
 
-    /// Width and height.
+    /// The size of the window in application pixels.
     var windowSize: (width: Int, height: Int) {
         let numbers = size.split(separator: "x").compactMap { Int($0) }
         return (numbers[0], numbers[1])

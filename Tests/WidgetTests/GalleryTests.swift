@@ -45,14 +45,18 @@ struct GalleryTests {
         return .ok(TestImage.solid(color, size: PixelSize(width: 320, height: 240)), contentType: "image/png")
     }
 
-    private func run(_ arguments: [String], urls: [URL]? = nil) throws -> ChildProcess {
+    private func run(
+        _ arguments: [String],
+        urls: [URL]? = nil,
+        on display: GalleryDisplay = .broadway
+    ) throws -> ChildProcess {
         var arguments = arguments + ["--cache-dir", folder.appending(path: "cache").path()]
         if let urls {
             let list = folder.appending(path: "urls.txt")
             try urls.map(\.absoluteString).joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
             arguments += ["--url-list", list.path()]
         }
-        return try ChildProcess.run(Program.gallery, arguments, environment: Program.strict([:]), seconds: 120)
+        return try display.runGallery(arguments)
     }
 
     private func trace(_ file: URL) throws -> [Line] {
@@ -68,7 +72,7 @@ struct GalleryTests {
         let urls = (0..<Self.count).map { server.url(Self.path($0)) }
         let file = folder.appending(path: "trace")
         // When the gallery is scrolled through
-        let first = try run(["--headless", "broadway", "--scroll-through", "--trace", file.path()], urls: urls)
+        let first = try run(["--scroll-through", "--trace", file.path()], urls: urls)
         #expect(first.exitCode == 0, "\(first.output)")
         // Then every image came to rest in a cell that shows it
         let lines = try trace(file)
@@ -85,7 +89,7 @@ struct GalleryTests {
         #expect(requests.values.allSatisfy { $0 == 1 })
         // When it is started again
         server.resetLog()
-        let second = try run(["--headless", "broadway", "--scroll-through", "--trace", file.path()], urls: urls)
+        let second = try run(["--scroll-through", "--trace", file.path()], urls: urls)
         // Then nothing is asked for, and all is shown again
         #expect(second.exitCode == 0, "\(second.output)")
         #expect(server.requests.isEmpty)
@@ -114,7 +118,7 @@ struct GalleryTests {
             index % 3 == 0 ? server.url("/bad\(index)/\(bad[index / 3 % bad.count])") : server.url(Self.path(index))
         }
         let file = folder.appending(path: "trace")
-        let result = try run(["--headless", "broadway", "--scroll-through", "--trace", file.path()], urls: urls)
+        let result = try run(["--scroll-through", "--trace", file.path()], urls: urls)
         #expect(result.exitCode == 0, "\(result.output)")
         let resting = try trace(file).filter(\.isAtRest)
         #expect(Set(resting.map(\.url)) == Set(urls))
@@ -126,12 +130,12 @@ struct GalleryTests {
 
     @Test(
         "It photographs its wall and a large image, drawn by broadway and by OpenGL",
-        arguments: ["broadway", "xvfb"]
+        arguments: GalleryDisplay.allCases
     )
-    func screenshots(display: String) throws {
+    func screenshots(display: GalleryDisplay) throws {
         for extra in [[], ["--open", "1"]] {
             let file = folder.appending(path: "window.png")
-            let result = try run(["--headless", display, "--screenshot", file.path()] + extra)
+            let result = try run(["--screenshot", file.path()] + extra, on: display)
             #expect(result.exitCode == 0, "\(result.output)")
             let picture = try PixbufCoder().decode(Data(contentsOf: file), options: DecodeOptions())
             #expect(picture.pixelSize.width >= 900 && picture.pixelSize.height >= 600)
@@ -151,7 +155,7 @@ struct GalleryTests {
 
     @Test("It ends after the time that it is given")
     func exitAfter() throws {
-        let result = try run(["--headless", "broadway", "--exit-after", "0.3"])
+        let result = try run(["--exit-after", "0.3"])
         #expect(result.exitCode == 0, "\(result.output)")
         try FileManager.default.removeItem(at: folder)
     }

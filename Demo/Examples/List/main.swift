@@ -1,4 +1,4 @@
-// A grid of images, recycled and fetched ahead of the scrolling: swift run example-list FILE, with a URL on each line.
+// A grid of images with recycled cells and prefetching: swift run example-list FILE, where FILE has a URL on each line.
 internal import CWebImageGtk4
 import Foundation
 import GtkWebImage
@@ -11,7 +11,7 @@ else {
 guard gtk_init_check() != 0 else { fatalError("There is no display.") }
 let urls = text.split(whereSeparator: \.isNewline).compactMap { URL(string: String($0)) }
 
-// The model is the app's own; the factory makes, binds and unbinds the images of the rows.
+// The model belongs to the app; the factory creates, binds and unbinds the image cells.
 let model = gtk_string_list_new(nil)!
 for url in urls { gtk_string_list_append(model, url.absoluteString) }
 let factory = ImageListFactory(width: 160, height: 120) { position in

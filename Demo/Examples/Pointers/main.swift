@@ -1,4 +1,4 @@
-// GTK's own pointers, as C code and other bindings have them: swift run example-pointers URL
+// Images for plain GTK pointers, as C code and other bindings have them: swift run example-pointers URL
 internal import CWebImageGtk4
 import Foundation
 import GtkWebImage
@@ -15,7 +15,7 @@ func add(_ widget: UnsafeMutablePointer<GtkWidget>) {
     gtk_box_append(UnsafeMutableRawPointer(box).assumingMemoryBound(to: GtkBox.self), widget)
 }
 
-// A GtkPicture, a GtkButton, an icon of a GtkEntry: each by its pointer.
+// A GtkPicture, a GtkButton and a GtkEntry icon take images through their pointers.
 let picture = gtk_picture_new()!
 gtk_widget_set_vexpand(picture, 1)
 PicturePointer(picture).setImage(with: url)
@@ -31,7 +31,7 @@ let entry = gtk_entry_new()!
 EntryPointer(entry).setIcon(with: url, at: .primary)
 add(entry)
 
-// Any widget that takes a paintable.
+// Any widget with a GdkPaintable takes an ImagePaintable.
 let image = gtk_image_new()!
 gtk_image_set_pixel_size(OpaquePointer(image), 64)
 let paintable = ImagePaintable()

@@ -1,4 +1,4 @@
-// Shows the image whose URL is given: swift run example-viewer https://...
+// Shows the image of a URL: swift run example-viewer https://...
 internal import CWebImageGtk4
 import Foundation
 import GtkWebImage
@@ -28,5 +28,5 @@ picture.setImage(with: url, options: [.progressive]) { result in
     }
 }
 
-// GTK's own loop: callbacks and async code of the main actor run in it.
+// GTK's main loop also serves callbacks and the main actor.
 while g_list_model_get_n_items(gtk_window_get_toplevels()) > 0 { g_main_context_iteration(nil, 1) }

@@ -1,10 +1,10 @@
 import FoundationEssentials
 import GtkWebImage
 
-/// Makes JPEG files that lie on their side, as cameras do.
+/// Writes rotated JPEG files with an EXIF orientation, as cameras do.
 enum ExifWriter {
-    /// Turns an image so that turning it back as EXIF's orientation number (1 to 8) says gives the image.
-    static func turn(_ image: WebImage, _ number: Int) -> Data? {
+    /// Encodes an image rotated in such a way that an EXIF orientation (1 to 8) makes it upright again.
+    static func rotated(_ image: WebImage, orientation number: Int) -> Data? {
         let steps: ImageTransformer? =
             switch number {
             case 2: .flip(horizontally: true)
@@ -20,8 +20,8 @@ enum ExifWriter {
         return try? (steps.map { small + $0 } ?? small).transform(image)?.data(as: .jpeg)
     }
 
-    /// Puts EXIF data with the orientation after the start of a JPEG file (EXIF 2.3, section 4.6.4).
-    static func mark(_ jpeg: Data, _ number: Int) -> Data? {
+    /// Inserts EXIF data with an orientation at the start of a JPEG file (EXIF 2.3, section 4.6.4).
+    static func tagged(_ jpeg: Data, orientation number: Int) -> Data? {
         guard jpeg.starts(with: [0xFF, 0xD8]), (1...8).contains(number) else { return nil }
         var exif = Data("Exif\0\0MM".utf8) + Data([0, 42, 0, 0, 0, 8, 0, 1])
         exif += Data([0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, UInt8(number), 0, 0, 0, 0, 0, 0])

@@ -1,19 +1,19 @@
 import FoundationEssentials
 
-/// Where the images on the wall come from.
+/// A source of images for the wall.
 protocol ImageFeed: Sendable {
     /// The URLs of the cells, in order.
     var urls: [URL] { get }
 
-    /// The URL of the same image for the large view.
+    /// Returns the URL of the same image for the large view.
     func largeURL(for url: URL) -> URL
 }
 
-/// URLs that somebody names.
-struct URLListSource: ImageFeed {
+/// A feed of given URLs.
+struct URLListFeed: ImageFeed {
     let urls: [URL]
 
-    /// A text file of URLs. Empty lines and those that begin with # do not count.
+    /// Reads a text file with one URL per line. Empty lines and lines that begin with # are ignored.
     init(path: String) throws {
         let text = try String(contentsOfFile: path, encoding: .utf8)
         urls = text.split(whereSeparator: \.isNewline)
@@ -22,7 +22,7 @@ struct URLListSource: ImageFeed {
             .compactMap { URL(string: String($0)) }
     }
 
-    /// Photographs from the internet, of a service that hands out free ones by number.
+    /// Creates a feed of free photographs from a public web service.
     init(onlineCount: Int) {
         urls = (0..<onlineCount).compactMap { URL(string: "https://picsum.photos/id/\($0 % 1000)/640/480") }
     }

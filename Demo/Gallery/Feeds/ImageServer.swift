@@ -3,32 +3,32 @@ import GtkWebImage
 import Synchronization
 import WebImageTesting
 
-/// The images that are shipped with the gallery, from a server on 127.0.0.1 in this very process: real requests over
-/// real sockets, with no network needed.
+/// A server on 127.0.0.1 for the bundled images. The gallery thus sends real requests over real sockets, but needs no
+/// network.
 struct ImageServer: ImageFeed {
-    /// How the server answers.
+    /// The behaviour of the server for a URL.
     enum Line: String {
-        /// At once.
+        /// Responds at once.
         case normal
-        /// As over a bad line: what has come can be watched.
+        /// Responds slowly, so that progressive loading is visible.
         case drip
-        /// After a second and a half.
+        /// Responds after 1.5 seconds.
         case late
-        /// Not: 404.
+        /// Responds with status 404.
         case missing
-        /// With the first third of the file, after which it says that this was all.
+        /// Responds with the first third of the file as if it were complete.
         case truncated
-        /// With a header that claims 60,000 x 60,000 pixels.
+        /// Responds with an image header that claims 60,000 × 60,000 pixels.
         case bomb
-        /// With a page of text.
+        /// Responds with an HTML page.
         case text
-        /// The first time with an error that may pass.
+        /// Responds with an error to the first request only.
         case flaky
-        /// A JPEG that lies on its side, as its EXIF data says.
-        case turned
+        /// Responds with a rotated JPEG that has an EXIF orientation.
+        case rotated
     }
 
-    /// The images beside the program when it is installed; else data/images of the package that it was built in.
+    /// The folder of images beside the installed program, or data/images of the package it was built from.
     static var standardFolder: String {
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         let installed = program.appending(path: "../share/\(GalleryApplication.identifier)/images").standardized
@@ -39,7 +39,7 @@ struct ImageServer: ImageFeed {
     }
 
     let urls: [URL]
-    /// Of all shipped images.
+    /// The file names of all bundled images.
     let names: [String]
     private let server: LocalImageServer
 
@@ -48,32 +48,32 @@ struct ImageServer: ImageFeed {
             .filter { $0.hasSuffix(".jpg") || $0.hasSuffix(".png") || $0.hasSuffix(".gif") || $0.hasSuffix(".webp") }
             .sorted()
         guard !names.isEmpty else { throw NoImages(folder: folder) }
-        let pictures = ServedImages(folder: folder)
-        let server = try LocalImageServer { pictures.response(to: $0) }
+        let images = ServedImages(folder: folder)
+        let server = try LocalImageServer { images.response(to: $0) }
         self.server = server
         self.names = names
-        // Neighbours differ: a step that has no factor in common with the number of images visits all of them.
+        // Neighbouring cells differ: a step without a common factor with the number of images visits all of them.
         let step = [7, 11, 13].first { names.count % $0 != 0 } ?? 1
         urls = (0..<count).map { server.url("/normal/\($0)/\(names[$0 * step % names.count])") }
     }
 
-    /// The same file under a URL of its own, served slowly: progressive decoding can be watched.
+    /// Returns a separate URL of the same file, which is served slowly to show progressive decoding.
     func largeURL(for url: URL) -> URL {
         server.url(url.path().replacing("/normal/", with: "/drip/"))
     }
 
-    /// A shipped image.
-    /// - Parameter serial: Tells URLs of one image apart.
+    /// Returns the URL of a bundled image.
+    /// - Parameter serial: Distinguishes URLs of the same image.
     func url(_ name: String, _ line: Line = .normal, serial: Int) -> URL {
         server.url("/\(line.rawValue)/page\(serial)/\(name)")
     }
 }
 
-/// What the server answers.
+/// The responses of the server.
 private final class ServedImages: Sendable {
     private let folder: String
-    /// Paths that were asked for.
-    private let asked = Mutex<Set<String>>([])
+    /// The paths requested so far.
+    private let requested = Mutex<Set<String>>([])
 
     init(folder: String) {
         self.folder = folder
@@ -84,7 +84,7 @@ private final class ServedImages: Sendable {
         guard parts.count == 3, !parts[2].hasPrefix("."), let line = ImageServer.Line(rawValue: parts[0]) else {
             return .notFound
         }
-        // photo@2x.jpg is the same file; that it has twice the pixels is what its name says.
+        // photo@2x.jpg is the same file: only its name says that it has twice the pixels.
         var response = ServerResponse.file("\(folder)/\(parts[2].replacing("@2x", with: ""))")
         switch line {
         case .normal: break
@@ -95,33 +95,34 @@ private final class ServedImages: Sendable {
         case .bomb: return .ok(Self.bomb, contentType: "image/png")
         case .text: return .ok(Data("<!DOCTYPE html><p>Not an image".utf8), contentType: "text/html")
         case .flaky:
-            if asked.withLock({ $0.insert(request.path).inserted }) { return .status(404) }
-        case .turned: return turned(parts[1], response.body)
+            if requested.withLock({ $0.insert(request.path).inserted }) { return .status(404) }
+        case .rotated: return rotated(parts[1], response.body)
         }
         return response
     }
 
-    /// The image turned, with EXIF data that says how to turn it back: all eight ways look the same.
-    private func turned(_ name: String, _ file: Data) -> ServerResponse {
+    /// Rotates an image and adds the EXIF orientation that makes it upright again.
+    private func rotated(_ name: String, _ file: Data) -> ServerResponse {
         guard let number = Int(name.drop { !$0.isNumber }), let image = try? WebImage(data: file),
-            let pixels = ExifWriter.turn(image, number), let jpeg = ExifWriter.mark(pixels, number)
+            let rotated = ExifWriter.rotated(image, orientation: number),
+            let jpeg = ExifWriter.tagged(rotated, orientation: number)
         else { return .notFound }
         return .ok(jpeg, contentType: "image/jpeg")
     }
 
-    /// The header of a PNG and next to nothing else.
+    /// A PNG file that consists of little more than its header.
     private static var bomb: Data {
         var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13])
         file += Data("IHDR".utf8) + Data([0, 0, 0xEA, 0x60, 0, 0, 0xEA, 0x60, 8, 2, 0, 0, 0, 0x0F, 0xB0, 0xE2, 0x15])
-        // Its pixels begin, and never end.
+        // The pixel data begins, but never ends.
         file += Data([0, 0, 1, 0]) + Data("IDAT".utf8) + Data(count: 64)
         return file
     }
 }
 
-/// There is nothing to show.
+/// The error of a folder without images.
 struct NoImages: Error, CustomStringConvertible {
     let folder: String
 
-    var description: String { "There are no images in \(folder); name the folder data/images with --images." }
+    var description: String { "There are no images in \(folder). Pass the folder data/images with --images." }
 }

@@ -1,12 +1,12 @@
 internal import CWebImageGtk4
 
-/// An image of a window as its own renderer draws it.
+/// A screenshot of a window, drawn by the renderer of the window.
 enum Screenshot {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Whether there is anything to be seen in this frame.
+    /// Whether the window has any content in this frame.
     @MainActor
     static func isPossible(_ window: Widget) -> Bool {
         guard let node = draw(window) else { return false }
@@ -21,27 +21,27 @@ enum Screenshot {
         let snapshot = gtk_snapshot_new()!
         let width = Double(gtk_widget_get_width(window))
         let height = Double(gtk_widget_get_height(window))
-        // In the pixels of the screen.
+        // The screenshot has the resolution of the screen.
         let scale = Float(gtk_widget_get_scale_factor(window))
         gtk_snapshot_scale(snapshot, scale, scale)
         gdk_paintable_snapshot(paintable, snapshot, width, height)
         return gtk_snapshot_free_to_node(snapshot)
     }
 
-    /// Saves what a mapped window shows as PNG.
+    /// Saves the content of a mapped window as PNG.
     @MainActor
     static func save(_ window: UnsafeMutablePointer<GtkWidget>, to file: String) throws {
         guard let node = draw(window) else {
-            throw Failure(description: "There is nothing to photograph: the window has not been drawn yet.")
+            throw Failure(description: "The window has not been drawn yet, so there is nothing to save.")
         }
         defer { gsk_render_node_unref(node) }
         let renderer = gtk_native_get_renderer(gtk_widget_get_native(window))
         guard let texture = gsk_renderer_render_texture(renderer, node, nil) else {
-            throw Failure(description: "The renderer made no image of the window.")
+            throw Failure(description: "The renderer returned no image of the window.")
         }
         defer { g_object_unref(UnsafeMutableRawPointer(texture)) }
         guard gdk_texture_save_to_png(texture, file) != 0 else {
-            throw Failure(description: "The screenshot cannot be written to \(file).")
+            throw Failure(description: "The screenshot cannot be written to \(file). Choose a writable path.")
         }
     }
 }

@@ -2,22 +2,22 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-/// What --scroll-through, --trace and --screenshot do: goes through the gallery without a person, frame by frame.
+/// Runs --scroll-through, --trace and --screenshot: it operates the gallery without a user, frame by frame.
 @MainActor
 final class Tour {
     private let window: GalleryWindow
     private let options: GalleryCommand
     private let end: (String?) -> Void
     private var trace = ""
-    /// What each cell was last seen to show, so that changes only are written.
+    /// The last known content of each cell, so that only changes are traced.
     private var seen: [UnsafeMutableRawPointer: (URL, WebImage?)] = [:]
-    /// Frames drawn since all has come to rest; an image that has come is drawn in the next one.
+    /// The number of frames since all images came to rest. A loaded image is drawn in the next frame.
     private var restingFrames = 0
     private var isEnded = false
-    private var photographs = 0
+    private var screenshotAttempts = 0
     private var isDone = false
 
-    /// - Parameter end: Called once, with what went wrong.
+    /// - Parameter end: Called once at the end, with an error message in case of failure.
     init(_ window: GalleryWindow, _ options: GalleryCommand, end: @escaping (String?) -> Void) {
         self.window = window
         self.options = options
@@ -36,7 +36,7 @@ final class Tour {
         )
     }
 
-    /// - Returns: Whether there is more to do.
+    /// - Returns: Whether the tour continues.
     private func frame() -> Bool {
         guard !isDone else { return false }
         noteChanges()
@@ -47,16 +47,16 @@ final class Tour {
         if options.scrollThrough, window.current?.wall?.scrollDown() == true { return true }
         guard options.scrollThrough || options.screenshot != nil else { return true }
         isDone = true
-        // What moves has no image between the start of a frame and its end.
+        // An animated widget has no content between the start of a frame and its end.
         guard let clock = gtk_widget_get_frame_clock(window.window) else {
             end(finish())
             return false
         }
         connect(clock, "after-paint") { [weak self] in
             guard let self, !isEnded else { return }
-            // A window that has just changed may have nothing to show in this frame.
-            photographs += 1
-            guard photographs > 20 || options.screenshot == nil || Screenshot.isPossible(window.window) else {
+            // A window that has just changed may have no content in this frame.
+            screenshotAttempts += 1
+            guard screenshotAttempts > 20 || options.screenshot == nil || Screenshot.isPossible(window.window) else {
                 return gtk_widget_queue_draw(window.window)
             }
             isEnded = true
@@ -84,7 +84,7 @@ final class Tour {
         }
     }
 
-    /// The colour of the pixel in the middle.
+    /// Returns the colour of the centre pixel.
     private static func color(_ image: WebImage) -> String {
         let pixels = image.pixels
         let offset = pixels.size.height / 2 * pixels.bytesPerRow + pixels.size.width / 2 * pixels.format.bytesPerPixel

@@ -5,13 +5,13 @@ import GtkWebImage
 extension Page {
     static let accessibility = Page(
         id: "accessibility",
-        title: tr("For everybody"),
+        title: tr("Accessibility"),
         summary: tr(
-            "An image has a description; that it is under way, and that it cannot be had, is said to assistive technology by itself. All can be reached with the keyboard."
+            "An image has a description. Assistive technology is told when an image is loading and when it has failed, and everything can be reached with the keyboard."
         ),
         code: """
             picture.setImageDescription("A lighthouse at dusk")
-            button.setImageDescription("Open the picture")
+            button.setImageDescription("Open the image")
             """
     ) { context in
         let described = sizedPicture(width: 200, height: 150)
@@ -20,8 +20,8 @@ extension Page {
         let button = Button()
         gtk_widget_set_size_request(button.widget, 200, 150)
         describe(described, button)
-        late.setImageDescription(tr("A lake, which takes long to come"))
-        missing.setImageDescription(tr("A picture that is not there"))
+        late.setImageDescription(tr("A lake that takes long to load"))
+        missing.setImageDescription(tr("An image that does not exist"))
         missing.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
         described.setImage(with: context.fresh("lighthouse.jpg"))
         late.setImage(with: context.fresh("moonlit-lake.jpg", .late), placeholder: .icon("image-x-generic-symbolic"))
@@ -31,7 +31,7 @@ extension Page {
             captioned(described.widget, tr("“A lighthouse at dusk”")),
             captioned(late.widget, tr("“… , busy” while it loads")),
             captioned(missing.widget, tr("“… , cannot be shown”")),
-            captioned(button.widget, tr("a button that says what it does")),
+            captioned(button.widget, tr("a button that describes its action")),
         ]
         return PageContent(flow(cells, columns: 3), waitsFor: [described, late, missing, button])
     }
@@ -39,6 +39,6 @@ extension Page {
     @MainActor
     private static func describe(_ picture: Picture, _ button: Button) {
         picture.setImageDescription("A lighthouse at dusk")
-        button.setImageDescription("Open the picture")
+        button.setImageDescription("Open the image")
     }
 }

@@ -7,7 +7,7 @@ extension Page {
         id: "animation",
         title: tr("Animated images"),
         summary: tr(
-            "GIF, APNG and WebP play by themselves while they are on screen; frames keep time, late ones are skipped."
+            "GIF, APNG and WebP play while they are on screen. Frames keep to the clock; late frames are skipped."
         ),
         code: """
             picture.imagePlayback.rate = 2
@@ -28,13 +28,14 @@ extension Page {
         let play = button(icon: "media-playback-start-symbolic", tr("Play")) { all { $0.animationPlayer?.play() } }
         let pause = button(icon: "media-playback-pause-symbolic", tr("Pause")) { all { $0.animationPlayer?.pause() } }
         let stop = button(icon: "media-playback-stop-symbolic", tr("Stop")) { all { $0.animationPlayer?.stop() } }
-        let step = button(icon: "media-skip-forward-symbolic", tr("One frame on")) {
+        let step = button(icon: "media-skip-forward-symbolic", tr("Next frame")) {
             all { $0.animationPlayer?.step() }
         }
         let rates = [1, 0.25, 0.5, 2, 4]
         let rate = dropDown(rates.map { "\($0)×" }) { number in all { $0.imagePlayback.rate = rates[number] } }
         let modes: [PlaybackMode] = [.normal, .reverse, .bounce, .reversedBounce]
-        let mode = dropDown([tr("Forwards"), tr("Backwards"), tr("There and back"), tr("Back and there")]) { number in
+        let mode = dropDown([tr("Forwards"), tr("Backwards"), tr("Forwards and back"), tr("Backwards and forth")]) {
+            number in
             all { $0.imagePlayback.mode = modes[number] }
         }
         let cells = zip(pictures, names).map { captioned($0.widget, $1) }

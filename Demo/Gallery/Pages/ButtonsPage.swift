@@ -7,7 +7,7 @@ extension Page {
         id: "buttons",
         title: tr("Buttons"),
         summary: tr(
-            "An image for each state, another one behind the label, and round ones. Point at them, press them, switch them off."
+            "An image for each state, an image behind the label, and a round one. Hover over the buttons, press them, or disable them."
         ),
         code: """
             button.setImage(with: normal, for: .normal)
@@ -44,11 +44,11 @@ extension Page {
         button.setImageDescription(tr("Mountains"))
         avatar.setImageDescription(tr("A cat"))
         let switches = [button.widget, labelled, avatar.widget, toggle, menu.widget]
-        let off = checkButton(tr("Switched off")) { isOff in
+        let off = checkButton(tr("Disabled")) { isOff in
             for widget in switches { gtk_widget_set_sensitive(widget, isOff ? 0 : 1) }
         }
         let cells = [
-            captioned(button.widget, tr("normal, pointed at, pressed")), captioned(labelled, tr("behind the label")),
+            captioned(button.widget, tr("normal, hovered, pressed")), captioned(labelled, tr("behind the label")),
             captioned(avatar.widget, tr("round")), captioned(toggle, tr("on and off")),
             captioned(menu.widget, tr("a menu")),
         ]
@@ -79,7 +79,7 @@ extension Page {
     @MainActor
     private static func popover() -> Widget {
         let popover = gtk_popover_new()!
-        gtk_popover_set_child(cast(OpaquePointer(popover)), label(tr("The button of a menu takes a picture, too.")))
+        gtk_popover_set_child(cast(OpaquePointer(popover)), label(tr("A menu button takes an image, too.")))
         return popover
     }
 }

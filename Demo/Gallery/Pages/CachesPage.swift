@@ -7,7 +7,7 @@ extension Page {
         id: "caches",
         title: tr("Caches"),
         summary: tr(
-            "What is in memory and on disk, and how to let go of it. The disk cache keeps to what the server says (RFC 9111)."
+            "The contents of the memory and disk caches, and how to clear them. The disk cache follows the server's instructions (RFC 9111)."
         ),
         code: """
             let cache = ImageManager.shared.cache
@@ -28,28 +28,28 @@ extension Page {
         }
         let load = {
             for (picture, url) in zip(strip, urls) {
-                // Binding the same URL again changes nothing; this lets go of it first.
+                // Setting the same URL again would change nothing, so the image is cleared first.
                 picture.setImage(with: nil as URL?)
                 picture.setImage(with: url) { result in
-                    source = (try? result.get()).map { "\n\(tr("The pictures came from")): \($0.source)" } ?? ""
+                    source = (try? result.get()).map { "\n\(tr("The images came from")): \($0.source)" } ?? ""
                     refresh()
                 }
             }
         }
         load()
         let buttons = [
-            button(tr("Load again"), load),
-            button(tr("Empty the memory")) {
+            button(tr("Reload"), load),
+            button(tr("Clear memory")) {
                 ImageManager.shared.cache.removeAllFromMemory()
                 refresh()
             },
-            button(tr("Empty the disk")) {
+            button(tr("Clear disk")) {
                 Task {
                     await ImageManager.shared.cache.removeAllFromDisk()
                     refresh()
                 }
             },
-            button(tr("Remove what is old")) {
+            button(tr("Remove expired")) {
                 Task {
                     await ImageManager.shared.cache.removeExpired()
                     refresh()
@@ -82,7 +82,7 @@ extension Page {
         await cache.removeExpired()
     }
 
-    /// As GNOME writes sizes.
+    /// Formats a byte count in the way of GNOME.
     static func size(_ byteCount: Int) -> String {
         let text = g_format_size(guint64(max(byteCount, 0)))!
         defer { g_free(text) }

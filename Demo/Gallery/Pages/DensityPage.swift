@@ -5,9 +5,9 @@ import GtkWebImage
 extension Page {
     static let density = Page(
         id: "density",
-        title: tr("Dense screens"),
+        title: tr("High-density screens"),
         summary: tr(
-            "Images are decoded at the pixels that the widget has on this screen, and again when it grows. A name with @2x has twice the pixels per point."
+            "Images are decoded at the pixel size of the widget on this screen, and again when the widget grows. A file named @2x has twice the pixels per point."
         ),
         code: """
             picture.setImage(with: url, options: [.originalSize, .firstFrameOnly])

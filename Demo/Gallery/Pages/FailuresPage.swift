@@ -5,9 +5,9 @@ import GtkWebImage
 extension Page {
     static let failures = Page(
         id: "failures",
-        title: tr("What cannot be had"),
+        title: tr("Failed loads"),
         summary: tr(
-            "Each failure says what went wrong and what to do. The image that stands for it can be clicked to try again."
+            "Each failure gives a reason and a remedy. Click an error image to try again."
         ),
         code: """
             picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
@@ -18,9 +18,9 @@ extension Page {
             """
     ) { context in
         let lines: [(ImageServer.Line, String)] = [
-            (.flaky, tr("Comes at the second try: click it")), (.missing, tr("Not found")),
-            (.truncated, tr("Ends in the middle")), (.bomb, tr("Claims 60,000 × 60,000 pixels")),
-            (.text, tr("Is a page of text")),
+            (.flaky, tr("Succeeds at the second try: click it")), (.missing, tr("Not found")),
+            (.truncated, tr("Truncated")), (.bomb, tr("Claims 60,000 × 60,000 pixels")),
+            (.text, tr("A page of text")),
         ]
         var pictures: [Picture] = []
         var cells: [Widget] = []

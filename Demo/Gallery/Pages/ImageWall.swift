@@ -2,10 +2,10 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-/// A GtkGridView of images, its cells recycled: each is bound to one URL after the other as the wall is scrolled.
+/// A GtkGridView of images. Its cells are recycled: scrolling binds each cell to one URL after the other.
 @MainActor
 final class ImageWall {
-    /// A cell as it is now.
+    /// The state of one cell.
     struct Cell {
         let picture: PicturePointer
         let url: URL
@@ -16,7 +16,7 @@ final class ImageWall {
     var onActivate: ((Int) -> Void)?
     private let gridView: OpaquePointer
     private let scrolled: OpaquePointer
-    /// The images of the cells, by address, and the URLs that they are bound to.
+    /// The URLs of the bound cells, by the address of their GtkPicture.
     private var bound: [UnsafeMutableRawPointer: URL] = [:]
 
     init(urls: [URL]) {
@@ -38,7 +38,7 @@ final class ImageWall {
         connectActivate(gridView) { [weak self] position in self?.onActivate?(position) }
     }
 
-    // The whole of what an app writes for a list: set up an image, bind it, let go of it.
+    // All that an app writes for a list: set up a cell, bind it, unbind it.
 
     private func setUp(_ item: OpaquePointer) {
         let picture = gtk_picture_new()!
@@ -66,7 +66,7 @@ final class ImageWall {
     }
 }
 
-// What the tour and the tests look at.
+// The state that the tour and the tests inspect.
 extension ImageWall {
     var cells: [Cell] {
         bound.map { picture, url in
@@ -81,7 +81,7 @@ extension ImageWall {
     }
 
     /// Scrolls down by nine tenths of a page.
-    /// - Returns: Whether there was anywhere to go.
+    /// - Returns: Whether the end was not reached before.
     func scrollDown() -> Bool {
         let adjustment = gtk_scrolled_window_get_vadjustment(scrolled)
         let page = gtk_adjustment_get_page_size(adjustment)

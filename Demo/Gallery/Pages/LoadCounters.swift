@@ -3,7 +3,7 @@ import FoundationEssentials
 import GtkWebImage
 import Synchronization
 
-/// A line of numbers about what the library does just now.
+/// A line of figures about the current activity of the library.
 @MainActor
 final class LoadCounters {
     let widget: Widget
@@ -19,7 +19,7 @@ final class LoadCounters {
             side(widget, 6)
         }
         observation = ImageManager.shared.observe { [counts] in counts.add($0.kind) }
-        // After frames that are drawn anyway; a tick callback would have the window drawn for ever.
+        // Follows frames that are drawn anyway. A tick callback would redraw the window continuously.
         connect(OpaquePointer(widget), "realize") { [weak self] in
             guard let self, let clock = gtk_widget_get_frame_clock(widget) else { return }
             connect(clock, "after-paint") { [weak self] in
@@ -28,12 +28,12 @@ final class LoadCounters {
         }
     }
 
-    /// - Parameter time: In microseconds.
+    /// - Parameter time: The time of the frame in microseconds.
     private func frame(at time: Int64) {
-        // Frames that follow each other; between others nothing moved.
+        // Only consecutive frames count: over a longer gap nothing was animated.
         if lastFrame > 0, time - lastFrame < 200_000 { longest = max(longest, Double(time - lastFrame) / 1000) }
         lastFrame = time
-        // Twice a second: numbers that change faster cannot be read.
+        // Twice a second, because figures that change faster are unreadable.
         guard time - shownAt > 500_000 else { return }
         shownAt = time
         let memory = ImageManager.shared.cache.memoryStatistics
@@ -50,7 +50,7 @@ final class LoadCounters {
     }
 }
 
-/// Counts the steps of loads, from any thread.
+/// Counts the steps of loads, on any thread.
 final class LoadCounts: Sendable {
     struct Numbers {
         var requests = 0

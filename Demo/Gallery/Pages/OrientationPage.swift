@@ -5,9 +5,9 @@ import GtkWebImage
 extension Page {
     static let orientation = Page(
         id: "orientation",
-        title: tr("Upright, and transparent"),
+        title: tr("Orientation and transparency"),
         summary: tr(
-            "Eight files that lie each in its own way, as their EXIF data says: all are shown upright. Below, images with alpha."
+            "Eight files with different EXIF orientations, all shown upright. Below them, images with transparency."
         ),
         code: """
             picture.setImage(with: url)
@@ -17,7 +17,7 @@ extension Page {
         var cells: [Widget] = []
         for number in 1...8 {
             let picture = sizedPicture()
-            let url = context.server.url("lighthouse.jpg", .turned, serial: number)
+            let url = context.server.url("lighthouse.jpg", .rotated, serial: number)
             picture.setImage(with: url)
             pictures.append(picture)
             cells.append(captioned(picture.widget, "EXIF \(number)"))

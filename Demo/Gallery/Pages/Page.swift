@@ -1,21 +1,21 @@
 import Foundation
 import GtkWebImage
 
-/// A page of the gallery: what the library does, and the few lines of code that do it.
+/// A page of the gallery: a feature of the library, and the few lines of code that use it.
 @MainActor
 struct Page {
-    /// For --page.
+    /// The name of the page for --page.
     let id: String
     let title: String
     let summary: String
-    /// As it stands in the file of the page, which a test compares.
+    /// The code sample. A test checks that the file of the page contains the same lines.
     let code: String
-    /// Whether it scrolls by itself and wants all the room there is.
+    /// Whether the page scrolls by itself and fills the window.
     var isFilling = false
-    /// Makes what is shown; called when the page is opened for the first time.
+    /// Creates the content when the page is first opened.
     let make: @MainActor (PageContext) -> PageContent
 
-    /// In the order of the list.
+    /// All pages in the order of the list.
     static var all: [Page] {
         [
             wall, progressive, animation, buttons, orientation, density, failures, placeholders, transitions,
@@ -28,16 +28,16 @@ struct Page {
     }
 }
 
-/// What a page shows.
+/// The content of a page.
 @MainActor
 struct PageContent {
     let widget: Widget
-    /// Whether all that can be seen has come.
+    /// Whether all visible images are loaded or have failed.
     var isAtRest: () -> Bool = { true }
-    /// Kept as long as the page is.
+    /// An object that lives as long as the page.
     var owner: AnyObject?
 
-    /// - Parameter waitsFor: The images that it has.
+    /// - Parameter waitsFor: The images on the page.
     init(_ widget: Widget, waitsFor bindings: [any ImageBindable] = [], owner: AnyObject? = nil) {
         self.widget = widget
         self.owner = owner
@@ -45,18 +45,18 @@ struct PageContent {
     }
 }
 
-/// What pages are given.
+/// The image sources of the pages.
 @MainActor
 struct PageContext {
     /// The images of the wall.
     let source: any ImageFeed
-    /// The shipped images, and those that cannot be had.
+    /// The server of the bundled images, which also produces failures.
     let server: ImageServer
 
-    /// A shipped image under a URL that was never asked for before, so that no cache has it.
+    /// Returns a bundled image under a new URL, which no cache contains.
     func fresh(_ name: String, _ line: ImageServer.Line = .normal) -> URL {
-        PageContext.serial += 1
-        return server.url(name, line, serial: PageContext.serial)
+        Self.serial += 1
+        return server.url(name, line, serial: Self.serial)
     }
 
     private static var serial = 0

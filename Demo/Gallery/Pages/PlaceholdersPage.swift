@@ -5,9 +5,9 @@ import GtkWebImage
 extension Page {
     static let placeholders = Page(
         id: "placeholders",
-        title: tr("Until it is there"),
+        title: tr("Placeholders"),
         summary: tr(
-            "An icon, a colour, the blurred image that a hash of a few bytes holds, or another image stands in for one that is late."
+            "An icon, a colour, a blurred image from a hash of a few bytes, or another image takes the place of an image that is still loading."
         ),
         code: """
             picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic", pixelSize: 48))
@@ -17,7 +17,7 @@ extension Page {
             picture.setImage(with: url, placeholder: .color(ImageColor(0x3584E4)), options: .delayPlaceholder)
             """
     ) { context in
-        let titles = [tr("an icon"), tr("a colour"), tr("a hash"), tr("a small picture"), tr("only if it takes long")]
+        let titles = [tr("an icon"), tr("a colour"), tr("a hash"), tr("a small image"), tr("only for slow loads")]
         let pictures = titles.map { _ in sizedPicture(width: 180, height: 135) }
         let load = {
             for (number, picture) in pictures.enumerated() {
@@ -25,7 +25,7 @@ extension Page {
             }
         }
         load()
-        let again = button(icon: "view-refresh-symbolic", tr("Load again"), load)
+        let again = button(icon: "view-refresh-symbolic", tr("Reload"), load)
         let cells = zip(pictures, titles).map { captioned($0.widget, $1) }
         return PageContent(
             box(GTK_ORIENTATION_VERTICAL, [controls([again]), flow(cells, columns: 4)]),

@@ -5,9 +5,9 @@ import GtkWebImage
 extension Page {
     static let prefetching = Page(
         id: "prefetching",
-        title: tr("Ahead of time"),
+        title: tr("Prefetching"),
         summary: tr(
-            "Images are fetched before anybody asks for them, behind everything that is on screen, and not on a metered network."
+            "Images are fetched before they are needed. Prefetching yields to visible images and pauses on a metered network."
         ),
         code: """
             let task = ImagePrefetcher.shared.prefetch(urls, to: .disk, progress: progress) { result in

@@ -5,9 +5,9 @@ import GtkWebImage
 extension Page {
     static let progressive = Page(
         id: "progressive",
-        title: tr("While it arrives"),
+        title: tr("Progressive loading"),
         summary: tr(
-            "The same file over the same slow line. On the left what has come is shown, on the right only the whole."
+            "The same file over the same slow connection. The left image appears as it arrives, the right one only when it is complete."
         ),
         code: """
             picture.imageIndicator = .progress
@@ -30,10 +30,10 @@ extension Page {
             name = names[number]
             load()
         }
-        let again = button(icon: "view-refresh-symbolic", tr("Load again"), load)
+        let again = button(icon: "view-refresh-symbolic", tr("Reload"), load)
         load()
         let pictures = flow(
-            [captioned(left.widget, tr("progressive")), captioned(right.widget, tr("whole"))],
+            [captioned(left.widget, tr("progressive")), captioned(right.widget, tr("complete"))],
             columns: 2
         )
         return PageContent(

@@ -7,7 +7,7 @@ extension Page {
         id: "transformers",
         title: tr("Transformers"),
         summary: tr(
-            "Change an image before it is shown, off the main thread. What begins with the same steps shares them."
+            "Transformers change an image before it is shown, off the main thread. Chains with the same first steps share them."
         ),
         code: """
             picture.setImage(with: url, transformer: .rounded(24))
@@ -17,11 +17,13 @@ extension Page {
     ) { context in
         let url = context.fresh("astronaut.jpg")
         let ways: [(String, ImageTransformer?)] = [
-            (tr("As it is"), nil), (tr("Rounded"), .rounded(24)),
-            (tr("A circle"), .circle(border: ImageBorder(width: 4, color: .white))), (tr("Blurred"), .blur(8)),
-            (tr("Grey"), .grayscale), (tr("Sepia"), .sepia), (tr("Tinted"), .tint(ImageColor(0x3584E4, alpha: 0.5))),
-            (tr("Bright"), .brightness(0.25)), (tr("Hard"), .contrast(1.6)), (tr("Colourful"), .saturation(2)),
-            (tr("Turned"), .rotate(degrees: 15)), (tr("Mirrored"), .flip(horizontally: true)),
+            (tr("Original"), nil), (tr("Rounded"), .rounded(24)),
+            (tr("Circle"), .circle(border: ImageBorder(width: 4, color: .white))), (tr("Blurred"), .blur(8)),
+            (tr("Greyscale"), .grayscale), (tr("Sepia"), .sepia),
+            (tr("Tinted"), .tint(ImageColor(0x3584E4, alpha: 0.5))),
+            (tr("Brighter"), .brightness(0.25)), (tr("High contrast"), .contrast(1.6)),
+            (tr("Saturated"), .saturation(2)),
+            (tr("Rotated"), .rotate(degrees: 15)), (tr("Mirrored"), .flip(horizontally: true)),
             (tr("Blurred, then sepia"), .blur(8) + .sepia),
         ]
         let pictures = ways.map { _ in sizedPicture(width: 140, height: 140, covers: false) }

@@ -7,7 +7,7 @@ extension Page {
         id: "transitions",
         title: tr("Transitions and indicators"),
         summary: tr(
-            "How an image comes in, and what turns until it does. What comes from memory is there at once, and nothing moves when you have switched animations off."
+            "How an image appears, and the indicator while it loads. Images from memory appear at once, and nothing moves while animations are turned off."
         ),
         code: """
             picture.imageTransition = .crossfade(duration: .milliseconds(400))
@@ -18,7 +18,7 @@ extension Page {
         let ways: [(String, ImageTransition, ImageIndicator?)] = [
             (tr("Cross-fade, activity"), .crossfade(duration: .milliseconds(400)), .activity),
             (tr("Slide, ring"), .slide(from: .right, duration: .milliseconds(400)), .progress),
-            (tr("Push, bar"), .slide(from: .bottom, pushesOld: true, duration: .milliseconds(400)), .bar),
+            (tr("Push, bar"), .slide(from: .bottom, pushesOutgoing: true, duration: .milliseconds(400)), .bar),
             (tr("Flip"), .flip(duration: .milliseconds(600)), nil),
             (tr("Zoom"), .zoom(duration: .milliseconds(400)), nil),
         ]
@@ -35,7 +35,7 @@ extension Page {
         load()
         let cells = zip(pictures, ways).map { captioned($0.widget, $1.0) }
         return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, [controls([button(tr("The next picture"), load)]), flow(cells, columns: 3)]),
+            box(GTK_ORIENTATION_VERTICAL, [controls([button(tr("Next image"), load)]), flow(cells, columns: 3)]),
             waitsFor: pictures
         )
     }

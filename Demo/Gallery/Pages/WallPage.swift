@@ -7,7 +7,7 @@ extension Page {
         id: "wall",
         title: tr("A wall of images"),
         summary: tr(
-            "Thousands of cells, recycled as you scroll. What leaves the screen is cancelled, what comes is fetched first."
+            "Thousands of cells, recycled while scrolling. Loads of cells that leave the screen are cancelled, and visible cells load first."
         ),
         code: """
             PicturePointer(picture).setImage(with: url, placeholder: .icon("image-x-generic-symbolic"))
@@ -27,7 +27,7 @@ extension Page {
     }
 }
 
-/// Keeps the parts of the page.
+/// Keeps the parts of the page alive.
 @MainActor
 final class WallOwner {
     let wall: ImageWall

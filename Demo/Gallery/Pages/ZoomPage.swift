@@ -5,8 +5,8 @@ import GtkWebImage
 extension Page {
     static let zoom = Page(
         id: "zoom",
-        title: tr("Large and near"),
-        summary: tr("A large image, decoded for the size at which it is seen: come nearer and there is more to see."),
+        title: tr("Zooming"),
+        summary: tr("A large image, decoded for its size on screen: zoom in to see more detail."),
         code: """
             gtk_widget_set_size_request(picture.widget, width, height)
             picture.setImage(with: url, options: .keepCurrentImage)
@@ -32,8 +32,8 @@ extension Page {
         }
         change(1)
         let row = controls([
-            button(icon: "zoom-out-symbolic", tr("Farther")) { change(-1) },
-            button(icon: "zoom-in-symbolic", tr("Nearer")) { change(1) }, text,
+            button(icon: "zoom-out-symbolic", tr("Zoom out")) { change(-1) },
+            button(icon: "zoom-in-symbolic", tr("Zoom in")) { change(1) }, text,
         ])
         return PageContent(box(GTK_ORIENTATION_VERTICAL, [row, scrolled]), waitsFor: [picture])
     }

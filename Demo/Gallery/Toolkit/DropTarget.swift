@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// Takes links, text and files that are dropped on a widget, and gives their address.
+/// Accepts links, text and files dropped on a widget, and passes their address on.
 @MainActor
 func onDrop(of widget: Widget, _ body: @escaping (String) -> Void) {
     let text = g_type_from_name("gchararray")
@@ -20,7 +20,7 @@ func onDrop(of widget: Widget, _ body: @escaping (String) -> Void) {
     gtk_widget_add_controller(widget, target)
 }
 
-/// The first line of a text that is not a comment (RFC 2483), or the first of some files.
+/// Returns the first line of a text that is not a comment (RFC 2483), or the URI of the first file.
 private nonisolated func address(in value: UnsafePointer<GValue>) -> String? {
     if value.pointee.g_type == g_type_from_name("gchararray") {
         let text = g_value_get_string(value).map { String(cString: $0) } ?? ""

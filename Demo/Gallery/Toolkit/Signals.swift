@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// What a signal handler runs; freed by GObject with the handler.
+/// The closure of a signal handler. GObject frees it together with the handler.
 @MainActor
 final class Handler<Argument> {
     let body: (Argument) -> Void
@@ -10,7 +10,7 @@ final class Handler<Argument> {
     }
 }
 
-/// Connects a C function, whose last argument is the handler.
+/// Connects a C function that receives the handler as its last argument.
 @MainActor
 func connect<Callback, Argument>(
     _ object: OpaquePointer,
@@ -28,14 +28,14 @@ func connect<Callback, Argument>(
     )
 }
 
-/// Runs the handler that a C function is given.
+/// Runs the handler that a C function has received.
 nonisolated func run<Argument: Sendable>(_ box: UnsafeMutableRawPointer, _ argument: Argument) {
     let handler = Unmanaged<Handler<Argument>>.fromOpaque(box).takeUnretainedValue()
     MainActor.assumeIsolated { handler.body(argument) }
 }
 
-/// Connects to a signal without arguments of interest.
-/// - Parameter arguments: How many arguments the signal has, the object itself not counted.
+/// Connects to a signal and ignores its arguments.
+/// - Parameter arguments: The number of arguments of the signal, without the object itself; 0 or 1.
 @MainActor
 func connect(_ object: OpaquePointer, _ signal: String, arguments: Int = 0, _ body: @escaping () -> Void) {
     let handler = Handler<Void> { body() }
@@ -59,7 +59,7 @@ func connect(_ object: OpaquePointer, _ signal: String, _ body: @escaping (Opaqu
     connect(object, signal, callback, Handler<UInt> { body(OpaquePointer(bitPattern: $0)!) })
 }
 
-/// Connects to activate of a GtkGridView, whose argument is a position.
+/// Connects to GtkGridView::activate and passes the position on.
 @MainActor
 func connectActivate(_ gridView: OpaquePointer, _ body: @escaping (Int) -> Void) {
     typealias Callback = @convention(c) (UnsafeMutableRawPointer, guint, UnsafeMutableRawPointer) -> Void
@@ -67,7 +67,7 @@ func connectActivate(_ gridView: OpaquePointer, _ body: @escaping (Int) -> Void)
     connect(gridView, "activate", callback, Handler(body))
 }
 
-/// Connects to layout of a GdkSurface: its new width, in application pixels.
+/// Connects to GdkSurface::layout and passes the new width in application pixels on.
 @MainActor
 func connectLayout(_ surface: OpaquePointer, _ body: @escaping (Int) -> Void) {
     typealias Callback = @convention(c) (UnsafeMutableRawPointer, gint, gint, UnsafeMutableRawPointer) -> Void
@@ -75,7 +75,7 @@ func connectLayout(_ surface: OpaquePointer, _ body: @escaping (Int) -> Void) {
     connect(surface, "layout", callback, Handler(body))
 }
 
-/// Adds an action without state to an app or a window.
+/// Adds a stateless action to an app or a window.
 @MainActor
 func addAction(_ name: String, to map: OpaquePointer, _ body: @escaping () -> Void) {
     let action = g_simple_action_new(name, nil)!
@@ -84,7 +84,7 @@ func addAction(_ name: String, to map: OpaquePointer, _ body: @escaping () -> Vo
     g_object_unref(UnsafeMutableRawPointer(action))
 }
 
-/// A C structure by the name under which functions take it.
+/// Casts a pointer to the C type that a function expects.
 func cast<T>(_ pointer: OpaquePointer, to type: T.Type = T.self) -> UnsafeMutablePointer<T> {
     UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: type)
 }

@@ -1,19 +1,19 @@
 internal import CWebImageGtk4
 import Foundation
 
-/// The text in the language of the user, where there is a translation; else as it is. data/po/update collects what is
-/// marked with this.
+/// Returns a text in the language of the user, or unchanged without a translation. data/po/update collects the texts in
+/// calls of this function.
 func tr(_ text: String) -> String {
-    // What has no translation comes back as the very pointer.
+    // Without a translation g_dgettext returns the very pointer that it is given.
     text.withCString { String(cString: g_dgettext(Translation.domain, $0)) }
 }
 
-/// Where the translations are.
+/// The translations of the gallery.
 enum Translation {
     static let domain = "gtkwebimage-gallery"
 
-    /// Translations are looked for in $TEXTDOMAINDIR, in ../share/locale beside the program when it is installed,
-    /// or where the system has them, as LANGUAGE/LC_MESSAGES/gtkwebimage-gallery.mo.
+    /// Sets the folder of the translations: $TEXTDOMAINDIR, ../share/locale beside the installed program, or else that of
+    /// the system. A translation is the file LANGUAGE/LC_MESSAGES/gtkwebimage-gallery.mo in it.
     static func start() {
         setlocale(LC_ALL, "")
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()

@@ -4,9 +4,9 @@ import GtkWebImage
 
 typealias Widget = UnsafeMutablePointer<GtkWidget>
 
-// What pages are put together from. None of this is the library: an app does it with its own GTK binding.
+// The building blocks of the pages. They do not belong to the library: an app uses its own GTK binding instead.
 
-/// A box of widgets.
+/// Creates a GtkBox with children.
 @MainActor
 func box(_ orientation: GtkOrientation, spacing: Int32 = 12, _ children: [Widget] = []) -> Widget {
     let box = gtk_box_new(orientation, spacing)!
@@ -19,7 +19,7 @@ func append(_ child: Widget, to box: Widget) {
     gtk_box_append(cast(OpaquePointer(box)), child)
 }
 
-/// Text that wraps.
+/// Creates a label that wraps.
 @MainActor
 func label(_ text: String, _ classes: String...) -> Widget {
     let label = gtk_label_new(text)!
@@ -36,7 +36,7 @@ func setText(_ label: Widget, _ text: String) {
     gtk_label_set_text(OpaquePointer(label), text)
 }
 
-/// A button with text.
+/// Creates a button with a label.
 @MainActor
 func button(_ text: String, _ body: @escaping () -> Void) -> Widget {
     let button = gtk_button_new_with_label(text)!
@@ -44,7 +44,7 @@ func button(_ text: String, _ body: @escaping () -> Void) -> Widget {
     return button
 }
 
-/// A button with an icon, and its text as a tooltip, which assistive technology reads.
+/// Creates a button with an icon. The text becomes its tooltip, which assistive technology reads.
 @MainActor
 func button(icon: String, _ text: String, _ body: @escaping () -> Void) -> Widget {
     let button = gtk_button_new_from_icon_name(icon)!
@@ -53,7 +53,7 @@ func button(icon: String, _ text: String, _ body: @escaping () -> Void) -> Widge
     return button
 }
 
-/// A choice of texts.
+/// Creates a drop-down list of texts.
 @MainActor
 func dropDown(_ texts: [String], _ body: @escaping (Int) -> Void) -> Widget {
     let model = gtk_string_list_new(nil)!
@@ -65,7 +65,7 @@ func dropDown(_ texts: [String], _ body: @escaping (Int) -> Void) -> Widget {
     return dropDown
 }
 
-/// A switch with text beside it.
+/// Creates a check button with a label.
 @MainActor
 func checkButton(_ text: String, isOn: Bool = false, _ body: @escaping (Bool) -> Void) -> Widget {
     let button = gtk_check_button_new_with_label(text)!
@@ -75,7 +75,7 @@ func checkButton(_ text: String, isOn: Bool = false, _ body: @escaping (Bool) ->
     return button
 }
 
-/// Widgets side by side, in as many rows as it takes.
+/// Arranges widgets in rows that wrap.
 @MainActor
 func flow(_ children: [Widget], columns: UInt32 = 6) -> Widget {
     let flow = gtk_flow_box_new()!
@@ -95,8 +95,7 @@ func flow(_ children: [Widget], columns: UInt32 = 6) -> Widget {
     return flow
 }
 
-/// An image as large as it was asked to be, however large what it shows is: that is its natural size, which a
-/// GtkFlowBox would give it.
+/// Fixes a widget to its size request. In a GtkFlowBox it would otherwise grow to the natural size of its image.
 @MainActor
 func fixed(_ widget: Widget) -> Widget {
     var (width, height) = (Int32(-1), Int32(-1))
@@ -110,7 +109,7 @@ func fixed(_ widget: Widget) -> Widget {
     return overlay
 }
 
-/// An image of a size of its own.
+/// Creates a picture with a fixed size.
 @MainActor
 func sizedPicture(width: Int32 = 150, height: Int32 = 112, covers: Bool = true) -> Picture {
     let picture = Picture()
@@ -119,7 +118,7 @@ func sizedPicture(width: Int32 = 150, height: Int32 = 112, covers: Bool = true) 
     return picture
 }
 
-/// A widget with text below.
+/// Puts a caption below a widget.
 @MainActor
 func captioned(_ widget: Widget, _ text: String) -> Widget {
     let caption = label(text, "caption")
@@ -127,7 +126,7 @@ func captioned(_ widget: Widget, _ text: String) -> Widget {
     return box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(widget), caption])
 }
 
-/// The widgets of a row that wraps, of their own heights.
+/// Arranges controls in rows that wrap, each at its own height.
 @MainActor
 func controls(_ children: [Widget]) -> Widget {
     let row = flow(children, columns: 8)
@@ -140,6 +139,6 @@ extension GtkWidgetConvertible {
 }
 
 extension ImageBindable {
-    /// Whether what was set last is in place or has failed.
+    /// Whether the last image is in place or has failed.
     @MainActor var isAtRest: Bool { currentImageLoad?.isFinished ?? true }
 }

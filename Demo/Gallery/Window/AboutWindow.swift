@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// Who made this.
+/// The About window.
 enum AboutWindow {
     @MainActor
     static func present(over window: Widget) {
@@ -10,7 +10,7 @@ enum AboutWindow {
         gtk_about_dialog_set_version(native, GalleryCommand.version)
         gtk_about_dialog_set_comments(
             native,
-            tr("Shows what GtkWebImage does: images by URL in the widgets of GTK 4.")
+            tr("Demonstrates GtkWebImage, which loads images by URL into GTK 4 widgets.")
         )
         gtk_about_dialog_set_logo_icon_name(native, GalleryApplication.identifier)
         gtk_about_dialog_set_license_type(native, GTK_LICENSE_MIT_X11)

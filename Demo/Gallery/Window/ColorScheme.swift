@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// Light or dark: as the desktop says, through its portal, until the user says otherwise.
+/// The light or dark style. It follows the desktop, through the settings portal, until the user chooses one.
 @MainActor
 final class ColorScheme {
     private static let namespace = "org.freedesktop.appearance"
@@ -16,7 +16,8 @@ final class ColorScheme {
         g_action_map_add_action(map, action)
     }
 
-    /// - Parameter isDark: nil: as the desktop has it, where there is a portal that knows (GTK 4.8 does not ask).
+    /// Sets the initial style.
+    /// - Parameter isDark: nil to follow the desktop if a portal knows its style, which GTK 4.8 does not query.
     func follow(isDark: Bool?) {
         if let isDark {
             isChosen = true
@@ -76,7 +77,7 @@ final class ColorScheme {
         g_object_unref(UnsafeMutableRawPointer(bus))
     }
 
-    /// - Parameter answer: (v) with a variant in it: 1 for dark, 2 for light, 0 for neither.
+    /// - Parameter answer: A tuple of a nested variant with 1 for dark, 2 for light or 0 for neither.
     private nonisolated static func prefersDark(_ answer: OpaquePointer?) -> Bool? {
         guard let answer else { return nil }
         var value = g_variant_get_child_value(answer, 0)!

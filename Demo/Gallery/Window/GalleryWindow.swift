@@ -2,10 +2,10 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-/// The window: the list of pages, the page that is chosen, and an image of the wall that is opened.
+/// The window: the list of pages, the selected page, and the large view of an image of the wall.
 @MainActor
 final class GalleryWindow {
-    /// Below that many application pixels the list and the page are shown in turn.
+    /// The width in application pixels below which either the list or the page is visible.
     private static let narrowWidth = 640
 
     let window: Widget
@@ -18,7 +18,7 @@ final class GalleryWindow {
     private var views: [String: PageView] = [:]
     private var isNarrow = false
 
-    /// The page that is shown.
+    /// The visible page.
     private(set) var current: PageView?
 
     init(application: UnsafeMutablePointer<GtkApplication>, context: PageContext, size: (width: Int, height: Int)) {
@@ -48,11 +48,12 @@ final class GalleryWindow {
         gtk_window_present(cast(OpaquePointer(window)))
     }
 
-    /// - Returns: Whether there is such a page.
+    /// Shows a page.
+    /// - Returns: Whether the page exists.
     @discardableResult
     func showPage(_ id: String) -> Bool { list.select(id) }
 
-    /// Shows one image of the wall large. It comes progressively: what has arrived can be seen.
+    /// Opens the large view of an image of the wall, which loads progressively.
     func open(_ number: Int) {
         let url = context.source.largeURL(for: context.source.urls[number])
         gtk_stack_set_visible_child_name(stack, "large")
@@ -66,7 +67,7 @@ final class GalleryWindow {
         large.setImageDescription(url.lastPathComponent)
     }
 
-    /// Back from the large image; in a narrow window from the page to the list.
+    /// Returns from the large view; in a narrow window, from the page to the list.
     func close() {
         if gtk_widget_get_mapped(large.widget) != 0, let current {
             large.cancelCurrentImageLoad()
@@ -78,7 +79,7 @@ final class GalleryWindow {
         }
     }
 
-    /// Whether everything that can be seen has come, or has failed.
+    /// Whether all visible images are loaded or have failed.
     var isAtRest: Bool {
         guard gtk_stack_get_transition_running(stack) == 0 else { return false }
         if gtk_widget_get_mapped(large.widget) != 0 { return large.isAtRest }
@@ -138,7 +139,7 @@ final class GalleryWindow {
         connectLayout(surface) { [weak self] width in
             guard let self, (width < Self.narrowWidth) != isNarrow else { return }
             isNarrow.toggle()
-            // Not within the layout that told it.
+            // Deferred, because widgets must not change within a layout.
             Task { self.setListShown(!self.isNarrow) }
         }
     }
@@ -161,7 +162,7 @@ final class GalleryWindow {
         list.focusSearch()
     }
 
-    /// Makes the page anew.
+    /// Recreates the page.
     private func reload() {
         guard let current else { return }
         views[current.page.id] = nil

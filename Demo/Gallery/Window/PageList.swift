@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 
-/// The list of pages, which can be searched.
+/// The searchable list of pages.
 @MainActor
 final class PageList {
     let widget: Widget
@@ -32,10 +32,10 @@ final class PageList {
             guard let self else { return }
             fill(String(cString: gtk_editable_get_text(search)))
         }
-        // Enter takes the first that is found.
+        // Enter opens the first match.
         connect(search, "activate") { [weak self] in
             guard let self else { return }
-            // Before the entry has told of the last letters.
+            // search-changed is delayed, so the last letters may not have arrived.
             fill(String(cString: gtk_editable_get_text(search)))
             guard let first = shown.first else { return }
             gtk_editable_set_text(search, "")
@@ -49,7 +49,8 @@ final class PageList {
         gtk_widget_grab_focus(cast(search))
     }
 
-    /// - Returns: Whether there is such a page.
+    /// Selects a page.
+    /// - Returns: Whether the page exists.
     @discardableResult
     func select(_ id: String) -> Bool {
         if !shown.contains(where: { $0.id == id }) { gtk_editable_set_text(search, "") }
@@ -61,7 +62,7 @@ final class PageList {
         return true
     }
 
-    /// The page so many places further down.
+    /// Selects the page a number of places further down.
     func step(_ count: Int) {
         guard let row = gtk_list_box_get_selected_row(list) else { return }
         let index = Int(gtk_list_box_row_get_index(row)) + count
@@ -81,7 +82,7 @@ final class PageList {
             gtk_label_set_ellipsize(OpaquePointer(title), PANGO_ELLIPSIZE_END)
             gtk_list_box_append(list, title)
         }
-        // What is shown stays chosen.
+        // The visible page stays selected.
         guard let index = shown.firstIndex(where: { $0.id == current }) else { return }
         gtk_list_box_select_row(list, gtk_list_box_get_row_at_index(list, Int32(index)))
     }

@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// A page as it is laid out: its title, what it is about, what it shows, and its code.
+/// The view of a page: its title, summary, code and content.
 @MainActor
 final class PageView {
     let widget: Widget
@@ -26,16 +26,16 @@ final class PageView {
         widget = gtk_scrolled_window_new()
         gtk_scrolled_window_set_policy(OpaquePointer(widget), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
         let viewport = gtk_viewport_new(nil, nil)!
-        // Images keep the height that they have of their own.
+        // Images keep their natural height.
         gtk_scrollable_set_vscroll_policy(OpaquePointer(viewport), GTK_SCROLL_NATURAL)
         gtk_viewport_set_child(OpaquePointer(viewport), column)
         gtk_scrolled_window_set_child(OpaquePointer(widget), viewport)
     }
 
-    /// Whether all that can be seen has come.
+    /// Whether all visible images are loaded or have failed.
     var isAtRest: Bool { content.isAtRest() }
 
-    /// The wall, on its page.
+    /// The image wall, if this is its page.
     var wall: ImageWall? { (content.owner as? WallOwner)?.wall }
 
     private static func setMargins(_ widget: Widget) {
@@ -45,7 +45,7 @@ final class PageView {
         gtk_widget_set_margin_end(widget, 12)
     }
 
-    /// Lines of code, to copy.
+    /// Creates an expander with selectable lines of code.
     private static func code(_ text: String) -> Widget {
         let code = gtk_label_new(text)!
         let native = OpaquePointer(code)
@@ -55,7 +55,7 @@ final class PageView {
         let scrolled = gtk_scrolled_window_new()!
         gtk_scrolled_window_set_policy(OpaquePointer(scrolled), GTK_POLICY_AUTOMATIC, GTK_POLICY_NEVER)
         gtk_scrolled_window_set_child(OpaquePointer(scrolled), code)
-        let expander = gtk_expander_new(tr("The code"))!
+        let expander = gtk_expander_new(tr("Code"))!
         gtk_expander_set_child(OpaquePointer(expander), scrolled)
         return expander
     }

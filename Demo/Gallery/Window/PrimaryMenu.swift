@@ -1,11 +1,11 @@
 internal import CWebImageGtk4
 
-/// The menu of the window.
+/// The primary menu of the window.
 enum PrimaryMenu {
     @MainActor
     static func make() -> UnsafeMutablePointer<GMenuModel> {
         let menu = g_menu_new()!
-        g_menu_append(menu, tr("Load Again"), "win.reload")
+        g_menu_append(menu, tr("Reload"), "win.reload")
         g_menu_append(menu, tr("Dark Style"), "app.dark")
         let help = g_menu_new()!
         g_menu_append(help, tr("Keyboard Shortcuts"), "win.show-help-overlay")

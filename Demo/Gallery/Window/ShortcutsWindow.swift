@@ -1,15 +1,15 @@
 internal import CWebImageGtk4
 
-/// All shortcuts: what they do, and the window that lists them.
+/// The keyboard shortcuts, and the window that lists them.
 enum ShortcutsWindow {
-    /// Titles, actions, keys.
+    /// The shortcuts with their actions and keys.
     static var all: [(title: String, action: String, keys: [String])] {
         [
             (tr("Search the pages"), "win.search", ["<Control>f"]),
             (tr("Next page"), "win.next", ["<Control>Page_Down"]),
             (tr("Previous page"), "win.previous", ["<Control>Page_Up"]),
             (tr("Back"), "win.back", ["Escape", "<Alt>Left"]),
-            (tr("Load the page again"), "win.reload", ["<Control>r", "F5"]),
+            (tr("Reload the page"), "win.reload", ["<Control>r", "F5"]),
             (tr("Full screen"), "win.fullscreen", ["F11"]),
             (tr("Dark style"), "app.dark", ["<Control>d"]),
             (tr("Keyboard shortcuts"), "win.show-help-overlay", ["<Control>question"]),
@@ -18,7 +18,7 @@ enum ShortcutsWindow {
         ]
     }
 
-    /// A GtkShortcutsWindow can only be made of XML.
+    /// Creates the window from XML, the only way to build a GtkShortcutsWindow.
     @MainActor
     static func make() -> OpaquePointer {
         var shortcuts = ""
@@ -41,7 +41,7 @@ enum ShortcutsWindow {
             """
         let builder = gtk_builder_new_from_string(xml, -1)!
         defer { g_object_unref(UnsafeMutableRawPointer(builder)) }
-        // A window belongs to GTK until it is destroyed.
+        // GTK owns a window until the window is destroyed.
         return OpaquePointer(gtk_builder_get_object(builder, "shortcuts")!)
     }
 

@@ -1,13 +1,13 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 
-/// What the theme does not have.
+/// The styles that the theme does not provide.
 enum Style {
     @MainActor
     static func load() {
         guard let display = gdk_display_get_default() else { return }
         let provider = gtk_css_provider_new()!
-        // A chequered ground shows what is transparent.
+        // A chequered background makes transparency visible.
         let css = """
             .chequered {
                 background-color: #ffffff;
@@ -22,7 +22,7 @@ enum Style {
             guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION)
         )
         g_object_unref(UnsafeMutableRawPointer(provider))
-        // Icons are found where an installed app has them; before that they are beside the images.
+        // Until the app is installed, its icons are next to the images in the source tree.
         let icons = URL(filePath: ImageServer.standardFolder).deletingLastPathComponent().appending(path: "icons")
         gtk_icon_theme_add_search_path(gtk_icon_theme_get_for_display(display), icons.path())
     }
