@@ -6,7 +6,7 @@ import WebImageCore
 struct FreshnessTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// A response that came at the start.
+    /// Makes the metadata of a response that arrived at the start.
     private func metadata(_ cacheControl: String?, _ change: (inout ResponseMetadata) -> Void = { _ in })
         -> ResponseMetadata
     {
@@ -30,7 +30,7 @@ struct FreshnessTests {
     }
 
     @Test(
-        "What the server says decides for how long",
+        "The header fields of the server decide the freshness lifetime",
         arguments: [
             ("max-age=60", 59.0, StoredResponseUse.use), ("max-age=60", 60.0, .validate),
             ("MAX-AGE = 60 , public", 59.0, .use),
@@ -47,7 +47,7 @@ struct FreshnessTests {
         #expect(reuse(metadata(cacheControl), after: seconds) == expected)
     }
 
-    @Test("Age on the way and the time a response took count")
+    @Test("The Age field and the response time count towards the age")
     func age() {
         let aged = metadata("max-age=60") { $0.age = 50 }
         #expect(reuse(aged, after: 9) == .use)
@@ -61,13 +61,13 @@ struct FreshnessTests {
         #expect(reuse(old, after: 30) == .validate)
     }
 
-    @Test("A clock that was set back makes nothing younger, and nothing older")
+    @Test("Setting the clock back makes a response neither younger nor older")
     func clockSetBack() {
         #expect(reuse(metadata("max-age=60"), after: -1000) == .use)
         #expect(reuse(metadata("max-age=60") { $0.age = 60 }, after: -1000) == .validate)
     }
 
-    @Test("Expires counts from Date, and less than max-age")
+    @Test("Expires counts from Date, and max-age takes precedence")
     func expires() {
         let expiring = metadata(nil) { $0.expires = Self.start.addingTimeInterval(100) }
         #expect(reuse(expiring, after: 99) == .use)
@@ -78,14 +78,14 @@ struct FreshnessTests {
         #expect(reuse(metadata(nil) { $0.expires = .distantPast }, after: 0) == .validate)
     }
 
-    @Test("What says nothing but when it was changed is fresh for a tenth of its age")
+    @Test("A response with Last-Modified alone is fresh for a tenth of its age")
     func heuristic() {
         let changed = metadata(nil) { $0.lastModifiedDate = Self.start.addingTimeInterval(-1000) }
         #expect(reuse(changed, after: 99) == .use)
         #expect(reuse(changed, after: 100) == .validate)
     }
 
-    @Test("A response that varies with header fields answers only requests that have the same in them")
+    @Test("A response with Vary answers only requests with the same header fields")
     func vary() {
         let varying = metadata("max-age=60") { $0.vary = ["accept": "image/*", "x-theme": ""] }
         #expect(reuse(varying, after: 1, headers: ["Accept": "image/*"]) == .use)
@@ -94,7 +94,7 @@ struct FreshnessTests {
         #expect(reuse(metadata("max-age=60") { $0.vary = ["*": ""] }, after: 1) == .ignore)
     }
 
-    @Test("Options have the last word: any age, always ask, never ask")
+    @Test("Options override freshness: use at any age, always revalidate, never ask the server")
     func options() {
         #expect(reuse(metadata("max-age=60"), after: 1e6, .ignoreFreshness) == .use)
         #expect(reuse(metadata("max-age=60"), after: 1, .refreshCached) == .validate)
@@ -103,7 +103,7 @@ struct FreshnessTests {
         #expect(reuse(metadata("no-cache"), after: 1, .fromCacheOnly) == .use)
     }
 
-    @Test("When the server cannot be asked, an old image serves, unless the server forbids it")
+    @Test("A stale response is used when the server fails, unless the server forbids it")
     func staleIfError() {
         func serves(_ cacheControl: String, after seconds: Double, _ code: ImageError.Code, status: Int? = nil) -> Bool
         {
@@ -121,7 +121,7 @@ struct FreshnessTests {
         #expect(!serves("max-age=60, stale-if-error=100", after: 161, .offline))
     }
 
-    @Test("A 304 replaces what it says anew, and starts a new life")
+    @Test("A 304 response updates the stored fields and restarts the freshness lifetime")
     func renewal() {
         let old = metadata("max-age=60") {
             $0.contentType = "image/png"; $0.age = 5

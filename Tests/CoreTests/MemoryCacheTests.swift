@@ -108,7 +108,7 @@ struct MemoryCacheTests {
 
     @Test(
         "Short of memory, it gives the least recently used images back, as many as the shortage says",
-        arguments: [(MemoryPressure.hidden, 5), (.low, 5), (.medium, 2), (.critical, 0)]
+        arguments: [(MemoryPressure.low, 5), (.medium, 2), (.critical, 0)]
     )
     func pressure(pressure: MemoryPressure, left: Int) {
         let cache = MemoryCache(costLimit: 3000)

@@ -16,7 +16,7 @@ struct CacheSetupTests {
         return ImageManager(configuration: configuration)
     }
 
-    @Test("The directory is marked as a cache; what earlier layouts left is removed, what others put there is not")
+    @Test("The directory is marked as a cache, and only directories of earlier layouts are removed from it")
     func layout() throws {
         for name in ["originals-1/ab", "results-0", "originals-99", "notes"] {
             try FileManager.default.createDirectory(
@@ -36,7 +36,7 @@ struct CacheSetupTests {
         #expect(manager.cache.path(for: url)?.contains("/cache/originals-2/") == true)
     }
 
-    @Test("No default is without a bound")
+    @Test("Every limit has a finite default")
     func bounds() {
         let disk = ImageManager.Configuration.DiskCache(directory: "/nowhere/at/all")
         #expect(disk.sizeLimit > 0 && disk.sizeLimit <= 500_000_000)
@@ -47,7 +47,7 @@ struct CacheSetupTests {
         #expect(ImageManager.Configuration.DiskCache(namespace: "x").directory.hasSuffix("/web-images/x"))
     }
 
-    @Test("When memory is short, every manager that is there gives some back, and none is kept for that")
+    @Test("All managers give memory back under memory pressure, and the monitor retains none of them")
     func pressure() throws {
         var managers = (0..<3).map { _ in manager { $0.diskCache = nil } }
         let pixels = try #require(
@@ -59,13 +59,33 @@ struct CacheSetupTests {
         for manager in managers { manager.cache.storeInMemory(WebImage(pixels: pixels), for: request) }
         MemoryMonitor.shared.tell(.critical)
         #expect(managers.allSatisfy { $0.cache.memoryStatistics.count == 0 })
-        weak let gone = managers[0]
+        let gone = { [weak manager = managers[0]] in manager }
         managers = []
-        #expect(gone == nil)
+        #expect(gone() == nil)
         MemoryMonitor.shared.tell(.low)
     }
 
-    @Test("An app's own cache takes the place of the directory")
+    @Test("A hidden application gives back half of what its memory caches may keep")
+    func hidden() throws {
+        let manager = manager {
+            $0.diskCache = nil
+            $0.memoryCacheLimit = 1000
+        }
+        for number in 0..<2 {
+            let pixels = try #require(
+                PixelBuffer(size: PixelSize(width: 10, height: 10), format: .rgb) {
+                    $0.initializeMemory(as: UInt8.self, repeating: 0)
+                }
+            )
+            let request = ImageRequest(url: try #require(URL(string: "http://host/\(number).png")))
+            manager.cache.storeInMemory(WebImage(pixels: pixels), for: request)
+        }
+        #expect(manager.cache.memoryStatistics.count == 2)
+        MemoryMonitor.shared.applicationDidHide()
+        #expect(manager.cache.memoryStatistics.count == 1)
+    }
+
+    @Test("An app's own cache replaces the directory")
     func ownCache() async throws {
         let group = DataCacheGroup([])
         let manager = manager { $0.dataCache = group }

@@ -40,11 +40,12 @@ package final class Nginx: Sendable {
             ["-p", root, "-e", "\(root)/error.log", "-c", "\(root)/nginx.conf"],
             environment: ["PATH": "\(ProcessInfo.processInfo.environment["PATH"] ?? ""):/usr/sbin:/sbin"]
         )
-        let clear = ports["clear"]!
-        let daemon = daemon
+        let (daemon, allPorts) = (daemon, Array(ports.values))
+        // nginx opens its ports one after the other.
+        let isReady = { allPorts.allSatisfy(LocalPort.isOpen) }
         guard
-            EventLog<Int>.poll(seconds: 10, until: { LocalPort.isOpen(clear) || daemon.output.contains("not found") }),
-            LocalPort.isOpen(clear)
+            EventLog<Int>.poll(seconds: 10, until: { isReady() || daemon.output.contains("not found") }),
+            isReady()
         else {
             daemon.stop()
             throw Failure(

@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Weak, so that a libdispatch without them still links; the bridge then says so once and stays off.
+// The symbols are weak, so that the library links with a libdispatch that lacks them. The bridge then logs an error.
 extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
 extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
 
@@ -26,7 +26,7 @@ static gboolean timed_source_dispatch(GSource *source, GSourceFunc callback, gpo
     (void)callback;
     (void)data;
     TimedSource *self = (TimedSource *)source;
-    // Asleep before the work runs: whoever sets the ready time while it runs is not forgotten.
+    // The ready time is cleared before the work runs, so that one that is set meanwhile is kept.
     g_source_set_ready_time(source, -1);
     gint64 pause = self->function(self->context);
     if (pause >= 0) g_source_set_ready_time(source, g_get_monotonic_time() + pause);
@@ -45,7 +45,7 @@ GSource *gwi_timed_source_new(gwi_timed_function function, void *context, int pr
 }
 
 gboolean gwi_is_main_thread(void) {
-    static _Thread_local int answer; // 0 not asked yet, 1 yes, 2 no
+    static _Thread_local int answer; // 0: not known yet, 1: yes, 2: no
     if (!answer) answer = syscall(SYS_gettid) == getpid() ? 1 : 2;
     return answer == 1;
 }

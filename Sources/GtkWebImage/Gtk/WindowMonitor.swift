@@ -43,7 +43,7 @@ enum WindowMonitor {
         Toplevels.follow { window in
             UnsafeMutableRawPointer(window).connect("unmap", phase: .afterDefault) {
                 let isAnyMapped = Toplevels.all.contains { gtk_widget_get_mapped($0) != 0 }
-                if !isAnyMapped { MemoryMonitor.shared.tell(.hidden) }
+                if !isAnyMapped { MemoryMonitor.shared.applicationDidHide() }
             }
         }
     }

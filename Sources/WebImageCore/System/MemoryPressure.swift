@@ -1,18 +1,16 @@
-/// Why memory is to be given back, and how much of it.
+/// The severity of a memory shortage, which decides how much of its memory the cache gives back.
 public enum MemoryPressure: Sendable, Hashable, CaseIterable {
-    /// No window of the app is on screen: half of the cache goes.
-    case hidden
-    /// The system would like to have some memory back: half of the cache goes.
+    /// Memory is getting short: the cache keeps half of its limit.
     case low
-    /// The system is short of memory: three quarters go.
+    /// Memory is short: the cache keeps a quarter of its limit.
     case medium
-    /// The system is about to end programs: all of it goes.
+    /// The system is about to end processes: the cache is emptied.
     case critical
 
-    /// The share of the cache's limit that may stay.
+    /// The share of its limit that the cache may keep, 0 to 1.
     package var share: Double {
         switch self {
-        case .hidden, .low: 0.5
+        case .low: 0.5
         case .medium: 0.25
         case .critical: 0
         }

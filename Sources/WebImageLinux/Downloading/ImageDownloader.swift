@@ -101,7 +101,7 @@ public final class ImageDownloader: DataLoading {
         _ request: LoaderRequest,
         onEvent: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any FetchOperation {
-        let operation = CurlFetchOperation(request, commands, onEvent)
+        let operation = CurlFetchOperation(request, commands, onEvent: onEvent)
         commands.post(.start(operation))
         return operation
     }

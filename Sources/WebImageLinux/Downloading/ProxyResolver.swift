@@ -3,16 +3,18 @@ import FoundationEssentials
 import Synchronization
 import WebImageCore
 
-/// How a URL is reached.
+/// The proxy for one request.
 enum ProxyChoice: Sendable, Equatable {
-    /// As the environment variables say.
+    /// libcurl reads the environment variables.
     case environment
+    /// No proxy.
     case direct
-    /// In the form that CURLOPT_PROXY takes.
+    /// A proxy in the form that CURLOPT_PROXY takes.
     case proxy(String)
 }
 
-/// Asks the desktop for proxies, on a thread of its own: a configuration script is fetched over the network.
+/// Looks up the desktop's proxies on a separate thread, because an automatic configuration script is loaded from the
+/// network.
 final class ProxyResolver: Sendable {
     private struct Answer {
         let choice: ProxyChoice
@@ -25,15 +27,15 @@ final class ProxyResolver: Sendable {
     private let queue = Mutex<WorkQueue?>(nil)
     private let answers = Mutex<[String: Answer]>([:])
 
-    /// - Parameter lookUp: The proxies of a URL, best first; nil when nobody knows. It may block.
+    /// - Parameter lookUp: Returns the proxies of a URL, best first; nil when they are not known. It may block.
     init(lookUp: @escaping @Sendable (URL) -> [String]?) {
         self.lookUp = lookUp
     }
 
-    /// The desktop's: g_proxy_resolver_lookup.
+    /// The resolver that uses g_proxy_resolver_lookup.
     static let desktop = ProxyResolver { url in
         guard !isSetByEnvironment, let resolver = g_proxy_resolver_get_default() else { return nil }
-        // What GLib falls back to on a machine without any: it knows nothing.
+        // GLib falls back to this resolver on a machine without a proxy service.
         guard String(cString: g_type_name_from_instance(asTypeInstance(resolver))) != "GDummyProxyResolver" else {
             return nil
         }
@@ -48,13 +50,13 @@ final class ProxyResolver: Sendable {
         return proxies
     }
 
-    /// Whether a proxy is set by hand, for this program or this session.
+    /// Whether environment variables set a proxy for this program or session.
     static var isSetByEnvironment: Bool {
         let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         return names.contains { getenv($0) != nil }
     }
 
-    /// - Returns: The answer, when it is known; else nil, and completion gets it later, on another thread.
+    /// - Returns: The proxy when it is known; else nil, and `completion` gets it later on another thread.
     func choice(for url: URL, completion: @escaping @Sendable (ProxyChoice) -> Void) -> ProxyChoice? {
         let key = "\(url.scheme ?? "")://\(url.host() ?? "")"
         let now = ContinuousClock.now
@@ -82,7 +84,7 @@ final class ProxyResolver: Sendable {
         for proxy in proxies {
             switch proxy.prefix(while: { $0 != ":" }) {
             case "direct": return .direct
-            // The name of the host is for the proxy to resolve, as GIO has it.
+            // In GIO the proxy resolves the host name, which libcurl calls socks5h.
             case "socks", "socks5": return .proxy("socks5h" + proxy.drop { $0 != ":" })
             case "socks4", "socks4a", "http", "https": return .proxy(proxy)
             default: continue

@@ -4,7 +4,7 @@ import FoundationEssentials
 package import WebImageCore
 
 extension LocalLoader {
-    /// resource:///path URLs: what an app has compiled in with glib-compile-resources.
+    /// A loader of resource:///path URLs, for the files that an app embeds with glib-compile-resources.
     package static func resources(queue: WorkQueue) -> LocalLoader {
         LocalLoader(scheme: "resource", queue: queue) { url throws(ImageError) in
             var failure: UnsafeMutablePointer<GError>?
@@ -16,7 +16,7 @@ extension LocalLoader {
                     .unreadable,
                     url: url,
                     reason: "The resource cannot be read (\(reason))",
-                    remedy: "Check the path, and that the GResource is registered before the image is loaded."
+                    remedy: "Correct the path, or register the GResource before the image is loaded."
                 )
             }
             defer { g_bytes_unref(bytes) }

@@ -4,15 +4,15 @@ import Glibc
 import Synchronization
 import WebImageCore
 
-/// Makes @MainActor and DispatchQueue.main work while a GLib main loop runs.
+/// The bridge that makes `@MainActor` and `DispatchQueue.main` work while a GLib main loop runs.
 ///
-/// Nobody drains the main queue of libdispatch under g_application_run, so a Task { @MainActor in } would never
-/// run. libdispatch signals an eventfd when there is work; a source of the main context waits for it and drains the
-/// queue. This is the way of CoreFoundation's run loop. A second drainer, such as swift-cross-ui's, does no harm.
+/// Under g_application_run nothing drains libdispatch's main queue, so a `Task { @MainActor in }` would never run.
+/// libdispatch signals an eventfd when there is work; a source of the default main context watches it and drains the
+/// queue, as CoreFoundation's run loop does. A second drainer, such as swift-cross-ui's, does no harm.
 package enum MainActorBridge {
     private static let isInstalled = Mutex(false)
 
-    /// Installs the bridge into the default main context, once. From any thread.
+    /// Installs the bridge into the default main context on the first call. May be called from any thread.
     package static func install() {
         let isFirst = isInstalled.withLock { isInstalled in
             defer { isInstalled = true }
@@ -22,13 +22,14 @@ package enum MainActorBridge {
         let eventDescriptor = gwi_main_queue_handle()
         guard eventDescriptor >= 0 else {
             WebImageLog.error(
-                "This libdispatch cannot be drained by GLib: async code on the main actor waits for ever; "
-                    + "use the forms with a completion closure."
+                "This version of libdispatch cannot be drained by GLib, so async code on the main actor never runs. "
+                    + "Use the methods with a completion handler."
             )
             return
         }
         let source = g_unix_fd_source_new(eventDescriptor, G_IO_IN)!
-        // Behind input events (0), before resizing (110): work of the app, as much as a signal handler is.
+        // The priority is lower than that of input events (0) and higher than that of layout (110), because this is the
+        // app's own work, like that of a signal handler.
         g_source_set_priority(source, 105)
         g_source_set_static_name(source, "GtkWebImage main actor")
         let drain: GUnixFDSourceFunc = { descriptor, _, _ in MainActorBridge.drain(descriptor) }
@@ -40,12 +41,12 @@ package enum MainActorBridge {
     private static func drain(_ descriptor: Int32) -> gboolean {
         guard gwi_is_main_thread() != 0 else {
             WebImageLog.error(
-                "The default main context runs on a thread other than the main one (an async main function?): "
-                    + "the main actor cannot be served from there."
+                "The default main context does not run on the main thread, so the main actor cannot run there. "
+                    + "Make the main function synchronous."
             )
             return gboolean(0)
         }
-        // First the counter, then the queue: work that comes while the queue is drained signals again.
+        // The counter is read first: work that is added while the queue is drained signals again.
         var counter: UInt64 = 0
         _ = read(descriptor, &counter, 8)
         gwi_main_queue_drain()

@@ -3,16 +3,19 @@ internal import CWebImageShims
 import Synchronization
 public import WebImageCore
 
-/// Delivers on the GLib main loop: one source for everything, in order, from any thread.
+/// The dispatcher that calls back on the GLib main loop, in order, from one source of the default main context.
 ///
-/// Its priority is 115, between resizing (110) and redrawing (120) of GTK, so that an image that has come is part of
-/// the next frame. It works for 2 ms at most and then stands back, so that a flood of results does not keep GTK from
-/// drawing. Making the first one also makes @MainActor and DispatchQueue.main work under the GLib loop.
+/// The priority of the source is 115, between GTK's layout (110) and drawing (120), so that a loaded image is part of the
+/// next frame. The source runs for at most 2 ms at a time, so that many results do not keep GTK from drawing. The
+/// dispatcher also installs the bridge that makes `@MainActor` and `DispatchQueue.main` work under the GLib main loop. It
+/// may be used from any thread.
 public final class MainLoopDispatcher: CallbackDispatching {
-    /// The one that everybody uses.
+    /// The only dispatcher of the process.
     public static let shared = MainLoopDispatcher()
 
-    /// A GSource, which may be woken from any thread.
+    /// A GSource.
+    ///
+    /// @unchecked: g_source_set_ready_time, the only call after the source is attached, may come from any thread.
     private struct Source: @unchecked Sendable {
         let pointer: UnsafeMutablePointer<GSource>
     }
@@ -25,7 +28,7 @@ public final class MainLoopDispatcher: CallbackDispatching {
             work.append(body)
         }
 
-        /// What was delivered is given up at once, with all that it holds.
+        /// Removes the first closure and releases what it captures.
         mutating func pop() -> (@Sendable () -> Void)? {
             guard head < work.count else {
                 work.removeAll(keepingCapacity: work.capacity <= 1024)
@@ -43,15 +46,17 @@ public final class MainLoopDispatcher: CallbackDispatching {
     }
 
     static let priority: Int32 = 115
-    private static let budget: Int = 2000
-    private static let pause: Int = 500
+    /// The microseconds for which the dispatcher runs at a time.
+    private static let budget = 2000
+    /// The microseconds that the dispatcher then leaves to GTK.
+    private static let pause = 500
 
     private let queue = Mutex(Queue())
     private let source = Mutex<Source?>(nil)
 
     private init() {
         MainActorBridge.install()
-        // Never freed: the dispatcher lives as long as the process.
+        // The dispatcher lives as long as the process, so the source may refer to it unretained.
         let context = Unmanaged.passUnretained(self).toOpaque()
         let made = gwi_timed_source_new(
             { context in Unmanaged<MainLoopDispatcher>.fromOpaque(context!).takeUnretainedValue().drain() },
@@ -63,17 +68,17 @@ public final class MainLoopDispatcher: CallbackDispatching {
         g_source_attach(made, nil)
     }
 
-    /// Whether the caller is on the main thread.
+    /// Whether the caller runs on the main thread.
     public var isCurrent: Bool { gwi_is_main_thread() != 0 }
 
-    /// Runs work on the main thread, in a later turn of the main loop.
+    /// Runs work on the main thread in a later iteration of the main loop.
     public func dispatch(_ work: @escaping @Sendable () -> Void) {
         queue.withLock { $0.push(work) }
         if let source = source.withLock({ $0 }) { g_source_set_ready_time(source.pointer, 0) }
     }
 
-    /// Runs what waits, for as long as the budget lasts.
-    /// - Returns: Microseconds until the rest is due; -1 when there is none.
+    /// Runs the waiting closures until the time budget is used.
+    /// - Returns: The microseconds until the rest is due; -1 when nothing is left.
     private func drain() -> Int {
         let end = g_get_monotonic_time() + Self.budget
         while let work = queue.withLock({ $0.pop() }) {

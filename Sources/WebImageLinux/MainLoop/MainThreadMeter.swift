@@ -1,26 +1,26 @@
 import Glibc
 import Synchronization
 
-/// Adds up the time that the library itself takes on the main thread, for those who measure frames: tests, benchmarks,
-/// the gallery. Off by default; then a call costs the look at a flag.
+/// A meter of the time that the library itself uses on the main thread, for tests, benchmarks and the gallery. It is off
+/// by default; a measurement then costs one atomic load.
 package enum MainThreadMeter {
     private struct State {
         var nanoseconds: UInt64 = 0
         var longest: UInt64 = 0
-        /// Calls within calls count once.
+        /// The depth of nested measurements, of which only the outermost counts.
         var depth = 0
     }
 
     private static let isOn = Atomic(false)
     private static let state = Mutex(State())
 
-    /// Begins to measure, from nothing.
+    /// Resets the meter and turns it on.
     package static func start() {
         state.withLock { $0 = State() }
         isOn.store(true, ordering: .relaxed)
     }
 
-    /// What was taken since the last call, in seconds.
+    /// Returns the time used since the last call, in seconds.
     package static func take() -> Double {
         state.withLock { state in
             defer { state.nanoseconds = 0 }
@@ -28,10 +28,10 @@ package enum MainThreadMeter {
         }
     }
 
-    /// The longest single piece of work since the start, in seconds.
+    /// The longest single measurement since the start, in seconds.
     package static var longest: Double { state.withLock { Double($0.longest) / 1_000_000_000 } }
 
-    /// Measures work on the main thread.
+    /// Runs work on the main thread and measures it.
     package static func measure<T>(_ body: () throws -> T) rethrows -> T {
         guard isOn.load(ordering: .relaxed) else { return try body() }
         let isOutermost = state.withLock { state in
@@ -50,7 +50,7 @@ package enum MainThreadMeter {
         return try body()
     }
 
-    /// Of this thread alone: what others take meanwhile does not count.
+    /// The CPU time of this thread, in nanoseconds; the time of other threads does not count.
     private static var now: UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

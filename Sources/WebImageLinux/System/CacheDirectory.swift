@@ -1,15 +1,15 @@
 internal import CWebImageGLib
 import FoundationEssentials
 
-/// Where cached images belong: $XDG_CACHE_HOME/<app id>/web-images/<namespace>.
+/// The default directory of a disk cache: $XDG_CACHE_HOME/<app id>/web-images/<namespace>.
 package enum CacheDirectory {
-    /// The directory for this app.
+    /// Returns the path for a namespace of this app.
     package static func standard(namespace: String = "default") -> String {
         let base = String(cString: g_get_user_cache_dir())
         return "\(base)/\(applicationName)/web-images/\(namespace)"
     }
 
-    /// The id of the GApplication, else the name of the program.
+    /// The ID of the GApplication, else the name of the program.
     private static var applicationName: String {
         if let application = g_application_get_default(), let id = g_application_get_application_id(application) {
             return String(cString: id)

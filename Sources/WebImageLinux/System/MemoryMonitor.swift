@@ -4,19 +4,21 @@ import Glibc
 import Synchronization
 package import WebImageCore
 
-/// Tells when memory is to be given back: when GLib says that the system is short of it (GMemoryMonitor, which needs
-/// a service that few systems run), when the kernel says so (pressure stall information), and when the app is hidden.
+/// The monitor that reports when memory should be given back.
+///
+/// It reports the warnings of GMemoryMonitor, which needs a service that few systems run, those of the kernel (pressure
+/// stall information), and the moment at which the application is hidden.
 package final class MemoryMonitor: Sendable {
-    /// - Returns: Whether it wants to hear more.
+    /// A handler that returns whether it stays registered.
     package typealias Handler = @Sendable (MemoryPressure) -> Bool
 
-    /// The only one: the monitors of the system are there once a process, too.
+    /// The only monitor, since GLib has one per process too.
     package static let shared = MemoryMonitor()
 
     private let handlers = Mutex<[Handler]>([])
 
     private init() {
-        // GLib asks for services on the bus when it makes the monitor, which may take its time.
+        // GLib calls services on the bus to make its monitor, which may block.
         DispatchQueue.global().async {
             let monitor = Monitor(pointer: g_memory_monitor_dup_default())
             MainLoopDispatcher.shared.dispatch { startMemoryMonitors(monitor) }
@@ -27,10 +29,15 @@ package final class MemoryMonitor: Sendable {
         handlers.withLock { $0.append(handler) }
     }
 
-    /// Tells all who listen. On any thread.
+    /// Reports that no window of the application is visible. It then needs as little memory as under low pressure.
+    package func applicationDidHide() {
+        tell(.low)
+    }
+
+    /// Calls the handlers. May be called from any thread.
     package func tell(_ pressure: MemoryPressure) {
-        WebImageLog.debug("Memory is given back: \(pressure)")
-        // Called with the lock free: whoever gives memory back may be adding another.
+        WebImageLog.debug("Memory is given back because of \(pressure) memory pressure.")
+        // The handlers run without the lock, because one of them may add another.
         let heard = handlers.withLock { $0 }
         let staying = heard.map { $0(pressure) }
         guard staying.contains(false) else { return }
@@ -41,12 +48,14 @@ package final class MemoryMonitor: Sendable {
     }
 }
 
-/// A GObject on its way to the main thread, which alone uses it.
+/// A GObject that moves to the main thread.
+///
+/// @unchecked: only the main thread uses it.
 private struct Monitor: @unchecked Sendable {
     let pointer: OpaquePointer?
 }
 
-/// On the main thread. What it makes lives as long as the process.
+/// Connects to the monitors, on the main thread and for the life of the process.
 private func startMemoryMonitors(_ monitor: Monitor) {
     let handler: @convention(c) (gpointer?, GMemoryMonitorWarningLevel, gpointer?) -> Void = { _, level, _ in
         MemoryMonitor.shared.tell(level.pressure)
@@ -59,14 +68,14 @@ private func startMemoryMonitors(_ monitor: Monitor) {
     watchPressure()
 }
 
-/// Asks the kernel to tell when tasks have waited for memory for a tenth of a second within two
-/// (Documentation/accounting/ psi.rst); users other than root may do that from Linux 6.5 on.
+/// Registers a trigger with the kernel for the case that tasks wait for memory for 0.1 seconds within 2 seconds
+/// (Documentation/accounting/psi.rst). Since Linux 6.5 unprivileged users may do that.
 private func watchPressure() {
     let descriptor = open("/proc/pressure/memory", O_RDWR | O_NONBLOCK | O_CLOEXEC)
     let trigger = "some 100000 2000000"
     guard descriptor >= 0, write(descriptor, trigger, trigger.utf8.count + 1) > 0 else {
         if descriptor >= 0 { close(descriptor) }
-        WebImageLog.notice("The kernel does not tell when memory is short; the memory cache keeps to its limit only.")
+        WebImageLog.notice("The kernel does not report memory pressure, so only its limit bounds the memory cache.")
         return
     }
     let condition = GIOCondition(rawValue: G_IO_PRI.rawValue | G_IO_ERR.rawValue)
@@ -86,7 +95,7 @@ private func watchPressure() {
 }
 
 extension GMemoryMonitorWarningLevel {
-    /// 50, 100 and 255, or anything between.
+    /// The pressure for a level of 0 to 255, of which GLib names 50, 100 and 255.
     fileprivate var pressure: MemoryPressure {
         switch rawValue {
         case ..<100: .low

@@ -3,8 +3,9 @@ import Dispatch
 import Synchronization
 package import WebImageCore
 
-/// What GLib knows of the network (GNetworkMonitor) and of the power saver (GPowerProfileMonitor). Both tell it on
-/// the main loop; until that runs, all is taken to be well.
+/// The monitor of the network (GNetworkMonitor) and of the power saver (GPowerProfileMonitor).
+///
+/// Both report on the main loop. Until it runs, the machine counts as online, unmetered and not saving power.
 package final class NetworkMonitor: NetworkMonitoring {
     private struct State {
         var status = NetworkStatus()
@@ -25,16 +26,16 @@ package final class NetworkMonitor: NetworkMonitoring {
         }
     }
 
-    /// The only one: the monitors of GLib are there once a process, too.
+    /// The only monitor, since GLib has one per process too.
     package static let shared = NetworkMonitor()
 
     private let state = Mutex(State())
 
     private init() {
-        // GLib asks for services on the bus when it makes the monitors, which may take its time.
+        // GLib calls services on the bus to make its monitors, which may block.
         DispatchQueue.global().async {
             _ = g_network_monitor_get_default()
-            // Never released: signals are heard as long as the process lives.
+            // The monitor is not released, so that it emits signals for the life of the process.
             _ = g_power_profile_monitor_dup_default()
             MainLoopDispatcher.shared.dispatch { self.start() }
         }

@@ -1,13 +1,13 @@
 import Glibc
 
-/// What limits are derived from.
+/// The resources of the machine, from which default limits are derived.
 package enum SystemResources {
-    /// Bytes of physical memory.
+    /// The physical memory in bytes.
     package static var memorySize: Int {
         max(sysconf(Int32(_SC_PHYS_PAGES)), 1) * max(sysconf(Int32(_SC_PAGESIZE)), 4096)
     }
 
-    /// Bytes that this user may still write where path is or will be.
+    /// Returns the bytes that this user may still write at a path, which need not exist yet.
     package static func freeDiskSize(at path: String) -> Int {
         var status = statvfs()
         var path = path[...]
@@ -18,7 +18,7 @@ package enum SystemResources {
         return Int(status.f_bavail) * Int(status.f_frsize)
     }
 
-    /// Processors that this process may use.
+    /// The number of processors that are online.
     package static var processorCount: Int {
         max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
     }

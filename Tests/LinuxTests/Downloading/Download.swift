@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// One load of a downloader, and what is heard of it.
+/// One load by a downloader and its events.
 final class Download: Sendable {
     static let body = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 17) })
 
@@ -32,7 +32,7 @@ final class Download: Sendable {
         events.all.compactMap { if case .finished(let result) = $0 { result } else { nil } }
     }
 
-    /// The bytes that came in pieces.
+    /// The bytes that were streamed.
     var pieces: Data {
         events.all.reduce(into: Data()) { if case .data(let data) = $1 { $0 += data } }
     }
@@ -43,14 +43,14 @@ final class Download: Sendable {
         }
     }
 
-    /// Waits for the end.
+    /// Waits for the result.
     func end() throws -> LoaderResult {
         events.wait { if case .finished = $0.last { true } else { false } }
         guard let result = results.first else { throw NoEnd() }
         return try result.get()
     }
 
-    /// Waits for the end, which has to be an error.
+    /// Waits for the result and returns its error; nil when the load succeeds.
     func failure() -> ImageError? {
         do {
             _ = try end()
@@ -67,7 +67,7 @@ final class Download: Sendable {
 }
 
 extension ImageDownloader {
-    /// A downloader with a configuration that differs from the default.
+    /// Makes a downloader with a changed default configuration.
     convenience init(_ change: (inout ImageDownloader.Configuration) -> Void) {
         var configuration = ImageDownloader.Configuration()
         change(&configuration)

@@ -21,7 +21,7 @@ struct EventTests {
         return names
     }
 
-    @Test("Start, response, stop and finish are told, for failures and cancels all but finish")
+    @Test("A transfer reports its start, response, stop and finish; a failed or cancelled one does not report a finish")
     func events() async throws {
         let gate = ServerGate()
         let server = try LocalImageServer { request in
@@ -51,7 +51,7 @@ struct EventTests {
         )
     }
 
-    @Test("Metrics say where the time went, and what was moved")
+    @Test("Metrics state where the time was spent and how much was received")
     func metrics() throws {
         let server = try LocalImageServer { request in
             if request.path == "/redirected" { return .redirect(to: "/a") }
@@ -69,7 +69,7 @@ struct EventTests {
         #expect(second.isReusedConnection && second.redirectCount == 1)
     }
 
-    @Test("A copy that the server confirms is said to be one")
+    @Test("Metrics state that the server has confirmed the cached copy")
     func notModified() throws {
         let server = try LocalImageServer { request in
             var response = ServerResponse.ok(Download.body, contentType: "image/png")

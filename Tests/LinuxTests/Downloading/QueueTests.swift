@@ -8,7 +8,7 @@ import WebImageTesting
 
 @Suite("The queue of the downloader")
 struct QueueTests {
-    /// A server that holds what path says until a gate is opened.
+    /// Makes a server that holds the responses of some paths until a gate opens.
     private func server(holding gate: ServerGate, _ holds: @escaping @Sendable (String) -> Bool) throws
         -> LocalImageServer
     {
@@ -19,7 +19,7 @@ struct QueueTests {
         }
     }
 
-    @Test("Six at a time; those that wait go by priority")
+    @Test("Six transfers run at a time, and the others start by priority")
     func window() throws {
         let (gate, firstGate) = (ServerGate(), ServerGate())
         let server = try LocalImageServer { request in
@@ -50,7 +50,7 @@ struct QueueTests {
     }
 
     @Test(
-        "In the order in which they were asked for, or the reverse",
+        "Transfers start first in, first out, or last in, first out",
         arguments: [ImageDownloader.TransferOrder.firstInFirstOut, .lastInFirstOut]
     )
     func order(order: ImageDownloader.TransferOrder) throws {
@@ -70,7 +70,7 @@ struct QueueTests {
         #expect(server.requests.dropFirst().map(\.path) == (order == .firstInFirstOut ? expected : expected.reversed()))
     }
 
-    @Test("A host that is slow does not take the places of the others")
+    @Test("A slow host does not block transfers from other hosts")
     func perHost() throws {
         let gate = ServerGate()
         let slow = try server(holding: gate) { _ in true }
@@ -78,7 +78,7 @@ struct QueueTests {
         let downloader = ImageDownloader { $0.maximumTransfersPerHost = 2 }
         let held = (0..<5).map { Download(downloader, slow.url("/\($0)"), priority: .high) }
         #expect(EventLog<Int>.poll { gate.waitingCount == 2 })
-        // The other one under another name, which is what counts
+        // The same server under another name counts as another host.
         for index in 0..<3 {
             let url = URL(string: "http://localhost:\(quick.port)/\(index)")!
             #expect(try Download(downloader, url).end().data.count == 10)
@@ -88,7 +88,7 @@ struct QueueTests {
         for download in held { _ = try download.end() }
     }
 
-    @Test("Suspended, nothing is started, and what runs goes on; a change of the window holds at once")
+    @Test("A suspended downloader starts nothing and continues what runs; a new transfer limit applies at once")
     func suspended() throws {
         let gate = ServerGate()
         let server = try server(holding: gate) { $0 == "/held" }
@@ -106,7 +106,7 @@ struct QueueTests {
         _ = try waiting.end()
     }
 
-    @Test("All are cancelled at once, those that run and those that wait")
+    @Test("Running and waiting transfers can all be cancelled at once")
     func cancelAll() throws {
         let gate = ServerGate()
         let server = try server(holding: gate) { _ in true }
@@ -121,7 +121,7 @@ struct QueueTests {
         #expect(EventLog<Int>.poll { gate.waitingCount == 0 && downloader.transferCounts == (0, 0) })
     }
 
-    @Test("A storm of starts that are cancelled is held to a rate, from a burst on")
+    @Test("Starts that are cancelled are limited to a rate after a burst")
     func tokens() {
         let start = ContinuousClock.now
         var bucket = TokenBucket(ImageDownloader.RateLimit(perSecond: 10, burst: 3), now: start)
@@ -130,15 +130,15 @@ struct QueueTests {
         #expect(pause.map { $0 > .milliseconds(99) && $0 < .milliseconds(101) } == true)
         #expect(bucket.take(now: start + .milliseconds(101)) == nil)
         #expect(bucket.take(now: start + .milliseconds(102)) != nil)
-        // What ends well costs nothing
+        // A transfer that is not cancelled costs nothing.
         bucket.giveBack()
         #expect(bucket.take(now: start + .milliseconds(102)) == nil)
-        // A long rest is worth a burst, not more
+        // A long pause allows one burst, not more.
         for _ in 0..<3 { #expect(bucket.take(now: start + .seconds(100)) == nil) }
         #expect(bucket.take(now: start + .seconds(100)) != nil)
     }
 
-    @Test("The rate limit holds up transfers that are cancelled, not those that are wanted")
+    @Test("The rate limit delays cancelled transfers only")
     func rateLimit() throws {
         let server = try LocalImageServer { _ in .ok(Data(count: 10), contentType: "image/png") }
         let downloader = ImageDownloader { $0.rateLimit = ImageDownloader.RateLimit(perSecond: 1, burst: 2) }
@@ -147,9 +147,9 @@ struct QueueTests {
             let downloads = (0..<100).map { Download(downloader, server.url("/\($0)")) }
             for download in downloads { _ = try download.end() }
         }
-        // At one a second it would take 98 seconds.
+        // At one start per second this would take 98 seconds.
         #expect(time < .seconds(20))
-        // Two that hang, and are cancelled, use the tokens up
+        // Two transfers that hang and are cancelled use up the tokens.
         let gate = ServerGate()
         let slow = try self.server(holding: gate) { _ in true }
         let held = (0..<2).map { Download(downloader, slow.url("/\($0)")) }
@@ -161,7 +161,7 @@ struct QueueTests {
         _ = try next.end()
     }
 
-    @Test("Progress comes in steps, and the last one always")
+    @Test("Progress is reported in steps, and always at the end")
     func progressInterval() throws {
         let server = try LocalImageServer { _ in
             var response = ServerResponse.ok(Download.body, contentType: "image/png")

@@ -11,7 +11,7 @@ struct RequestTests {
         try LocalImageServer { _ in .ok(Download.body, contentType: "image/png") }
     }
 
-    @Test("Header fields: of the downloader, of the request, after the filter and the modifier")
+    @Test("The header fields of the downloader and of the request pass the filter and the modifier")
     func headers() throws {
         let server = try server()
         let downloader = ImageDownloader {
@@ -26,11 +26,11 @@ struct RequestTests {
         let (first, second) = (server.requests[0].headers, server.requests[1].headers)
         #expect(first["accept"] == "image/png" && first["user-agent"] == "Test/1" && first["x-one"] == "2")
         #expect(first["x-gone"] == nil && first["x-all"] == "all")
-        // That of a request takes the place of that of the downloader
+        // The modifier of a request replaces that of the downloader.
         #expect(second["x-own"] == "last" && second["x-all"] == nil)
     }
 
-    @Test("A modifier may send another request, or none")
+    @Test("A modifier can replace a request or refuse it")
     func modifier() throws {
         let server = try server()
         let elsewhere = RequestModifier(key: "elsewhere") { request in
@@ -50,14 +50,14 @@ struct RequestTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("A header field that holds a line break is not sent")
+    @Test("A header field with a line break is not sent")
     func injection() throws {
         let server = try server()
         _ = try Download(ImageDownloader(), server.url("/a")) { $0.headers["X-Bad"] = "1\r\nX-Injected: 1" }.end()
         #expect(server.requests[0].headers["x-bad"] == nil && server.requests[0].headers["x-injected"] == nil)
     }
 
-    @Test("Cookies are kept and sent only for those who ask for it")
+    @Test("Cookies are stored and sent only for requests that handle cookies")
     func cookies() throws {
         let server = try LocalImageServer { _ in
             ServerResponse(status: 200, headers: [("Set-Cookie", "session=1; Path=/")], body: Data(count: 1))
@@ -69,7 +69,7 @@ struct RequestTests {
         #expect(server.requests.map { $0.headers["cookie"] } == [nil, nil, "session=1", nil])
     }
 
-    @Test("Credentials: Basic", arguments: [true, false])
+    @Test("Basic authentication uses the credential", arguments: [true, false])
     func basic(isPerRequest: Bool) throws {
         let server = try LocalImageServer { request in
             guard request.headers["authorization"] == "Basic dTpw" else {
@@ -89,7 +89,7 @@ struct RequestTests {
         #expect(wrong.failure()?.httpStatus == 401)
     }
 
-    @Test("Credentials: Digest, with the password never on the wire")
+    @Test("Digest authentication never sends the password")
     func digest() throws {
         let server = try LocalImageServer { request in
             guard let field = request.headers["authorization"],
@@ -112,7 +112,7 @@ struct RequestTests {
     }
 
     @Test(
-        "Redirects are followed, but not on and on, and not to other schemes or to nowhere",
+        "Redirects are followed up to a limit, and to http and https only",
         arguments: [
             ("/start", nil), ("/relative", nil), ("/large", nil), ("/loop", ImageError.Code.badRedirect),
             ("/file", .badRedirect),
@@ -144,10 +144,10 @@ struct RequestTests {
         #expect(server.requests.count <= 11)
     }
 
-    @Test("What is meant for one host is not told to another that it redirects to")
+    @Test("Secrets for one host are not sent to another that it redirects to")
     func secrets() throws {
         let other = try LocalImageServer { request in
-            // Asks for everything there is to have
+            // The server asks for everything.
             guard request.headers["authorization"] == nil else { return .ok(Download.body, contentType: "image/png") }
             return ServerResponse(status: 401, headers: [("WWW-Authenticate", "Basic realm=\"x\"")])
         }
@@ -161,7 +161,7 @@ struct RequestTests {
             $0.requestModifier = .headers(["X-Signature": "secret"])
         }
         #expect(download.failure()?.httpStatus == 401)
-        // To the same host all of it goes, also after a redirect
+        // The same host gets all of it, even after a redirect.
         #expect(server.requests.map { $0.headers["x-api-key"] } == ["secret", "secret"])
         #expect(server.requests.map { $0.headers["x-signature"] } == ["secret", "secret"])
         for request in other.requests {
@@ -171,7 +171,7 @@ struct RequestTests {
         }
     }
 
-    @Test("Proxies: the desktop's, for each URL; a fixed one; none")
+    @Test("The proxy is the desktop's for each URL, a fixed one, or none")
     func proxies() throws {
         let proxy = try LocalImageServer { _ in .ok(Data("proxied".utf8), contentType: "image/png") }
         let server = try server()
@@ -183,7 +183,7 @@ struct RequestTests {
         let far = URL(string: "http://far.example/image.png")!
         #expect(try Download(desktop, far).end().data == Data("proxied".utf8))
         #expect(try Download(desktop, server.url("/a")).end().data == Download.body)
-        // Asked once a host
+        // The desktop is asked once for each host.
         #expect(try Download(desktop, URL(string: "http://far.example/other.png")!).end().data == Data("proxied".utf8))
         #expect(asked.all == ["far.example", "127.0.0.1"])
         #expect(proxy.requests.map(\.target) == ["http://far.example/image.png", "http://far.example/other.png"])
@@ -193,7 +193,7 @@ struct RequestTests {
         #expect(try Download(none, server.url("/a")).end().data == Download.body)
     }
 
-    @Test("A proxy that nobody answers for is an error, and a cancel while it is looked for leaves nothing")
+    @Test("A proxy that does not answer is an error, and a load can be cancelled during the proxy lookup")
     func proxyLookup() throws {
         let gate = ServerGate()
         let server = try server()
@@ -216,18 +216,22 @@ struct RequestTests {
     }
 
     @Test(
-        "Only hosts beyond this network need one",
+        "Only hosts outside the local network need an internet connection",
         arguments: [
             ("example.org", true), ("127.0.0.1", false), ("localhost", false), ("192.168.1.5", false),
             ("10.0.0.1", false),
             ("172.20.0.1", false), ("172.32.0.1", true), ("8.8.8.8", true), ("nas", false), ("nas.local", false),
-            ("[::1]", false), ("[fd00::1]", false), ("[2001:db8::1]", true),
+            ("[::1]", false), ("[fd00::1]", false), ("[2001:db8::1]", true), ("[fcff::1]", false), ("[fe00::1]", true),
+            ("[fe80::1]", false), ("[febf::1]", false), ("[fe80::1%25eth0]", false), ("[fe80::1%25none]", false),
+            ("[2001:db8::1%25eth0]", true), ("[::ffff:192.168.1.5]", false), ("[::ffff:7f00:1]", false),
+            ("[::ffff:8.8.8.8]", true), ("169.254.7.7", false), ("127.8.8.8", false), ("10.example.org", true),
+            ("app.localhost", false), ("fd00.example.org", true),
         ]
     )
     func near(host: String, needs: Bool) throws {
         let url = try #require(URL(string: "http://\(host)/a"))
         #expect(ImageDownloader { $0.proxy = .none }.requiresNetwork(url) == needs)
-        // A proxy may know a way
+        // A proxy may be local.
         let proxy = try #require(URL(string: "http://proxy.example:3128"))
         #expect(!ImageDownloader { $0.proxy = .fixed(proxy) }.requiresNetwork(url))
     }

@@ -7,7 +7,7 @@ import WebImageTesting
 
 @Suite("What the downloader accepts")
 struct ResponseTests {
-    @Test("A status that is not accepted is an error that names it, with how long to wait")
+    @Test("A status that is not accepted is an error with the status and the Retry-After delay")
     func statuses() throws {
         let server = try LocalImageServer { request in
             var response = ServerResponse.status(Int(request.path.dropFirst()) ?? 500)
@@ -28,7 +28,7 @@ struct ResponseTests {
         #expect(try Download(tolerant, server.url("/404")).end().data.isEmpty == false)
     }
 
-    @Test("A 304 and a part are errors for one who asked for the whole", arguments: [304, 206])
+    @Test("A 304 or 206 response to a plain request is an error", arguments: [304, 206])
     func unsolicited(status: Int) throws {
         let server = try LocalImageServer { _ in
             ServerResponse(status: status, headers: [("Content-Range", "bytes 0-9/100")], body: Data(count: 10))
@@ -37,7 +37,7 @@ struct ResponseTests {
         #expect(error?.code == (status == 206 ? .badResponse : .badStatus))
     }
 
-    @Test("Media types, where only some are accepted")
+    @Test("Only accepted media types are loaded")
     func contentTypes() throws {
         let server = try LocalImageServer { request in
             let type = request.query["type"] ?? ""
@@ -55,7 +55,61 @@ struct ResponseTests {
         #expect(error?.code == .badContentType && error?.reason.contains("text/html") == true)
     }
 
-    @Test("A response modifier changes the head, or refuses it")
+    @Test("The head has neither the fields of an interim response nor trailers", arguments: ["3\r\nabc\r\n", ""])
+    func head(chunk: String) throws {
+        let response = """
+            HTTP/1.1 103 Early Hints
+            ETag: "interim"
+            Link: </style>
+
+            HTTP/1.1 200 OK
+            Cache-Control: no-cache
+            CACHE-CONTROL:  max-age=60\u{20}
+            X-Folded: a
+              b
+            Transfer-Encoding: chunked
+
+
+            """
+        let raw = response.replacing("\n", with: "\r\n") + chunk + "0\r\nETag: \"trailer\"\r\n\r\n"
+        let server = try LocalImageServer { _ in
+            var response = ServerResponse(status: 200)
+            response.faults.rawResponse = Data(raw.utf8)
+            return response
+        }
+        let heads = EventLog<ResponseModifier.Response>()
+        let modifier = ResponseModifier(key: "log") {
+            heads.add($0)
+            return $0
+        }
+        let loaded = try Download(ImageDownloader { $0.responseModifier = modifier }, server.url("/a")).end()
+        let head = try #require(heads.all.first)
+        #expect(heads.all.count == 1 && head.status == 200)
+        #expect(head.headers["etag"] == nil && head.headers["link"] == nil && loaded.metadata.etag == nil)
+        #expect(head.headers["cache-control"] == "no-cache, max-age=60")
+        #expect(head.headers["x-folded"] == "a b")
+        #expect(loaded.data == Data((chunk.isEmpty ? "" : "abc").utf8))
+    }
+
+    @Test("Each response of a redirect and of authentication has a head of its own")
+    func headOfLastRequest() throws {
+        let server = try LocalImageServer { request in
+            if request.path == "/a" {
+                return ServerResponse(status: 302, headers: [("Location", "/b"), ("ETag", "\"redirect\"")])
+            }
+            if request.headers["authorization"] == nil {
+                let challenge = [("WWW-Authenticate", "Basic realm=\"a\""), ("ETag", "\"challenge\"")]
+                return ServerResponse(status: 401, headers: challenge, body: Data(count: 10))
+            }
+            return .ok(Download.body, contentType: "image/png")
+        }
+        let downloader = ImageDownloader { $0.credential = { _ in .init(user: "u", password: "p") } }
+        let loaded = try Download(downloader, server.url("/a")).end()
+        #expect(loaded.data == Download.body && loaded.metadata.etag == nil)
+        #expect(loaded.metadata.contentType == "image/png" && loaded.metrics?.redirectCount == 1)
+    }
+
+    @Test("A response modifier can change a response or refuse it")
     func modifier() throws {
         let server = try LocalImageServer { _ in
             ServerResponse(status: 404, headers: [("ETag", "\"1\"")], body: Data(count: 5))
@@ -75,7 +129,7 @@ struct ResponseTests {
         #expect(error?.code == .badResponse)
     }
 
-    @Test("A decryptor makes an image of what came, away from the network thread; it has no partial bytes")
+    @Test("A decryptor turns the body into an image on a background thread, without streaming")
     func decryptor() throws {
         let server = try LocalImageServer { _ in .ok(Download.body.base64EncodedData(), contentType: "text/plain") }
         let downloader = ImageDownloader { $0.decryptor = .base64 }
@@ -86,7 +140,7 @@ struct ResponseTests {
         #expect(Download(downloader, server.url("/a")) { $0.decryptor = failing }.failure()?.code == .badImageData)
     }
 
-    @Test("A body beyond the limit is refused, whether its length is told or not", arguments: [true, false])
+    @Test("A body beyond the limit is refused, with or without Content-Length", arguments: [true, false])
     func limit(isTold: Bool) throws {
         let server = try LocalImageServer { _ in
             var response = ServerResponse.ok(Download.body, contentType: "image/png")
@@ -99,7 +153,7 @@ struct ResponseTests {
         #expect(error?.code == .bodyTooLarge && error?.remedy.contains("maximumByteCount") == true)
     }
 
-    @Test("Compressed bodies are unpacked; one that unpacks to more than the limit is refused on the way")
+    @Test("Compressed bodies are decompressed, and refused as soon as they exceed the limit")
     func compressed() throws {
         let bomb = try Self.gzip("head -c 50000000 /dev/zero")
         let hello = try Self.gzip("printf hello")
@@ -111,14 +165,14 @@ struct ResponseTests {
         #expect(try Download(ImageDownloader(), server.url("/hello")).end().data == Data("hello".utf8))
         let downloader = ImageDownloader { $0.maximumByteCount = 1_000_000 }
         #expect(Download(downloader, server.url("/bomb")).failure()?.code == .bodyTooLarge)
-        // What is not what it says
+        // The body is not encoded as stated.
         let lying = try LocalImageServer { _ in
             ServerResponse(status: 200, headers: [("Content-Encoding", "gzip")], body: Download.body)
         }
         #expect(Download(ImageDownloader(), lying.url("/a")).failure()?.code == .badResponse)
     }
 
-    @Test("Headers without end are given up", .timeLimit(.minutes(1)))
+    @Test("A head without an end is refused", .timeLimit(.minutes(1)))
     func endlessHeaders() throws {
         let line = "X-Padding: \(String(repeating: "x", count: 1000))\r\n"
         let server = try LocalImageServer { _ in

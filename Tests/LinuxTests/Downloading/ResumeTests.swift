@@ -10,7 +10,7 @@ import WebImageTesting
 struct ResumeTests {
     private static let rest = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 29) })
 
-    /// A server whose first response ends in the middle.
+    /// Makes a server whose first response is interrupted.
     private func server(
         etag: String? = "\"1\"",
         lastModified: String? = nil,
@@ -32,7 +32,7 @@ struct ResumeTests {
         }
     }
 
-    /// The second load, after a first that broke off.
+    /// Loads twice, where the first load is interrupted, and returns the second.
     private func secondLoad(_ server: LocalImageServer, _ downloader: ImageDownloader = ImageDownloader()) throws
         -> Download
     {
@@ -40,7 +40,7 @@ struct ResumeTests {
         return Download(downloader, server.url("/a"), wantsData: true)
     }
 
-    @Test("The rest is asked for, and put together with what is there", arguments: [true, false])
+    @Test("The rest of an interrupted body is requested and appended", arguments: [true, false])
     func resumed(hasETag: Bool) throws {
         let date = "Sat, 21 Nov 2026 00:00:00 GMT"
         let server = try server(etag: hasETag ? "\"1\"" : nil, lastModified: date)
@@ -55,12 +55,12 @@ struct ResumeTests {
         #expect(start == 60_000)
         #expect(loaded.metrics?.cacheDecision == .resumed(start))
         #expect(loaded.metrics?.receivedByteCount == 100_000 - start)
-        // What was put together is done with
+        // A completed body is not resumed again.
         _ = try Download(ImageDownloader(), server.url("/a")).end()
         #expect(server.requests[2].headers["range"] == nil)
     }
 
-    @Test("A resource that has changed starts anew")
+    @Test("A changed resource is loaded from the start")
     func changed() throws {
         let server = try server(laterETag: "\"2\"", later: Self.rest)
         let loaded = try secondLoad(server).end()
@@ -68,21 +68,21 @@ struct ResumeTests {
         #expect(server.requests.count == 2)
     }
 
-    @Test("A resource that has become shorter starts anew, with another request")
+    @Test("A resource that has become shorter is requested again from the start")
     func shorter() throws {
         let server = try server(later: Data(Self.rest.prefix(1000)))
         #expect(try secondLoad(server).end().data == Self.rest.prefix(1000))
         #expect(server.requests.map { $0.headers["range"] == nil } == [true, false, true])
     }
 
-    @Test("A server that knows no ranges sends the whole")
+    @Test("A server without range support sends the whole body")
     func noRanges() throws {
         let server = try server(knowsRanges: false)
         #expect(try secondLoad(server).end().data == Download.body)
         #expect(server.requests.count == 2)
     }
 
-    @Test("A part that is another than the one asked for is not used")
+    @Test("A range other than the requested one is not used")
     func wrongPart() throws {
         let count = Mutex(0)
         let server = try LocalImageServer { request in
@@ -102,14 +102,14 @@ struct ResumeTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test("Without a strong validator there is nothing to go by", arguments: [nil, "W/\"1\""])
+    @Test("A body without a strong validator is not resumed", arguments: [nil, "W/\"1\""])
     func noValidator(etag: String?) throws {
         let server = try server(etag: etag)
         #expect(try secondLoad(server).end().data == Download.body)
         #expect(server.requests[1].headers["range"] == nil)
     }
 
-    @Test("A transfer that was cancelled is continued, too; also one that is large enough for a file")
+    @Test("A cancelled transfer is resumed too, even when its body is in a file")
     func cancelled() throws {
         let gate = ServerGate()
         let server = try LocalImageServer { request in
@@ -130,7 +130,7 @@ struct ResumeTests {
         #expect(server.requests[1].headers["range"] == "bytes=60000-")
     }
 
-    @Test("Of what was broken off only so much is kept", arguments: [(0, false), (50_000, false), (60_000, true)])
+    @Test("Interrupted bodies are kept up to a limit", arguments: [(0, false), (50_000, false), (60_000, true)])
     func bounded(limit: Int, isContinued: Bool) throws {
         let server = try server()
         let downloader = ImageDownloader { $0.resumableByteCount = limit }
@@ -139,7 +139,7 @@ struct ResumeTests {
         #expect((server.requests[1].headers["range"] != nil) == isContinued)
     }
 
-    @Test("A try that finds no server does not throw away what had come before")
+    @Test("A failed connection keeps the interrupted body")
     func outage() throws {
         let first = try server()
         let downloader = ImageDownloader()
@@ -155,7 +155,7 @@ struct ResumeTests {
         #expect(second.requests[0].headers["range"] == "bytes=60000-")
     }
 
-    @Test("A manager's retry continues, too")
+    @Test("A manager's retry resumes the transfer")
     func retried() async throws {
         let picture = ShippedImage.data("cat.jpg")
         let isFirst = Mutex(true)

@@ -25,7 +25,7 @@ struct SecureTransferTests {
         }
     }
 
-    @Test("A trusted server is loaded from over HTTP/2, sixty images on one connection, six at a time")
+    @Test("Sixty images load over one HTTP/2 connection, six at a time")
     func http2() throws {
         let downloader = downloader()
         let downloads = (0..<60).map { Download(downloader, nginx.url("\($0).bin", .good)) }
@@ -39,7 +39,7 @@ struct SecureTransferTests {
         #expect(connections.count == 1, "\(connections)")
     }
 
-    @Test("In cleartext it is HTTP/1.1, on at most six connections")
+    @Test("Cleartext transfers use HTTP/1.1 on at most six connections")
     func cleartext() throws {
         let downloader = downloader()
         let downloads = (0..<60).map { Download(downloader, nginx.url("\($0).bin")) }
@@ -50,7 +50,7 @@ struct SecureTransferTests {
     }
 
     @Test(
-        "A certificate for another name, expired, or signed by nobody known is refused, and the error says so",
+        "A certificate that is for another name, expired or self-signed is refused with an error that says so",
         arguments: [Nginx.Certificate.otherName, .expired, .selfSigned]
     )
     func refused(certificate: Nginx.Certificate) {
@@ -60,13 +60,13 @@ struct SecureTransferTests {
         #expect(nginx.log.isEmpty)
     }
 
-    @Test("An authority that this machine does not know is refused unless its file is given")
+    @Test("An unknown certificate authority is refused unless its file is configured")
     func unknownAuthority() throws {
         #expect(Download(downloader(trusts: false), nginx.url("0.bin", .good)).failure()?.code == .tlsFailed)
         #expect(try Download(downloader(), nginx.url("0.bin", .good)).end().data == Self.body)
     }
 
-    @Test("A request may do with any certificate; the next one does not, although there is a connection")
+    @Test("A request that allows invalid certificates does not open a connection for the next request")
     func invalidCertificates() throws {
         let downloader = downloader()
         let url = nginx.url("0.bin", .selfSigned)
@@ -74,7 +74,7 @@ struct SecureTransferTests {
         #expect(Download(downloader, url).failure()?.code == .tlsFailed)
     }
 
-    @Test("A server that wants to know who asks is shown the client's certificate")
+    @Test("A server that asks for a client certificate gets the configured one")
     func clientCertificate() throws {
         let (file, key) = nginx.clientCertificate
         let known = downloader { $0.clientCertificate = ImageDownloader.ClientCertificate(file: file, keyFile: key) }
@@ -82,7 +82,7 @@ struct SecureTransferTests {
         #expect(Download(downloader(), nginx.securedURL("0.bin")).failure()?.httpStatus == 400)
     }
 
-    @Test("A host that wants TLS only is not asked without it again", arguments: [false, true])
+    @Test("A host with Strict-Transport-Security is not contacted in cleartext again", arguments: [false, true])
     func strictTransportSecurity(hasCookies: Bool) throws {
         let downloader = downloader()
         func load(_ scheme: String) throws -> Data {
@@ -94,7 +94,7 @@ struct SecureTransferTests {
         #expect(try load("http") == Self.body)
     }
 
-    @Test("A transfer that was broken off is continued over HTTP/2")
+    @Test("An interrupted transfer is resumed over HTTP/2")
     func resumed() throws {
         let downloader = downloader()
         let first = Download(downloader, nginx.url("slow/0.bin", .good), wantsData: true)
@@ -111,7 +111,7 @@ struct SecureTransferTests {
         }
     }
 
-    @Test("Many requests that are cancelled at any time leave an HTTP/2 connection that works")
+    @Test("An HTTP/2 connection survives many cancelled requests")
     func cancels() throws {
         let downloader = downloader { $0.rateLimit = nil }
         for round in 0..<20 {

@@ -13,7 +13,7 @@ struct TransferTests {
         return response
     }
 
-    @Test("A body comes whole, with its headers, progress and an end")
+    @Test("A load delivers the whole body, the header fields, progress and one result")
     func body() throws {
         let server = try LocalImageServer { _ in
             ServerResponse(
@@ -44,7 +44,7 @@ struct TransferTests {
         #expect(server.requests[0].headers["user-agent"]?.contains("GtkWebImage/") == true)
     }
 
-    @Test("All who ask for a URL share one transfer; one who wants the bytes late gets all of them")
+    @Test("Loads of a URL share one transfer, and a late stream gets all bytes")
     func coalescing() throws {
         let gate = ServerGate()
         let server = try LocalImageServer { _ in Self.ok { $0.bodyGate = (afterBytes: 50_000, gate: gate) } }
@@ -62,7 +62,7 @@ struct TransferTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("Requests that differ in how they are sent share nothing")
+    @Test("Requests with different options do not share a transfer")
     func differing() throws {
         let gate = ServerGate()
         let server = try LocalImageServer { _ in Self.ok { $0.gate = gate } }
@@ -75,7 +75,7 @@ struct TransferTests {
         #expect(Set(server.requests.map { $0.headers["x-user"] }) == ["a", "b"])
     }
 
-    @Test("Connections are kept: a hundred requests one after the other take one")
+    @Test("A hundred successive requests use one connection")
     func keepAlive() throws {
         let server = try LocalImageServer { _ in Self.ok() }
         let downloader = ImageDownloader()
@@ -85,7 +85,7 @@ struct TransferTests {
         #expect(server.totalConnections == 1)
     }
 
-    @Test("Also after an error page the connection is kept")
+    @Test("The connection stays open after an error page")
     func keepAliveAfterError() throws {
         let server = try LocalImageServer { _ in .notFound }
         let downloader = ImageDownloader()
@@ -93,7 +93,7 @@ struct TransferTests {
         #expect(server.totalConnections == 1)
     }
 
-    @Test("The transfer stops when the last one leaves; who stays gets it")
+    @Test("A transfer stops when its last load is cancelled, and not before")
     func cancel() throws {
         let gate = ServerGate()
         let server = try LocalImageServer { _ in Self.ok { $0.gate = gate } }
@@ -110,7 +110,7 @@ struct TransferTests {
         #expect(leaves.events.all.isEmpty)
     }
 
-    @Test("Ten thousand starts and cancels leave no transfer, no connection, no descriptor, no memory")
+    @Test("Ten thousand starts and cancels leak no transfer, connection, descriptor or memory")
     func storm() throws {
         let server = try LocalImageServer { _ in .ok(Data(count: 100), contentType: "image/png") }
         let downloader = ImageDownloader()
@@ -124,12 +124,15 @@ struct TransferTests {
         #expect(try Download(downloader, server.url("/last")).end().data.count == 100)
         #expect(EventLog<Int>.poll { downloader.transferCounts == (0, 0) })
         #expect(EventLog<Int>.poll { server.openConnections <= 6 })
-        // What a caller gave the downloader to hold
+        // The downloader releases the objects that the closures capture.
         #expect(EventLog<Int>.poll { kept.allSatisfy { $0.object == nil } })
         #expect(Self.openDescriptors() <= before + 24, "\(Self.openDescriptors() - before) more")
     }
 
-    @Test("A body without a length, in chunks or to the end of the connection, comes whole", arguments: [true, false])
+    @Test(
+        "A body without Content-Length arrives whole, in chunks or up to the end of the connection",
+        arguments: [true, false]
+    )
     func noLength(isChunked: Bool) throws {
         let server = try LocalImageServer { _ in
             Self.ok {
@@ -142,7 +145,7 @@ struct TransferTests {
         #expect(download.progress.allSatisfy { $0.expected == nil })
     }
 
-    @Test("A body in drips, after a slow start, comes whole")
+    @Test("A slow body arrives whole")
     func drip() throws {
         let server = try LocalImageServer { _ in
             Self.ok {
@@ -154,7 +157,7 @@ struct TransferTests {
     }
 
     @Test(
-        "A body that ends too early, by a reset or too short, is an error of its own",
+        "A reset connection and a body that is too short are reported as incomplete transfers",
         arguments: [true, false]
     )
     func cutOff(isReset: Bool) throws {
@@ -166,7 +169,7 @@ struct TransferTests {
     }
 
     @Test(
-        "A server that stops sending is given up after the time that it is given, by the downloader or by the request"
+        "A stalled transfer fails after the time limit of the downloader or of the request"
     )
     func stall() throws {
         let server = try LocalImageServer { _ in Self.ok { $0.stallAfterBytes = 1000 } }
@@ -176,7 +179,7 @@ struct TransferTests {
         #expect(download.failure()?.code == .timedOut)
     }
 
-    @Test("An answer that is no HTTP is an error that says so")
+    @Test("A reply that is not HTTP is an error that says so")
     func garbage() throws {
         let server = try LocalImageServer { _ in
             Self.ok { $0.rawResponse = Data("\u{1}\u{2}\u{3} hello\r\n\r\n".utf8) }
@@ -185,7 +188,7 @@ struct TransferTests {
         #expect(error?.code == .badResponse || error?.code == .connectionFailed, "\(String(describing: error))")
     }
 
-    @Test("A host that does not exist, and one where nobody listens, are errors of their own")
+    @Test("An unknown host and a refused connection are different errors")
     func nobody() throws {
         let unknown = URL(string: "http://nowhere.invalid/a.png")!
         let error = Download(ImageDownloader(), unknown).failure()
@@ -197,7 +200,7 @@ struct TransferTests {
         #expect(Download(ImageDownloader(), closed).failure()?.code == .connectionFailed)
     }
 
-    @Test("A downloader that is dropped finishes what is under way, then closes its connections")
+    @Test("A released downloader completes its transfers and then closes its connections")
     func dropped() throws {
         let gate = ServerGate()
         let server = try LocalImageServer { _ in Self.ok { $0.gate = gate } }
@@ -210,7 +213,7 @@ struct TransferTests {
         #expect(EventLog<Int>.poll { server.openConnections == 0 })
     }
 
-    @Test("A large body is kept in a file, and comes whole")
+    @Test("A large body is kept in a file and arrives whole")
     func spilled() throws {
         let large = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
         let server = try LocalImageServer { _ in .ok(large, contentType: "image/png") }

@@ -1,5 +1,5 @@
-// What Swift cannot import: variadic functions, functions that end in longjmp, two symbols of libdispatch that its headers do not
-// declare, and a GSource with its own dispatch function. No logic lives here.
+// The functions of C libraries that Swift cannot call: variadic functions, functions that end in longjmp, two symbols that
+// libdispatch exports without declaring them, and a GSource with a dispatch function. There is no logic here.
 #pragma once
 
 #include <curl/curl.h>
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// curl_easy_setopt, curl_easy_getinfo, curl_multi_setopt and curl_share_setopt take their last argument through "...".
+// curl_easy_setopt, curl_easy_getinfo, curl_multi_setopt and curl_share_setopt are variadic.
 CURLcode gwi_curl_set_long(CURL *handle, CURLoption option, long value);
 CURLcode gwi_curl_set_offset(CURL *handle, CURLoption option, curl_off_t value);
 CURLcode gwi_curl_set_string(CURL *handle, CURLoption option, const char *value);
@@ -19,21 +19,20 @@ CURLcode gwi_curl_set_data_function(CURL *handle, CURLoption option, gwi_curl_da
 CURLcode gwi_curl_get_long(CURL *handle, CURLINFO info, long *value);
 CURLcode gwi_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value);
 CURLcode gwi_curl_get_string(CURL *handle, CURLINFO info, const char **value);
-CURLcode gwi_curl_get_pointer(CURL *handle, CURLINFO info, void **value);
 CURLMcode gwi_curl_multi_set_long(CURLM *handle, CURLMoption option, long value);
 CURLSHcode gwi_curl_share_set_data(CURLSH *handle, curl_lock_data value);
 
-// The main queue of libdispatch, as CoreFoundation's run loop drains it. The handle is an eventfd, or -1 when this
+// libdispatch's main queue, as CoreFoundation's run loop drains it. The handle is an eventfd; it is -1 when this version of
 // libdispatch does not export the two functions.
 int gwi_main_queue_handle(void);
 void gwi_main_queue_drain(void);
 
-// A source that is dispatched when its ready time (g_source_set_ready_time) has come. The function returns the
-// microseconds to wait until the next dispatch, or -1 for "until somebody sets the ready time again".
+// Makes a source that is dispatched at its ready time (g_source_set_ready_time). The function returns the microseconds
+// until the next dispatch, or -1 to wait for the next call of g_source_set_ready_time.
 typedef gint64 (*gwi_timed_function)(void *context);
 GSource *gwi_timed_source_new(gwi_timed_function function, void *context, int priority, const char *name);
 
-// Whether the caller is the thread that main runs on.
+// Returns whether the caller runs on the main thread of the process.
 gboolean gwi_is_main_thread(void);
 
 /// A PNG file that libpng reads. The bytes have to stay where they are.

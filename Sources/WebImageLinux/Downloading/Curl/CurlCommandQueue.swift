@@ -1,21 +1,21 @@
 import Synchronization
 import WebImageCore
 
-/// What other threads ask of the network thread.
+/// A command for the network thread.
 enum CurlCommand: Sendable {
     case start(CurlFetchOperation)
     case cancel(CurlFetchOperation)
-    case prioritize(CurlFetchOperation)
+    case updatePriority(CurlFetchOperation)
     case startStreaming(CurlFetchOperation)
     case useProxy(TransferNumber, ProxyChoice)
     case cancelAll
-    /// The configuration has changed, or whether anything is started.
+    /// The configuration, or whether the downloader is suspended, has changed.
     case configure
     case stop
 }
 
-/// What the threads of a downloader share: commands that wait for the network thread, and the means to start and to
-/// wake it.
+/// The state that a downloader shares with its network thread: the commands that wait for the thread, and the means to
+/// start and to wake it.
 final class CurlCommandQueue: Sendable {
     private struct State {
         var commands: [CurlCommand] = []
@@ -35,25 +35,28 @@ final class CurlCommandQueue: Sendable {
         state = Mutex(State(configuration: configuration))
     }
 
+    /// Adds a command, and starts the thread for the first operation.
     func post(_ command: CurlCommand) {
-        // Woken under the lock, so that the multi handle cannot go away meanwhile.
-        let starts = state.withLock { state in
+        // The thread is woken under the lock, so that it cannot free the multi handle meanwhile.
+        let startsThread = state.withLock { state in
             if case .start = command {} else if !state.isStarted { return false }
             state.commands.append(command)
             if state.commands.count == 1 { state.wake?() }
             defer { state.isStarted = true }
             return !state.isStarted
         }
-        if starts { CurlThread.start(self) }
+        if startsThread { CurlThread.start(self) }
     }
 
-    func take() -> [CurlCommand] {
+    /// Removes and returns all commands, oldest first.
+    func takeAll() -> [CurlCommand] {
         state.withLock { state in
             defer { state.commands = [] }
             return state.commands
         }
     }
 
+    /// Sets the function that wakes the thread; nil when the thread ends.
     func setWake(_ wake: (@Sendable () -> Void)?) {
         state.withLock { $0.wake = wake }
     }

@@ -1,7 +1,7 @@
 import Synchronization
 import WebImageCore
 
-/// One caller's share in a transfer.
+/// One caller's request for a transfer, which other callers may share.
 final class CurlFetchOperation: FetchOperation {
     private struct State {
         var priority: ImagePriority
@@ -11,12 +11,16 @@ final class CurlFetchOperation: FetchOperation {
     }
 
     let request: LoaderRequest
-    private let inbox: CurlCommandQueue
+    private let commands: CurlCommandQueue
     private let state: Mutex<State>
 
-    init(_ request: LoaderRequest, _ inbox: CurlCommandQueue, _ onEvent: @escaping @Sendable (LoaderEvent) -> Void) {
+    init(
+        _ request: LoaderRequest,
+        _ commands: CurlCommandQueue,
+        onEvent: @escaping @Sendable (LoaderEvent) -> Void
+    ) {
         self.request = request
-        self.inbox = inbox
+        self.commands = commands
         state = Mutex(State(priority: request.priority, wantsData: request.wantsData, onEvent: onEvent))
     }
 
@@ -26,22 +30,22 @@ final class CurlFetchOperation: FetchOperation {
     var isNearlyComplete: Bool { state.withLock { $0.isNearlyComplete } }
 
     func cancel() {
-        // Without its closure it hears nothing more, although the network thread learns of the cancel later.
+        // Without its closure the operation gets no more events, although the network thread learns of the cancel later.
         let closure = state.withLock { $0.onEvent.take() }
-        if closure != nil { inbox.post(.cancel(self)) }
+        if closure != nil { commands.post(.cancel(self)) }
     }
 
     func setPriority(_ priority: ImagePriority) {
         state.withLock { $0.priority = priority }
-        inbox.post(.prioritize(self))
+        commands.post(.updatePriority(self))
     }
 
     func startStreaming() {
-        inbox.post(.startStreaming(self))
+        commands.post(.startStreaming(self))
     }
 }
 
-// On the network thread, or on the one that decrypts.
+// Called on the network thread, or on the thread that decrypts.
 extension CurlFetchOperation {
     func send(_ event: LoaderEvent) {
         let closure = state.withLock { state in
@@ -51,11 +55,11 @@ extension CurlFetchOperation {
         closure?(event)
     }
 
-    func startDeliveringData() {
+    func setWantsData() {
         state.withLock { $0.wantsData = true }
     }
 
-    func setWorthFinishing(_ isWorth: Bool) {
-        state.withLock { $0.isNearlyComplete = isWorth }
+    func setNearlyComplete(_ isNearlyComplete: Bool) {
+        state.withLock { $0.isNearlyComplete = isNearlyComplete }
     }
 }

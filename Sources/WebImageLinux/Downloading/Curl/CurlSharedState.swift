@@ -1,10 +1,11 @@
 internal import CWebImageCurl
 internal import CWebImageShims
+import WebImageCore
 
-/// What transfers have in common beside their connections: which hosts want TLS (HSTS, RFC 6797), and for those that
-/// ask for it, cookies. In memory, for as long as the network thread lives, which is the only one to use it.
+/// The state that transfers share beside their connections: the hosts that require TLS (HSTS, RFC 6797) and, for the
+/// requests that handle them, cookies. It is kept in memory for the life of the network thread, which alone uses it.
 final class CurlSharedState {
-    // A share with cookies hands them to every transfer that uses it, so there are two.
+    // libcurl gives the cookies of a share to every transfer that uses it, hence the second share.
     private let plain: UnsafeMutableRawPointer
     private let withCookies: UnsafeMutableRawPointer
 
@@ -21,5 +22,7 @@ final class CurlSharedState {
         curl_share_cleanup(withCookies)
     }
 
-    func share(hasCookies: Bool) -> UnsafeMutableRawPointer { hasCookies ? withCookies : plain }
+    func share(for options: NetworkOptions) -> UnsafeMutableRawPointer {
+        options.handlesCookies ? withCookies : plain
+    }
 }

@@ -3,73 +3,76 @@ internal import CWebImageShims
 import Foundation
 import WebImageCore
 
-/// The network thread: everything in here happens on it, so nothing is locked.
+/// The network thread of a downloader. It alone uses this object and its transfers, so nothing here is locked.
 final class CurlThread {
-    private let inbox: CurlCommandQueue
+    private let commands: CurlCommandQueue
     private var configuration: ImageDownloader.Configuration
     private var isSuspended = false
-    private var counts = (running: 0, waiting: 0)
+    private var publishedCounts = (running: 0, waiting: 0)
     private let multi: UnsafeMutableRawPointer
-    private let shares = CurlSharedState()
-    /// Transfers that wait or run.
+    private let sharedState = CurlSharedState()
+    /// The transfers that wait or run.
     private var transfers: [TransferKey: CurlTransfer] = [:]
     private var waiting = PriorityQueue<CurlTransfer>()
-    /// Those that have left the queue.
+    /// The transfers that have left the queue.
     private var active: [TransferNumber: CurlTransfer] = [:]
     private var activeByHost: [String: Int] = [:]
+    /// The transfers that libcurl performs, by easy handle.
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
-    /// Handles of ended transfers, kept for the next ones.
-    private var spare: [UnsafeMutableRawPointer] = []
-    private var partials = ResumableBodies()
+    /// The handles of ended transfers, which the next transfers use.
+    private var spareHandles: [CurlHandle] = []
+    private var resumableBodies = ResumableBodies()
     private var bucket: (limit: ImageDownloader.RateLimit, tokens: TokenBucket)?
-    /// How long until the next transfer may be started, when it is the rate limit that holds it up.
-    private var pause: Duration?
+    /// The time until the rate limit allows the next transfer; nil when it does not delay any.
+    private var rateLimitDelay: Duration?
     private var lastNumber: TransferNumber = 0
-    /// The downloader is gone: what is under way is finished, and then the thread ends.
+    /// Whether the downloader is gone: the thread ends after the transfers that are left.
     private var isStopping = false
 
-    /// A multi handle, which any thread may wake.
+    /// A multi handle as a value that any thread may use to wake the network thread.
+    ///
+    /// @unchecked: curl_multi_wakeup is the one function of libcurl that may be called from any thread.
     private struct Waker: @unchecked Sendable {
         let multi: UnsafeMutableRawPointer
     }
 
-    static func start(_ inbox: CurlCommandQueue) {
-        let thread = Thread { CurlThread(inbox).run() }
+    static func start(_ commands: CurlCommandQueue) {
+        let thread = Thread { CurlThread(commands).run() }
         thread.name = "gwi-network"
         thread.start()
     }
 
-    private init(_ inbox: CurlCommandQueue) {
-        self.inbox = inbox
-        configuration = inbox.configuration
+    private init(_ commands: CurlCommandQueue) {
+        self.commands = commands
+        configuration = commands.configuration
         curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         multi = curl_multi_init()!
     }
 
     private func run() {
         let waker = Waker(multi: multi)
-        inbox.setWake { curl_multi_wakeup(waker.multi) }
+        commands.setWake { curl_multi_wakeup(waker.multi) }
         configure()
         while true {
-            for command in inbox.take() { obey(command) }
-            startWaiting()
+            for command in commands.takeAll() { handle(command) }
+            startWaitingTransfers()
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
-            // What ended has made room for what waits.
-            if finishDone(), waiting.count > 0 { continue }
+            // An ended transfer makes room for one that waits.
+            if concludeExchanges(), waiting.count > 0 { continue }
             publishCounts()
             if isStopping, transfers.isEmpty { break }
-            let timeout = pause.map { Int32(($0 / .milliseconds(1)).rounded(.up)) } ?? 60_000
+            let timeout = rateLimitDelay.map { Int32(($0 / .milliseconds(1)).rounded(.up)) } ?? 60_000
             curl_multi_poll(multi, nil, 0, max(1, timeout), nil)
         }
-        inbox.setWake(nil)
-        spare.forEach { curl_easy_cleanup($0) }
+        commands.setWake(nil)
+        spareHandles = []
         curl_multi_cleanup(multi)
     }
 
     private func configure() {
-        configuration = inbox.configuration
-        isSuspended = inbox.isSuspended
+        configuration = commands.configuration
+        isSuspended = commands.isSuspended
         gwi_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumTransfersPerHost))
         if bucket?.limit != configuration.rateLimit {
             bucket = configuration.rateLimit.map { ($0, TokenBucket($0, now: .now)) }
@@ -77,31 +80,34 @@ final class CurlThread {
     }
 
     private func publishCounts() {
-        guard counts != (active.count, waiting.count) else { return }
-        counts = (active.count, waiting.count)
-        inbox.counts = counts
+        guard publishedCounts != (active.count, waiting.count) else { return }
+        publishedCounts = (active.count, waiting.count)
+        commands.counts = publishedCounts
     }
+}
 
-    private func obey(_ command: CurlCommand) {
+// Commands.
+extension CurlThread {
+    private func handle(_ command: CurlCommand) {
         switch command {
         case .start(let operation):
             if !operation.isCancelled { join(operation) }
         case .cancel(let operation):
             guard let transfer = transfers[TransferKey(operation.request)] else { return }
             transfer.leave(operation)
-            if transfer.operations.isEmpty { drop(transfer) } else { updatePriority(of: transfer) }
-        case .prioritize(let operation):
+            if transfer.operations.isEmpty { cancel(transfer) } else { updatePriority(of: transfer) }
+        case .updatePriority(let operation):
             if let transfer = transfers[TransferKey(operation.request)] { updatePriority(of: transfer) }
         case .startStreaming(let operation):
             guard !operation.wantsData else { return }
-            operation.startDeliveringData()
+            operation.setWantsData()
             transfers[TransferKey(operation.request)]?.replay(to: operation)
         case .useProxy(let number, let choice):
-            guard let transfer = active[number], transfer.easy == nil else { return }
-            transfer.proxy = choice
+            guard let transfer = active[number], transfer.exchange.handle == nil else { return }
+            transfer.useProxy(choice)
             launch(transfer)
         case .cancelAll:
-            for transfer in transfers.values { end(transfer, .failure(.cancelled(transfer.url))) }
+            for transfer in transfers.values { finish(transfer, .failure(.cancelled(transfer.url))) }
         case .configure:
             configure()
         case .stop:
@@ -117,7 +123,12 @@ final class CurlThread {
             return
         }
         lastNumber += 1
-        let transfer = CurlTransfer(key, lastNumber, configuration, inbox.observers)
+        let transfer = CurlTransfer(
+            key,
+            number: lastNumber,
+            configuration: configuration,
+            observers: commands.observers
+        )
         transfers[key] = transfer
         transfer.join(operation)
         transfer.priority = operation.priority
@@ -133,13 +144,13 @@ final class CurlThread {
     }
 }
 
-// Starting.
+// Starting transfers.
 extension CurlThread {
-    private func startWaiting() {
-        pause = nil
+    private func startWaitingTransfers() {
+        rateLimitDelay = nil
         while !isSuspended, waiting.count > 0, active.count < max(1, configuration.maximumConcurrentTransfers) {
-            pause = bucket?.tokens.take(now: .now)
-            guard pause == nil else { return }
+            rateLimitDelay = bucket?.tokens.take(now: .now)
+            guard rateLimitDelay == nil else { return }
             let isNewestFirst = configuration.transferOrder == .lastInFirstOut
             let limit = max(1, configuration.maximumTransfersPerHost)
             guard let transfer = waiting.pop(newestFirst: isNewestFirst, where: { activeByHost[$0.host] ?? 0 < limit })
@@ -147,157 +158,166 @@ extension CurlThread {
                 bucket?.tokens.giveBack()
                 return
             }
-            begin(transfer)
+            start(transfer)
         }
     }
 
-    private func begin(_ transfer: CurlTransfer) {
+    private func start(_ transfer: CurlTransfer) {
         transfer.queueNumber = nil
         active[transfer.number] = transfer
         activeByHost[transfer.host, default: 0] += 1
-        transfer.resumed = transfer.key.validators == nil ? partials.take(transfer.key) : nil
+        transfer.resumed = transfer.key.validators == nil ? resumableBodies.take(transfer.key) : nil
         do {
             try transfer.prepare(for: transfer.url)
-            chooseProxy(transfer)
+            chooseProxy(for: transfer)
         } catch {
-            end(transfer, .failure(error))
+            finish(transfer, .failure(error))
         }
     }
 
-    private func chooseProxy(_ transfer: CurlTransfer) {
+    /// Launches the exchange once its proxy is known: at once, or when the desktop has answered.
+    private func chooseProxy(for transfer: CurlTransfer) {
         switch configuration.proxy {
-        case .none: transfer.proxy = .direct
-        case .environment: transfer.proxy = .environment
-        case .fixed(let url): transfer.proxy = .proxy(url.absoluteString)
+        case .none: transfer.useProxy(.direct)
+        case .environment: transfer.useProxy(.environment)
+        case .fixed(let url): transfer.useProxy(.proxy(url.absoluteString))
         case .system:
-            let (inbox, number) = (inbox, transfer.number)
-            let known = inbox.proxyResolver.choice(for: transfer.request.url) { inbox.post(.useProxy(number, $0)) }
+            let (commands, number) = (commands, transfer.number)
+            let url = transfer.exchange.request.url
+            let known = commands.proxyResolver.choice(for: url) { commands.post(.useProxy(number, $0)) }
             guard let known else { return }
-            transfer.proxy = known
+            transfer.useProxy(known)
         }
         launch(transfer)
     }
 
     private func launch(_ transfer: CurlTransfer) {
-        guard let easy = spare.popLast() ?? curl_easy_init() else {
-            end(transfer, .failure(transfer.error(.connectionFailed, "libcurl has no memory for a handle")))
+        guard let handle = spareHandles.popLast() ?? CurlHandle() else {
+            finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl is out of memory")))
             return
         }
-        transfer.configure(easy, share: shares.share(hasCookies: transfer.key.options.handlesCookies))
-        running[easy] = transfer
-        let code = curl_multi_add_handle(multi, easy)
+        transfer.configure(handle, share: sharedState.share(for: transfer.key.options))
+        running[handle.easy] = transfer
+        let code = curl_multi_add_handle(multi, handle.easy)
         if code != CURLM_OK {
-            end(transfer, .failure(transfer.error(.connectionFailed, String(cString: curl_multi_strerror(code)))))
+            let cause = String(cString: curl_multi_strerror(code))
+            finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl cannot start (\(cause))")))
         }
     }
 }
 
-// Ending.
+// Ending transfers.
 extension CurlThread {
-    /// - Returns: Whether anything ended.
-    private func finishDone() -> Bool {
-        var left: Int32 = 0
+    /// Concludes the exchanges that libcurl has ended.
+    /// - Returns: Whether there were any.
+    private func concludeExchanges() -> Bool {
+        var messageCount: Int32 = 0
         var hasEnded = false
-        while let message = curl_multi_info_read(multi, &left) {
-            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
-            guard let transfer = running[easy] else { continue }
+        while let message = curl_multi_info_read(multi, &messageCount) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
+                let transfer = running[easy]
+            else { continue }
+            // The handle is released after this, with the status and the metrics that libcurl keeps in it.
+            let handle = transfer.exchange.handle
             switch transfer.conclude(message.pointee.data.result) {
-            case .again:
-                releaseHandle(of: transfer)
-                chooseProxy(transfer)
-            case .end(let result):
-                end(transfer, result)
+            case .nextExchange:
+                handle.map(release)
+                chooseProxy(for: transfer)
+            case .finished(let result):
+                finish(transfer, result)
             }
             hasEnded = true
         }
         return hasEnded
     }
 
-    /// Nobody waits for it any more.
-    private func drop(_ transfer: CurlTransfer) {
-        keepPartial(of: transfer)
-        if active[transfer.number] != nil { inbox.observers.tell(.stopped(transfer.url, .cancelled(transfer.url))) }
-        release(transfer)
+    /// Ends a transfer whose last operation was cancelled.
+    private func cancel(_ transfer: CurlTransfer) {
+        keepPartialBody(of: transfer)
+        if active[transfer.number] != nil { commands.observers.tell(.stopped(transfer.url, .cancelled(transfer.url))) }
+        remove(transfer)
     }
 
-    private func end(_ transfer: CurlTransfer, _ result: Result<LoaderResult, ImageError>) {
-        if case .failure = result { keepPartial(of: transfer) }
-        // Those who watch have not heard of one that never left the queue, and it has taken no token.
+    private func finish(_ transfer: CurlTransfer, _ result: Result<LoaderResult, ImageError>) {
+        if case .failure = result { keepPartialBody(of: transfer) }
+        // A transfer that never left the queue took no token, and its observers have heard nothing of it.
         let wasStarted = active[transfer.number] != nil
         if wasStarted { bucket?.tokens.giveBack() }
-        release(transfer)
-        guard case .success(let loaded) = result, !loaded.isNotModified, let decryptor = transfer.decryptor else {
-            deliver(transfer.url, result, to: transfer.operations, wasStarted ? inbox.observers : nil)
+        let head = transfer.exchange.head
+        remove(transfer)
+        let delivery = Delivery(
+            url: transfer.url,
+            operations: transfer.operations,
+            observers: wasStarted ? commands.observers : nil
+        )
+        guard case .success(let loaded) = result, !loaded.isNotModified, let decryptor = transfer.decryptor, let head
+        else {
+            delivery.deliver(result)
             return
         }
-        let (url, head, operations, observers) = (transfer.url, transfer.head, transfer.operations, inbox.observers)
-        DispatchQueue.global().async {
-            deliver(url, decrypted(loaded, decryptor, head, url), to: operations, observers)
-        }
+        DispatchQueue.global().async { delivery.deliver(delivery.decrypt(loaded, head, with: decryptor)) }
     }
 
-    private func keepPartial(of transfer: CurlTransfer) {
-        guard configuration.resumableByteCount > 0, let partial = transfer.partial else { return }
-        partials.put(partial, for: transfer.key, limit: configuration.resumableByteCount)
+    private func keepPartialBody(of transfer: CurlTransfer) {
+        guard configuration.resumableByteCount > 0, let body = transfer.partialBody else { return }
+        resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
     }
 
-    private func release(_ transfer: CurlTransfer) {
+    private func remove(_ transfer: CurlTransfer) {
         if transfers[transfer.key] === transfer { transfers[transfer.key] = nil }
         if let number = transfer.queueNumber { _ = waiting.remove(number) }
         if active.removeValue(forKey: transfer.number) != nil {
             let count = (activeByHost[transfer.host] ?? 1) - 1
             activeByHost[transfer.host] = count > 0 ? count : nil
         }
-        releaseHandle(of: transfer)
+        transfer.takeHandle().map(release)
     }
 
-    private func releaseHandle(of transfer: CurlTransfer) {
-        guard let easy = transfer.takeHandle() else { return }
-        running[easy] = nil
-        curl_multi_remove_handle(multi, easy)
-        if spare.count < configuration.maximumConcurrentTransfers {
-            curl_easy_reset(easy)
-            spare.append(easy)
-        } else {
-            curl_easy_cleanup(easy)
+    private func release(_ handle: CurlHandle) {
+        running[handle.easy] = nil
+        curl_multi_remove_handle(multi, handle.easy)
+        if spareHandles.count < configuration.maximumConcurrentTransfers {
+            handle.reset()
+            spareHandles.append(handle)
         }
     }
 }
 
 extension CurlTransfer {
-    /// Whose limit it counts against.
+    /// The host whose limit the transfer counts against.
     fileprivate var host: String { key.url.host()?.lowercased() ?? "" }
 }
 
-private func decrypted(
-    _ loaded: LoaderResult,
-    _ decryptor: Decryptor,
-    _ head: ResponseModifier.Response,
-    _ url: URL
-) -> Result<LoaderResult, ImageError> {
-    var loaded = loaded
-    guard let data = decryptor.decrypt(loaded.data, head) else {
-        let remedy = "See that it has the right key for what the server sends."
-        return .failure(
-            ImageError(.badImageData, url: url, reason: "The decryptor \(decryptor.key) failed", remedy: remedy)
-        )
-    }
-    loaded.data = data
-    return .success(loaded)
-}
+/// The recipients of the result of a transfer.
+private struct Delivery: Sendable {
+    let url: URL
+    let operations: [CurlFetchOperation]
+    /// The observers of all transfers; nil when they do not know of this one.
+    let observers: TransferObservers?
 
-private func deliver(
-    _ url: URL,
-    _ result: Result<LoaderResult, ImageError>,
-    to operations: [CurlFetchOperation],
-    _ observers: TransferObservers?
-) {
-    switch result {
-    case .success(let loaded):
-        observers?.tell(.stopped(url, nil))
-        observers?.tell(.finished(url, loaded.metrics ?? TransferMetrics()))
-    case .failure(let error):
-        observers?.tell(.stopped(url, error))
+    func deliver(_ result: Result<LoaderResult, ImageError>) {
+        switch result {
+        case .success(let loaded):
+            observers?.tell(.stopped(url, nil))
+            observers?.tell(.finished(url, loaded.metrics ?? TransferMetrics()))
+        case .failure(let error):
+            observers?.tell(.stopped(url, error))
+        }
+        for operation in operations { operation.send(.finished(result)) }
     }
-    for operation in operations { operation.send(.finished(result)) }
+
+    func decrypt(
+        _ loaded: LoaderResult,
+        _ head: ResponseModifier.Response,
+        with decryptor: Decryptor
+    ) -> Result<LoaderResult, ImageError> {
+        var loaded = loaded
+        guard let data = decryptor.decrypt(loaded.data, head) else {
+            let reason = "The decryptor \(decryptor.key) cannot decrypt the body"
+            let remedy = "Check that its key is the one with which the server encrypts."
+            return .failure(ImageError(.badImageData, url: url, reason: reason, remedy: remedy))
+        }
+        loaded.data = data
+        return .success(loaded)
+    }
 }

@@ -1,39 +1,77 @@
+internal import CWebImageCurl
+internal import CWebImageShims
 import WebImageCore
 
 extension CurlTransfer {
+    /// Makes an error with the URL of the transfer and the status of the last response.
     func error(_ code: ImageError.Code, _ reason: String, remedy: String? = nil) -> ImageError {
-        ImageError(
+        let status = exchange.handle?.status ?? exchange.head?.status
+        return ImageError(
             code,
             url: url,
             reason: reason,
-            remedy: remedy ?? "Check the network and the server, then load it again.",
-            httpStatus: httpStatus
+            remedy: remedy ?? "Check the network and the server, then load the image again.",
+            httpStatus: status == 0 ? nil : status
         )
     }
 
-    var tooLarge: ImageError {
+    /// Makes the error for a result of libcurl.
+    func error(_ code: CURLcode, message: String) -> ImageError {
+        let cause = message.isEmpty ? String(cString: curl_easy_strerror(code)) : message
+        switch code {
+        case CURLE_URL_MALFORMAT:
+            return error(.invalidURL, "The URL is malformed (\(cause))", remedy: "Correct the URL.")
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+            return error(
+                .hostNotFound,
+                "The host name cannot be resolved (\(cause))",
+                remedy: "Check the host name, and whether this machine is online."
+            )
+        case CURLE_OPERATION_TIMEDOUT:
+            return error(.timedOut, "The request timed out (\(cause))")
+        case CURLE_FILESIZE_EXCEEDED:
+            return bodyTooLarge
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+            CURLE_SSL_INVALIDCERTSTATUS:
+            return error(
+                .tlsFailed,
+                "A secure connection cannot be established (\(cause))",
+                remedy: "Check the server's certificate, this machine's clock, and the package ca-certificates."
+            )
+        case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2_STREAM, CURLE_HTTP2:
+            return error(.transferIncomplete, "The connection was closed before the end of the body (\(cause))")
+        // libcurl reports a reply that is not HTTP as an unsupported protocol.
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
+            return error(.badResponse, "The server's response is not valid HTTP (\(cause))")
+        default:
+            return error(.connectionFailed, "The connection failed (\(cause))")
+        }
+    }
+
+    var bodyTooLarge: ImageError {
         error(
             .bodyTooLarge,
             "The body is larger than the limit of \(configuration.maximumByteCount) bytes",
-            remedy: "Raise maximumByteCount in the downloader's configuration if such files are expected."
+            remedy: "Raise maximumByteCount in the downloader's configuration if you expect such files."
         )
     }
 
-    func badRedirect(_ reason: String) -> ImageError {
+    func badRedirect(_ cause: String) -> ImageError {
         error(
             .badRedirect,
-            "The server's redirect is not followed (\(reason))",
-            remedy: "Redirects lead to http and https only, and not on and on; correct the server or the URL."
+            "The server's redirect is not followed (\(cause))",
+            remedy: "Correct the URL, or the server's redirect."
         )
     }
 
-    func statusError(_ head: ResponseModifier.Response) -> ImageError {
+    func badStatus(_ head: ResponseModifier.Response) -> ImageError {
         let remedy =
             switch head.status {
-            case 401, 403, 407: "Check the credentials that the server wants."
-            case 404, 410: "Check the URL; the server does not have it."
-            case 429, 500...599: "Load it again later; the server cannot answer now."
-            default: "Check what the server expects of a request for this URL."
+            case 401, 403, 407: "Check the credentials that the server requires."
+            case 404, 410: "Correct the URL; the server does not have this file."
+            case 429, 500...599: "Load the image again later; the server cannot answer now."
+            default: "Check which requests the server accepts for this URL."
             }
         return ImageError(
             .badStatus,

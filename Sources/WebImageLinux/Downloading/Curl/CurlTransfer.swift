@@ -3,7 +3,7 @@ internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
-/// Requests with equal keys are one transfer.
+/// The key of a transfer. Requests with equal keys share one.
 struct TransferKey: Hashable {
     let url: URL
     let options: NetworkOptions
@@ -16,16 +16,20 @@ struct TransferKey: Hashable {
     }
 }
 
-/// Tells transfers apart, across threads.
+/// A number that identifies a transfer across threads.
 typealias TransferNumber = UInt64
 
-/// One transfer, for all who ask for it: a request, or several when there are redirects. Lives on the network thread.
+/// One transfer for all operations that want it: an HTTP exchange, or several when the server redirects. It is used on
+/// the network thread.
+///
+/// The order is ``prepare(for:)``, then `configure` (CurlTransfer+Setup), ``receive(_:)`` for each chunk of the body,
+/// and ``conclude(_:)``, which may ask for the next exchange.
 final class CurlTransfer {
-    /// What comes after a request.
+    /// What follows an exchange.
     enum Outcome {
-        case end(Result<LoaderResult, ImageError>)
-        /// Another request: to where the last one was redirected, or for the whole after all.
-        case again
+        case finished(Result<LoaderResult, ImageError>)
+        /// Another exchange is prepared: with the target of a redirect, or for the whole body after a failed resume.
+        case nextExchange
     }
 
     let key: TransferKey
@@ -34,70 +38,36 @@ final class CurlTransfer {
     private let observers: TransferObservers
     private(set) var operations: [CurlFetchOperation] = []
     private let queuedAt = ContinuousClock.now
+    /// The time in the queue; nil while the transfer waits there.
+    private var waitingTime: Duration?
     var priority = ImagePriority.normal
-    /// In the queue of those that wait.
+    /// The number of the transfer in the queue; nil once it has left the queue.
     var queueNumber: UInt64?
-    /// What is at hand from an earlier transfer.
+    /// The body of an earlier, interrupted transfer, which this one resumes.
     var resumed: PartialBody?
-
-    // Of the request that is under way.
-    private(set) var request: RequestModifier.Request
-    var proxy = ProxyChoice.environment
-    private(set) var easy: UnsafeMutableRawPointer?
-    var headerList: UnsafeMutablePointer<curl_slist>?
-    let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-    private var headers = ResponseHeaders()
-    private var response: ResponseModifier.Response?
-    private var requestTime = Date()
-    private var startedAt = ContinuousClock.now
-    private var firstByteAt = ContinuousClock.now
-    private(set) var body: TransferBody
-    private var received: Int64 = 0
-    private var expected: Int64?
-    private var reported: Int64 = 0
-    private var isNearlyComplete = false
-    /// Why the transfer was stopped from within.
-    private var failure: ImageError?
-    private var needsWhole = false
-    /// Bytes of an error page that were read and thrown away, to keep the connection.
-    private var discarded = 0
-    private(set) var redirectCount = 0
-    private(set) var metrics = TransferMetrics()
-
-    private static let discardLimit = 64 << 10
+    private var redirectCount = 0
+    /// The exchange that is under way. Before the first one it only has the URL.
+    private(set) var exchange: Exchange
 
     init(
         _ key: TransferKey,
-        _ number: TransferNumber,
-        _ configuration: ImageDownloader.Configuration,
-        _ observers: TransferObservers
+        number: TransferNumber,
+        configuration: ImageDownloader.Configuration,
+        observers: TransferObservers
     ) {
         self.key = key
         self.number = number
         self.configuration = configuration
         self.observers = observers
-        request = RequestModifier.Request(url: key.url)
-        body = TransferBody(inMemoryBodyLimit: configuration.inMemoryBodyLimit)
-        message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    }
-
-    deinit {
-        curl_slist_free_all(headerList)
-        message.deallocate()
+        exchange = Exchange(RequestModifier.Request(url: key.url), inMemoryBodyLimit: configuration.inMemoryBodyLimit)
     }
 
     var url: URL { key.url }
-    /// Whether the last response was a redirect (RFC 9110, 15.4).
-    var isRedirected: Bool { [301, 302, 303, 307, 308].contains(headers.status) && headers["location"] != nil }
-    var httpStatus: Int? { headers.status == 0 ? nil : headers.status }
     var decryptor: Decryptor? { key.options.decryptor ?? configuration.decryptor }
-    var head: ResponseModifier.Response {
-        response ?? ResponseModifier.Response(url: request.url, status: headers.status, headers: headers.fields)
-    }
 
     func join(_ operation: CurlFetchOperation) {
         operations.append(operation)
-        operation.setWorthFinishing(isNearlyComplete)
+        operation.setNearlyComplete(exchange.isNearlyComplete)
         if operation.wantsData { replay(to: operation) }
     }
 
@@ -105,185 +75,207 @@ final class CurlTransfer {
         operations.removeAll { $0 === operation }
     }
 
-    /// Hands over what has come so far to one who asked late.
+    /// Sends the bytes that have arrived so far to an operation that started to stream late.
     func replay(to operation: CurlFetchOperation) {
-        if body.count > 0, decryptor == nil { operation.send(.data(body.data)) }
+        if exchange.body.count > 0, decryptor == nil { operation.send(.data(exchange.body.data)) }
     }
 
-    func attach(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
-    func takeHandle() -> UnsafeMutableRawPointer? { easy.take() }
+    func useProxy(_ choice: ProxyChoice) { exchange.proxy = choice }
+
+    func attach(_ handle: CurlHandle) { exchange.handle = handle }
+
+    func takeHandle() -> CurlHandle? { exchange.handle.take() }
 }
 
-// From the request to the end.
+// One exchange from its request to its end.
 extension CurlTransfer {
-    /// Decides on what is sent, and forgets the last response.
-    /// - Throws: Why nothing can be sent.
+    /// Replaces the exchange by a new one.
+    /// - Throws: `invalidRequest` when the request modifier refuses the request.
     func prepare(for url: URL) throws(ImageError) {
         let isSameOrigin = url.isSameOrigin(as: key.url)
         guard let request = configuration.request(url, options: key.options, isSameOrigin: isSameOrigin) else {
-            throw error(.invalidRequest, "The request modifier made no request", remedy: "See why it returned nil.")
+            throw error(
+                .invalidRequest,
+                "The request modifier refused the request",
+                remedy: "Return a request from the modifier if this URL may be loaded."
+            )
         }
-        self.request = request
-        headers = ResponseHeaders()
-        response = nil
-        discarded = 0
-        requestTime = Date()
-        startedAt = .now
-        if redirectCount == 0, !needsWhole {
-            metrics.waiting = startedAt - queuedAt
+        exchange = Exchange(request, inMemoryBodyLimit: configuration.inMemoryBodyLimit)
+        if waitingTime == nil {
+            waitingTime = exchange.startedAt - queuedAt
             observers.tell(.started(key.url))
         }
-        needsWhole = false
     }
 
-    func receive(headerLine line: UnsafeRawBufferPointer) {
-        let text = String(decoding: line, as: UTF8.self)
-        if text.hasPrefix("HTTP/") { response = nil }
-        headers.add(line: text)
-    }
-
-    /// - Returns: Whether to go on.
+    /// Takes the next bytes of the body.
+    /// - Returns: Whether the exchange continues.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        if response == nil { beginBody() }
-        guard !needsWhole else { return false }
-        if failure != nil || isRedirected {
-            discarded += bytes.count
-            return discarded <= Self.discardLimit
-        }
-        guard body.count + bytes.count <= configuration.maximumByteCount else {
-            failure = tooLarge
+        if exchange.head == nil { receiveHead() }
+        switch exchange.verdict {
+        case .resumeRefused:
             return false
+        case .redirected, .failed:
+            // Reading a short error page to its end keeps the connection open for the next request.
+            exchange.discardedCount += bytes.count
+            return !exchange.hasDiscardedTooMuch
+        case .accepted:
+            guard exchange.body.count + bytes.count <= configuration.maximumByteCount else {
+                exchange.verdict = .failed(bodyTooLarge)
+                return false
+            }
+            exchange.body.append(bytes)
+            exchange.receivedCount += Int64(bytes.count)
+            reportProgress()
+            estimateCompletion()
+            stream(bytes)
+            return true
         }
-        body.append(bytes)
-        received += Int64(bytes.count)
-        reportProgress()
-        estimate()
-        send(bytes)
-        return true
     }
 
-    /// What libcurl says at the end, in the terms of the library.
+    /// Turns libcurl's result into the outcome of the exchange.
     func conclude(_ code: CURLcode) -> Outcome {
-        measure()
-        // A response without a body, and not one that went wrong before its head was there.
-        if code == CURLE_OK, response == nil { beginBody() }
-        if needsWhole {
+        // A successful response without a body has not been looked at yet.
+        if code == CURLE_OK, exchange.head == nil { receiveHead() }
+        switch exchange.verdict {
+        case .resumeRefused:
             resumed = nil
-            return restart(request.url)
+            return startNext(exchange.request.url)
+        case .failed(let error):
+            return .finished(.failure(error))
+        case .redirected where code == CURLE_OK || exchange.hasDiscardedTooMuch:
+            return follow(redirectTarget)
+        case .accepted where code == CURLE_OK:
+            return .finished(.success(loaderResult()))
+        case .redirected, .accepted:
+            return .finished(.failure(error(code, message: exchange.handle?.errorMessage ?? "")))
         }
-        if let failure { return .end(.failure(failure)) }
-        // Also when it was broken off here, because its body was more than is read to keep the connection.
-        if isRedirected, code == CURLE_OK || discarded > Self.discardLimit { return follow(redirectTarget) }
-        guard code == CURLE_OK else {
-            return .end(.failure(CurlFailure.error(code, message: String(cString: message), self)))
-        }
-        let head = head
-        let metadata = head.metadata(request, requestTime: requestTime, responseTime: Date())
-        if head.status == 304 {
-            metrics.cacheDecision = .notModified
-            return .end(.success(LoaderResult(data: Data(), metadata: metadata, isNotModified: true, metrics: metrics)))
-        }
-        if key.validators != nil { metrics.cacheDecision = .replaced }
-        return .end(.success(LoaderResult(data: body.data, metadata: metadata, metrics: metrics)))
     }
 
-    /// What may be continued later, if anything: what has come, or what was to be continued when nothing has.
-    var partial: PartialBody? {
-        if response == nil, body.count == 0 { return resumed }
-        guard body.count > 0, failure == nil, key.validators == nil, let response, request.method == "GET",
-            response.headers["content-encoding"] == nil, response.headers["accept-ranges"]?.lowercased() != "none"
+    /// The part of the body that a later transfer may resume: what has arrived, or what this transfer was about to
+    /// resume when nothing has arrived.
+    var partialBody: PartialBody? {
+        guard let head = exchange.head else { return resumed }
+        guard exchange.body.count > 0, case .accepted = exchange.verdict, key.validators == nil,
+            exchange.request.method == "GET", head.headers["content-encoding"] == nil,
+            head.headers["accept-ranges"]?.lowercased() != "none"
         else { return nil }
         let validators = ResponseMetadata.Validators(
-            etag: response.headers["etag"],
-            lastModified: response.headers["last-modified"]
+            etag: head.headers["etag"],
+            lastModified: head.headers["last-modified"]
         )
-        return PartialBody(data: body.data, validators: validators)
+        return PartialBody(data: exchange.body.data, validators: validators)
+    }
+
+    private func loaderResult() -> LoaderResult {
+        let head = exchange.head ?? exchange.readHead()
+        let metadata = head.metadata(exchange.request, requestTime: exchange.requestTime, responseTime: Date())
+        var metrics = TransferMetrics()
+        if let handle = exchange.handle { metrics.measure(handle) }
+        metrics.waiting = waitingTime ?? .zero
+        metrics.redirectCount = redirectCount
+        if head.status == 304 {
+            metrics.cacheDecision = .notModified
+            return LoaderResult(data: Data(), metadata: metadata, isNotModified: true, metrics: metrics)
+        }
+        if key.validators != nil {
+            metrics.cacheDecision = .replaced
+        } else if let start = exchange.resumedCount {
+            metrics.cacheDecision = .resumed(start)
+        }
+        return LoaderResult(data: exchange.body.data, metadata: metadata, metrics: metrics)
     }
 
     private var redirectTarget: URL? {
-        guard let easy else { return nil }
-        var text: UnsafePointer<CChar>?
-        gwi_curl_get_string(easy, CURLINFO_REDIRECT_URL, &text)
-        if let text { return URL(string: String(cString: text)) }
-        // libcurl has none for a transfer that did not run to its end.
-        return headers["location"].flatMap { URL(string: $0, relativeTo: request.url)?.absoluteURL }
+        if let text = exchange.handle?.redirectURL { return URL(string: text) }
+        // libcurl knows no target when the exchange was stopped before its end.
+        let location = exchange.head?.headers["location"]
+        return location.flatMap { URL(string: $0, relativeTo: exchange.request.url)?.absoluteURL }
     }
 
     private func follow(_ target: URL?) -> Outcome {
         redirectCount += 1
-        metrics.redirectCount = redirectCount
         guard let target, target.host()?.isEmpty == false || target.scheme?.hasPrefix("http") == false else {
-            return .end(.failure(badRedirect("to something that is no URL")))
+            return .finished(.failure(badRedirect("its target is not a URL")))
         }
-        let isAllowed = ["http", "https"].contains(target.scheme?.lowercased() ?? "")
-        guard isAllowed, redirectCount <= configuration.maximumRedirects else {
-            let reason =
-                isAllowed ? "more than \(configuration.maximumRedirects) in a row" : "to \(target.scheme ?? "nothing"):"
-            return .end(.failure(badRedirect(reason)))
+        guard ["http", "https"].contains(target.scheme?.lowercased() ?? "") else {
+            return .finished(.failure(badRedirect("its target has the scheme \(target.scheme ?? "")")))
         }
-        return restart(target)
+        guard redirectCount <= configuration.maximumRedirects else {
+            let reason = "it is one more than the limit of \(configuration.maximumRedirects)"
+            return .finished(.failure(badRedirect(reason)))
+        }
+        return startNext(target)
     }
 
-    private func restart(_ url: URL) -> Outcome {
+    private func startNext(_ url: URL) -> Outcome {
         do {
             try prepare(for: url)
-            return .again
+            return .nextExchange
         } catch {
-            return .end(.failure(error))
+            return .finished(.failure(error))
         }
     }
 }
 
-// The head of a response, once it is the last one.
+// The head of the response.
 extension CurlTransfer {
-    private func beginBody() {
-        var head = ResponseModifier.Response(url: request.url, status: headers.status, headers: headers.fields)
-        response = head
-        guard !isRedirected else { return }
-        firstByteAt = .now
-        observers.tell(.responded(key.url, head))
-        if let modifier = key.options.responseModifier ?? configuration.responseModifier {
-            guard let changed = modifier.modify(head) else {
-                failure = error(.badResponse, "The response modifier refused the response", remedy: "See why.")
-                return
-            }
-            head = changed
-            response = head
-        }
-        if head.status == 416, resumed != nil {
-            needsWhole = true
-        } else if head.status == 206, resumed != nil {
-            resume(head)
-        } else {
-            failure = refusal(head)
-            expected = head.bodyLength
-        }
-        if failure == nil, let expected {
-            if expected > Int64(configuration.maximumByteCount) { failure = tooLarge } else { body.reserve(expected) }
-        }
-    }
-
-    /// Goes on where the last transfer ended, if this is its rest (RFC 9110, 15.3.7).
-    private func resume(_ head: ResponseModifier.Response) {
-        guard let resumed, let range = head.contentRange, range.start == resumed.data.count,
-            head.headers["etag"] == nil || head.headers["etag"] == resumed.validators.etag
-        else {
-            needsWhole = true
+    /// Reads the head and decides what to do with the body.
+    private func receiveHead() {
+        var head = exchange.readHead()
+        exchange.head = head
+        // RFC 9110, 15.4.
+        if [301, 302, 303, 307, 308].contains(head.status), head.headers["location"] != nil {
+            exchange.verdict = .redirected
             return
         }
-        metrics.cacheDecision = .resumed(range.start)
-        expected = range.total
-        resumed.data.withUnsafeBytes {
-            body.append($0)
-            send($0)
+        exchange.firstByteAt = .now
+        observers.tell(.responded(key.url, head))
+        if let modifier = key.options.responseModifier ?? configuration.responseModifier {
+            guard let modified = modifier.modify(head) else {
+                let remedy = "Return a response from the modifier if this URL may be loaded."
+                let refused = error(.badResponse, "The response modifier refused the response", remedy: remedy)
+                exchange.verdict = .failed(refused)
+                return
+            }
+            head = modified
+            exchange.head = modified
+        }
+        switch (head.status, resumed) {
+        case (416, .some): exchange.verdict = .resumeRefused
+        case (206, .some(let part)): resume(part, head)
+        default:
+            exchange.expectedCount = head.bodyLength
+            if let error = refusal(of: head) { exchange.verdict = .failed(error) }
+        }
+        guard case .accepted = exchange.verdict, let expected = exchange.expectedCount else { return }
+        if expected > Int64(configuration.maximumByteCount) {
+            exchange.verdict = .failed(bodyTooLarge)
+        } else {
+            exchange.body.reserve(expected)
         }
     }
 
-    private func refusal(_ head: ResponseModifier.Response) -> ImageError? {
+    /// Continues an interrupted body if the response is its rest (RFC 9110, 15.3.7).
+    private func resume(_ part: PartialBody, _ head: ResponseModifier.Response) {
+        guard let range = head.contentRange, range.start == part.data.count,
+            head.headers["etag"] == nil || head.headers["etag"] == part.validators.etag
+        else {
+            exchange.verdict = .resumeRefused
+            return
+        }
+        exchange.resumedCount = range.start
+        exchange.expectedCount = range.total
+        part.data.withUnsafeBytes {
+            exchange.body.append($0)
+            stream($0)
+        }
+    }
+
+    private func refusal(of head: ResponseModifier.Response) -> ImageError? {
         if head.status == 304, key.validators != nil { return nil }
-        guard configuration.acceptedStatusCodes.contains(head.status) else { return statusError(head) }
-        if head.status == 206, !request.headers.keys.contains(where: { $0.lowercased() == "range" }) {
-            return error(.badResponse, "The server sent a part of the image, and was asked for the whole")
+        guard configuration.acceptedStatusCodes.contains(head.status) else { return badStatus(head) }
+        if head.status == 206, !exchange.request.headers.keys.contains(where: { $0.lowercased() == "range" }) {
+            return error(.badResponse, "The server sent a part of the body although the whole was requested")
         }
         guard let accepted = configuration.acceptedContentTypes, let type = head.headers["content-type"] else {
             return nil
@@ -293,15 +285,15 @@ extension CurlTransfer {
         guard !accepted.contains(name), !accepted.contains(family) else { return nil }
         return error(
             .badContentType,
-            "The server sent \(name)",
+            "The server sent the media type \(name), which is not accepted",
             remedy: "Correct the URL, or add the type to acceptedContentTypes in the downloader's configuration."
         )
     }
 }
 
-// What the callers hear.
+// Reports to the operations.
 extension CurlTransfer {
-    private func send(_ bytes: UnsafeRawBufferPointer) {
+    private func stream(_ bytes: UnsafeRawBufferPointer) {
         guard decryptor == nil, bytes.count > 0 else { return }
         var chunk: Data?
         for operation in operations where operation.wantsData {
@@ -312,31 +304,23 @@ extension CurlTransfer {
     }
 
     private func reportProgress() {
-        let count = Int64(body.count)
+        let (count, expected) = (Int64(exchange.body.count), exchange.expectedCount)
         if let expected, count < expected {
             let step = Double(expected) * min(max(configuration.minimumProgressFraction, 0), 1)
-            guard Double(count - reported) >= step else { return }
+            guard Double(count - exchange.reportedCount) >= step else { return }
         }
-        reported = count
+        exchange.reportedCount = count
         for operation in operations { operation.send(.progress(received: count, expected: expected)) }
     }
 
-    /// Tells the callers when the rest will be here sooner than a new request would bring anything.
-    private func estimate() {
-        guard let expected, received > 0 else { return }
-        let now = ContinuousClock.now
-        let perByte = (now - firstByteAt) / Double(received)
-        let rest = perByte * Double(max(0, expected - Int64(body.count)))
-        let isWorth = rest < firstByteAt - startedAt
-        guard isWorth != isNearlyComplete else { return }
-        isNearlyComplete = isWorth
-        for operation in operations { operation.setWorthFinishing(isWorth) }
-    }
-
-    private func measure() {
-        guard let easy else { return }
-        let decision = metrics.cacheDecision
-        metrics.measure(easy)
-        metrics.cacheDecision = decision
+    /// Tells the operations when the rest will arrive sooner than a new request would bring its first byte.
+    private func estimateCompletion() {
+        guard let expected = exchange.expectedCount, exchange.receivedCount > 0 else { return }
+        let timePerByte = (ContinuousClock.now - exchange.firstByteAt) / Double(exchange.receivedCount)
+        let rest = timePerByte * Double(max(0, expected - Int64(exchange.body.count)))
+        let isNearlyComplete = rest < exchange.firstByteAt - exchange.startedAt
+        guard isNearlyComplete != exchange.isNearlyComplete else { return }
+        exchange.isNearlyComplete = isNearlyComplete
+        for operation in operations { operation.setNearlyComplete(isNearlyComplete) }
     }
 }

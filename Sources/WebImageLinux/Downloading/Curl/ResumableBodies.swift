@@ -1,26 +1,28 @@
 import FoundationEssentials
 import WebImageCore
 
-/// What came of a body before its transfer was broken off.
+/// The part of a body that arrived before its transfer was interrupted.
 struct PartialBody {
     let data: Data
-    /// What the rest has to be a rest of.
+    /// The validators of the version that the part belongs to.
     let validators: ResponseMetadata.Validators
 
-    /// What If-Range says: a strong entity tag, else the date (RFC 9110, 13.1.5).
+    /// The value of If-Range: a strong entity tag, else the date (RFC 9110, 13.1.5); nil when there is neither.
     var condition: String? {
         if let etag = validators.etag { return etag.hasPrefix("W/") ? nil : etag }
         return validators.lastModified
     }
 }
 
-/// Bodies that can be continued, the newest ones up to a number of bytes.
+/// The bodies that later transfers can resume. The oldest are dropped when they exceed a number of bytes.
 struct ResumableBodies {
     private var bodies: [TransferKey: PartialBody] = [:]
-    /// The oldest first.
+    /// The keys, oldest first.
     private var order: [TransferKey] = []
     private var byteCount = 0
 
+    /// Adds a body, unless it has no validator or exceeds the limit alone.
+    /// - Parameter limit: The bytes that all bodies may have.
     mutating func put(_ body: PartialBody, for key: TransferKey, limit: Int) {
         _ = take(key)
         guard body.condition != nil, body.data.count <= limit else { return }

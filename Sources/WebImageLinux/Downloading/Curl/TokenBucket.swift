@@ -1,17 +1,17 @@
-/// The bookkeeping of a ImageDownloader.RateLimit: a bucket of tokens that fills by itself. Whoever starts something takes one.
+/// The token bucket of a rate limit. A transfer takes a token when it starts; the bucket refills with time.
 struct TokenBucket {
     private let limit: ImageDownloader.RateLimit
     private var tokens: Double
-    private var last: ContinuousClock.Instant
+    private var lastFill: ContinuousClock.Instant
 
     init(_ limit: ImageDownloader.RateLimit, now: ContinuousClock.Instant) {
         self.limit = limit
         tokens = Double(limit.burst)
-        last = now
+        lastFill = now
     }
 
     /// Takes a token.
-    /// - Returns: How long to wait when there is none.
+    /// - Returns: nil when there was one, else the time until there will be.
     mutating func take(now: ContinuousClock.Instant) -> Duration? {
         fill(now)
         guard tokens < 1 else {
@@ -21,13 +21,13 @@ struct TokenBucket {
         return .seconds((1 - tokens) / limit.perSecond)
     }
 
-    /// For what came to a good end.
+    /// Returns the token of a transfer that was not cancelled.
     mutating func giveBack() {
         tokens = min(tokens + 1, Double(limit.burst))
     }
 
     private mutating func fill(_ now: ContinuousClock.Instant) {
-        tokens = min(tokens + (now - last) / .seconds(1) * limit.perSecond, Double(limit.burst))
-        last = now
+        tokens = min(tokens + (now - lastFill) / .seconds(1) * limit.perSecond, Double(limit.burst))
+        lastFill = now
     }
 }

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// The bytes of a body so far: in memory, and from a certain size on in a file that has no name.
+/// The bytes of a body that have arrived: in memory, or beyond a limit in a temporary file without a name.
 struct TransferBody {
     private static let reserveLimit = 8 << 20
 
@@ -26,16 +26,16 @@ struct TransferBody {
         if file == nil, !hasFailed, memory.count + bytes.count > inMemoryBodyLimit { spill() }
         if let file {
             if file.append(bytes) { return }
-            // The disk is full: memory it is, after all.
+            // The disk is full, so the body returns to memory.
             memory = file.data
             self.file = nil
             hasFailed = true
-            WebImageLog.notice("A large body is kept in memory: no room in \(SpillFile.directory).")
+            WebImageLog.notice("A large body is kept in memory because \(SpillFile.directory) has no space left.")
         }
         memory.append(contentsOf: bytes)
     }
 
-    /// All of it; that in a file is mapped, not read.
+    /// The whole body. A file is mapped into memory rather than read.
     var data: Data { file?.data ?? memory }
 
     private mutating func spill() {
@@ -48,9 +48,9 @@ struct TransferBody {
     }
 }
 
-/// A file without a name, gone when nobody holds it any more.
+/// A temporary file without a name. The kernel deletes it once the descriptor and all mappings of it are closed.
 private final class SpillFile {
-    /// On a disk, other than /tmp, which may be memory (file-hierarchy(7)).
+    /// A directory on disk; /tmp may be in memory (file-hierarchy(7)).
     static let directory = "/var/tmp"
 
     private let descriptor: Int32
@@ -67,7 +67,7 @@ private final class SpillFile {
         close(descriptor)
     }
 
-    /// - Returns: Whether all was written; what was written of it before that failed does not count.
+    /// - Returns: Whether all bytes were written. If not, none of them count.
     func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var written = 0
         while written < bytes.count {

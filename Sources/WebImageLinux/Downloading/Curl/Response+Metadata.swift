@@ -3,8 +3,8 @@ import FoundationEssentials
 import WebImageCore
 
 extension ResponseModifier.Response {
-    /// What is to be remembered of it.
-    /// - Parameter request: What it answers.
+    /// The metadata that the caches keep.
+    /// - Parameter request: The request that the response answers.
     func metadata(_ request: RequestModifier.Request, requestTime: Date, responseTime: Date) -> ResponseMetadata {
         var metadata = ResponseMetadata(contentType: headers["content-type"])
         metadata.etag = headers["etag"]
@@ -20,20 +20,20 @@ extension ResponseModifier.Response {
         return metadata
     }
 
-    /// The number of bytes that will come, where the server says so and they come as they are.
+    /// The length of the body in bytes; nil when the server does not state it or encodes the body.
     var bodyLength: Int64? {
         guard headers["content-encoding"] == nil else { return nil }
         return headers["content-length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
     }
 
-    /// How long the server wants to be left alone: seconds, or a date.
+    /// The delay before the next request that Retry-After demands, in seconds or by date (RFC 9110, 10.2.3).
     var retryAfter: Duration? {
         guard let text = headers["retry-after"] else { return nil }
         if let seconds = Int(text) { return .seconds(max(seconds, 0)) }
         return Self.date(text).map { .seconds(max(0, $0.timeIntervalSinceNow)) }
     }
 
-    /// The first and the total number of bytes of a Content-Range.
+    /// The first byte and the total length in Content-Range (RFC 9110, 14.4).
     var contentRange: (start: Int64, total: Int64?)? {
         guard let text = headers["content-range"], text.lowercased().hasPrefix("bytes ") else { return nil }
         let sides = text.dropFirst(6).split(separator: "/")
@@ -43,7 +43,7 @@ extension ResponseModifier.Response {
         return (start, Int64(sides[1]))
     }
 
-    /// In any of the three formats of RFC 9110, 5.6.7.
+    /// Parses a date in any of the three formats of RFC 9110, 5.6.7.
     private static func date(_ text: String) -> Date? {
         let seconds = curl_getdate(text, nil)
         return seconds < 0 ? nil : Date(timeIntervalSince1970: Double(seconds))

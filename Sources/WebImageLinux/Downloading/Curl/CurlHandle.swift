@@ -1,0 +1,119 @@
+internal import CWebImageCurl
+internal import CWebImageShims
+
+/// A libcurl easy handle and the memory that libcurl refers to. Only the network thread uses it.
+final class CurlHandle {
+    let easy: UnsafeMutableRawPointer
+    private let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    private var requestHeaders: UnsafeMutablePointer<curl_slist>?
+
+    /// Makes a handle; nil when libcurl has no memory for it.
+    init?() {
+        guard let easy = curl_easy_init() else {
+            errorBuffer.deallocate()
+            return nil
+        }
+        self.easy = easy
+        prepare()
+    }
+
+    deinit {
+        curl_easy_cleanup(easy)
+        curl_slist_free_all(requestHeaders)
+        errorBuffer.deallocate()
+    }
+
+    /// Forgets all options, so that another request can use the handle. Its connections stay open.
+    func reset() {
+        curl_easy_reset(easy)
+        curl_slist_free_all(requestHeaders)
+        requestHeaders = nil
+        prepare()
+    }
+
+    private func prepare() {
+        errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        gwi_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorBuffer)
+    }
+}
+
+// Options.
+extension CurlHandle {
+    func set(_ option: CURLoption, to value: Int) { gwi_curl_set_long(easy, option, value) }
+
+    func set(_ option: CURLoption, to value: String) { gwi_curl_set_string(easy, option, value) }
+
+    func set(_ option: CURLoption, to value: UnsafeMutableRawPointer) { gwi_curl_set_pointer(easy, option, value) }
+
+    /// Sets an option that takes a curl_off_t.
+    func setOffset(_ option: CURLoption, to value: Int) { gwi_curl_set_offset(easy, option, curl_off_t(value)) }
+
+    func setCallback(_ option: CURLoption, to function: gwi_curl_data_function) {
+        gwi_curl_set_data_function(easy, option, function)
+    }
+
+    /// Sets the body of the request, of which libcurl makes a copy.
+    func setBody(_ body: UnsafeRawBufferPointer) {
+        setOffset(CURLOPT_POSTFIELDSIZE_LARGE, to: body.count)
+        gwi_curl_copy_body(easy, body.baseAddress)
+    }
+
+    /// Sets the header fields of the request. A field with a line break is left out, because whatever follows the line
+    /// break would become another field, or another request.
+    func setHeaders(_ fields: [String: String]) {
+        curl_slist_free_all(requestHeaders)
+        requestHeaders = nil
+        for (name, value) in fields where Self.isSafe(name) && Self.isSafe(value) {
+            // A semicolon marks a field without a value; a colon would remove the field.
+            requestHeaders = curl_slist_append(requestHeaders, value.isEmpty ? "\(name);" : "\(name): \(value)")
+        }
+        gwi_curl_set_list(easy, CURLOPT_HTTPHEADER, requestHeaders)
+    }
+
+    private static func isSafe(_ text: String) -> Bool {
+        !text.utf8.contains { $0 == 10 || $0 == 13 || $0 == 0 }
+    }
+}
+
+// Results.
+extension CurlHandle {
+    /// What libcurl says about the last error; empty when it says nothing.
+    var errorMessage: String { String(cString: errorBuffer) }
+
+    /// The status code of the last response; 0 before there is one.
+    var status: Int { long(CURLINFO_RESPONSE_CODE) }
+
+    /// The absolute URL that the last response redirects to. libcurl knows it only once a transfer is complete.
+    var redirectURL: String? {
+        var text: UnsafePointer<CChar>?
+        gwi_curl_get_string(easy, CURLINFO_REDIRECT_URL, &text)
+        return text.map { String(cString: $0) }
+    }
+
+    /// The header fields of the last response by lower-case name, without those of interim responses and trailers. The
+    /// values of repeated fields are joined by commas (RFC 9110, 5.3).
+    var responseHeaders: [String: String] {
+        var fields: [String: String] = [:]
+        let lastRequest: Int32 = -1
+        var previous: UnsafeMutablePointer<curl_header>?
+        while let header = curl_easy_nextheader(easy, UInt32(CURLH_HEADER), lastRequest, previous) {
+            let name = String(cString: header.pointee.name).lowercased()
+            let value = String(cString: header.pointee.value)
+            fields[name] = fields[name].map { "\($0), \(value)" } ?? value
+            previous = header
+        }
+        return fields
+    }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        gwi_curl_get_long(easy, info, &value)
+        return value
+    }
+
+    func offset(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        gwi_curl_get_offset(easy, info, &value)
+        return Int64(value)
+    }
+}

@@ -1,0 +1,61 @@
+import FoundationEssentials
+import WebImageCore
+
+extension CurlTransfer {
+    /// The state of one HTTP exchange: a request and its response. A redirect replaces it as a whole.
+    struct Exchange {
+        /// What happens to the body of the response.
+        enum Verdict {
+            /// The body is the image. This holds until the head says otherwise.
+            case accepted
+            /// The response is a redirect; its body is discarded.
+            case redirected
+            /// The response cannot be used; its body is discarded.
+            case failed(ImageError)
+            /// The server did not continue the resumed body, so the whole body has to be requested.
+            case resumeRefused
+        }
+
+        let request: RequestModifier.Request
+        var proxy = ProxyChoice.environment
+        /// The handle that performs the exchange; nil before it is launched and after it has ended.
+        var handle: CurlHandle?
+        let requestTime = Date()
+        let startedAt = ContinuousClock.now
+        var firstByteAt = ContinuousClock.now
+
+        /// The head of the response, after the response modifier; nil before it is complete.
+        var head: ResponseModifier.Response?
+        var verdict = Verdict.accepted
+        var body: TransferBody
+        /// The bytes of the body that this exchange brought, without those that were resumed.
+        var receivedCount: Int64 = 0
+        /// The bytes of the whole body, where the server states it.
+        var expectedCount: Int64?
+        /// The bytes that were kept from an interrupted transfer; nil when the body was not resumed.
+        var resumedCount: Int64?
+        /// The bytes of the body at the last progress report.
+        var reportedCount: Int64 = 0
+        var discardedCount = 0
+        var isNearlyComplete = false
+
+        private static let discardLimit = 64 << 10
+
+        init(_ request: RequestModifier.Request, inMemoryBodyLimit: Int) {
+            self.request = request
+            body = TransferBody(inMemoryBodyLimit: inMemoryBodyLimit)
+        }
+
+        /// Whether more of an unused body was read than keeping the connection is worth.
+        var hasDiscardedTooMuch: Bool { discardedCount > Self.discardLimit }
+
+        /// Reads the head of the last response from libcurl.
+        func readHead() -> ResponseModifier.Response {
+            ResponseModifier.Response(
+                url: request.url,
+                status: handle?.status ?? 0,
+                headers: handle?.responseHeaders ?? [:]
+            )
+        }
+    }
+}
