@@ -3,9 +3,9 @@ public enum DecodeSize: Hashable, Sendable {
     /// Every pixel of the file.
     case original
     /// The largest size that fits inside the box, keeping the aspect ratio; what GTK_CONTENT_FIT_CONTAIN shows.
-    case fit(PixelSize)
+    case contain(PixelSize)
     /// The smallest size that covers the box, keeping the aspect ratio; what GTK_CONTENT_FIT_COVER shows.
-    case fill(PixelSize)
+    case cover(PixelSize)
     /// The box itself, whatever that does to the aspect ratio; what GTK_CONTENT_FIT_FILL shows.
     case stretch(PixelSize)
     /// The largest size, keeping the aspect ratio, whose pixels take at most so many bytes, at four bytes a pixel: for
@@ -23,9 +23,9 @@ public enum DecodeSize: Hashable, Sendable {
         case .stretch(let size):
             guard !size.isEmpty else { return natural }
             return PixelSize(width: min(size.width, natural.width), height: min(size.height, natural.height))
-        case .fit(let size):
+        case .contain(let size):
             (box, pick) = (size, { min($0, $1) })
-        case .fill(let size):
+        case .cover(let size):
             (box, pick) = (size, { max($0, $1) })
         case .within(let byteCount):
             let count = max(byteCount / 4, 1)

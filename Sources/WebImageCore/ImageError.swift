@@ -69,7 +69,7 @@ public struct ImageError: Error, Sendable {
     /// How often it was tried.
     public package(set) var attempts = 1
     /// Whether nothing was tried this time: the same load failed for good not long ago, and
-    /// ImageOptions/retryFailed was not among the options.
+    /// ImageRequest/retry is not always.
     public package(set) var isRemembered = false
 
     /// Makes an error; custom loaders, coders and transformers make theirs with it.

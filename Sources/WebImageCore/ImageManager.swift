@@ -61,7 +61,7 @@ public final class ImageManager: Sendable {
         parts.network.observe(handler)
     }
 
-    /// Forgets that loading url failed for good, as ImageOptions/retryFailed does for one load.
+    /// Forgets that loading url failed for good, as ImageRequest/Retry/always does for one load.
     public func forgetFailure(of url: URL) {
         parts.failures.forget(key(for: url))
     }
@@ -78,8 +78,8 @@ public final class ImageManager: Sendable {
     /// - Parameters:
     ///   - request: A URL or an ``ImageRequest``.
     ///   - progress: The bytes received so far and, where the server says so, of all. Default: no progress.
-    ///   - partial: Receives partial images, with ``ImageOptions/progressive``, and the cached image, with
-    ///     ``ImageOptions/refreshCached``. Default: none are made.
+    ///   - partial: Receives partial images, with ``ImageRequest/Loading/progressive``, and the cached image, with
+    ///     ``CachePolicy/refresh``. Default: none are made.
     ///   - completion: Called exactly once.
     /// - Returns: A handle to cancel the load, to change its priority, or to await it.
     @discardableResult
@@ -106,8 +106,8 @@ public final class ImageManager: Sendable {
     ///   - request: A URL or an ``ImageRequest``.
     ///   - dispatcher: Where the callbacks are called.
     ///   - progress: The bytes received so far and, where the server says so, of all. Default: no progress.
-    ///   - partial: Receives partial images, with ``ImageOptions/progressive``, and the cached image, with
-    ///     ``ImageOptions/refreshCached``. Default: none are made.
+    ///   - partial: Receives partial images, with ``ImageRequest/Loading/progressive``, and the cached image, with
+    ///     ``CachePolicy/refresh``. Default: none are made.
     ///   - completion: Called exactly once.
     /// - Returns: A handle to cancel the load, to change its priority, or to await it.
     @discardableResult

@@ -1,122 +1,152 @@
 public import FoundationEssentials
 
-/// What to load and how: a value, cheap to copy, that says everything on which the resulting pixels depend.
-public struct ImageRequest: Sendable {
-    /// Where the image is: http, https, file, data or resource.
+/// What to load and how: a value that says everything the resulting pixels depend on.
+public struct ImageRequest: Hashable, Sendable {
+    /// What a load delivers before it is complete.
+    public enum Loading: Hashable, Sendable {
+        /// Only the complete image. The default.
+        case complete
+        /// Partial images as well, while the bytes arrive.
+        case progressive
+    }
+
+    /// What a load does about a URL that failed before.
+    public enum Retry: Hashable, Sendable {
+        /// It fails with the remembered error until the manager's `failureCacheDuration` is over. The default.
+        case afterCooldown
+        /// It asks the loader again.
+        case always
+    }
+
+    /// The URL of the image: `http`, `https`, `file`, `data` or `resource`.
     public var url: URL
-    /// See ImageOptions. Default: none.
-    public var options: ImageOptions
-    /// See ImagePriority. Default: normal.
+    /// How urgent the load is. Default: normal.
     public var priority: ImagePriority
+    /// Whether partial images are decoded while the bytes arrive. Default: only the complete image.
+    public var loading: Loading
+    /// Whether a URL that failed before is loaded again. Default: after the failure cache has forgotten it.
+    public var retry: Retry
+    /// How the caches and the server are used. Default: as RFC 9111 says.
+    public var cachePolicy: CachePolicy
+    /// The cache tiers that are read and written. Default: all.
+    public var cacheAccess = CacheAccess()
     /// The size to decode at. Default: the size of the file.
     public var decodeSize: DecodeSize
-    /// What is done to the decoded image before it is cached in memory and shown. Default: nothing.
+    /// The transformer that changes the decoded image before it is cached in memory and shown. Default: none.
     public var transformer: ImageTransformer?
-    /// Pixels of the file per application pixel. Default: from the name (@2x, @3x), else 1.
+    /// Pixels of the file per application pixel. Default: from the name (`@2x`, `@3x`), else 1.
     public var scale: Double
-
-    /// Decodes what it can, before the coders of the manager are asked. What it makes is kept apart from what they
-    /// make, by the name of its type. Default: none.
-    public var decoder: (any ImageDecoding)?
-    /// Fetches the bytes instead of the loaders of the manager. Loads share transfers with those of the same loader
-    /// only. Default: none.
-    public var loader: (any DataLoading)? {
-        get { rarities?.values.loader }
-        set { change { $0.loader = newValue } }
-    }
-    /// Under what the image is cached, if not under its URL. Default: what the manager's CacheKeyFilter says.
+    /// The key of the image in the caches. Default: what the manager's ``CacheKeyFilter`` returns, else the URL.
     public var cacheKey: String?
-    /// Tried one after the other when the image cannot be had. Default: none.
+    /// Whether only the first frame of an animated image is decoded. Default: no.
+    public var isFirstFrameOnly = false
+    /// Whether colours are converted to sRGB from the profile (ICC) of the file; otherwise they are taken for sRGB.
+    /// Default: yes.
+    public var convertsToSRGB = true
+    /// Whether the response also has the bytes of the file, for sharing, saving, or reading its metadata. A memory hit
+    /// then costs a look-up in the disk cache. Default: no.
+    public var includesData = false
+
+    /// The decoder that is asked before those of the manager. Its images are cached apart from theirs, by the name of
+    /// its type. Default: none.
+    public var decoder: (any ImageDecoding)? {
+        get { extended.decoder?.value }
+        set { change { $0.decoder = newValue.map(ComparedByType.init) } }
+    }
+    /// The loader that fetches the bytes instead of the manager's. Loads share transfers only with those of the same
+    /// loader. Default: none.
+    public var loader: (any DataLoading)? {
+        get { extended.loader?.value }
+        set { change { $0.loader = newValue.map(ComparedByIdentity.init) } }
+    }
+    /// URLs that are tried in order when the image cannot be loaded. Default: none.
     public var fallbackURLs: [URL] {
-        get { rarities?.values.fallbackURLs ?? [] }
+        get { extended.fallbackURLs }
         set { change { $0.fallbackURLs = newValue } }
     }
-    /// Loaded instead while the network is metered. Default: none.
+    /// The URL that is loaded instead while the network is metered. Default: none.
     public var lowDataURL: URL? {
-        get { rarities?.values.lowDataURL }
+        get { extended.lowDataURL }
         set { change { $0.lowDataURL = newValue } }
     }
-    /// A small version, handed to the partial handler when it comes before the image itself. Default: none.
+    /// The URL of a small version, which the partial handler receives if it arrives first. Default: none.
     public var previewURL: URL? {
-        get { rarities?.values.previewURL }
+        get { extended.previewURL }
         set { change { $0.previewURL = newValue } }
     }
-    /// Whatever the app wants to find again in ImageTask/request; nothing depends on it. Default: none.
-    public var userInfo: [String: any Sendable] {
-        get { rarities?.values.userInfo ?? [:] }
-        set { change { $0.userInfo = newValue } }
-    }
-    /// The format of a file that does not say itself what it is, such as TGA. Default: none.
+    /// The format of a file that cannot be recognised by its content, such as TGA. Default: none.
     public var formatHint: ImageFormat? {
-        get { rarities?.values.formatHint }
+        get { extended.formatHint }
         set { change { $0.formatHint = newValue } }
     }
-    /// How pixels are stored. Default: with alpha when the file has it, else without.
+    /// The format of the decoded pixels. Default: with alpha if the file has it.
     public var pixelFormat: PixelBuffer.Format? {
-        get { rarities?.values.pixelFormat }
+        get { extended.pixelFormat }
         set { change { $0.pixelFormat = newValue } }
     }
-    /// Whether the response has the bytes of the file, too: for sharing, saving, or reading what else is in it. Costs a
-    /// look into the disk cache when the image itself is at hand. Default: no.
-    public var wantsData = false
-    /// Which caches are asked and written to. Default: all.
-    public var caching = CachePolicy()
-    /// How the bytes are asked for over the network: header fields, credentials, timeouts. Default: as the downloader
-    /// does it.
+    /// Header fields, credentials and timeouts of this request. Default: those of the downloader.
     public var networkOptions: NetworkOptions {
-        get { boxedNetworkOptions?.value ?? NetworkOptions() }
-        set { boxedNetworkOptions = newValue == NetworkOptions() ? nil : Box(newValue) }
+        get { extended.networkOptions?.value ?? NetworkOptions() }
+        set { change { $0.networkOptions = newValue == NetworkOptions() ? nil : Box(newValue) } }
+    }
+    /// Values of the app, found again in ``ImageTask/request``. Nothing depends on them. Default: none.
+    public var userInfo: [String: any Sendable] {
+        get { extended.userInfo.value }
+        set { change { $0.userInfo.value = newValue } }
     }
 
-    /// Most requests have none, and requests are copied a lot.
-    private(set) var boxedNetworkOptions: Box<NetworkOptions>?
-    /// The same.
-    private var rarities: Rarities?
+    /// The attributes that few requests have, in one box, since requests are copied often.
+    private var storage = Storage()
 
     /// Pixels per application pixel of the screen that the image is for. Default: not known.
     package var displayScale: Double?
-    /// Whether a cached image up to twice as large may stand in for the size asked for. Bound widgets say yes, since
-    /// they scale when they draw.
+    /// Whether a cached image up to twice as large may serve instead of the size asked for. Bound widgets accept it,
+    /// since they scale when they draw.
     package var acceptsLarger = false
-    /// Run on the decode queue when the image is ready, so that showing it costs the main thread nothing.
-    package var preparation: (any DisplayPreparation)?
+    /// Work on the decode queue that makes a decoded image cheap to show on the main thread.
+    package var preparation: (any DisplayPreparation)? {
+        get { uncompared.value }
+        set { uncompared.value = newValue }
+    }
+    private var uncompared = Uncompared<(any DisplayPreparation)?>(value: nil)
 
-    /// Makes a request for url.
+    /// Creates a request for a URL.
     public init(
         url: URL,
-        options: ImageOptions = [],
         priority: ImagePriority = .normal,
+        loading: Loading = .complete,
+        retry: Retry = .afterCooldown,
+        cachePolicy: CachePolicy = .standard,
         decodeSize: DecodeSize = .original,
         transformer: ImageTransformer? = nil,
         scale: Double? = nil
     ) {
         self.url = url
-        self.options = options
         self.priority = priority
+        self.loading = loading
+        self.retry = retry
+        self.cachePolicy = cachePolicy
         self.decodeSize = decodeSize
         self.transformer = transformer
         self.scale = scale.map { max($0, 1) } ?? Self.scale(inName: url)
     }
 
-    private mutating func change(_ body: (inout Rarities.Values) -> Void) {
-        var values = rarities?.values ?? Rarities.Values()
+    private var extended: ExtendedAttributes { storage.value }
+
+    private mutating func change(_ body: (inout ExtendedAttributes) -> Void) {
+        var values = extended
         body(&values)
-        rarities = Rarities(values)
+        storage = Storage(box: Box(values))
     }
 
-    /// Whether both ask for the same pixels in the same way; who hears of it, and how urgent it is, does not count.
-    package func isEquivalent(as other: ImageRequest) -> Bool {
-        url == other.url && options == other.options && decodeSize == other.decodeSize && scale == other.scale
-            && transformer?.key == other.transformer?.key && cacheKey == other.cacheKey && caching == other.caching
-            && wantsData == other.wantsData && boxedNetworkOptions == other.boxedNetworkOptions
-            && decoder.map { ObjectIdentifier(type(of: $0)) } == other.decoder.map { ObjectIdentifier(type(of: $0)) }
-            && (rarities === other.rarities || hasSameRarities(as: other))
-    }
+    /// The network options in their box, or `nil` if they are the default.
+    var boxedNetworkOptions: Box<NetworkOptions>? { storage.box?.value.networkOptions }
 
-    private func hasSameRarities(as other: ImageRequest) -> Bool {
-        fallbackURLs == other.fallbackURLs && lowDataURL == other.lowDataURL && previewURL == other.previewURL
-            && formatHint == other.formatHint && pixelFormat == other.pixelFormat
-            && loader.map { $0.identity } == other.loader.map { $0.identity }
+    /// Whether both ask for the same pixels in the same way. Urgency and `userInfo` do not count.
+    package func isEquivalent(to other: ImageRequest) -> Bool {
+        var same = self
+        same.priority = other.priority
+        return same == other
     }
 
     /// The name of the image in the caches.
@@ -133,26 +163,56 @@ public struct ImageRequest: Sendable {
     }
 }
 
-/// What few requests say.
-private final class Rarities: Sendable {
-    struct Values: Sendable {
-        var fallbackURLs: [URL] = []
-        var loader: (any DataLoading)?
-        var lowDataURL: URL?
-        var previewURL: URL?
-        var userInfo: [String: any Sendable] = [:]
-        var formatHint: ImageFormat?
-        var pixelFormat: PixelBuffer.Format?
-    }
+/// The attributes that few requests have.
+private struct ExtendedAttributes: Hashable, Sendable {
+    static let none = ExtendedAttributes()
 
-    let values: Values
-
-    init(_ values: Values) {
-        self.values = values
-    }
+    var decoder: ComparedByType<any ImageDecoding>?
+    var loader: ComparedByIdentity?
+    var fallbackURLs: [URL] = []
+    var lowDataURL: URL?
+    var previewURL: URL?
+    var formatHint: ImageFormat?
+    var pixelFormat: PixelBuffer.Format?
+    var networkOptions: Box<NetworkOptions>?
+    var userInfo = Uncompared<[String: any Sendable]>(value: [:])
 }
 
-/// A large value that is rarely there, in little space.
+/// The box of the extended attributes, absent while all of them have their default values.
+private struct Storage: Hashable, Sendable {
+    var box: Box<ExtendedAttributes>?
+
+    var value: ExtendedAttributes { box?.value ?? .none }
+
+    static func == (lhs: Self, rhs: Self) -> Bool { lhs.box === rhs.box || lhs.value == rhs.value }
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
+/// A value that equals every other value of its dynamic type.
+private struct ComparedByType<Value: Sendable>: Hashable, Sendable {
+    let value: Value
+
+    static func == (lhs: Self, rhs: Self) -> Bool { type(of: lhs.value as Any) == type(of: rhs.value as Any) }
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(type(of: value as Any))) }
+}
+
+/// A loader that equals itself.
+private struct ComparedByIdentity: Hashable, Sendable {
+    let value: any DataLoading
+
+    static func == (lhs: Self, rhs: Self) -> Bool { lhs.value.identity == rhs.value.identity }
+    func hash(into hasher: inout Hasher) { hasher.combine(value.identity) }
+}
+
+/// A value that requests carry and that makes no difference between them.
+private struct Uncompared<Value: Sendable>: Hashable, Sendable {
+    var value: Value
+
+    static func == (lhs: Self, rhs: Self) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
+}
+
+/// A large value that is rarely present, in the space of a reference.
 final class Box<Value: Hashable & Sendable>: Hashable, Sendable {
     let value: Value
 

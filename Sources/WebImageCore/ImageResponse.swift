@@ -20,7 +20,7 @@ public struct ImageResponse: Sendable {
     public let source: Source
     /// The URL that was asked for, not one that it was redirected to.
     public let url: URL
-    /// The bytes of the file, with ImageRequest/wantsData; nil also when no cache keeps them.
+    /// The bytes of the file, with ImageRequest/includesData; nil also when no cache keeps them.
     public var data: Data?
     /// How the transfer went, if there was one.
     public var metrics: TransferMetrics?

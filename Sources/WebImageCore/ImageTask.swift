@@ -191,7 +191,7 @@ extension ImageTask {
     }
 
     var wantsPartialImages: Bool {
-        request.options.contains(.progressive) && showsPartialImages
+        request.loading == .progressive && showsPartialImages
     }
 
     var showsPartialImages: Bool {

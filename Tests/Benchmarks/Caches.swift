@@ -24,7 +24,7 @@ struct Caches: ParsableCommand {
         let requests = (0..<1000).map { index in
             ImageRequest(
                 url: URL(string: "https://images.example.org/some/folder/of/many/\(index).jpg")!,
-                decodeSize: .fit(PixelSize(width: 256, height: 192))
+                decodeSize: .contain(PixelSize(width: 256, height: 192))
             )
         }
         let pixels = PixelBuffer(size: PixelSize(width: 64, height: 48), format: .rgb) {
@@ -64,7 +64,7 @@ struct Caches: ParsableCommand {
         let folder = TemporaryDirectory()
         let disk = DiskCache(directory: folder.path, limits: DiskLimits(sizeLimit: 1 << 30), hashing: XXHasher())
         let (coder, renditionCoder) = (PixbufCoder(), RenditionCoder())
-        let options = DecodeOptions(size: .fit(PixelSize(width: 256, height: 192)))
+        let options = DecodeOptions(size: .contain(PixelSize(width: 256, height: 192)))
         let image = try coder.decode(photo, options: options)
         for index in 0..<100 { disk.store(CacheEntry(key: "original \(index)", data: photo, storedAt: Date())) }
         disk.flush()

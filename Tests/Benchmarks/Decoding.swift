@@ -73,7 +73,7 @@ struct Decoding: ParsableCommand {
     ) throws {
         var measured = Rounds()
         var (ours, theirs) = (0, 0)
-        let options = DecodeOptions(size: size.map { .fit($0) } ?? .original)
+        let options = DecodeOptions(size: size.map { .contain($0) } ?? .original)
         for _ in 0..<rounds {
             ours = try peak { try measured.measure("ours") { _ = try coders.decode(data, options: options) } }
             theirs = peak {

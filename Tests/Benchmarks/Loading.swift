@@ -79,7 +79,7 @@ struct Loading: ParsableCommand {
         configuration.diskCache?.sizeLimit = 2_000_000_000
         configuration.downloader = ImageDownloader()
         let manager = ImageManager(configuration: configuration)
-        let box = DecodeSize.fit(PixelSize(width: width, height: height))
+        let box = DecodeSize.contain(PixelSize(width: width, height: height))
         var (done, measurement) = (0, Measurement())
         let (start, cpu) = (ContinuousClock.now, Self.cpuSeconds())
         for url in urls {

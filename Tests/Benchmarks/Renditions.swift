@@ -18,7 +18,7 @@ struct Results: ParsableCommand {
         for kind in ["jpg", "png"] {
             let names = ShippedImage.all.filter { $0.hasSuffix(".\(kind)") }
             let images = names.compactMap {
-                try? PixbufCoder().decode(ShippedImage.data($0), options: DecodeOptions(size: .fill(box)))
+                try? PixbufCoder().decode(ShippedImage.data($0), options: DecodeOptions(size: .cover(box)))
             }.filter { !$0.pixels.hasAlpha }
             print("\(images.count) \(kind) images that fill \(box)")
             report("raw", images, RenditionCoder(rawLimit: .max))

@@ -46,7 +46,7 @@ struct RequestWork {
         manager = ImageManager(configuration: configuration)
         requests = urls.map { url in
             var request = ImageRequest(url: url)
-            if kind == .unknown { request.options = .fromCacheOnly }
+            if kind == .unknown { request.cachePolicy = .cachedOnly }
             return request
         }
         if kind == .hit { load(requests.prefix(1000)) }

@@ -8,10 +8,10 @@ import WebImageTesting
 struct AnimatedLoadTests {
     private let fixture = ManagerFixture()
 
-    private func load(_ options: ImageOptions = [], _ size: DecodeSize = .original) async throws -> ImageResponse {
-        try await fixture.manager.response(
-            for: ImageRequest(url: fixture.url("ball.gif"), options: options, decodeSize: size)
-        )
+    private func load(_ size: DecodeSize = .original, isFirstFrameOnly: Bool = false) async throws -> ImageResponse {
+        var request = ImageRequest(url: fixture.url("ball.gif"), decodeSize: size)
+        request.isFirstFrameOnly = isFirstFrameOnly
+        return try await fixture.manager.response(for: request)
     }
 
     init() {
@@ -21,7 +21,7 @@ struct AnimatedLoadTests {
     @Test("One URL gives the animation or its first frame; the caches do not mix them up")
     func firstFrameOnly() async throws {
         for _ in 0..<2 {
-            let (animated, still) = (try await load().image, try await load(.firstFrameOnly).image)
+            let (animated, still) = (try await load().image, try await load(isFirstFrameOnly: true).image)
             #expect(animated.frameCount > 1 && still.frameCount == 1)
             #expect(still.pixels.withUnsafeBytes { Array($0) } == animated.pixels.withUnsafeBytes { Array($0) })
         }
@@ -30,11 +30,11 @@ struct AnimatedLoadTests {
 
     @Test("A small animation is still one when it comes from disk")
     func fromDisk() async throws {
-        let size = DecodeSize.fit(PixelSize(width: 24, height: 24))
-        let first = try await load([], size).image
+        let size = DecodeSize.contain(PixelSize(width: 24, height: 24))
+        let first = try await load(size).image
         #expect(EventLog<Int>.poll { fixture.isQuiet })
         fixture.manager.cache.removeAllFromMemory()
-        let response = try await load([], size)
+        let response = try await load(size)
         #expect(response.source == .disk && response.image.frameCount == first.frameCount)
         #expect(response.image.animation?.size == first.pixelSize)
         #expect(fixture.results.totals.count == 0)

@@ -94,9 +94,9 @@ struct CancellationTests {
                         let id = thread * 500 + number
                         let request = ImageRequest(
                             url: fixture.url("\(id * 7 % 25)"),
-                            options: id % 5 == 0 ? [.fromLoaderOnly] : [],
                             priority: ImagePriority(rawValue: id % 5) ?? .normal,
-                            decodeSize: id % 3 == 0 ? .original : .fit(PixelSize(width: 4 + id % 30, height: 30))
+                            cachePolicy: id % 5 == 0 ? .reload : .standard,
+                            decodeSize: id % 3 == 0 ? .original : .contain(PixelSize(width: 4 + id % 30, height: 30))
                         )
                         let task = fixture.load(request) { _ in log.add(id) }
                         if id % 4 == 0 { task.cancel() }

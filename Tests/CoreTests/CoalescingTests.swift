@@ -27,8 +27,8 @@ struct CoalescingTests {
     func sizes() {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
-        fixture.load("a", size: .fit(PixelSize(width: 32, height: 32)))
-        fixture.load("a", size: .fit(PixelSize(width: 16, height: 16)))
+        fixture.load("a", size: .contain(PixelSize(width: 32, height: 32)))
+        fixture.load("a", size: .contain(PixelSize(width: 16, height: 16)))
         fixture.load("a")
         fixture.loader.finish(fixture.url("a"))
         #expect(fixture.outcomes.wait { $0.count == 3 })
@@ -57,7 +57,7 @@ struct CoalescingTests {
         fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
         fixture.load("a")
         #expect(fixture.outcomes.wait { $0.count == 1 })
-        fixture.load("a", size: .fit(PixelSize(width: 8, height: 8)))
+        fixture.load("a", size: .contain(PixelSize(width: 8, height: 8)))
         #expect(fixture.outcomes.wait { $0.count == 2 })
         #expect(fixture.outcomes.all.last == .image(PixelSize(width: 8, height: 6), .disk))
         #expect(fixture.loader.started.count == 1)
@@ -71,7 +71,7 @@ struct CoalescingTests {
         #expect(fixture.loader.priority(of: url) == .low)
         let high = fixture.load("a", priority: .high)
         #expect(fixture.loader.priority(of: url) == .high)
-        let other = fixture.load("a", priority: .normal, size: .fit(PixelSize(width: 9, height: 9)))
+        let other = fixture.load("a", priority: .normal, size: .contain(PixelSize(width: 9, height: 9)))
         high.cancel()
         #expect(fixture.loader.priority(of: url) == .normal)
         low.priority = .veryHigh

@@ -8,12 +8,12 @@ struct DecodeSizeTests {
 
     @Test("A box to fit in leaves room at two sides")
     func fit() {
-        #expect(DecodeSize.fit(box).target(for: natural) == PixelSize(width: 256, height: 192))
+        #expect(DecodeSize.contain(box).target(for: natural) == PixelSize(width: 256, height: 192))
     }
 
     @Test("A box to cover is exceeded at two sides")
     func fill() {
-        #expect(DecodeSize.fill(box).target(for: natural) == PixelSize(width: 341, height: 256))
+        #expect(DecodeSize.cover(box).target(for: natural) == PixelSize(width: 341, height: 256))
     }
 
     @Test("A box to stretch to is taken as it is")
@@ -21,7 +21,7 @@ struct DecodeSizeTests {
         #expect(DecodeSize.stretch(box).target(for: natural) == box)
     }
 
-    @Test("An image is never scaled up", arguments: [DecodeSize.fit, DecodeSize.fill, DecodeSize.stretch])
+    @Test("An image is never scaled up", arguments: [DecodeSize.contain, DecodeSize.cover, DecodeSize.stretch])
     func neverUp(make: @Sendable (PixelSize) -> DecodeSize) {
         let small = PixelSize(width: 20, height: 10)
         #expect(make(box).target(for: small) == small)
@@ -30,11 +30,13 @@ struct DecodeSizeTests {
     @Test("A very long image keeps at least one pixel of width")
     func atLeastOne() {
         let long = PixelSize(width: 1, height: 100_000)
-        #expect(DecodeSize.fit(PixelSize(width: 10, height: 10)).target(for: long) == PixelSize(width: 1, height: 10))
+        #expect(
+            DecodeSize.contain(PixelSize(width: 10, height: 10)).target(for: long) == PixelSize(width: 1, height: 10)
+        )
     }
 
     @Test("An empty box means the size of the file")
     func emptyBox() {
-        #expect(DecodeSize.fit(PixelSize(width: 0, height: 0)).target(for: natural) == natural)
+        #expect(DecodeSize.contain(PixelSize(width: 0, height: 0)).target(for: natural) == natural)
     }
 }

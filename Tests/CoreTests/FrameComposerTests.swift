@@ -53,7 +53,14 @@ struct FrameComposerTests {
     }
 
     private func composer(_ source: ColorFrames) -> FrameComposer {
-        FrameComposer(source, source.layouts, size: Self.canvas, target: Self.canvas, orientation: .up, options: DecodeOptions())
+        FrameComposer(
+            source,
+            source.layouts,
+            size: Self.canvas,
+            target: Self.canvas,
+            orientation: .up,
+            options: DecodeOptions()
+        )
     }
 
     private func pixels(_ buffer: PixelBuffer) -> [UInt32] {

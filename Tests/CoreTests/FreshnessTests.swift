@@ -23,10 +23,10 @@ struct FreshnessTests {
     private func reuse(
         _ metadata: ResponseMetadata,
         after seconds: Double,
-        _ options: ImageOptions = [],
+        _ policy: CachePolicy = .standard,
         headers: [String: String] = [:]
     ) -> StoredResponseUse {
-        StoredResponseUse(metadata, options: options, headers: headers, now: Self.start.addingTimeInterval(seconds))
+        StoredResponseUse(metadata, policy: policy, headers: headers, now: Self.start.addingTimeInterval(seconds))
     }
 
     @Test(
@@ -96,11 +96,11 @@ struct FreshnessTests {
 
     @Test("Options override freshness: use at any age, always revalidate, never ask the server")
     func options() {
-        #expect(reuse(metadata("max-age=60"), after: 1e6, .ignoreFreshness) == .use)
-        #expect(reuse(metadata("max-age=60"), after: 1, .refreshCached) == .validate)
-        #expect(reuse(metadata("max-age=60, immutable"), after: 1, .refreshCached) == .use)
-        #expect(reuse(metadata("max-age=60, immutable"), after: 61, .refreshCached) == .validate)
-        #expect(reuse(metadata("no-cache"), after: 1, .fromCacheOnly) == .use)
+        #expect(reuse(metadata("max-age=60"), after: 1e6, .cachedElseLoad) == .use)
+        #expect(reuse(metadata("max-age=60"), after: 1, .refresh) == .validate)
+        #expect(reuse(metadata("max-age=60, immutable"), after: 1, .refresh) == .use)
+        #expect(reuse(metadata("max-age=60, immutable"), after: 61, .refresh) == .validate)
+        #expect(reuse(metadata("no-cache"), after: 1, .cachedOnly) == .use)
     }
 
     @Test("A stale response is used when the server fails, unless the server forbids it")

@@ -15,7 +15,7 @@ struct ImageCacheTests {
     private var cache: ImageCache { fixture.manager.cache }
 
     private func small(_ url: URL) -> ImageRequest {
-        ImageRequest(url: url, decodeSize: .fit(PixelSize(width: 100, height: 100)))
+        ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 100, height: 100)))
     }
 
     private func loadSmall(_ url: URL) async throws {

@@ -17,8 +17,8 @@ struct LoadOptionTests {
         for name in ["a", "b"] { fixture.loader.answer(fixture.url(name), with: TestImage.solid(1, size: size)) }
         gate.close()
         // When
-        fixture.load("a", options: .waitForStore, size: .fit(PixelSize(width: 16, height: 16)))
-        fixture.load("b", size: .fit(PixelSize(width: 16, height: 16)))
+        fixture.load("a", cacheAccess: .awaitingWrites, size: .contain(PixelSize(width: 16, height: 16)))
+        fixture.load("b", size: .contain(PixelSize(width: 16, height: 16)))
         // Then
         #expect(fixture.outcomes.wait { $0 == [.image(PixelSize(width: 16, height: 12), .loader)] })
         #expect(fixture.results.totals.count == 0)
@@ -42,10 +42,10 @@ struct LoadOptionTests {
         for name in ["a", "b"] { fixture.loader.answer(fixture.url(name), with: TestImage.solid(1, size: size)) }
         gate.close()
         // Given a disk that is busy with the result of a load
-        fixture.load("a", size: .fit(PixelSize(width: 16, height: 16)))
+        fixture.load("a", size: .contain(PixelSize(width: 16, height: 16)))
         #expect(writes.wait { $0.count == 1 })
         // When another image is loaded
-        fixture.load("b", size: .fit(PixelSize(width: 16, height: 16)))
+        fixture.load("b", size: .contain(PixelSize(width: 16, height: 16)))
         // Then it is there
         #expect(fixture.outcomes.wait { $0.count == 2 })
         gate.open()
@@ -54,10 +54,10 @@ struct LoadOptionTests {
     @Test("A failure that waits for its store ends, too, and so does what is stored nowhere")
     func nothingToStore() {
         let fixture = ManagerFixture()
-        fixture.load("missing", options: .waitForStore)
+        fixture.load("missing", cacheAccess: .awaitingWrites)
         #expect(fixture.outcomes.wait { $0 == [.failure(.badStatus)] })
         fixture.loader.answer(fixture.url("a"), with: TestImage.solid(1, size: size))
-        fixture.load("a", options: [.waitForStore, .memoryCacheOnly])
+        fixture.load("a", cacheAccess: CacheAccess(writes: .memory, awaitsWrites: true))
         #expect(fixture.outcomes.wait { $0.count == 2 } && fixture.disk?.totals.count == 0)
     }
 
@@ -104,7 +104,7 @@ struct LoadOptionTests {
         func changed(_ change: (inout ImageRequest) -> Void) -> Bool {
             var other = base
             change(&other)
-            return base.isEquivalent(as: other)
+            return base.isEquivalent(to: other)
         }
         #expect(changed { $0.priority = .veryLow })
         #expect(changed { $0.userInfo = ["who": 1] })
@@ -114,7 +114,7 @@ struct LoadOptionTests {
         #expect(!changed { $0.networkOptions.headers = ["a": "b"] })
         #expect(!changed { $0.transformer = .circle() })
         #expect(!changed { $0.loader = FakeLoader() })
-        #expect(!changed { $0.caching.store = [] })
+        #expect(!changed { $0.cacheAccess.writes = [] })
     }
 }
 
@@ -156,7 +156,7 @@ struct KeptHashTests {
             #expect(await fixture.polled { fixture.isQuiet })
             fixture.manager.cache.removeAllFromMemory()
             let sizes = EventLog<Int>()
-            let request = ImageRequest(url: url, options: .progressive)
+            let request = ImageRequest(url: url, loading: .progressive)
             fixture.load(
                 request,
                 partial: { image in

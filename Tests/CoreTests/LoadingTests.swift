@@ -27,7 +27,7 @@ struct LoadingTests {
         #expect(error?.reason.contains(word) == true, "\(String(describing: error))")
         // Loaded again, it is fetched again
         fixture.loader.answer(url, with: picture)
-        _ = try await fixture.manager.response(for: ImageRequest(url: url, options: .retryFailed))
+        _ = try await fixture.manager.response(for: ImageRequest(url: url, retry: .always))
         #expect(fixture.loader.started.count == 2)
     }
 
@@ -35,7 +35,7 @@ struct LoadingTests {
     func fromCacheOnly() {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture)
-        fixture.load("a", options: .fromCacheOnly)
+        fixture.load("a", cachePolicy: .cachedOnly)
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all == [.failure(.notInCache)])
         #expect(fixture.loader.started.isEmpty)
@@ -43,7 +43,7 @@ struct LoadingTests {
         fixture.load("a")
         #expect(fixture.outcomes.wait { $0.count == 2 })
         fixture.manager.cache.removeAllFromMemory()
-        fixture.load("a", options: .fromCacheOnly)
+        fixture.load("a", cachePolicy: .cachedOnly)
         #expect(fixture.outcomes.wait { $0.count == 3 })
         #expect(fixture.outcomes.all.last == .image(size, .disk))
     }
@@ -54,7 +54,7 @@ struct LoadingTests {
         fixture.loader.answer(fixture.url("a"), with: picture)
         fixture.load("a")
         #expect(fixture.outcomes.wait { $0.count == 1 })
-        fixture.load("a", options: .fromLoaderOnly)
+        fixture.load("a", cachePolicy: .reload)
         #expect(fixture.outcomes.wait { $0.count == 2 })
         #expect(fixture.outcomes.all.last == .image(size, .loader))
         #expect(fixture.loader.started.count == 2)
@@ -67,10 +67,10 @@ struct LoadingTests {
         var metadata = ResponseMetadata()
         metadata.cacheControl = control
         fixture.loader.answer(fixture.url("a"), with: .success(LoaderResult(data: picture, metadata: metadata)))
-        fixture.load("a", options: byOption ? .memoryCacheOnly : [])
+        fixture.load("a", cacheAccess: byOption ? .memoryOnly : CacheAccess())
         #expect(fixture.outcomes.wait { $0.count == 1 })
         fixture.manager.cache.removeAllFromMemory()
-        fixture.load("a", options: .fromCacheOnly)
+        fixture.load("a", cachePolicy: .cachedOnly)
         #expect(fixture.outcomes.wait { $0.count == 2 })
         #expect(fixture.outcomes.all.last == .failure(.notInCache))
     }

@@ -82,18 +82,20 @@ struct ManagerFixture {
     @discardableResult
     func load(
         _ name: String,
-        options: ImageOptions = [],
+        cachePolicy: CachePolicy = .standard,
+        cacheAccess: CacheAccess = CacheAccess(),
         priority: ImagePriority = .normal,
         size: DecodeSize = .original,
         transformer: ImageTransformer? = nil
     ) -> ImageTask {
-        let request = ImageRequest(
+        var request = ImageRequest(
             url: url(name),
-            options: options,
             priority: priority,
+            cachePolicy: cachePolicy,
             decodeSize: size,
             transformer: transformer
         )
+        request.cacheAccess = cacheAccess
         return load(request) { outcomes.add(Outcome($0)) }
     }
 

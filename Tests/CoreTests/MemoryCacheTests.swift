@@ -45,15 +45,15 @@ struct MemoryCacheTests {
         func asks(_ size: DecodeSize?, larger: Bool = false) -> Bool {
             cache.image(for: MemoryQuery(key: Self.key("a"), size: size, acceptsLarger: larger)) != nil
         }
-        #expect(asks(.fit(PixelSize(width: 256, height: 192))))
-        #expect(asks(.fit(PixelSize(width: 256, height: 300))))
-        #expect(!asks(.fit(PixelSize(width: 128, height: 128))))
+        #expect(asks(.contain(PixelSize(width: 256, height: 192))))
+        #expect(asks(.contain(PixelSize(width: 256, height: 300))))
+        #expect(!asks(.contain(PixelSize(width: 128, height: 128))))
         #expect(!asks(.original))
         #expect(asks(nil))
         // One that draws it scaled takes one up to twice as large, but neither a smaller nor a much larger one
-        #expect(asks(.fit(PixelSize(width: 200, height: 200)), larger: true))
-        #expect(!asks(.fit(PixelSize(width: 300, height: 300)), larger: true))
-        #expect(!asks(.fit(PixelSize(width: 64, height: 64)), larger: true))
+        #expect(asks(.contain(PixelSize(width: 200, height: 200)), larger: true))
+        #expect(!asks(.contain(PixelSize(width: 300, height: 300)), larger: true))
+        #expect(!asks(.contain(PixelSize(width: 64, height: 64)), larger: true))
     }
 
     @Test("An image larger than the whole cache, or a partial one, is not kept")

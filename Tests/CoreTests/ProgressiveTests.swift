@@ -18,7 +18,7 @@ struct ProgressiveTests {
         let file = TestImage.make(size: size, format: format) { x, y in UInt32(x * 77 ^ y * 1013) & 0xFFFFFF }
         fixture.loader.answer(url, with: file)
         let partials = EventLog<WebImage>()
-        let request = ImageRequest(url: url, options: .progressive)
+        let request = ImageRequest(url: url, loading: .progressive)
         fixture.load(request, partial: { partials.add($0) }) { fixture.outcomes.add(.init($0)) }
         // When half of it comes
         fixture.loader.send(file.prefix(file.count / 2), for: url)
@@ -50,12 +50,12 @@ struct ProgressiveTests {
         fixture.loader.answer(url, with: file)
         let first = EventLog<WebImage>()
         let second = EventLog<WebImage>()
-        var request = ImageRequest(url: url, options: .progressive)
+        var request = ImageRequest(url: url, loading: .progressive)
         fixture.load(request, partial: { first.add($0) }) { _ in }
         fixture.loader.send(file.prefix(file.count / 2), for: url)
         #expect(first.wait { !$0.isEmpty })
         // When another size is asked for now, and a little more comes
-        request.decodeSize = .fit(PixelSize(width: 100, height: 100))
+        request.decodeSize = .contain(PixelSize(width: 100, height: 100))
         fixture.load(request, partial: { second.add($0) }) { fixture.outcomes.add(.init($0)) }
         fixture.loader.send(file[(file.count / 2)..<(file.count / 2 + 100)], for: url)
         // Then it sees the top, which came before
@@ -75,7 +75,7 @@ struct ProgressiveTests {
         let half = file.prefix(file.count / 2)
         fixture.loader.answer(url, with: Data(half))
         let partials = EventLog<WebImage>()
-        let request = ImageRequest(url: url, options: .progressive)
+        let request = ImageRequest(url: url, loading: .progressive)
         fixture.load(request, partial: { partials.add($0) }) { fixture.outcomes.add(.init($0)) }
         fixture.loader.send(half, for: url)
         #expect(partials.wait { !$0.isEmpty })
@@ -93,7 +93,7 @@ struct ProgressiveTests {
             let url = fixture.url("\(number)")
             fixture.loader.answer(url, with: Data(count: 608))
             let partials = EventLog<Int>()
-            var request = ImageRequest(url: url, options: .progressive)
+            var request = ImageRequest(url: url, loading: .progressive)
             request.decoder = ByteCountingCoder()
             let task = fixture.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
             fixture.loader.send(Data(count: 600), for: url)
@@ -116,7 +116,7 @@ struct ProgressiveTests {
         let url = fixture.url("a")
         fixture.loader.answer(url, with: Data(count: 600))
         let partials = EventLog<Int>()
-        var request = ImageRequest(url: url, options: .progressive)
+        var request = ImageRequest(url: url, loading: .progressive)
         request.decoder = ByteCountingCoder()
         let task = fixture.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
         for _ in 0..<600 { fixture.loader.send(Data(count: 1), for: url) }
@@ -130,7 +130,7 @@ struct ProgressiveTests {
         let file = TestImage.make(size: size, format: .jpeg) { x, y in UInt32(x ^ y) }
         for number in 0..<200 {
             let url = fixture.url("\(number)")
-            let request = ImageRequest(url: url, options: .progressive)
+            let request = ImageRequest(url: url, loading: .progressive)
             let task = fixture.load(request, partial: { _ in }) { fixture.outcomes.add(.init($0)) }
             fixture.loader.send(file.prefix(2000 + number * 10), for: url)
             task.cancel()

@@ -9,7 +9,7 @@ import WebImageTesting
 struct ResultTests {
     private let fixture: ManagerFixture
     private let natural = PixelSize(width: 400, height: 300)
-    private let size = DecodeSize.fit(PixelSize(width: 200, height: 200))
+    private let size = DecodeSize.contain(PixelSize(width: 200, height: 200))
     private let shown = PixelSize(width: 200, height: 150)
 
     /// Closed, the cache of results takes its time to answer.
@@ -44,10 +44,8 @@ struct ResultTests {
         fixture.loader.answer(fixture.url("a"), with: .failure(error))
     }
 
-    private func request(_ options: ImageOptions = [], _ change: (inout ImageRequest) -> Void = { _ in })
-        -> ImageRequest
-    {
-        var request = ImageRequest(url: fixture.url("a"), options: options, decodeSize: size)
+    private func request(_ change: (inout ImageRequest) -> Void = { _ in }) -> ImageRequest {
+        var request = ImageRequest(url: fixture.url("a"), decodeSize: size)
         change(&request)
         return request
     }
@@ -83,7 +81,7 @@ struct ResultTests {
         gate.close()
         let outcomes = EventLog<ManagerFixture.Outcome>()
         fixture.load(request()) { outcomes.add(.init($0)) }
-        fixture.load(request { $0.caching.query = [] }) { outcomes.add(.init($0)) }
+        fixture.load(request { $0.cacheAccess.reads = .originals }) { outcomes.add(.init($0)) }
         #expect(outcomes.wait { $0.count == 1 })
         gate.open()
         #expect(outcomes.wait { $0.count == 2 })
@@ -113,7 +111,7 @@ struct ResultTests {
         answer()
         try await load()
         waitForResult()
-        let smaller = request { $0.decodeSize = .fit(PixelSize(width: 100, height: 100)) }
+        let smaller = request { $0.decodeSize = .contain(PixelSize(width: 100, height: 100)) }
         let response = try await load(smaller)
         #expect(response.image.pixelSize == PixelSize(width: 100, height: 75))
         #expect(fixture.loader.requests.count == 1)
@@ -123,7 +121,7 @@ struct ResultTests {
     @Test("A size near that of the original is not kept twice")
     func nearlyOriginal() async throws {
         answer()
-        try await load(request { $0.decodeSize = .fit(PixelSize(width: 390, height: 390)) })
+        try await load(request { $0.decodeSize = .contain(PixelSize(width: 390, height: 390)) })
         try await load(request { $0.decodeSize = .original })
         #expect(!hasResult)
     }
@@ -135,7 +133,7 @@ struct ResultTests {
         waitForResult()
         fixture.clock.advance(by: .milliseconds(1))
         answer(0xFF0000, etag: "\"2\"")
-        _ = try await fixture.manager.response(for: ImageRequest(url: fixture.url("a"), options: .fromLoaderOnly))
+        _ = try await fixture.manager.response(for: ImageRequest(url: fixture.url("a"), cachePolicy: .reload))
         let response = try await load()
         #expect(response.image.pixels.withUnsafeBytes { $0[0] } == 0xFF)
     }
@@ -175,21 +173,21 @@ struct ResultTests {
     @Test("Policies: no results are asked for, none are kept, no originals are kept")
     func policies() async throws {
         answer()
-        try await load(request { $0.caching.store = .memory })
+        try await load(request { $0.cacheAccess.writes = [.memory, .originals] })
         #expect(!hasResult)
         try await load()
         waitForResult()
         let decodes = fixture.decodes.count
-        try await load(request { $0.caching.query = .memory })
+        try await load(request { $0.cacheAccess.reads = [.memory, .originals] })
         #expect(fixture.decodes.count == decodes + 1 && fixture.loader.requests.count == 1)
         fixture.results.removeAll()
         try removeOriginal()
-        try await load(request { $0.caching.storesOriginals = false })
+        try await load(request { $0.cacheAccess.writes = [.memory, .renditions] })
         #expect(fixture.loader.requests.count == 2 && fixture.disk?.contains(fixture.url("a").absoluteString) == false)
-        try await load(request { $0.caching = CachePolicy(query: [], queriesOriginals: false) })
+        try await load(request { $0.cacheAccess.reads = [] })
         #expect(fixture.loader.requests.count == 3)
         // Not kept in memory, it is not found there
-        try await load(request { $0.caching.store = [] })
+        try await load(request { $0.cacheAccess.writes = .originals })
         #expect(fixture.manager.cachedImage(for: request()) == nil)
     }
 
@@ -209,7 +207,7 @@ struct ResultTests {
     func shared() {
         let fixture = ManagerFixture(holdsResponses: true)
         fixture.loader.answer(fixture.url("a"), with: TestImage.solid(1, size: natural))
-        for width in [50, 60, 70] { fixture.load("a", size: .fit(PixelSize(width: width, height: width))) }
+        for width in [50, 60, 70] { fixture.load("a", size: .contain(PixelSize(width: width, height: width))) }
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
         fixture.loader.finish(fixture.url("a"))
         #expect(fixture.outcomes.wait { $0.count == 3 })

@@ -141,7 +141,7 @@ struct RequestTests {
         #expect(shown.wait { $0 == ["partial 8x8 true", "80x60"] })
         // The other way round: it is not wanted any more
         fixture.manager.cache.removeAllFromMemory()
-        request.options = .fromLoaderOnly
+        request.cachePolicy = .reload
         load()
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 2 })
         fixture.loader.finish(fixture.url("a"))
@@ -153,10 +153,10 @@ struct RequestTests {
     func smaller() async throws {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture(large))
-        let box = DecodeSize.fit(PixelSize(width: 10, height: 10))
+        let box = DecodeSize.contain(PixelSize(width: 10, height: 10))
         _ = try await fixture.manager.response(for: ImageRequest(url: fixture.url("a"), decodeSize: box))
         var sizes: [PixelSize] = []
-        let request = ImageRequest(url: fixture.url("a"), options: .progressive)
+        let request = ImageRequest(url: fixture.url("a"), loading: .progressive)
         for await update in fixture.manager.updates(for: request) {
             switch update {
             case .partial(let image): sizes.append(image.pixelSize)
@@ -227,16 +227,16 @@ struct RequestTests {
         let fixture = ManagerFixture()
         let bytes = picture(large)
         fixture.loader.answer(fixture.url("a"), with: bytes)
-        var request = ImageRequest(url: fixture.url("a"), decodeSize: .fit(PixelSize(width: 20, height: 20)))
+        var request = ImageRequest(url: fixture.url("a"), decodeSize: .contain(PixelSize(width: 20, height: 20)))
         #expect(try await fixture.manager.response(for: request).data == nil)
-        request.wantsData = true
+        request.includesData = true
         for (source, empties) in [(ImageResponse.Source.memory, false), (.disk, true)] {
             #expect(await fixture.polled { fixture.isQuiet })
             if empties { fixture.manager.cache.removeAllFromMemory() }
             let response = try await fixture.manager.response(for: request)
             #expect(response.source == source && response.data == bytes)
         }
-        request.options = .fromLoaderOnly
+        request.cachePolicy = .reload
         #expect(try await fixture.manager.response(for: request).data == bytes)
     }
 

@@ -140,13 +140,13 @@ struct RetryTests {
         _ = try? await fixture.manager.image(for: url)
         #expect(fixture.loader.requests.count == 2)
         // When it is asked for, or the failure was forgotten
-        _ = try? await fixture.manager.response(for: ImageRequest(url: url, options: .retryFailed))
+        _ = try? await fixture.manager.response(for: ImageRequest(url: url, retry: .always))
         fixture.manager.forgetFailure(of: url)
         _ = try? await fixture.manager.image(for: url)
         #expect(fixture.loader.requests.count == 4)
         // A success is the end of it
         fixture.loader.answer(url, with: Self.picture)
-        _ = try? await fixture.manager.response(for: ImageRequest(url: url, options: .retryFailed))
+        _ = try? await fixture.manager.response(for: ImageRequest(url: url, retry: .always))
         fixture.manager.cache.removeAllFromMemory()
         await #expect(throws: Never.self) { try await fixture.manager.image(for: url) }
     }
@@ -217,7 +217,7 @@ struct RetryTests {
         #expect(disk.entry(for: fixture.url("a").absoluteString)?.data == Self.picture)
         #expect(fixture.isIdle)
         // With nothing to keep it in, it is cancelled
-        let other = fixture.load("b", options: .memoryCacheOnly)
+        let other = fixture.load("b", cacheAccess: .memoryOnly)
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
         other.cancel()
         #expect(fixture.loader.cancelled.count == 1)

@@ -34,10 +34,11 @@ struct RevalidationTests {
     }
 
     @discardableResult
-    private func load(_ options: ImageOptions = [], keepsMemory: Bool = false) async throws(ImageError) -> ImageResponse
+    private func load(_ policy: CachePolicy = .standard, keepsMemory: Bool = false) async throws(ImageError)
+        -> ImageResponse
     {
         if !keepsMemory { fixture.manager.cache.removeAllFromMemory() }
-        return try await fixture.manager.response(for: ImageRequest(url: fixture.url("a"), options: options))
+        return try await fixture.manager.response(for: ImageRequest(url: fixture.url("a"), cachePolicy: policy))
     }
 
     @Test("A fresh image is shown without a request; a stale one costs one, and a 304 makes it fresh again")
@@ -90,7 +91,7 @@ struct RevalidationTests {
             if !isInMemory { fixture.manager.cache.removeAllFromMemory() }
             let count = fixture.loader.requests.count
             let order = EventLog<String>()
-            let request = ImageRequest(url: fixture.url("a"), options: .refreshCached)
+            let request = ImageRequest(url: fixture.url("a"), cachePolicy: .refresh)
             fixture.load(request, partial: { order.add("shown \($0.pixelSize)") }) { result in
                 let response = try? result.get()
                 order.add("\(response?.source.rawValue ?? "error") \(response?.image.pixelSize ?? small)")
@@ -116,7 +117,7 @@ struct RevalidationTests {
         fixture.manager.cache.removeAllFromMemory()
         let before = fixture.decodes.count
         let done = EventLog<Bool>()
-        let request = ImageRequest(url: fixture.url("a"), options: .refreshCached)
+        let request = ImageRequest(url: fixture.url("a"), cachePolicy: .refresh)
         fixture.load(request, partial: { _ in }) { _ in done.add(true) }
         #expect(done.wait { $0.count == 1 })
         #expect(fixture.decodes.count == before + 1)
@@ -127,11 +128,11 @@ struct RevalidationTests {
         answer("a", small)
         try await load()
         answerFailure("a", .connectionFailed)
-        let response = try await load(.refreshCached)
+        let response = try await load(.refresh)
         #expect(response.image.pixelSize == small && response.refreshError?.code == .connectionFailed)
         // The server has it no longer: that is an answer
         answerFailure("a", .badStatus, status: 404)
-        await #expect(throws: ImageError.self) { try await load(.refreshCached) }
+        await #expect(throws: ImageError.self) { try await load(.refresh) }
     }
 
     @Test("A stale image serves when the server has an error, but not if it forbids that")
@@ -143,7 +144,7 @@ struct RevalidationTests {
         let response = try await load()
         #expect(response.source == .disk && response.refreshError?.httpStatus == 503)
         answer("a", small, "max-age=60, must-revalidate")
-        try await load(.fromLoaderOnly)
+        try await load(.reload)
         fixture.clock.advance(by: .seconds(1000))
         answerFailure("a", .badStatus, status: 503)
         await #expect(throws: ImageError.self) { try await load() }
@@ -154,7 +155,7 @@ struct RevalidationTests {
         answer("a", small)
         try await load()
         if isNotModified { answerNotModified("a", "no-store") } else { answer("a", large, "no-store", etag: "\"2\"") }
-        try await load(.refreshCached)
+        try await load(.refresh)
         let disk = try #require(fixture.disk)
         #expect(EventLog<Int>.poll { disk.entry(for: fixture.url("a").absoluteString) == nil })
     }

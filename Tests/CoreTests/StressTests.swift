@@ -28,9 +28,9 @@ struct StressTests {
                 let number = Int.random(in: 0..<60, using: &generator)
                 var request = ImageRequest(url: fixture.url("\(number)"))
                 request.priority = [.veryLow, .normal, .high].randomElement(using: &generator)!
-                if Bool.random(using: &generator) { request.decodeSize = .fit(PixelSize(width: 10, height: 10)) }
+                if Bool.random(using: &generator) { request.decodeSize = .contain(PixelSize(width: 10, height: 10)) }
                 if Int.random(in: 0..<4, using: &generator) == 0 { request.transformer = .grayscale + .rounded(3) }
-                if Int.random(in: 0..<9, using: &generator) == 0 { request.options = .refreshCached }
+                if Int.random(in: 0..<9, using: &generator) == 0 { request.cachePolicy = .refresh }
                 if Int.random(in: 0..<9, using: &generator) == 0 { request.fallbackURLs = [fixture.url("1")] }
                 if Int.random(in: 0..<50, using: &generator) == 0 { fixture.manager.cache.removeAllFromMemory() }
                 let isSound = number % 7 != 0 && number % 11 != 0 || !request.fallbackURLs.isEmpty

@@ -41,13 +41,13 @@ struct TransformerTests {
             let transformer = ImageTransformer.resize(to: PixelSize(width: width, height: height), mode)
             return try #require(transformer.transform(wide))
         }
-        #expect(try sized(.fit, 2, 2).pixelSize == PixelSize(width: 2, height: 1))
-        #expect(try pixels(try sized(.fit, 2, 2)) == [red, green])
+        #expect(try sized(.contain, 2, 2).pixelSize == PixelSize(width: 2, height: 1))
+        #expect(try pixels(try sized(.contain, 2, 2)) == [red, green])
         // The middle is kept
-        #expect(try pixels(try sized(.fill, 2, 2)) == [red, green, red, green])
+        #expect(try pixels(try sized(.cover, 2, 2)) == [red, green, red, green])
         #expect(try pixels(try sized(.stretch, 1, 1)) == [0xFF00_8080])
         #expect(try pixels(try sized(.letterbox, 2, 3)) == [clear, clear, red, green, clear, clear])
-        let large = try sized(.fit, 8, 8)
+        let large = try sized(.contain, 8, 8)
         #expect(large.pixelSize == PixelSize(width: 8, height: 4) && large.naturalSize == large.pixelSize)
         #expect(try pixels(large)[0] == red && pixels(large)[7] == green)
         #expect(ImageTransformer.resize(to: PixelSize(width: 0, height: 4)).transform(wide) == nil)

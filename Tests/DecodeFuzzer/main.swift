@@ -26,7 +26,7 @@ private func decode(_ data: Data) {
         if image.frameCount > 2 { _ = try decoder?.frame(at: 1) }
     } catch {}
     let format = ImageFormat(sniffing: data)
-    let options = DecodeOptions(size: .fit(PixelSize(width: 20, height: 20)), maximumPixelCount: pixelLimit)
+    let options = DecodeOptions(size: .contain(PixelSize(width: 20, height: 20)), maximumPixelCount: pixelLimit)
     guard let decoder = registry.decoder(for: format)?.makeIncrementalDecoder(for: format, options: options) else {
         return
     }

@@ -92,7 +92,7 @@ extension Scenario {
             var partials: [Int] = []
             picture.setImage(
                 with: stage.server.url("/a"),
-                options: .progressive,
+                loading: .progressive,
                 manager: stage.manager,
                 partial: { partials.append($0.frameCount) },
                 completion: { result in
@@ -161,12 +161,13 @@ extension Scenario {
             stage.setAnimations(false)
             expect(!player.isPlaying)
             picture.imagePlayback.ignoresReducedMotion = true
-            picture.setImage(with: nil as URL?, manager: stage.manager)
+            picture.clearImage()
             picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager)
             expect(MainLoopPump.run(until: { (picture.animationPlayer?.currentFrameIndex ?? 0) > 0 }))
+            var still = ImageRequest(url: stage.server.url("/gif/3-0"))
+            still.isFirstFrameOnly = true
             picture.setImage(
-                with: stage.server.url("/gif/3-0"),
-                options: .firstFrameOnly,
+                with: still,
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -239,7 +240,7 @@ extension Scenario {
             for picture in pictures {
                 picture.setImage(
                     with: stage.server.url("/gif/5-0"),
-                    options: .originalSize,
+                    options: BindingOptions(size: .original),
                     manager: stage.manager,
                     completion: stage.completion
                 )
@@ -387,7 +388,7 @@ extension Scenario {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(
                     with: stage.server.url("/\(index)"),
-                    options: .originalSize,
+                    options: BindingOptions(size: .original),
                     manager: stage.manager,
                     completion: stage.completion
                 )
@@ -408,7 +409,7 @@ extension Scenario {
                 AnimationPlayer.bufferedByteCount <= AnimationPlayer.bufferLimit,
                 "\(AnimationPlayer.bufferedByteCount)"
             )
-            for picture in pictures { picture.setImage(with: nil as URL?, manager: stage.manager) }
+            for picture in pictures { picture.clearImage() }
             expect(
                 MainLoopPump.run(until: { AnimationPlayer.bufferedByteCount == 0 }),
                 "\(AnimationPlayer.bufferedByteCount) bytes are left"

@@ -65,7 +65,7 @@ extension Scenario {
             stage.waitForResults(1)
             expect(witness.fractions.isEmpty)
             picture.imageIndicator = ImageIndicator(witness, delay: .zero)
-            picture.setImage(with: nil as URL?, manager: stage.manager)
+            picture.clearImage()
             picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(2)
             stage.waitForFrame()
@@ -201,7 +201,7 @@ extension Scenario {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])
             let picture = stage.addImage()
-            picture.contentFit = .fill
+            picture.contentFit = .stretch
             stage.present()
             @MainActor func show(_ placeholder: Placeholder) {
                 picture.setImage(

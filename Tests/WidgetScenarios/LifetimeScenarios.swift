@@ -57,7 +57,7 @@ extension Scenario {
             let picture = Picture()
             picture.setImage(
                 with: stage.url(0x111111),
-                options: .loadUnmapped,
+                options: BindingOptions(start: .immediately),
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -148,7 +148,7 @@ extension Scenario {
             noteEnd(of: UnsafeMutableRawPointer(texture), log)
             g_object_unref(UnsafeMutableRawPointer(texture))
             // When the widget shows something else and another thread empties the cache
-            picture.setImage(with: nil, manager: stage.manager)
+            picture.clearImage()
             // The frame before holds it until the next one is drawn.
             expect(stage.waitForFrame())
             expectEqual(log.all, [])

@@ -28,7 +28,7 @@ extension Scenario {
                 view: stage.list,
                 prefetcher: ImagePrefetcher(manager: stage.stage.manager)
             ) { position in
-                ImageRequest(url: stage.urls[position], decodeSize: .fill(PixelSize(width: 120, height: 90)))
+                ImageRequest(url: stage.urls[position], decodeSize: .cover(PixelSize(width: 120, height: 90)))
             }
             stage.stage.present()
             expect(MainLoopPump.run(until: { stage.isAtRest }))
@@ -84,7 +84,7 @@ extension Scenario {
             let stage = try ListStage(count: 1000)
             let manager = stage.stage.manager
             let prefetcher = ListPrefetcher(view: stage.list, prefetcher: ImagePrefetcher(manager: manager)) {
-                ImageRequest(url: stage.urls[$0], decodeSize: .fill(PixelSize(width: 120, height: 90)))
+                ImageRequest(url: stage.urls[$0], decodeSize: .cover(PixelSize(width: 120, height: 90)))
             }
             stage.stage.present()
             expect(MainLoopPump.run(until: { stage.isAtRest && !prefetcher.ahead.isEmpty }))
@@ -92,7 +92,7 @@ extension Scenario {
                 positions.allSatisfy { position in
                     let request = ImageRequest(
                         url: stage.urls[position],
-                        decodeSize: .fill(PixelSize(width: 120, height: 90))
+                        decodeSize: .cover(PixelSize(width: 120, height: 90))
                     )
                     return manager.cachedImage(for: request) != nil
                 }
@@ -133,7 +133,7 @@ extension Scenario {
             let rows = LazyRowBinder(container: list) { row, index in
                 WidgetPointer(row).setImage(with: urls[index], manager: stage.manager)
             } unbind: { row, _ in
-                WidgetPointer(row).setImage(with: nil as URL?, manager: stage.manager)
+                WidgetPointer(row).clearImage()
             }
             stage.present()
             expect(MainLoopPump.run(until: { rows.bound.count > 3 && stage.isIdle }))

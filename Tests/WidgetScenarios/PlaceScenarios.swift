@@ -135,7 +135,7 @@ extension Scenario {
             gtk_window_present(later.as(GtkWindow.self))
             MainLoopPump.runPending()
             gtk_window_destroy(later.as(GtkWindow.self))
-            ApplicationIcon().setImage(with: nil as URL?, manager: stage.manager)
+            ApplicationIcon().clearImage()
             expect(ApplicationIcon().currentImage == nil)
         },
 
@@ -216,7 +216,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             picture.setImage(
                 with: stage.url(0x00FF00),
-                options: .avoidAutoCancel,
+                options: BindingOptions(previousLoad: .finishes),
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -235,7 +235,7 @@ extension Scenario {
             stage.present()
             picture.setImage(
                 with: stage.url(0x336699),
-                options: .pauseUnmapped,
+                options: BindingOptions(start: .onlyWhileMapped),
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -251,7 +251,7 @@ extension Scenario {
             // Cancelled while it is away, it ends like any other.
             picture.setImage(
                 with: stage.url(0x445566),
-                options: .pauseUnmapped,
+                options: BindingOptions(start: .onlyWhileMapped),
                 manager: stage.manager,
                 completion: stage.completion
             )

@@ -36,7 +36,7 @@ extension Scenario {
             picture.setImage(
                 with: stage.server.url("/missing"),
                 placeholder: placeholder,
-                options: .delayPlaceholder,
+                options: BindingOptions(whileLoading: .currentImage),
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -51,7 +51,11 @@ extension Scenario {
             stage.present()
             picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
-            picture.setImage(with: stage.url(0x445566), options: .keepCurrentImage, manager: stage.manager)
+            picture.setImage(
+                with: stage.url(0x445566),
+                options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
+                manager: stage.manager
+            )
             expectEqual(shownColor(picture), 0x336699)
             picture.setImage(with: stage.url(0x778899), manager: stage.manager, completion: stage.completion)
             expectEqual(shownColor(picture), nil)
@@ -65,7 +69,7 @@ extension Scenario {
             stage.present()
             picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
-            picture.setImage(with: nil, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: nil as URL?, manager: stage.manager, completion: stage.completion)
             expectEqual(shownColor(picture), nil)
             stage.waitForResults(2)
             expectEqual(stage.results[1].errorCode, .invalidURL)

@@ -22,7 +22,7 @@ extension Scenario {
             var progress: [Int64] = []
             picture.setImage(
                 with: stage.server.url("/a.jpg"),
-                options: .progressive,
+                loading: .progressive,
                 manager: stage.manager,
                 progress: { received, expected in
                     progress.append(received)

@@ -27,9 +27,8 @@ extension Scenario {
             var seen: [UInt32?] = []
             for _ in 0..<2 {
                 picture.setImage(
-                    with: url,
+                    with: ImageRequest(url: url, cachePolicy: .refresh),
                     placeholder: .icon("image-missing-symbolic"),
-                    options: .refreshCached,
                     manager: stage.manager,
                     completion: stage.completion
                 )
@@ -43,7 +42,11 @@ extension Scenario {
             expectEqual(picture.currentImage?.color, 0x00FF00)
             expectEqual(stage.server.requests.count, 2)
             // And again, when nothing has changed
-            picture.setImage(with: url, options: .refreshCached, manager: stage.manager, completion: stage.completion)
+            picture.setImage(
+                with: ImageRequest(url: url, cachePolicy: .refresh),
+                manager: stage.manager,
+                completion: stage.completion
+            )
             stage.waitForResults(4)
             expectEqual(stage.results[3].source, .revalidated)
             expectEqual(stage.server.requests.count, 3)
@@ -56,7 +59,11 @@ extension Scenario {
             picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
             stage.server.stop()
-            picture.setImage(with: url, options: .refreshCached, manager: stage.manager, completion: stage.completion)
+            picture.setImage(
+                with: ImageRequest(url: url, cachePolicy: .refresh),
+                manager: stage.manager,
+                completion: stage.completion
+            )
             stage.waitForResults(2)
             expect((try? stage.results[1].get().refreshError) != nil)
             expectEqual(picture.currentImage?.color, 0x336699)

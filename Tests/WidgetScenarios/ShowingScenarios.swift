@@ -164,13 +164,14 @@ extension Scenario {
                 for (index, picture) in pictures.enumerated() {
                     picture.setImage(
                         with: stage.url(UInt32(index + 1), type: "jpg"),
-                        options: index % 2 == 0 ? [.progressive, .originalSize] : .originalSize,
+                        loading: index % 2 == 0 ? .progressive : .complete,
+                        options: BindingOptions(size: .original),
                         manager: stage.manager,
                         completion: stage.completion
                     )
                 }
                 stage.waitForResults(round * 10)
-                for picture in pictures { picture.setImage(with: nil, manager: stage.manager) }
+                for picture in pictures { picture.clearImage() }
                 stage.manager.cache.removeAllFromMemory()
             }
             expect(stage.results.allSatisfy { $0.errorCode == nil })
@@ -185,7 +186,7 @@ extension Scenario {
             stage.present()
             picture.setImage(
                 with: stage.url(0x336699),
-                options: .avoidAutoSetImage,
+                options: BindingOptions(display: .manual),
                 manager: stage.manager,
                 completion: stage.completion
             )

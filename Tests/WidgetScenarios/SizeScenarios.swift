@@ -43,7 +43,7 @@ extension Scenario {
             stage.present()
             picture.setImage(
                 with: stage.url(0x336699, "800x600"),
-                options: .originalSize,
+                options: BindingOptions(size: .original),
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -90,9 +90,10 @@ extension Scenario {
             let picture = stage.addImage()
             constrain(picture, width: 100, height: 80, in: stage)
             stage.present()
+            var request = ImageRequest(url: stage.url(0x336699, "800x600"))
+            request.cacheAccess = .memoryOnly
             picture.setImage(
-                with: stage.url(0x336699, "800x600"),
-                options: .memoryCacheOnly,
+                with: request,
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -146,7 +147,7 @@ extension Scenario {
             for color in [0x222222, 0x333333] as [UInt32] {
                 picture.setImage(
                     with: stage.url(color),
-                    options: .keepCurrentImage,
+                    options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
                     manager: stage.manager,
                     completion: stage.completion
                 )

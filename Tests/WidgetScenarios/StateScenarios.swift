@@ -39,8 +39,8 @@ extension Scenario {
                 expectEqual(button.imageBinding(for: state).currentImageURL, stage.url(color))
             }
             // Without its image a state falls back again.
-            button.setImage(with: nil, for: .normal, manager: stage.manager)
-            button.setImage(with: nil, for: .prelight, manager: stage.manager)
+            button.imageBinding(for: .normal).clearImage()
+            button.imageBinding(for: .prelight).clearImage()
             gtk_widget_set_state_flags(button.widget, GTK_STATE_FLAG_PRELIGHT, 0)
             gtk_toggle_button_set_active(button.widget.as(GtkToggleButton.self), 1)
             expectEqual(shown(), 0xFF0000)
@@ -135,7 +135,7 @@ extension Scenario {
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0xFF0000)
             expectEqual(picture.highlightedImageBinding.currentImageURL, stage.url(0xFF0000))
             picture.isImageHighlighted = false
-            picture.highlightedImageBinding.setImage(with: nil as URL?, manager: stage.manager)
+            picture.highlightedImageBinding.clearImage()
             picture.isImageHighlighted = true
             stage.waitForFrame()
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0x0000FF)

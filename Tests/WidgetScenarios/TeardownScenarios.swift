@@ -34,7 +34,7 @@ extension Scenario {
                 picture?.retriesImageOnClick = true
                 picture?.setImage(
                     with: stage.url(0x336699),
-                    options: .waitForTransition,
+                    options: BindingOptions(awaitsTransition: true),
                     manager: stage.manager,
                     completion: stage.completion
                 )

@@ -14,14 +14,14 @@ private func halfway(_ effect: ImageTransition) -> ImageTransition {
 private func middle(_ effect: ImageTransition) throws -> WebImage {
     let stage = try Stage()
     let picture = stage.addImage()
-    picture.contentFit = .fill
+    picture.contentFit = .stretch
     stage.present()
     picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
     stage.waitForResults(1)
     picture.imageTransition = halfway(effect)
     picture.setImage(
         with: stage.url(0x0000FF),
-        options: .keepCurrentImage,
+        options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
         manager: stage.manager,
         completion: stage.completion
     )
@@ -80,7 +80,7 @@ extension Scenario {
             var wasThere = false
             picture.setImage(
                 with: stage.url(0x0000FF),
-                options: [.waitForTransition, .keepCurrentImage],
+                options: BindingOptions(whileLoading: .placeholderOrCurrentImage, awaitsTransition: true),
                 manager: stage.manager,
                 completion: { _ in wasThere = true }
             )
@@ -90,7 +90,7 @@ extension Scenario {
             // The same again joins the one that waits.
             picture.setImage(
                 with: stage.url(0x0000FF),
-                options: [.waitForTransition, .keepCurrentImage],
+                options: BindingOptions(whileLoading: .placeholderOrCurrentImage, awaitsTransition: true),
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -113,7 +113,11 @@ extension Scenario {
             picture.setImage(with: stage.url(0xFF0000), manager: stage.manager)
             stage.waitForFrame()
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0xFF0000)
-            picture.setImage(with: stage.url(0x0000FF), options: .forceTransition, manager: stage.manager)
+            picture.setImage(
+                with: stage.url(0x0000FF),
+                options: BindingOptions(display: .animated),
+                manager: stage.manager
+            )
             stage.waitForFrame()
             stage.waitForFrame()
             expect(isNear(rendered(picture.widget)?.color(0.5, 0.5) ?? 0, 0x7F007F))
@@ -127,7 +131,7 @@ extension Scenario {
             stage.setAnimations(false)
             picture.setImage(
                 with: stage.url(0xFF0000),
-                options: .waitForTransition,
+                options: BindingOptions(awaitsTransition: true),
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -135,7 +139,7 @@ extension Scenario {
             stage.setAnimations(true)
             picture.setImage(
                 with: stage.url(0x0000FF),
-                options: .waitForTransition,
+                options: BindingOptions(awaitsTransition: true),
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -154,7 +158,7 @@ extension Scenario {
             picture.imageTransition = halfway(.crossfade())
             picture.setImage(
                 with: stage.url(0xFF0000),
-                options: .waitForTransition,
+                options: BindingOptions(awaitsTransition: true),
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -166,7 +170,7 @@ extension Scenario {
             // And so does that of a widget that is destroyed in the middle of one.
             picture.setImage(
                 with: stage.url(0x00FF00),
-                options: .waitForTransition,
+                options: BindingOptions(awaitsTransition: true),
                 manager: stage.manager,
                 completion: stage.completion
             )

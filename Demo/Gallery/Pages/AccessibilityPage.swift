@@ -26,7 +26,9 @@ extension Page {
         described.setImage(with: context.fresh("lighthouse.jpg"))
         late.setImage(with: context.fresh("moonlit-lake.jpg", .late), placeholder: .icon("image-x-generic-symbolic"))
         missing.setImage(with: context.fresh("x.jpg", .missing))
-        button.setImage(with: context.fresh("koi-pond.webp"), options: .firstFrameOnly)
+        var still = ImageRequest(url: context.fresh("koi-pond.webp"))
+        still.isFirstFrameOnly = true
+        button.setImage(with: still)
         let cells = [
             captioned(described.widget, tr("“A lighthouse at dusk”")),
             captioned(late.widget, tr("“… , busy” while it loads")),

@@ -29,7 +29,7 @@ extension Page {
         let load = {
             for (picture, url) in zip(strip, urls) {
                 // Setting the same URL again would change nothing, so the image is cleared first.
-                picture.setImage(with: nil as URL?)
+                picture.clearImage()
                 picture.setImage(with: url) { result in
                     source = (try? result.get()).map { "\n\(tr("The images came from")): \($0.source)" } ?? ""
                     refresh()

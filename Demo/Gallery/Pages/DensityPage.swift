@@ -10,7 +10,9 @@ extension Page {
             "Images are decoded at the pixel size of the widget on this screen, and again when the widget grows. A file named @2x has twice the pixels per point."
         ),
         code: """
-            picture.setImage(with: url, options: [.originalSize, .firstFrameOnly])
+            var request = ImageRequest(url: url)
+            request.isFirstFrameOnly = true
+            picture.setImage(with: request, options: BindingOptions(size: .original))
             grown.setImage(with: url)
             """
     ) { context in
@@ -20,7 +22,9 @@ extension Page {
         for (index, name) in names.enumerated() {
             let caption = captions[index]
             gtk_widget_set_size_request(pictures[index].widget, 320 / Int32(index + 1), 240 / Int32(index + 1))
-            pictures[index].setImage(with: context.fresh(name), options: [.originalSize, .firstFrameOnly]) { result in
+            var request = ImageRequest(url: context.fresh(name))
+            request.isFirstFrameOnly = true
+            pictures[index].setImage(with: request, options: BindingOptions(size: .original)) { result in
                 guard let image = try? result.get().image else { return }
                 setText(caption, "\(name): \(image.pixelSize), \(image.scale)×")
             }
@@ -55,7 +59,9 @@ extension Page {
 
     @MainActor
     private static func sample(_ picture: Picture, _ grown: Picture, _ url: URL) {
-        picture.setImage(with: url, options: [.originalSize, .firstFrameOnly])
+        var request = ImageRequest(url: url)
+        request.isFirstFrameOnly = true
+        picture.setImage(with: request, options: BindingOptions(size: .original))
         grown.setImage(with: url)
     }
 }

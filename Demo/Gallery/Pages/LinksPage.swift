@@ -8,7 +8,7 @@ extension Page {
         title: tr("Your own images"),
         summary: tr("Type an address and press Enter, or drop a link or a file on the image."),
         code: """
-            picture.setImage(with: URL(string: text), options: [.progressive]) { result in
+            picture.setImage(with: URL(string: text), loading: .progressive) { result in
                 switch result {
                 case .success(let response): show("\\(response.image.naturalSize), \\(response.source)")
                 case .failure(let error): show("\\(error)")
@@ -48,7 +48,7 @@ extension Page {
         into picture: Picture,
         _ show: @escaping @MainActor @Sendable (String) -> Void
     ) {
-        picture.setImage(with: URL(string: text), options: [.progressive]) { result in
+        picture.setImage(with: URL(string: text), loading: .progressive) { result in
             switch result {
             case .success(let response): show("\(response.image.naturalSize), \(response.source)")
             case .failure(let error): show("\(error)")

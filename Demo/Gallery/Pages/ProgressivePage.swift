@@ -11,7 +11,7 @@ extension Page {
         ),
         code: """
             picture.imageIndicator = .progress
-            picture.setImage(with: url, options: [.progressive, .originalSize])
+            picture.setImage(with: url, loading: .progressive, options: BindingOptions(size: .original))
             """
     ) { context in
         let names = ["rocket.jpg", "cactus.png", "mushroom.webp", "truchet-tiles.gif"]
@@ -24,7 +24,7 @@ extension Page {
         var name = names[0]
         let load = {
             show(left, context.fresh(name, .drip))
-            right.setImage(with: context.fresh(name, .drip), options: .originalSize)
+            right.setImage(with: context.fresh(name, .drip), options: BindingOptions(size: .original))
         }
         let choice = dropDown(["JPEG", "PNG", "WebP", "GIF"]) { number in
             name = names[number]
@@ -45,6 +45,6 @@ extension Page {
     @MainActor
     private static func show(_ picture: Picture, _ url: URL) {
         picture.imageIndicator = .progress
-        picture.setImage(with: url, options: [.progressive, .originalSize])
+        picture.setImage(with: url, loading: .progressive, options: BindingOptions(size: .original))
     }
 }

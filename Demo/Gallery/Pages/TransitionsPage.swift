@@ -12,7 +12,7 @@ extension Page {
         code: """
             picture.imageTransition = .crossfade(duration: .milliseconds(400))
             picture.imageIndicator = .activity
-            picture.setImage(with: url, options: .forceTransition)
+            picture.setImage(with: url, options: BindingOptions(display: .animated))
             """
     ) { context in
         let ways: [(String, ImageTransition, ImageIndicator?)] = [
@@ -49,13 +49,16 @@ extension Page {
     ) {
         picture.imageTransition = transition
         picture.imageIndicator = indicator
-        picture.setImage(with: url, options: [.forceTransition, .keepCurrentImage])
+        picture.setImage(
+            with: url,
+            options: BindingOptions(whileLoading: .placeholderOrCurrentImage, display: .animated)
+        )
     }
 
     @MainActor
     private static func sample(_ picture: Picture, _ url: URL) {
         picture.imageTransition = .crossfade(duration: .milliseconds(400))
         picture.imageIndicator = .activity
-        picture.setImage(with: url, options: .forceTransition)
+        picture.setImage(with: url, options: BindingOptions(display: .animated))
     }
 }

@@ -9,7 +9,7 @@ extension Page {
         summary: tr("A large image, decoded for its size on screen: zoom in to see more detail."),
         code: """
             gtk_widget_set_size_request(picture.widget, width, height)
-            picture.setImage(with: url, options: .keepCurrentImage)
+            picture.setImage(with: url, options: BindingOptions(whileLoading: .placeholderOrCurrentImage))
             """
     ) { context in
         let picture = Picture()
@@ -47,12 +47,12 @@ extension Page {
         _ done: @escaping @MainActor @Sendable () -> Void
     ) {
         gtk_widget_set_size_request(picture.widget, width, height)
-        picture.setImage(with: url, options: .keepCurrentImage) { _ in done() }
+        picture.setImage(with: url, options: BindingOptions(whileLoading: .placeholderOrCurrentImage)) { _ in done() }
     }
 
     @MainActor
     private static func sample(_ picture: Picture, _ url: URL, _ width: Int32, _ height: Int32) {
         gtk_widget_set_size_request(picture.widget, width, height)
-        picture.setImage(with: url, options: .keepCurrentImage)
+        picture.setImage(with: url, options: BindingOptions(whileLoading: .placeholderOrCurrentImage))
     }
 }

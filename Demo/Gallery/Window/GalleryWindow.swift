@@ -62,7 +62,8 @@ final class GalleryWindow {
         large.setImage(
             with: url,
             placeholder: .icon("image-x-generic-symbolic", pixelSize: 64),
-            options: [.progressive, .delayPlaceholder]
+            loading: .progressive,
+            options: BindingOptions(whileLoading: .currentImage)
         )
         large.setImageDescription(url.lastPathComponent)
     }

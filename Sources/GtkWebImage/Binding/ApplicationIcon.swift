@@ -41,7 +41,7 @@ private final class ApplicationIconTarget: SlotTarget {
     var content: PaintableContent? { paintable.content }
     var area: UnsafeMutablePointer<GtkWidget>? { nil }
     func attach() -> Bool { true }
-    func decodeSize() -> DecodeSize? { .fit(PixelSize(width: 128, height: 128)) }
+    func decodeSize() -> DecodeSize? { .contain(PixelSize(width: 128, height: 128)) }
 
     func changed() {
         for window in Toplevels.all { window.setWindowIcon(paintable.image) }

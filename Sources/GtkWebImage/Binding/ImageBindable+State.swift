@@ -9,6 +9,14 @@ extension ImageBindable {
         imageBinding.existingSlot?.cancel()
     }
 
+    /// Cancels the load and clears the widget. The completion of a load under way receives
+    /// `ImageError.Code.cancelled`.
+    /// - Parameter placeholder: What the widget shows from now on. Default: nothing.
+    public func clearImage(placeholder: Placeholder? = nil) {
+        imageBinding.existingSlot?.clear(placeholder: placeholder)
+        if placeholder != nil, imageBinding.existingSlot == nil { imageBinding.slot.clear(placeholder: placeholder) }
+    }
+
     /// The URL that was set last, whatever became of it.
     public var currentImageURL: URL? { imageBinding.existingSlot?.url }
 

@@ -1,120 +1,114 @@
-public import FoundationEssentials
 public import WebImageCore
 public import WebImageLinux
 
-/// What shows one image: a widget of any GTK binding, one of its places (ImageBinding), or an ImagePaintable.
+/// Anything that shows one image: a widget of any GTK binding, a place within one (``ImageBinding``), or an
+/// ``ImagePaintable``.
 @MainActor
 public protocol ImageBindable {
-    /// Where the image goes. Widgets have one by default.
+    /// The place that the image goes to. Widgets have one by default.
     var imageBinding: ImageBinding { get }
 }
 
 extension ImageBindable {
     /// Loads an image and shows it, decoded at the size of the widget.
     ///
-    /// An image in the memory cache is shown before this call returns, and the completion called. Otherwise the load
-    /// starts when the widget is mapped, ends the one before, and is cancelled when the widget leaves its window. The
-    /// URL that is loaded or shown already is neither loaded again nor does it flicker; the completion is called all
-    /// the same.
+    /// A memory hit is shown, and its completion called, before this call returns. Otherwise the load starts when the
+    /// widget is mapped; it ends the load before, and is cancelled when the widget leaves its window. Setting what the
+    /// widget already loads or shows neither restarts the load nor flickers; the completion is called all the same.
+    ///
+    /// A bound widget decodes at its own size unless `ImageRequest.decodeSize` names one, and loads at high priority
+    /// unless `ImageRequest.priority` says otherwise.
     /// - Parameters:
-    ///   - url: Where the image is; nil shows the placeholder.
-    ///   - placeholder: Shown until there is something better. Default: the widget is cleared, see
-    ///     `ImageOptions.keepCurrentImage`.
-    ///   - options: See ImageOptions.
-    ///   - transformer: Changes the image before it is shown.
-    ///   - manager: Loads it. Default: the shared one.
-    ///   - progress: Bytes received so far, and in all where that is known.
-    ///   - partial: Partial images, after they were shown, with ImageOptions.progressive.
-    ///   - completion: Called exactly once, when the image is in place or has failed.
-    /// - Returns: The load, to cancel it.
+    ///   - source: The URL or the ImageRequest to load. `nil` shows the placeholder and ends in
+    ///     `ImageError.Code.invalidURL`; to clear a widget, call ``clearImage()``.
+    ///   - placeholder: The stand-in until there is an image. Default: none; `BindingOptions.whileLoading` says what
+    ///     the widget shows then.
+    ///   - loading: Whether partial images are shown. Default: as the request says.
+    ///   - retry: Whether a URL that failed before is loaded again. Default: as the request says.
+    ///   - options: What concerns the widget rather than the image.
+    ///   - transformer: The transformer that changes the image before it is shown. Default: that of the request.
+    ///   - manager: The manager that loads. Default: the shared one.
+    ///   - progress: Receives the bytes so far, and the total where it is known.
+    ///   - partial: Receives partial images after they were shown.
+    ///   - completion: Called exactly once, after the image is in place or has failed.
+    /// - Returns: The load.
     @discardableResult
     public func setImage(
-        with url: URL?,
+        with source: (some ImageRequestConvertible)?,
         placeholder: Placeholder? = nil,
-        options: ImageOptions = [],
+        loading: ImageRequest.Loading? = nil,
+        retry: ImageRequest.Retry? = nil,
+        options: BindingOptions = BindingOptions(),
         transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageLoad {
-        var request = SlotRequest(url, placeholder, options, transformer, manager)
+        var request = BindingRequest(
+            source?.imageRequest,
+            placeholder: placeholder,
+            loading: loading,
+            retry: retry,
+            options: options,
+            transformer: transformer,
+            manager: manager
+        )
         request.progress = progress
         request.partial = partial
         return imageBinding.preparedSlot().set(request, completion)
     }
 
-    /// Loads an image and shows it, for those who need not hear of it.
-    ///
-    /// All else is as with the form that has a completion.
+    /// Loads an image and shows it, without a completion. All else is as with the form that has one.
     @discardableResult
     public func setImage(
-        with url: URL?,
+        with source: (some ImageRequestConvertible)?,
         placeholder: Placeholder? = nil,
-        options: ImageOptions = [],
+        loading: ImageRequest.Loading? = nil,
+        retry: ImageRequest.Retry? = nil,
+        options: BindingOptions = BindingOptions(),
         transformer: ImageTransformer? = nil,
-        manager: ImageManager = .shared
+        manager: ImageManager = .shared,
+        progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
+        partial: (@MainActor @Sendable (WebImage) -> Void)? = nil
     ) -> ImageLoad {
-        imageBinding.preparedSlot().set(SlotRequest(url, placeholder, options, transformer, manager), nil)
+        var request = BindingRequest(
+            source?.imageRequest,
+            placeholder: placeholder,
+            loading: loading,
+            retry: retry,
+            options: options,
+            transformer: transformer,
+            manager: manager
+        )
+        request.progress = progress
+        request.partial = partial
+        return imageBinding.preparedSlot().set(request, nil)
     }
 
     /// Loads an image, shows it, and returns it. Cancelling the awaiting task cancels the load.
     ///
-    /// A widget that is not mapped loads nothing yet: the call waits until it is, or until the widget is gone.
-    /// - Throws: ImageError; ImageError.Code.cancelled when another URL was set or the widget is gone.
+    /// The call waits until the widget is mapped, or gone.
+    /// - Throws: ImageError; `ImageError.Code.cancelled` when another image was set or the widget is gone.
     @discardableResult
     public func setImage(
-        with url: URL?,
+        with source: (some ImageRequestConvertible)?,
         placeholder: Placeholder? = nil,
-        options: ImageOptions = [],
+        loading: ImageRequest.Loading? = nil,
+        retry: ImageRequest.Retry? = nil,
+        options: BindingOptions = BindingOptions(),
         transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared
     ) async throws(ImageError) -> ImageResponse {
-        let request = SlotRequest(url, placeholder, options, transformer, manager)
-        return try await awaitLoad { imageBinding.preparedSlot().set(request, $0) }
-    }
-}
-
-extension ImageBindable {
-    /// Loads what a request asks for and shows it: other URLs to fall back on, previews, headers, a cache key, a loader
-    /// of its own. Its ImageRequest.decodeSize is that of the widget unless it says another than the original size,
-    /// and at normal priority it is as urgent as what is on screen.
-    ///
-    /// All else is as with the form that takes a URL.
-    @discardableResult
-    public func setImage(
-        with request: ImageRequest,
-        placeholder: Placeholder? = nil,
-        manager: ImageManager = .shared,
-        progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
-        partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
-        completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
-    ) -> ImageLoad {
-        var request = SlotRequest(request, placeholder, manager)
-        request.progress = progress
-        request.partial = partial
-        return imageBinding.preparedSlot().set(request, completion)
-    }
-
-    /// Loads what a request asks for and shows it, for those who need not hear of it.
-    @discardableResult
-    public func setImage(
-        with request: ImageRequest,
-        placeholder: Placeholder? = nil,
-        manager: ImageManager = .shared
-    ) -> ImageLoad {
-        imageBinding.preparedSlot().set(SlotRequest(request, placeholder, manager), nil)
-    }
-
-    /// Loads what a request asks for, shows it, and returns it. Cancelling the awaiting task cancels the load.
-    /// - Throws: ImageError; ImageError.Code.cancelled when another URL was set or the widget is gone.
-    @discardableResult
-    public func setImage(
-        with request: ImageRequest,
-        placeholder: Placeholder? = nil,
-        manager: ImageManager = .shared
-    ) async throws(ImageError) -> ImageResponse {
-        let request = SlotRequest(request, placeholder, manager)
+        let request = BindingRequest(
+            source?.imageRequest,
+            placeholder: placeholder,
+            loading: loading,
+            retry: retry,
+            options: options,
+            transformer: transformer,
+            manager: manager
+        )
         return try await awaitLoad { imageBinding.preparedSlot().set(request, $0) }
     }
 }

@@ -1,5 +1,4 @@
 internal import CWebImageGtk4
-public import FoundationEssentials
 public import WebImageCore
 public import WebImageLinux
 
@@ -13,7 +12,7 @@ public import WebImageLinux
 /// What GtkImage, AdwAvatar and AdwStatusPage show is theirs; a GtkWindow has it as its icon; a widget with room for
 /// one child gets a GtkPicture as its child: GtkButton, GtkMenuButton, GtkCheckButton, GtkFrame, GtkListBoxRow, AdwBin,
 /// ShumateMarker and their like. For all others there is
-/// GtkWidgetConvertible/bindImage(with:key:size:placeholder:options:transformer:manager:setPaintable:completion:).
+/// GtkWidgetConvertible/bindImage(with:key:placeholder:loading:retry:options:transformer:manager:setPaintable:completion:).
 @MainActor
 public protocol WidgetBindable: GtkWidgetConvertible, ImageBindable {}
 
@@ -72,23 +71,26 @@ extension GtkWidgetConvertible {
     ///         gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
     ///     }
     /// - Parameters:
-    ///   - url: Where the image is; nil shows the placeholder.
-    ///   - key: The purpose of the image within the widget. Default: OperationKey/image.
-    ///   - size: The size to decode at, in pixels. Default: that of the widget times its scale factor, to be covered.
-    ///   - placeholder: Shown until there is something better.
-    ///   - options: See ImageOptions.
-    ///   - transformer: Changes the image before it is shown.
-    ///   - manager: Loads it. Default: the shared one.
+    ///   - source: The URL or the ImageRequest to load. An image is decoded at the size of the widget times its scale
+    ///     factor, so that it covers the widget, unless the request names a size.
+    ///   - key: The purpose of the image within the widget. Default: ``OperationKey/image``.
+    ///   - placeholder: The stand-in until there is an image.
+    ///   - loading: Whether partial images are shown. Default: as the request says.
+    ///   - retry: Whether a URL that failed before is loaded again. Default: as the request says.
+    ///   - options: What concerns the widget rather than the image.
+    ///   - transformer: The transformer that changes the image before it is shown. Default: that of the request.
+    ///   - manager: The manager that loads. Default: the shared one.
     ///   - setPaintable: Puts the paintable into the widget. Called within the first call for a key.
-    ///   - completion: Called exactly once, when the image is in place or has failed.
-    /// - Returns: The load, to cancel it.
+    ///   - completion: Called exactly once, after the image is in place or has failed.
+    /// - Returns: The load.
     @discardableResult
     public func bindImage(
-        with url: URL?,
+        with source: (some ImageRequestConvertible)?,
         key: OperationKey = .image,
-        size: DecodeSize? = nil,
         placeholder: Placeholder? = nil,
-        options: ImageOptions = [],
+        loading: ImageRequest.Loading? = nil,
+        retry: ImageRequest.Retry? = nil,
+        options: BindingOptions = BindingOptions(),
         transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         setPaintable: (ImagePaintable) -> Void,
@@ -100,8 +102,15 @@ extension GtkWidgetConvertible {
             setPaintable(target.paintable)
             return target
         }
-        var request = SlotRequest(url, placeholder, options, transformer, manager)
-        if let size { request.image?.decodeSize = size }
+        let request = BindingRequest(
+            source?.imageRequest,
+            placeholder: placeholder,
+            loading: loading,
+            retry: retry,
+            options: options,
+            transformer: transformer,
+            manager: manager
+        )
         return slot.set(request, completion)
     }
 }

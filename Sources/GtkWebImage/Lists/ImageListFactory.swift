@@ -51,7 +51,7 @@ public final class ImageListFactory {
             if let request = request(position) {
                 picture.setImage(with: request, placeholder: placeholder, manager: manager)
             } else {
-                picture.setImage(with: nil as URL?, placeholder: placeholder, manager: manager)
+                picture.clearImage(placeholder: placeholder)
             }
         }
         native.connectWithArgument("unbind") { item in

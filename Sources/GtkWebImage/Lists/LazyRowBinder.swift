@@ -9,7 +9,7 @@ import WebImageLinux
 ///     rows = LazyRowBinder(container: listBox) { row, index in
 ///         WidgetPointer(row).setImage(with: urls[index])
 ///     } unbind: { row, _ in
-///         WidgetPointer(row).setImage(with: nil as URL?)
+///         WidgetPointer(row).clearImage()
 ///     }
 ///
 /// The app keeps the binder for as long as it needs it. Main thread only.

@@ -6,7 +6,7 @@ import WebImageLinux
 /// Prefetches the images of a list in the direction of scrolling, and cancels prefetches that were left behind.
 ///
 ///     prefetcher = ListPrefetcher(view: grid) { position in
-///         ImageRequest(url: urls[position], decodeSize: .fill(PixelSize(width: 160, height: 120)))
+///         ImageRequest(url: urls[position], decodeSize: .cover(PixelSize(width: 160, height: 120)))
 ///     }
 ///
 /// The visible positions are derived from the scroll position on the assumption that all rows have the same height,

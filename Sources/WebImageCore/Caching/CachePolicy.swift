@@ -1,61 +1,64 @@
-/// Which caches a load asks, and which it writes to.
-///
-/// A result is an image at the size and with the transformer that were asked for; an original is what the loader gave.
-/// Results are in memory, and on disk where that is worth it; originals are on disk.
-public struct CachePolicy: Hashable, Sendable {
-    /// Where results are looked for. Default: everywhere.
-    public var query: CacheTiers
-    /// Where results are kept. Default: everywhere.
-    public var store: CacheTiers
-    /// Whether originals are looked for. Default: yes.
-    public var queriesOriginals: Bool
-    /// Whether originals are kept. Default: yes.
-    public var storesOriginals: Bool
-
-    /// Makes a policy.
-    public init(
-        query: CacheTiers = .all,
-        store: CacheTiers = .all,
-        queriesOriginals: Bool = true,
-        storesOriginals: Bool = true
-    ) {
-        self.query = query
-        self.store = store
-        self.queriesOriginals = queriesOriginals
-        self.storesOriginals = storesOriginals
-    }
+/// How a load uses the caches and the server, in the manner of Foundation's `URLRequest.CachePolicy`.
+public enum CachePolicy: Hashable, Sendable {
+    /// The memory cache serves, then a stored response as RFC 9111 allows it, then the loader. The default.
+    case standard
+    /// A stored response serves however old it is; the loader is asked only when there is none.
+    case cachedElseLoad
+    /// Only the caches serve, however old their copy is. A miss ends in ``ImageError/Code/notInCache``.
+    case cachedOnly
+    /// The cached image is handed to the partial handler at once, and the server is asked whether it is still current,
+    /// which costs one conditional request. The completion receives the outcome. When the server cannot be reached, it
+    /// receives the cached image, and ``ImageResponse/refreshError`` says why.
+    case refresh
+    /// The caches are not read. What the loader sends replaces what they hold.
+    case reload
 }
 
-extension ImageRequest {
-    /// The policy with what the options take away.
-    var effectiveCaching: CachePolicy {
-        var policy = caching
-        if options.contains(.fromLoaderOnly) {
-            policy.query = []
-            policy.queriesOriginals = false
-        }
-        if options.contains(.memoryCacheOnly) {
-            policy.store.remove(.disk)
-            policy.storesOriginals = false
-        }
-        return policy
+/// The cache tiers that a load reads and writes.
+public struct CacheAccess: Hashable, Sendable {
+    /// The tiers that may serve the load. Default: all.
+    public var reads: CacheTiers
+    /// The tiers that keep what the load produces. Default: all.
+    public var writes: CacheTiers
+    /// Whether the load completes only after its writes have reached the disk. Default: no.
+    public var awaitsWrites: Bool
+
+    /// Creates an access.
+    public init(reads: CacheTiers = .all, writes: CacheTiers = .all, awaitsWrites: Bool = false) {
+        self.reads = reads
+        self.writes = writes
+        self.awaitsWrites = awaitsWrites
     }
+
+    /// Reads all tiers and writes nothing to disk.
+    public static let memoryOnly = CacheAccess(writes: .memory)
+    /// Reads and writes all tiers, and completes after the writes.
+    public static let awaitingWrites = CacheAccess(awaitsWrites: true)
 }
 
-/// The places where decoded images are kept.
+/// The places where a manager keeps images.
 public struct CacheTiers: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt8
 
-    /// Makes a set from its bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
-    /// Decoded, in memory.
+    /// Decoded images in memory.
     public static let memory = CacheTiers(rawValue: 1 << 0)
-    /// On disk.
-    public static let disk = CacheTiers(rawValue: 1 << 1)
-    /// Everywhere.
-    public static let all: CacheTiers = [.memory, .disk]
+    /// Decoded images on disk, at the size and with the transformer of a request.
+    public static let renditions = CacheTiers(rawValue: 1 << 1)
+    /// The bytes of loaders on disk.
+    public static let originals = CacheTiers(rawValue: 1 << 2)
+    /// Both tiers on disk.
+    public static let disk: CacheTiers = [.renditions, .originals]
+    /// All tiers.
+    public static let all: CacheTiers = [.memory, .renditions, .originals]
+}
+
+extension ImageRequest {
+    /// The tiers that may serve the load, which are none when it reloads.
+    var readTiers: CacheTiers { cachePolicy == .reload ? [] : cacheAccess.reads }
 }

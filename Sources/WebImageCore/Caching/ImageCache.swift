@@ -136,17 +136,15 @@ extension ImageCache {
         var tiers: CacheTiers = []
         if manager.cachedImage(for: request) != nil { tiers.insert(.memory) }
         let key = JobGraph.JobKey(request)
-        let isOnDisk =
-            parts.renditionCache?.contains(key.result) == true || parts.dataCache?.contains(key.source.url) == true
-        if isOnDisk { tiers.insert(.disk) }
+        if parts.renditionCache?.contains(key.result) == true { tiers.insert(.renditions) }
+        if parts.dataCache?.contains(key.source.url) == true { tiers.insert(.originals) }
         return tiers
     }
 
     private func remove(_ url: String, _ tiers: CacheTiers) {
         if tiers.contains(.memory) { parts.memoryCache.removeImages(source: url) }
-        guard tiers.contains(.disk) else { return }
-        parts.dataCache?.remove(url)
-        parts.renditionCache?.removeVariants(of: url)
+        if tiers.contains(.originals) { parts.dataCache?.remove(url) }
+        if tiers.contains(.renditions) { parts.renditionCache?.removeVariants(of: url) }
     }
 
     private func removeAllFromDisk() {

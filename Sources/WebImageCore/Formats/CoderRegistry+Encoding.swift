@@ -25,7 +25,7 @@ extension CoderRegistry {
         {
             return data
         }
-        let size = options.maximumSize.map { DecodeSize.fit($0).target(for: image.pixelSize) } ?? image.pixelSize
+        let size = options.maximumSize.map { DecodeSize.contain($0).target(for: image.pixelSize) } ?? image.pixelSize
         var pixels = try image.pixels.scaled(to: size)
         var data = try encoder.encode(pixels, as: format, quality: quality, options: options)
         guard let limit = options.maximumByteCount, data.count > limit else { return data }
@@ -55,7 +55,7 @@ extension CoderRegistry {
         _ options: EncodeOptions
     ) throws(ImageError) -> Data? {
         var animation = animation
-        if let size = options.maximumSize.map({ DecodeSize.fit($0).target(for: animation.size) }) {
+        if let size = options.maximumSize.map({ DecodeSize.contain($0).target(for: animation.size) }) {
             animation = animation.mapFrames(size: size) { $0.picture(at: size, .up) }
         }
         var quality = quality

@@ -14,11 +14,11 @@ package enum StoredResponseUse: Equatable {
     /// - Parameter headers: The header fields that a request would send now.
     package init(
         _ metadata: ResponseMetadata,
-        options: ImageOptions,
+        policy: CachePolicy,
         headers: [String: String],
         now: Date
     ) {
-        if options.contains(.fromCacheOnly) {
+        if policy == .cachedOnly {
             self = .use
             return
         }
@@ -27,10 +27,10 @@ package enum StoredResponseUse: Equatable {
             return
         }
         let freshness = Freshness(metadata, now: now)
-        if options.contains(.refreshCached) {
+        if policy == .refresh {
             // RFC 8246: an immutable response needs no revalidation.
             self = freshness.isFresh && freshness.directives.isImmutable ? .use : .validate
-        } else if options.contains(.ignoreFreshness) || freshness.isFresh {
+        } else if policy == .cachedElseLoad || freshness.isFresh {
             self = .use
         } else {
             self = freshness.isUsableWhileRevalidating ? .useAndRefresh : .validate

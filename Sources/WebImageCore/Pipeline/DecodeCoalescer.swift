@@ -40,9 +40,9 @@ extension JobGraph.Job {
     var decodeKey: String {
         let request = request
         let decoder = request.decoder.map { String(reflecting: type(of: $0)) } ?? ""
-        let options = request.options.intersection([.ignoreColorProfile, .firstFrameOnly])
         let format = request.pixelFormat.map { "\($0)" } ?? ""
-        return "\(request.decodeSize) \(request.scale) \(decoder) \(options.rawValue) \(format) "
+        return
+            "\(request.decodeSize) \(request.scale) \(decoder) \(request.convertsToSRGB) \(request.isFirstFrameOnly) \(format) "
             + (request.formatHint?.rawValue ?? "")
     }
 }

@@ -53,15 +53,15 @@ extension ImageManager {
         }
         let data = source.loaded.data
         @Sendable func finish(_ task: ImageTask) {
-            task.finish(task.request.wantsData && !data.isEmpty ? result.map { $0.with(data) } : result)
+            task.finish(task.request.includesData && !data.isEmpty ? result.map { $0.with(data) } : result)
         }
         let tasks = graph.withLock { $0.finishJob(id) }
-        for task in tasks where !task.request.options.contains(.waitForStore) { finish(task) }
+        for task in tasks where !task.request.cacheAccess.awaitsWrites { finish(task) }
         if let decoded {
             storeRendition(decoded, job, source)
             if let entry = source.entry, job.request.transformer == nil { addThumbHash(decoded, entry) }
         }
-        let waiting = tasks.filter { $0.request.options.contains(.waitForStore) }
+        let waiting = tasks.filter { $0.request.cacheAccess.awaitsWrites }
         guard !waiting.isEmpty else { return }
         parts.ioQueue.submit {
             self.finishStoring(job)
@@ -90,7 +90,7 @@ extension ImageManager {
     /// Gets an image ready to be shown, now and later.
     func keep(_ image: WebImage, _ job: JobGraph.Job) {
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
-        guard job.tasks.contains(where: { $0.request.effectiveCaching.store.contains(.memory) }) else { return }
+        guard job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.memory) }) else { return }
         parts.memoryCache.store(image, for: job.key.image)
     }
 
@@ -202,10 +202,10 @@ extension ImageManager {
             scale: request.scale,
             maximumPixelCount: parts.maximumPixelCount
         )
-        options.isFirstFrameOnly = request.options.contains(.firstFrameOnly)
+        options.isFirstFrameOnly = request.isFirstFrameOnly
         options.formatHint = request.formatHint
         options.pixelFormat = request.pixelFormat
-        options.convertsToSRGB = !request.options.contains(.ignoreColorProfile)
+        options.convertsToSRGB = request.convertsToSRGB
         return options
     }
 }

@@ -12,7 +12,7 @@ extension ImageManager {
             return
         }
         let asksDisk = parts.dataCache != nil && loader.shouldCacheOnDisk(request.url)
-        guard asksDisk, request.effectiveCaching.queriesOriginals else {
+        guard asksDisk, request.readTiers.contains(.originals) else {
             load(id, with: loader)
             return
         }
@@ -41,7 +41,7 @@ extension ImageManager {
             decode(id, source)
         case .validate:
             graph.withLock { $0.setStored(entry, ofSource: id) }
-            if request.options.contains(.refreshCached) { preview(id, entry) }
+            if request.cachePolicy == .refresh { preview(id, entry) }
             load(id, with: loader)
         case .ignore:
             load(id, with: loader)
@@ -64,15 +64,15 @@ extension ImageManager {
             let asked = LoaderRequest(url: request.url, options: request.networkOptions)
             headers = loader(for: request)?.headers(for: asked) ?? [:]
         }
-        return StoredResponseUse(response, options: request.options, headers: headers, now: parts.clock.now)
+        return StoredResponseUse(response, policy: request.cachePolicy, headers: headers, now: parts.clock.now)
     }
 
     /// For the next time: one conditional request, whose result goes to the caches only.
     func refreshInBackground(_ request: ImageRequest) {
         var request = request
         // The rest says which image it is, and where it is kept.
-        request.options.remove(.progressive)
-        request.options.insert(.refreshCached)
+        request.loading = .complete
+        request.cachePolicy = .refresh
         request.priority = .low
         let task = ImageTask(
             request: request,

@@ -39,7 +39,7 @@ extension ImageManager {
         request.url = url
         request.fallbackURLs = []
         (request.cacheKey, request.previewURL, request.lowDataURL) = (nil, nil, nil)
-        request.options.remove(.progressive)
+        request.loading = .complete
         _ = startChild(of: task, request, isPreview: true) { result in
             guard case .success(let response) = result else { return }
             task.report(preview: response.image.with { $0.isPartial = true })

@@ -16,7 +16,7 @@ struct JobGraph {
         let queriesRenditions: Bool
 
         init(_ request: ImageRequest) {
-            queriesRenditions = request.effectiveCaching.query.contains(.disk)
+            queriesRenditions = request.readTiers.contains(.renditions)
             image = ImageKey(request)
             size = request.decodeSize
             source = SourceKey(request)
@@ -26,7 +26,7 @@ struct JobGraph {
     /// Sources with equal keys get the same bytes from the same places.
     struct SourceKey: Hashable {
         let url: String
-        let policy: ImageOptions
+        let policy: CachePolicy
         let queries: Bool
         let stores: Bool
         let networkOptions: Box<NetworkOptions>?
@@ -34,9 +34,9 @@ struct JobGraph {
 
         init(_ request: ImageRequest) {
             url = request.sourceKey
-            policy = request.options.intersection([.fromCacheOnly, .refreshCached, .ignoreFreshness])
-            let caching = request.effectiveCaching
-            (queries, stores) = (caching.queriesOriginals, caching.storesOriginals)
+            policy = request.cachePolicy == .reload ? .standard : request.cachePolicy
+            queries = request.readTiers.contains(.originals)
+            stores = request.cacheAccess.writes.contains(.originals)
             networkOptions = request.boxedNetworkOptions
             loader = request.loader.map { $0.identity }
         }

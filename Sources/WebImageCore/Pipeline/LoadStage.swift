@@ -6,12 +6,12 @@ extension ImageManager {
     func load(_ id: JobGraph.Identifier, with loader: any DataLoading) {
         guard let request = graph.withLock({ $0.sources[id]?.request }) else { return }
         let url = request.url
-        guard !request.options.contains(.fromCacheOnly) else {
+        guard request.cachePolicy != .cachedOnly else {
             let error = ImageError(
                 .notInCache,
                 url: url,
                 reason: "The image is in none of the caches",
-                remedy: "Load it without fromCacheOnly."
+                remedy: "Load it with another cache policy than cachedOnly."
             )
             fail(id, error)
             return
@@ -26,7 +26,7 @@ extension ImageManager {
             fail(id, error)
             return
         }
-        if !request.options.contains(.retryFailed),
+        if request.retry != .always,
             let error = parts.failures.error(for: request.sourceKey, now: parts.clock.now)
         {
             fail(id, error)
@@ -41,7 +41,7 @@ extension ImageManager {
         guard let source = graph.withLock({ $0.beginAttempt(ofSource: id) }) else { return }
         parts.observers.tell(source.request.url, .started)
         let validators = source.stored?.response.validators ?? graph.withLock { $0.useRenditions(ofSource: id) }
-        if source.stored == nil, validators != nil, source.request.options.contains(.refreshCached) { preview(id, nil) }
+        if source.stored == nil, validators != nil, source.request.cachePolicy == .refresh { preview(id, nil) }
         let request = LoaderRequest(
             url: source.request.url,
             priority: source.priority,

@@ -7,11 +7,11 @@ extension ImageManager {
         guard task.begin() else { return }
         let request = task.request
         parts.observers.tell(request.url, .queued)
-        if request.effectiveCaching.query.contains(.memory), let image = cachedImage(prepared: request) {
+        if request.readTiers.contains(.memory), let image = cachedImage(prepared: request) {
             parts.observers.tell(request.url, .memoryHit)
-            guard request.options.contains(.refreshCached) else {
+            guard request.cachePolicy == .refresh else {
                 let response = ImageResponse(image: image, source: .memory, url: request.url)
-                if request.wantsData { finishWithData(task, response) } else { task.finishNow(.success(response)) }
+                if request.includesData { finishWithData(task, response) } else { task.finishNow(.success(response)) }
                 return
             }
             task.reportNow(partial: image)
@@ -23,7 +23,7 @@ extension ImageManager {
             task.finish(.failure(.invalidURL(request.url, "The URL is empty")))
             return
         }
-        let queriesRenditions = request.effectiveCaching.query.contains(.disk) && hasRenditionTier(request)
+        let queriesRenditions = request.readTiers.contains(.renditions) && hasRenditionTier(request)
         startPreview(for: task)
         perform(graph.withLock { $0.join(task, queriesRenditions: queriesRenditions) })
         // A cancel that came before the task was in the graph found nothing to leave.
@@ -42,7 +42,7 @@ extension ImageManager {
     /// Shows the image at another size until it is there at the right one.
     private func showSmaller(_ task: ImageTask) {
         let request = task.request
-        guard task.wantsPartialImages, request.effectiveCaching.query.contains(.memory) else { return }
+        guard task.wantsPartialImages, request.readTiers.contains(.memory) else { return }
         let query = MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true)
         if let image = parts.memoryCache.image(for: query) {
             task.reportNow(partial: image.with { $0.isPartial = true })
@@ -90,7 +90,7 @@ extension ImageManager {
 extension ImageManager {
     private func isStored(_ id: JobGraph.Identifier) -> Bool {
         guard parts.dataCache != nil, let request = graph.withLock({ $0.sources[id]?.request }) else { return false }
-        return request.effectiveCaching.storesOriginals
+        return request.cacheAccess.writes.contains(.originals)
     }
 }
 

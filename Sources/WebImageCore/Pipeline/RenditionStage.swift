@@ -76,7 +76,7 @@ extension ImageManager {
             response.durations.reading = reading
             response.durations.decoding = .now - start
             for task in self.graph.withLock({ $0.finishJob(id) }) {
-                if task.request.wantsData {
+                if task.request.includesData {
                     self.finishWithData(task, response)
                 } else {
                     task.finish(.success(response))
@@ -97,7 +97,7 @@ extension ImageManager {
         // One of an animation would be a still image.
         guard image.animation == nil, let cache = parts.renditionCache, let date = source.storedAt,
             hasRenditionTier(job.request),
-            job.request.effectiveCaching.store.contains(.disk),
+            job.request.cacheAccess.writes.contains(.renditions),
             job.request.transformer != nil
                 || image.decodedSize.pixelCount * 2 <= image.naturalSizeBeforeTransform.pixelCount,
             let (data, encoding) = parts.renditionCoder?.encode(image, hasRoom: cache.isHalfEmpty)

@@ -33,7 +33,7 @@ public struct BlurHash: Hashable, Sendable {
     ///   - x: Waves from left to right, 1 to 9.
     ///   - y: Waves from top to bottom, 1 to 9.
     public init?(of image: WebImage, x: Int = 4, y: Int = 3) {
-        let size = DecodeSize.fit(PixelSize(width: 64, height: 64)).target(for: image.pixelSize)
+        let size = DecodeSize.contain(PixelSize(width: 64, height: 64)).target(for: image.pixelSize)
         guard (1...9).contains(x), (1...9).contains(y),
             let pixels = image.pixels.picture(at: size, .up)?.converted(to: .rgb)
         else { return nil }

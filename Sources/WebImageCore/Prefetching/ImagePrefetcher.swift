@@ -93,8 +93,8 @@ public final class ImagePrefetcher: Sendable {
         let requests = urls.map { url in
             var request = ImageRequest(url: url, priority: .veryLow)
             if destination == .disk {
-                request.caching.store = []
-                request.decodeSize = .fit(PixelSize(width: 16, height: 16))
+                request.cacheAccess.writes.subtract([.memory, .renditions])
+                request.decodeSize = .contain(PixelSize(width: 16, height: 16))
             }
             return request
         }

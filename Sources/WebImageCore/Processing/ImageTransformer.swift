@@ -1,15 +1,23 @@
 /// What is done to a decoded image before it is cached in memory and shown: steps, one after the other.
 ///
-///     picture.setImage(with: url, transformer: .resize(to: size, .fill) + .rounded(12))
+///     picture.setImage(with: url, transformer: .resize(to: size, .cover) + .rounded(12))
 ///
 /// Sizes and rectangles are in pixels of the decoded image; radii and the widths of borders are in application
 /// pixels. Animated images are changed frame by frame, each when it is decoded. Loads of one URL that begin with the
 /// same steps share them.
-public struct ImageTransformer: Sendable {
+public struct ImageTransformer: Hashable, Sendable {
     /// The steps, in order.
     public let steps: [any ImageTransforming]
     /// The keys of the steps.
     public let key: String
+
+    /// Transformers are equal when their keys are.
+    public static func == (lhs: ImageTransformer, rhs: ImageTransformer) -> Bool { lhs.key == rhs.key }
+
+    /// Hashes the key.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(key)
+    }
 
     /// Makes a transformer of steps.
     public init(_ steps: [any ImageTransforming]) {
@@ -52,7 +60,7 @@ public struct ImageTransformer: Sendable {
 
 extension ImageTransformer {
     /// Makes the image another size, in pixels; larger, too. Its shape is kept or not as mode says.
-    public static func resize(to size: PixelSize, _ mode: ResizeMode = .fit) -> ImageTransformer {
+    public static func resize(to size: PixelSize, _ mode: ResizeMode = .contain) -> ImageTransformer {
         ImageTransformer(ResizeStep(size: size, mode: mode))
     }
 

@@ -105,8 +105,8 @@ struct ConformanceTests {
         let size = PixelSize(width: 20, height: 20)
         for entry in try Self.made.get() where min(entry.width, entry.height) > 20 && !entry.file.hasSuffix(".tga") {
             let data = try Self.data(entry.file)
-            let (whole, small) = (try decode(data), try decode(data, DecodeOptions(size: .fit(size))))
-            let target = DecodeSize.fit(size).target(for: whole.pixelSize)
+            let (whole, small) = (try decode(data), try decode(data, DecodeOptions(size: .contain(size))))
+            let target = DecodeSize.contain(size).target(for: whole.pixelSize)
             #expect(small.pixelSize == target && small.naturalSize == whole.pixelSize)
             let frames = zip(try whole.allFrames(), try small.allFrames())
             for (index, (large, small)) in frames.enumerated() {

@@ -52,7 +52,7 @@ struct DamageTests {
 
     private func feed(_ data: Data) throws(ImageError) {
         let format = ImageFormat(sniffing: data)
-        let options = DecodeOptions(size: .fit(PixelSize(width: 6, height: 6)), maximumPixelCount: 1 << 20)
+        let options = DecodeOptions(size: .contain(PixelSize(width: 6, height: 6)), maximumPixelCount: 1 << 20)
         let coder = Self.registry.decoder(for: format)
         guard let decoder = coder?.makeIncrementalDecoder(for: format, options: options) else { return }
         for offset in stride(from: 0, to: data.count, by: 37) {

@@ -26,7 +26,7 @@ struct PixbufCorpusTests {
             #expect([.badImageData, .imageTooLarge, .unsupportedFormat].contains(error.code), "\(error)")
         }
         let format = ImageFormat(sniffing: data)
-        let options = DecodeOptions(size: .fit(PixelSize(width: 64, height: 64)), maximumPixelCount: 1 << 24)
+        let options = DecodeOptions(size: .contain(PixelSize(width: 64, height: 64)), maximumPixelCount: 1 << 24)
         if let decoder = registry.decoder(for: format)?.makeIncrementalDecoder(for: format, options: options) {
             do throws(ImageError) {
                 for offset in stride(from: 0, to: data.count, by: 1000) {

@@ -21,7 +21,7 @@ struct CoderTests {
         #expect(whole.pixelSize == header.size)
         #expect(whole.naturalSize == header.size)
         #expect(whole.format == header.format)
-        let box = DecodeSize.fit(PixelSize(width: 200, height: 150))
+        let box = DecodeSize.contain(PixelSize(width: 200, height: 150))
         let small = try decode(data, box)
         #expect(small.pixelSize == box.target(for: header.size))
         #expect(small.naturalSize == header.size)
@@ -45,7 +45,7 @@ struct CoderTests {
     @Test("An image that lies on its side is turned, at any size")
     func orientation() throws {
         // The lighthouse stands on the ground: sky at the top, in the corners too.
-        let image = try decode(ShippedImage.data("lighthouse.jpg"), .fit(PixelSize(width: 100, height: 100)))
+        let image = try decode(ShippedImage.data("lighthouse.jpg"), .contain(PixelSize(width: 100, height: 100)))
         #expect(image.pixelSize == PixelSize(width: 67, height: 100))
     }
 
@@ -99,7 +99,7 @@ struct CoderTests {
                 damaged[Int.random(in: 0..<min(damaged.count, 2000), using: &generator)] = UInt8.random(in: 0...255)
             }
             do throws(ImageError) {
-                _ = try decode(damaged, .fit(PixelSize(width: 100, height: 100)))
+                _ = try decode(damaged, .contain(PixelSize(width: 100, height: 100)))
             } catch {
                 #expect([.badImageData, .imageTooLarge, .unsupportedFormat].contains(error.code))
             }
@@ -140,7 +140,7 @@ struct CoderTests {
     func incremental(name: String) throws {
         let data = ShippedImage.data(name)
         let format = ImageFormat(sniffing: data)
-        let options = DecodeOptions(size: .fit(PixelSize(width: 300, height: 300)))
+        let options = DecodeOptions(size: .contain(PixelSize(width: 300, height: 300)))
         let coder = try registry.decoder(for: data, url: nil)
         let decoder = try #require(coder.makeIncrementalDecoder(for: format, options: options))
         var partials = 0
@@ -233,7 +233,7 @@ struct CoderTests {
             for thread in 0..<8 {
                 group.addTask {
                     for (index, name) in ShippedImage.all.enumerated() where index % 4 == thread % 4 {
-                        let image = try? decode(ShippedImage.data(name), .fit(PixelSize(width: 90, height: 90)))
+                        let image = try? decode(ShippedImage.data(name), .contain(PixelSize(width: 90, height: 90)))
                         #expect(image != nil, "\(name)")
                     }
                 }

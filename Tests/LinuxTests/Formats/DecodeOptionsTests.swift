@@ -49,7 +49,7 @@ struct DecodeOptionsTests {
     @Test("Pixels are stored as they are asked for", arguments: ["cat.jpg", "butterfly.png", "bouncing-ball.gif"])
     func pixelFormat(name: String) throws {
         for format in [PixelBuffer.Format.rgb, .rgbaPremultiplied] {
-            var options = DecodeOptions(size: .fit(PixelSize(width: 64, height: 64)))
+            var options = DecodeOptions(size: .contain(PixelSize(width: 64, height: 64)))
             options.pixelFormat = format
             let image = try registry.decode(ShippedImage.data(name), options: options)
             #expect(image.pixels.format == format)
@@ -62,7 +62,7 @@ struct DecodeOptionsTests {
 
     @Test("An image says what it was decoded from, and how")
     func description() throws {
-        let options = DecodeOptions(size: .fit(PixelSize(width: 50, height: 50)), scale: 2)
+        let options = DecodeOptions(size: .contain(PixelSize(width: 50, height: 50)), scale: 2)
         let image = try registry.decode(ShippedImage.data("lighthouse.jpg"), options: options)
         #expect(image.format == .jpeg && image.orientation != .up && image.frameCount == 1 && image.loopCount == 1)
         #expect(image.decodeOptions?.size == options.size && image.scale == 2)

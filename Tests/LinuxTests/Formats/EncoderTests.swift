@@ -17,7 +17,7 @@ struct EncoderTests {
     }
 
     private func shipped(_ name: String) throws -> WebImage {
-        try decode(ShippedImage.data(name), .fit(PixelSize(width: 300, height: 300)))
+        try decode(ShippedImage.data(name), .contain(PixelSize(width: 300, height: 300)))
     }
 
     /// Four fields: red and half green on top, half transparent blue and nothing below.

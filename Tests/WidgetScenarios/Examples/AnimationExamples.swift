@@ -10,7 +10,9 @@ private func playback(picture: Picture, url: URL, urls: [URL]) {
     picture.imagePlayback.rate = 0.5
     picture.imagePlayback.mode = .bounce
     picture.imagePlayback.isAutomatic = false
-    picture.setImage(with: url, options: .firstFrameOnly)
+    var request = ImageRequest(url: url)
+    request.isFirstFrameOnly = true
+    picture.setImage(with: request)
 
     picture.imagePlayback.ignoresReducedMotion = true
     picture.imagePlayback.pausesInPowerSaver = false

@@ -20,7 +20,7 @@ private func aPlaceByItself(entry: Entry, url: URL) {
     let icon = entry.iconBinding(at: .secondary)
     icon.imageTransition = .crossfade()
     icon.errorPlaceholder = .icon("dialog-warning-symbolic", pixelSize: 16)
-    icon.setImage(with: url, options: .refreshCached)
+    icon.setImage(with: ImageRequest(url: url, cachePolicy: .refresh))
     print(icon.imageProgress.fraction, icon.currentImageURL?.absoluteString ?? "nothing")
 }
 
@@ -45,7 +45,8 @@ private func awaited(picture: Picture, request: ImageRequest) async throws {
 @MainActor
 private func keys(widget: PicturePointer, native: OpaquePointer, url: URL) {
     let badge: OperationKey = "badge"
-    widget.bindImage(with: url, key: badge, size: .fit(PixelSize(width: 32, height: 32))) { paintable in
+    let request = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 32, height: 32)))
+    widget.bindImage(with: request, key: badge) { paintable in
         gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
     }
     widget.cancelImageLoad(for: badge)

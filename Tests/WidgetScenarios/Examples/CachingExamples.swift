@@ -18,9 +18,9 @@ private func limits(picture: Picture, url: URL) {
 
 @MainActor
 private func freshness(picture: Picture, url: URL) {
-    picture.setImage(with: url, options: .refreshCached)
-    picture.setImage(with: url, options: .ignoreFreshness)
-    picture.setImage(with: url, options: .fromCacheOnly)
+    picture.setImage(with: ImageRequest(url: url, cachePolicy: .refresh))
+    picture.setImage(with: ImageRequest(url: url, cachePolicy: .cachedElseLoad))
+    picture.setImage(with: ImageRequest(url: url, cachePolicy: .cachedOnly))
 }
 
 private func names(configuration: inout ImageManager.Configuration, request: inout ImageRequest, user: String) {
@@ -28,8 +28,8 @@ private func names(configuration: inout ImageManager.Configuration, request: ino
     configuration.cacheKeyFilter = CacheKeyFilter { url in url.host() == "cdn.example.org" ? url.path() : nil }
     request.cacheKey = "avatar of \(user)"
 
-    request.caching = CachePolicy(query: .memory, store: .memory, storesOriginals: false)
-    request.options = [.memoryCacheOnly, .waitForStore]
+    request.cacheAccess = CacheAccess(reads: [.memory, .originals], writes: .memory)
+    request.cacheAccess = .awaitingWrites
 }
 
 private func byHand(url: URL, image: WebImage, data: Data) async {

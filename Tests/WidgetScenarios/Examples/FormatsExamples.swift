@@ -5,10 +5,12 @@ import GtkWebImage
 
 @MainActor
 private func sizes(picture: Picture, url: URL) {
-    var request = ImageRequest(url: url, decodeSize: .fit(PixelSize(width: 640, height: 480)))
+    var request = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 640, height: 480)))
     request.decodeSize = .within(byteCount: 64 << 20)
-    picture.setImage(with: url, options: .originalSize)
-    picture.setImage(with: url, options: [.progressive, .ignoreColorProfile])
+    picture.setImage(with: url, options: BindingOptions(size: .original))
+    request.loading = .progressive
+    request.convertsToSRGB = false
+    picture.setImage(with: request)
 }
 
 @MainActor
@@ -23,7 +25,7 @@ private func files(file: URL) throws {
 
 @MainActor
 private func transformers(picture: Picture, url: URL, negative: @escaping @Sendable (WebImage) -> WebImage?) {
-    picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .fill) + .rounded(12))
+    picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .cover) + .rounded(12))
     picture.setImage(with: url, transformer: .custom(key: "negative 1") { negative($0) })
 }
 

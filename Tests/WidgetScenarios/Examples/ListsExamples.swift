@@ -28,7 +28,7 @@ private func ownCells(url: URL, item: OpaquePointer) {
 @MainActor
 private func ahead(urls: [URL], grid: OpaquePointer) {
     let prefetcher = ListPrefetcher(view: UnsafeMutableRawPointer(grid)) { position in
-        ImageRequest(url: urls[position], decodeSize: .fill(PixelSize(width: 160, height: 120)))
+        ImageRequest(url: urls[position], decodeSize: .cover(PixelSize(width: 160, height: 120)))
     }
     prefetcher.screensAhead = 2
 }
@@ -38,7 +38,7 @@ private func listBox(urls: [URL], listBox: OpaquePointer) {
     let rows = LazyRowBinder(container: UnsafeMutableRawPointer(listBox)) { row, index in
         WidgetPointer(row).setImage(with: urls[index])
     } unbind: { row, _ in
-        WidgetPointer(row).setImage(with: nil as URL?)
+        WidgetPointer(row).clearImage()
     }
     _ = rows
 }

@@ -12,7 +12,7 @@ private func showAnImage(url: URL, button: Button) {
     picture.setImage(
         with: url,
         placeholder: .icon("image-x-generic-symbolic"),
-        options: [.progressive],
+        loading: .progressive,
         progress: { received, expected in print(received, expected ?? 0) },
         completion: { result in
             switch result {
@@ -57,7 +57,6 @@ private func inAnyWidget(url: URL, button: Button, picture: Picture, entry: Entr
 private func animated(url: URL, urls: [URL], picture: Picture) {
     picture.imagePlayback.loopCount = 1
     picture.animationPlayer?.pause()
-    picture.setImage(with: url, options: .firstFrameOnly)
     picture.setAnimationImages(with: urls)
 }
 
@@ -67,7 +66,7 @@ private func inAList(urls: [URL], grid: OpaquePointer, item: OpaquePointer, url:
     gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))
 
     let prefetcher = ListPrefetcher(view: UnsafeMutableRawPointer(grid)) { position in
-        ImageRequest(url: urls[position], decodeSize: .fill(PixelSize(width: 160, height: 120)))
+        ImageRequest(url: urls[position], decodeSize: .cover(PixelSize(width: 160, height: 120)))
     }
     _ = prefetcher
     PicturePointer(gtk_list_item_get_child(item)).setImage(with: url)
@@ -87,8 +86,8 @@ private func prefetch(urls: [URL]) {
 
 @MainActor
 private func refresh(picture: Picture, url: URL) {
-    picture.setImage(with: url, options: .refreshCached)
-    picture.setImage(with: url, options: .retryFailed)
+    picture.setImage(with: ImageRequest(url: url, cachePolicy: .refresh))
+    picture.setImage(with: url, retry: .always)
 }
 
 private func overTheNetwork(url: URL, other: URL, small: URL, token: String, secret: String) async throws {
@@ -117,7 +116,7 @@ private func useTheCaches(url: URL) async {
     print(await cache.diskUsage().byteCount, cache.memoryStatistics.hitCount, cache.path(for: url) ?? "nowhere")
 
     var request = ImageRequest(url: url)
-    request.caching = CachePolicy(query: .memory, store: .memory, storesOriginals: false)
+    request.cacheAccess = CacheAccess(reads: [.memory, .originals], writes: .memory)
     _ = request
 }
 
@@ -131,7 +130,7 @@ private func formats(file: URL) throws {
 
 @MainActor
 private func transform(picture: Picture, url: URL) {
-    picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .fill) + .rounded(12))
+    picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .cover) + .rounded(12))
     picture.setImage(with: url, transformer: .circle(border: ImageBorder(width: 2, color: .white)))
     picture.setImage(with: url, placeholder: BlurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj").flatMap { .blurHash($0) })
 }

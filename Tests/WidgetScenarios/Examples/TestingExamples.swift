@@ -13,7 +13,7 @@ private func display(url: URL, manager: ImageManager, window: UnsafeMutablePoint
     guard gtk_init_check() != 0 else { return }
     let picture = Picture()
     gtk_window_set_child(window, picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self))
-    picture.setImage(with: url, options: .loadUnmapped, manager: manager)
+    picture.setImage(with: url, options: BindingOptions(start: .immediately), manager: manager)
     let isShown = MainLoopPump.run(until: { picture.currentImage != nil })
     display.stop()
     _ = isShown

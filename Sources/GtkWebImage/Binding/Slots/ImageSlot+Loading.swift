@@ -13,7 +13,7 @@ extension ImageSlot {
         beginLoading()
         if let sequence = request.sequence { return start(sequence, request, image, load, size) }
         let task = request.manager.load(
-            makeRequest(image, size),
+            makeRequest(request, image, size),
             progress: progressHandler(request, load),
             partial: { [weak self] image in
                 MainActor.assumeIsolated { self?.show(partial: image, load) }
@@ -32,7 +32,7 @@ extension ImageSlot {
     /// Loads all images of a sequence side by side, and shows what there is of it.
     private func start(
         _ sequence: ImageSequence,
-        _ request: SlotRequest,
+        _ request: BindingRequest,
         _ image: ImageRequest,
         _ load: ImageLoad,
         _ size: DecodeSize
@@ -42,7 +42,7 @@ extension ImageSlot {
         for (index, url) in sequence.urls.enumerated() {
             var one = image
             one.url = url
-            let task = request.manager.load(makeRequest(one, size)) { [weak self] result in
+            let task = request.manager.load(makeRequest(request, one, size)) { [weak self] result in
                 MainActor.assumeIsolated {
                     arriving.add(result, at: index)
                     guard let self, self.load === load else {
@@ -62,7 +62,7 @@ extension ImageSlot {
     }
 
     private func progressHandler(
-        _ request: SlotRequest,
+        _ request: BindingRequest,
         _ load: ImageLoad
     ) -> (@Sendable (Int64, Int64?) -> Void)? {
         // Each report costs a turn of the main loop; most widgets do not want any.
@@ -81,11 +81,11 @@ extension ImageSlot {
     /// Puts an image into the widget.
     /// - Parameter isContinued: Whether it is the image that is shown, in more pixels.
     func show(_ image: WebImage, isFromMemory: Bool, isContinued: Bool = false, onEnd: (() -> Void)? = nil) {
-        guard let request, !request.options.contains(.avoidAutoSetImage), target.attach() else {
+        guard let request, request.options.display != .manual, target.attach() else {
             onEnd?()
             return
         }
-        let isMoving = !isFromMemory || request.options.contains(.forceTransition)
+        let isMoving = !isFromMemory || request.options.display == .animated
         let transition = isMoving ? appearance.transition : nil
         target.content?.show(image, transition: transition, isContinued: isContinued, onEnd: onEnd)
         target.changed()
@@ -112,9 +112,9 @@ extension ImageSlot {
             stage = .shown(response)
             progress?.finish()
             setFailure(nil)
-            let waits = request.options.contains(.waitForTransition)
+            let waits = request.options.awaitsTransition
             let isContinued = showsOwnPart
-            let isSharper = isContinued && !request.options.contains(.forceTransition)
+            let isSharper = isContinued && request.options.display != .animated
             let isFromMemory = response.source == .memory || isSharper
             show(response.image, isFromMemory: isFromMemory, isContinued: isContinued) {
                 if waits { load.finish(result) }
@@ -128,12 +128,12 @@ extension ImageSlot {
         }
     }
 
-    private func showFailure(_ error: ImageError, _ request: SlotRequest) {
+    private func showFailure(_ error: ImageError, _ request: BindingRequest) {
         setFailure(error)
-        guard !request.options.contains(.avoidAutoSetImage) else { return }
+        guard request.options.display != .manual else { return }
         if let placeholder = appearance.errorPlaceholder {
-            show(placeholder, request)
-        } else if request.options.contains(.delayPlaceholder) {
+            show(placeholder, in: request)
+        } else if request.options.whileLoading == .currentImage {
             showPlaceholder(request)
         }
     }
@@ -206,7 +206,7 @@ extension ImageSlot {
     private func outgrown() {
         guard refinement == nil, !hasFailedRefinement, case .shown = stage, let request, request.image != nil,
             request.sequence == nil, let load,
-            !request.options.contains(.avoidAutoSetImage), let size = decodeSize(request),
+            request.options.display != .manual, let size = decodeSize(request),
             let image = target.image, size.target(for: image.naturalSizeBeforeTransform) != image.decodedSize
         else { return }
         MainLoopDispatcher.shared.dispatch { [weak self] in
@@ -214,9 +214,9 @@ extension ImageSlot {
         }
     }
 
-    private func refine(_ request: SlotRequest, _ size: DecodeSize, _ load: ImageLoad) {
+    private func refine(_ request: BindingRequest, _ size: DecodeSize, _ load: ImageLoad) {
         guard self.load === load, refinement == nil, case .shown = stage, let image = request.image else { return }
-        refinement = request.manager.load(makeRequest(image, size)) { [weak self] result in
+        refinement = request.manager.load(makeRequest(request, image, size)) { [weak self] result in
             MainActor.assumeIsolated {
                 guard let self, self.load === load else { return }
                 self.refinement = nil

@@ -29,7 +29,7 @@ extension ImageSlot {
         switch stage {
         case .unsized: stage = .unmapped
         case .loading:
-            if request?.options.contains(.pauseUnmapped) == true {
+            if request?.options.start == .onlyWhileMapped {
                 stage = .unmapped
                 endLoading()
                 attempt += 1

@@ -24,7 +24,7 @@ final class ImageSlot {
     let target: any SlotTarget
     /// nil for a paintable that no widget is known of.
     let widget: WidgetReference?
-    var request: SlotRequest?
+    var request: BindingRequest?
     var stage = Stage.idle
     var load: ImageLoad? {
         didSet { loadHandle.set(load) }
@@ -80,15 +80,15 @@ final class ImageSlot {
     }
 
     /// Starts to load, or joins what is loaded or shown already.
-    func set(_ request: SlotRequest, _ completion: ImageLoad.Completion?) -> ImageLoad {
+    func set(_ request: BindingRequest, _ completion: ImageLoad.Completion?) -> ImageLoad {
         MainThreadMeter.measure { begin(request, completion) }
     }
 
-    private func begin(_ request: SlotRequest, _ completion: ImageLoad.Completion?) -> ImageLoad {
-        if let current = self.request, current.wantsSame(as: request), let load = join(completion) {
+    private func begin(_ request: BindingRequest, _ completion: ImageLoad.Completion?) -> ImageLoad {
+        if let current = self.request, current.isEquivalent(to: request), let load = join(completion) {
             return load
         }
-        end(keepingLoad: request.options.contains(.avoidAutoCancel))
+        end(keepingLoad: request.options.previousLoad == .finishes)
         let load = ImageLoad(request.url)
         if let completion { load.add(completion) }
         self.request = request
@@ -100,6 +100,15 @@ final class ImageSlot {
 
     func cancel() {
         load?.cancel()
+    }
+
+    /// Ends the load and shows a placeholder or nothing.
+    func clear(placeholder: Placeholder?) {
+        end(keepingLoad: false)
+        progress?.reset()
+        request = nil
+        generation += 1
+        show(placeholder, in: nil)
     }
 
     /// Takes a load that the app has started out of the widget's hands, or puts one into them.
@@ -121,7 +130,7 @@ final class ImageSlot {
             if let completion { load.add(completion) }
         case .shown(let response):
             // Shown as it is while the server is asked again.
-            if request?.options.contains(.refreshCached) == true { return nil }
+            if request?.image?.cachePolicy == .refresh { return nil }
             // A transition may be under way that the first completion waits for.
             if load.isFinished { completion?(.success(response)) } else if let completion { load.add(completion) }
         case .idle, .failed, .detached:
@@ -146,7 +155,7 @@ final class ImageSlot {
         stage = .idle
     }
 
-    func begin(_ load: ImageLoad, _ request: SlotRequest) {
+    func begin(_ load: ImageLoad, _ request: BindingRequest) {
         progress?.reset()
         guard let image = request.image else {
             showPlaceholder(request)
@@ -163,22 +172,22 @@ final class ImageSlot {
         let size = decodeSize(request)
         if let cached = cachedImage(request, image, size) {
             // Within this call: no placeholder, no turn of the main loop, no flicker.
-            guard request.options.contains(.refreshCached) || image.wantsData else {
+            guard image.cachePolicy == .refresh || image.includesData else {
                 finish(load, .success(ImageResponse(image: cached, source: .memory, url: image.url)))
                 return
             }
             show(cached, isFromMemory: true)
-        } else if !request.options.contains(.delayPlaceholder) {
+        } else if request.options.whileLoading != .currentImage {
             showPlaceholder(request)
         }
         beginWhenReady(load, request, size)
     }
 
     /// Starts at once, or when the widget is there to show something.
-    func beginWhenReady(_ load: ImageLoad, _ request: SlotRequest, _ size: DecodeSize?) {
+    func beginWhenReady(_ load: ImageLoad, _ request: BindingRequest, _ size: DecodeSize?) {
         guard let widget else { return start(load, size ?? .original) }
         guard let pointer = widget.pointer else { return }
-        if request.options.contains(.loadUnmapped) {
+        if request.options.start == .immediately {
             start(load, size ?? .original)
         } else if gtk_widget_get_mapped(pointer) == 0 {
             stage = .unmapped
@@ -191,25 +200,28 @@ final class ImageSlot {
 
     // Placeholders
 
-    func showPlaceholder(_ request: SlotRequest) {
-        if request.placeholder == nil, request.options.contains(.keepCurrentImage) { return }
-        show(request.placeholder, request)
+    func showPlaceholder(_ request: BindingRequest) {
+        if request.placeholder == nil, request.options.whileLoading == .placeholderOrCurrentImage { return }
+        show(request.placeholder, in: request)
     }
 
-    func show(_ placeholder: Placeholder?, _ request: SlotRequest) {
+    /// Shows a placeholder, or nothing.
+    func show(_ placeholder: Placeholder?, in request: BindingRequest?) {
         endPlaceholder()
         guard target.attach() else { return }
         target.content?.show(placeholder)
         target.changed()
-        if case .url(let url) = placeholder?.kind { load(placeholder: url, request) }
+        if case .url(let url) = placeholder?.kind {
+            load(placeholder: url, size: request.flatMap { decodeSize($0) }, request?.manager ?? .shared)
+        }
     }
 
-    private func load(placeholder url: URL, _ request: SlotRequest) {
-        var image = ImageRequest(url: url, priority: .veryHigh, decodeSize: decodeSize(request) ?? .original)
+    private func load(placeholder url: URL, size: DecodeSize?, _ manager: ImageManager) {
+        var image = ImageRequest(url: url, priority: .veryHigh, decodeSize: size ?? target.decodeSize() ?? .original)
         image.acceptsLarger = true
         image.preparation = TexturePreparation()
         let number = generation
-        let task = request.manager.load(image) { [weak self] result in
+        let task = manager.load(image) { [weak self] result in
             MainActor.assumeIsolated {
                 guard let self, self.generation == number, case .success(let response) = result else { return }
                 self.placeholderTask = nil
@@ -228,21 +240,21 @@ final class ImageSlot {
 
     // Sizes
 
-    private func cachedImage(_ request: SlotRequest, _ image: ImageRequest, _ size: DecodeSize?) -> WebImage? {
+    private func cachedImage(_ request: BindingRequest, _ image: ImageRequest, _ size: DecodeSize?) -> WebImage? {
         guard request.sequence == nil else { return nil }
-        guard image.caching.query.contains(.memory), !request.options.contains(.fromLoaderOnly) else { return nil }
-        let query = makeRequest(image, size ?? .original)
+        guard image.cachePolicy != .reload, image.cacheAccess.reads.contains(.memory) else { return nil }
+        let query = makeRequest(request, image, size ?? .original)
         return request.manager.cachedImage(for: query, anySize: size == nil)
     }
 
-    func makeRequest(_ image: ImageRequest, _ size: DecodeSize) -> ImageRequest {
+    func makeRequest(_ request: BindingRequest, _ image: ImageRequest, _ size: DecodeSize) -> ImageRequest {
         var result = image
         result.priority = Self.priority(of: image)
-        if ignoresFailures { result.options.insert(.retryFailed) }
+        if ignoresFailures { result.retry = .always }
         result.decodeSize = size
         if image.transformer == nil {
             result.acceptsLarger = true
-        } else if !image.options.contains(.originalSize), let pointer = widget?.pointer {
+        } else if request.options.size != .original, let pointer = widget?.pointer {
             // Radii are in the widget's pixels, so the image has to be as large as they are.
             result.displayScale = Double(gtk_widget_get_scale_factor(pointer))
         }
@@ -256,9 +268,9 @@ final class ImageSlot {
     }
 
     /// nil while the widget has no size.
-    func decodeSize(_ request: SlotRequest) -> DecodeSize? {
+    func decodeSize(_ request: BindingRequest) -> DecodeSize? {
         if let size = request.image?.decodeSize, size != .original { return size }
-        return request.options.contains(.originalSize) ? .original : target.decodeSize()
+        return request.options.size == .original ? .original : target.decodeSize()
     }
 }
 

@@ -35,9 +35,9 @@ final class PictureTarget: SlotTarget {
         let scale = Int(gtk_widget_get_scale_factor(picture))
         let box = PixelSize(width: width * scale, height: height * scale)
         return switch gtk_picture_get_content_fit(native) {
-        case GTK_CONTENT_FIT_COVER: .fill(box)
+        case GTK_CONTENT_FIT_COVER: .cover(box)
         case GTK_CONTENT_FIT_FILL: .stretch(box)
-        default: .fit(box)
+        default: .contain(box)
         }
     }
 

@@ -36,7 +36,7 @@ final class PropertyTarget: SlotTarget {
         let scale = Int(gtk_widget_get_scale_factor(widget))
         if let iconSize {
             let side = iconSize(widget) * scale
-            return .fit(PixelSize(width: side, height: side))
+            return .contain(PixelSize(width: side, height: side))
         }
         return widget.coveringSize
     }
@@ -48,6 +48,6 @@ extension UnsafeMutablePointer<GtkWidget> {
         let scale = Int(gtk_widget_get_scale_factor(self))
         let width = Int(gtk_widget_get_width(self)) * scale
         let height = Int(gtk_widget_get_height(self)) * scale
-        return width > 1 && height > 1 ? .fill(PixelSize(width: width, height: height)) : nil
+        return width > 1 && height > 1 ? .cover(PixelSize(width: width, height: height)) : nil
     }
 }

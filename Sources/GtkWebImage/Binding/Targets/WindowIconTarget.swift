@@ -21,7 +21,7 @@ final class WindowIconTarget: SlotTarget {
 
     var area: UnsafeMutablePointer<GtkWidget>? { nil }
     func attach() -> Bool { true }
-    func decodeSize() -> DecodeSize? { .fit(PixelSize(width: 128, height: 128)) }
+    func decodeSize() -> DecodeSize? { .contain(PixelSize(width: 128, height: 128)) }
 
     func changed() {
         window.pointer?.setWindowIcon(paintable.image)

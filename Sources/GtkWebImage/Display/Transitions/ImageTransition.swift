@@ -6,7 +6,7 @@
 
 /// The way a widget changes from what it shows to a newly loaded image.
 ///
-/// Images from the memory cache appear without a transition, unless `ImageOptions.forceTransition` is set: nothing else
+/// Images from the memory cache appear without a transition, unless `BindingOptions.Display.animated` is set: nothing else
 /// was visible before them. There is no transition while gtk-enable-animations is off, or in a widget that is not
 /// mapped.
 public struct ImageTransition: Sendable {

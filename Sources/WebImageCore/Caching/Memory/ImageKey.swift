@@ -16,8 +16,8 @@ package struct ImageKey: Hashable, Sendable {
         if let scale = request.displayScale, request.transformer != nil { key += " on \(scale)" }
         // Most requests have nothing of this, and strings take their time.
         if let decoder = request.decoder { key = "\(String(reflecting: type(of: decoder))) \(key)" }
-        if request.options.contains(.ignoreColorProfile) { key = "raw \(key)" }
-        if request.options.contains(.firstFrameOnly) { key = "still \(key)" }
+        if !request.convertsToSRGB { key = "raw \(key)" }
+        if request.isFirstFrameOnly { key = "still \(key)" }
         if let hint = request.formatHint { key = "\(hint.rawValue) \(key)" }
         if let format = request.pixelFormat { key = "\(format) \(key)" }
         transformer = key

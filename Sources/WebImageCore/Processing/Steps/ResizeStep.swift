@@ -19,9 +19,9 @@ struct ResizeStep: PixelTransforming {
         switch mode {
         case .stretch:
             return pixels.picture(at: target, .up)
-        case .fit:
+        case .contain:
             return pixels.picture(at: scaled(by: min(factors.0, factors.1)), .up)
-        case .fill:
+        case .cover:
             let factor = max(factors.0, factors.1)
             // Only what stays is scaled.
             let kept = PixelSize(

@@ -1,0 +1,78 @@
+/// How a bound widget treats a load, apart from what is loaded.
+public struct BindingOptions: Hashable, Sendable {
+    /// What the widget shows until the image is there.
+    public enum WhileLoading: Hashable, Sendable {
+        /// The placeholder, or nothing if there is none. The default.
+        case placeholder
+        /// The placeholder, or what the widget shows already if there is none.
+        case placeholderOrCurrentImage
+        /// What the widget shows already. The placeholder appears only if the load fails.
+        case currentImage
+    }
+
+    /// How the image is put into the widget.
+    public enum Display: Hashable, Sendable {
+        /// At once when it comes from memory, else with the transition of the widget. The default.
+        case automatic
+        /// Always with the transition of the widget.
+        case animated
+        /// Not at all: the app takes the image from the completion and the partial handler.
+        case manual
+    }
+
+    /// When the load starts.
+    public enum Start: Hashable, Sendable {
+        /// When the widget is mapped, to go on even when it is unmapped again. The default.
+        case whenMapped
+        /// When the widget is mapped. The load stops while it is unmapped, and its completion waits.
+        case onlyWhileMapped
+        /// At once, for widgets that are shown later.
+        case immediately
+    }
+
+    /// What becomes of the load that the widget had before.
+    public enum PreviousLoad: Hashable, Sendable {
+        /// It is cancelled. The default.
+        case cancelled
+        /// It runs to its end, for its completion and the caches; the widget shows nothing of it.
+        case finishes
+    }
+
+    /// The size at which the image is decoded, unless the request names one.
+    public enum Size: Hashable, Sendable {
+        /// The size of the widget in pixels of its screen. The default.
+        case widget
+        /// The size of the file.
+        case original
+    }
+
+    /// What the widget shows until the image is there. Default: the placeholder.
+    public var whileLoading: WhileLoading
+    /// How the image is put into the widget. Default: automatically.
+    public var display: Display
+    /// Whether the completion waits for the transition. Default: no.
+    public var awaitsTransition: Bool
+    /// When the load starts. Default: when the widget is mapped.
+    public var start: Start
+    /// What becomes of the load before. Default: it is cancelled.
+    public var previousLoad: PreviousLoad
+    /// The size at which the image is decoded. Default: that of the widget.
+    public var size: Size
+
+    /// Creates options.
+    public init(
+        whileLoading: WhileLoading = .placeholder,
+        display: Display = .automatic,
+        awaitsTransition: Bool = false,
+        start: Start = .whenMapped,
+        previousLoad: PreviousLoad = .cancelled,
+        size: Size = .widget
+    ) {
+        self.whileLoading = whileLoading
+        self.display = display
+        self.awaitsTransition = awaitsTransition
+        self.start = start
+        self.previousLoad = previousLoad
+        self.size = size
+    }
+}

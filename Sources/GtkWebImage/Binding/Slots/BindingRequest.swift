@@ -1,0 +1,45 @@
+import FoundationEssentials
+import WebImageCore
+
+/// What a caller of a binding asks for.
+struct BindingRequest {
+    /// The image, or `nil` if the caller passed none.
+    var image: ImageRequest?
+    var placeholder: Placeholder?
+    var options: BindingOptions
+    var manager: ImageManager
+    /// The images of an animation, of which ``image`` is the first.
+    var sequence: ImageSequence?
+    var progress: (@MainActor @Sendable (Int64, Int64?) -> Void)?
+    var partial: (@MainActor @Sendable (WebImage) -> Void)?
+
+    init(
+        _ image: ImageRequest?,
+        placeholder: Placeholder? = nil,
+        loading: ImageRequest.Loading? = nil,
+        retry: ImageRequest.Retry? = nil,
+        options: BindingOptions = BindingOptions(),
+        transformer: ImageTransformer? = nil,
+        manager: ImageManager
+    ) {
+        self.image = image
+        if let loading { self.image?.loading = loading }
+        if let retry { self.image?.retry = retry }
+        if let transformer { self.image?.transformer = transformer }
+        self.placeholder = placeholder
+        self.options = options
+        self.manager = manager
+    }
+
+    var url: URL? { image?.url }
+
+    /// Whether both ask for the same image in the same way. Placeholders and handlers do not count.
+    func isEquivalent(to other: BindingRequest) -> Bool {
+        guard manager === other.manager, options == other.options, sequence == other.sequence else { return false }
+        return switch (image, other.image) {
+        case (let image?, let other?): image.isEquivalent(to: other)
+        case (nil, nil): true
+        default: false
+        }
+    }
+}
