@@ -30,7 +30,7 @@ extension ImageManager {
         package var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
         package var shouldLoad: (@Sendable (URL) -> Bool)?
         package var shouldRememberFailure: (@Sendable (URL, ImageError) -> Bool)?
-        package var observers = LoadObservers()
+        package var observers = Observers<LoadTraceEvent>()
         package var network: any NetworkMonitoring = AlwaysOnline()
         package var clock: any TimeKeeping = SystemClock()
 

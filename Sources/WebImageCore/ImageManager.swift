@@ -12,16 +12,17 @@ import Synchronization
 public final class ImageManager: Sendable {
     let parts: Parts
     let graph = Mutex(JobGraph())
-    /// Kept, so that the network monitor goes on to tell of changes.
-    private let networkObservation = Mutex<(any AnyObject & Sendable)?>(nil)
+    /// Observations that end with the manager.
+    private let observations = Mutex<[ObservationToken]>([])
 
     /// Makes a manager of its parts.
     package init(parts: Parts) {
         self.parts = parts
-        let observation = parts.network.observe { [weak self] status in
-            if status.isAvailable { self?.retryWaiting() }
-        }
-        networkObservation.withLock { $0 = observation }
+        retain(
+            parts.network.observe { [weak self] status in
+                if status.isAvailable { self?.retryWaiting() }
+            }
+        )
         if let interval = parts.maintenanceInterval {
             scheduleMaintenance(after: min(interval, .seconds(60)), interval)
         }
@@ -54,11 +55,14 @@ public final class ImageManager: Sendable {
     /// Whether the machine is online, and whether there are reasons to be sparing, as far as the manager knows.
     public var networkStatus: NetworkStatus { parts.network.status }
 
-    /// Calls handler with every change of the network, on any thread, as long as the result is kept.
-    package func observeNetwork(
-        _ handler: @escaping @Sendable (NetworkStatus) -> Void
-    ) -> any AnyObject & Sendable {
+    /// Calls a handler with every change of the network, on any thread, for as long as the token exists.
+    package func observeNetwork(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
         parts.network.observe(handler)
+    }
+
+    /// Keeps an observation for as long as the manager exists.
+    package func retain(_ observation: ObservationToken) {
+        observations.withLock { $0.append(observation) }
     }
 
     /// Forgets that loading url failed for good, as ImageOptions/retryFailed does for one load.
@@ -192,9 +196,9 @@ public final class ImageManager: Sendable {
         }
     }
 
-    /// Calls handler with every step of every load, on the thread where it happens, as long as the result is kept. It
-    /// has to be quick.
-    public func observe(_ handler: @escaping @Sendable (LoadTraceEvent) -> Void) -> any AnyObject & Sendable {
+    /// Calls a handler with every step of every load, on the thread where the step happens, for as long as the token
+    /// exists. The handler must be quick.
+    public func observe(_ handler: @escaping @Sendable (LoadTraceEvent) -> Void) -> ObservationToken {
         parts.observers.add(handler)
     }
 

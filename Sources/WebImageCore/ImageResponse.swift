@@ -42,3 +42,16 @@ public struct ImageResponse: Sendable {
         return response
     }
 }
+
+/// How long the stages of a load took. A stage that was skipped, or whose work another load did, has zero.
+public struct StageDurations: Sendable, Hashable {
+    /// The time for reading the disk cache.
+    public var reading: Duration = .zero
+    /// The time for decoding.
+    public var decoding: Duration = .zero
+    /// The time for the transformer.
+    public var transforming: Duration = .zero
+
+    /// Makes durations of zero.
+    public init() {}
+}

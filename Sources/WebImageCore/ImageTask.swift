@@ -12,6 +12,8 @@ public final class ImageTask: Sendable {
         /// binding loads through child tasks, once the widget is mapped and again after a retry.
         case unstarted
         case running
+        /// The result is known and reported to observers, but not to callers yet.
+        case finishing
         case finished(ImageResult)
     }
 
@@ -33,6 +35,14 @@ public final class ImageTask: Sendable {
 
         var isFinished: Bool {
             if case .finished = phase { true } else { false }
+        }
+
+        /// Whether the task may still be cancelled and adopt children.
+        var isOpen: Bool {
+            switch phase {
+            case .unstarted, .running: !isCancelled
+            case .finishing, .finished: false
+            }
         }
     }
 
@@ -82,7 +92,7 @@ public final class ImageTask: Sendable {
     /// within this call.
     public func cancel() {
         let children = state.withLock { state -> [ImageTask]? in
-            guard !state.isCancelled, !state.isFinished else { return nil }
+            guard state.isOpen else { return nil }
             state.isCancelled = true
             return state.children
         }
@@ -137,7 +147,7 @@ extension ImageTask {
     /// - Returns: `false` when this task has finished or was cancelled; the child is not to be started then.
     package func adopt(_ child: ImageTask) -> Bool {
         let priority = state.withLock { state -> ImagePriority? in
-            guard !state.isCancelled, !state.isFinished else { return nil }
+            guard state.isOpen else { return nil }
             state.children.append(child)
             return state.priority
         }
@@ -157,11 +167,20 @@ extension ImageTask {
 
     /// Finishes the task within this call, on the thread that its callbacks belong to. Only the first call counts.
     package func complete(_ result: ImageResult) {
-        typealias Ending = (result: ImageResult, wasRunning: Bool, state: State)
-        let ending = state.withLock { state -> Ending? in
-            if state.isFinished { return nil }
-            let wasRunning = if case .running = state.phase { true } else { false }
-            let result = state.isCancelled ? .failure(.cancelled(request.url)) : result
+        let ending = state.withLock { state -> (result: ImageResult, wasRunning: Bool)? in
+            let wasRunning: Bool
+            switch state.phase {
+            case .unstarted: wasRunning = false
+            case .running: wasRunning = true
+            case .finishing, .finished: return nil
+            }
+            state.phase = .finishing
+            return (state.isCancelled ? .failure(.cancelled(request.url)) : result, wasRunning)
+        }
+        guard let (result, wasRunning) = ending else { return }
+        // Observers come first: whoever awaits the response may go on as soon as the phase is that of a finished task.
+        if wasRunning { manager.tellEnd(of: self, result) }
+        let before = state.withLock { state in
             let before = state
             state.phase = .finished(result)
             state.handlers = nil
@@ -169,13 +188,11 @@ extension ImageTask {
             state.progress = nil
             state.partial = nil
             state.children = []
-            return (result, wasRunning, before)
+            return before
         }
-        guard let ending else { return }
-        for child in ending.state.children { child.cancel() }
-        if ending.wasRunning { manager.tellEnd(of: self, ending.result) }
-        ending.state.handlers?.complete(ending.result)
-        for completion in ending.state.completions { completion(ending.result) }
+        for child in before.children { child.cancel() }
+        before.handlers?.complete(result)
+        for completion in before.completions { completion(result) }
     }
 }
 

@@ -67,10 +67,7 @@ extension ImageManager {
         parts.shouldLoad = configuration.shouldLoad
         parts.shouldRememberFailure = configuration.shouldRememberFailure
         self.init(parts: parts)
-        MemoryMonitor.shared.add { [weak self] pressure in
-            self?.trimMemory(for: pressure)
-            return self != nil
-        }
+        retain(MemoryMonitor.shared.observe { [weak self] pressure in self?.trimMemory(for: pressure) })
     }
 }
 

@@ -199,7 +199,7 @@ struct RequestTests {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture(large))
         let steps = EventLog<String>()
-        var observation: (any AnyObject & Sendable)? = fixture.manager.observe { step in
+        var observation: ObservationToken? = fixture.manager.observe { step in
             let name = "\(step.kind)"
             steps.add("\(step.url.lastPathComponent) \(name.prefix { $0 != "(" })")
         }

@@ -154,7 +154,7 @@ extension ImageManager {
             }
         }
         durations.transforming = .now - start
-        parts.observers.tell(request.url, .transformed(durations.transforming))
+        parts.observers.notify(request.url, .transformed(durations.transforming))
         return image
     }
 
@@ -166,7 +166,7 @@ extension ImageManager {
         let start = ContinuousClock.now
         let decoded = try decodedImage(job, source)
         durations.decoding = .now - start
-        parts.observers.tell(job.request.url, .decoded(durations.decoding))
+        parts.observers.notify(job.request.url, .decoded(durations.decoding))
         // Bytes that decode are worth keeping, whatever a transformer makes of them.
         source.store?.perform(decoded)
         return decoded

@@ -24,11 +24,11 @@ extension ImageManager {
         guard let request = graph.withLock({ $0.sources[id]?.request }) else { return }
         let start = ContinuousClock.now
         guard let entry = parts.dataCache?.entry(for: request.sourceKey) else {
-            parts.observers.tell(request.url, .diskMiss)
+            parts.observers.notify(request.url, .diskMiss)
             load(id, with: loader)
             return
         }
-        parts.observers.tell(request.url, .diskHit)
+        parts.observers.notify(request.url, .diskHit)
         var source = FetchedData(stored: entry, origin: .disk)
         source.readingDuration = .now - start
         if let hash = entry.thumbHash { showBlurred(hash, id) }

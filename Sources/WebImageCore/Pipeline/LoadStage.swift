@@ -39,7 +39,7 @@ extension ImageManager {
 
     private func start(_ id: JobGraph.Identifier, _ loader: any DataLoading) {
         guard let source = graph.withLock({ $0.beginAttempt(ofSource: id) }) else { return }
-        parts.observers.tell(source.request.url, .started)
+        parts.observers.notify(source.request.url, .started)
         let validators = source.stored?.response.validators ?? graph.withLock { $0.useRenditions(ofSource: id) }
         if source.stored == nil, validators != nil, source.request.options.contains(.refreshCached) { preview(id, nil) }
         let request = LoaderRequest(
@@ -60,7 +60,7 @@ extension ImageManager {
         switch event {
         case .progress(let received, let expected):
             if parts.observers.isActive, let url = graph.withLock({ $0.takeFirstBytes(ofSource: id) }) {
-                parts.observers.tell(url, .firstBytes(expected: expected))
+                parts.observers.notify(url, .firstBytes(expected: expected))
             }
             for task in graph.withLock({ $0.tasks(ofSource: id) }) {
                 task.report(received: received, expected: expected)
@@ -78,7 +78,7 @@ extension ImageManager {
 
     private func loadFinished(_ id: JobGraph.Identifier, _ loaded: LoaderResult, _ loader: any DataLoading) {
         guard let source = graph.withLock({ $0.sources[id] }) else { return }
-        parts.observers.tell(source.request.url, .loaded(loaded.metrics))
+        parts.observers.notify(source.request.url, .loaded(loaded.metrics))
         parts.failures.forget(source.key.url)
         if loaded.isNotModified, let stored = source.stored {
             var answer = FetchedData(stored: renew(stored, loaded.metadata), origin: .revalidated)

@@ -6,9 +6,9 @@ extension ImageManager {
     func start(_ task: ImageTask) {
         guard task.begin() else { return }
         let request = task.request
-        parts.observers.tell(request.url, .queued)
+        parts.observers.notify(request.url, .queued)
         if request.effectiveCaching.query.contains(.memory), let image = cachedImage(prepared: request) {
-            parts.observers.tell(request.url, .memoryHit)
+            parts.observers.notify(request.url, .memoryHit)
             guard request.options.contains(.refreshCached) else {
                 let response = ImageResponse(image: image, source: .memory, url: request.url)
                 if request.wantsData { finishWithData(task, response) } else { task.finishNow(.success(response)) }
@@ -16,7 +16,7 @@ extension ImageManager {
             }
             task.reportNow(partial: image)
         } else {
-            parts.observers.tell(request.url, .memoryMiss)
+            parts.observers.notify(request.url, .memoryMiss)
             showSmaller(task)
         }
         guard !request.url.absoluteString.isEmpty else {
@@ -52,9 +52,9 @@ extension ImageManager {
     /// Tells those who watch how a load has ended.
     func tellEnd(of task: ImageTask, _ result: Result<ImageResponse, ImageError>) {
         switch result {
-        case .success(let response): parts.observers.tell(task.request.url, .delivered(response.source))
+        case .success(let response): parts.observers.notify(task.request.url, .delivered(response.source))
         case .failure(let error):
-            parts.observers.tell(task.request.url, error.isCancelled ? .cancelled : .failed(error))
+            parts.observers.notify(task.request.url, error.isCancelled ? .cancelled : .failed(error))
         }
     }
 

@@ -66,7 +66,7 @@ extension ImageManager {
             _ = graph.updatePartial(of: id) { $0.lastPartial = now }
             return graph.jobs[id]?.tasks ?? []
         }
-        parts.observers.tell(job.request.url, .partial)
+        parts.observers.notify(job.request.url, .partial)
         for task in tasks { task.report(partial: changed) }
     }
 

@@ -61,7 +61,7 @@ extension ImageManager {
         _ afterwards: OnDeinit?
     ) {
         guard let (priority, changes) = graph.withLock({ $0.useRendition(id) }) else { return }
-        if let url = graph.withLock({ $0.jobs[id]?.request.url }) { parts.observers.tell(url, .renditionHit) }
+        if let url = graph.withLock({ $0.jobs[id]?.request.url }) { parts.observers.notify(url, .renditionHit) }
         perform(changes)
         let ticket = parts.decodeQueue.submit(priority: priority) {
             guard let job = self.graph.withLock({ $0.jobs[id] }) else { return }

@@ -17,7 +17,7 @@ extension ImageManager {
             answer.refreshError = error
             decode(id, answer)
         } else if let delay = pause(after: error, source) {
-            parts.observers.tell(source.request.url, .retrying(error, after: delay))
+            parts.observers.notify(source.request.url, .retrying(error, after: delay))
             WebImageLog.debug("Tried again in \(delay): \(error)")
             graph.withLock { $0.beginWaiting(id, forNetwork: error.code == .offline) }
             parts.clock.run(after: delay) { [weak self] in self?.retry(id, after: source.attempts) }

@@ -31,7 +31,7 @@ extension ImageManager {
             var entry = CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: now)
             if keepsHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
             disk.store(entry)
-            observers.tell(url, .stored)
+            observers.notify(url, .stored)
             queue.submit(priority: .veryLow) {
                 results?.flush()
                 disk.flush()

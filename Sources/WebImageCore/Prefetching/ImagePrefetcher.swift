@@ -24,8 +24,7 @@ public final class ImagePrefetcher: Sendable {
     public let manager: ImageManager
     private let ignoresNetworkStatus: Bool
     private let state: Mutex<State>
-    /// Kept, so that the network monitor goes on to tell of changes.
-    private let networkObservation = Mutex<(any AnyObject & Sendable)?>(nil)
+    private let networkObservation = Mutex<ObservationToken?>(nil)
 
     /// Makes a prefetcher.
     /// - Parameters:

@@ -40,7 +40,7 @@ final class ImageSlot {
     /// Fetches the placeholder.
     private var placeholderTask: ImageTask?
     /// While there is no image for want of a network.
-    var networkObservation: (any AnyObject & Sendable)?
+    var networkObservation: ObservationToken?
     var appearance = SlotConfiguration() {
         didSet { target.content?.playback = appearance.playback }
     }
