@@ -88,9 +88,6 @@ public struct ImageError: Error, Sendable {
         self.httpStatus = httpStatus
         self.retryAfter = retryAfter
     }
-
-    /// Whether nothing failed: the load was just not wanted any more.
-    public var isCancelled: Bool { code == .cancelled }
 }
 
 extension ImageError: CustomStringConvertible {
@@ -99,16 +96,5 @@ extension ImageError: CustomStringConvertible {
         let address = url.map { " <\($0.absoluteString.prefix(200))>" } ?? ""
         let tries = isRemembered ? ", remembered" : attempts > 1 ? ", \(attempts) attempts" : ""
         return "\(reason)\(address) (code \(code.rawValue)\(tries)). \(remedy)"
-    }
-}
-
-extension ImageError {
-    package static func cancelled(_ url: URL?) -> ImageError {
-        ImageError(
-            .cancelled,
-            url: url,
-            reason: "The load was cancelled",
-            remedy: "Nothing to do: it was superseded, cancelled by the caller, or its widget went away."
-        )
     }
 }

@@ -48,7 +48,7 @@ public final class ImageTask: Sendable {
 
     /// The request that is loaded.
     public let request: ImageRequest
-    private let manager: ImageManager
+    private let pipeline: Pipeline
     private let dispatcher: any CallbackDispatching
     private let state: Mutex<State>
 
@@ -59,12 +59,12 @@ public final class ImageTask: Sendable {
     ///   - handlers: `nil` for a task whose callers add completions or await it.
     init(
         request: ImageRequest,
-        manager: ImageManager,
+        pipeline: Pipeline,
         dispatcher: any CallbackDispatching,
         handlers: Handlers?
     ) {
         self.request = request
-        self.manager = manager
+        self.pipeline = pipeline
         self.dispatcher = dispatcher
         state = Mutex(State(priority: request.priority, handlers: handlers))
     }
@@ -77,7 +77,7 @@ public final class ImageTask: Sendable {
                 defer { state.priority = newValue }
                 return (state.priority != newValue, state.children)
             }
-            if isChanged { manager.priorityChanged(of: self) }
+            if isChanged { pipeline.updatePriority(of: self) }
             for child in children { child.priority = newValue }
         }
     }
@@ -97,7 +97,7 @@ public final class ImageTask: Sendable {
             return state.children
         }
         guard let children else { return }
-        manager.leave(self)
+        pipeline.cancel(self)
         for child in children { child.cancel() }
         finish(.failure(.cancelled(request.url)))
     }
@@ -127,9 +127,9 @@ public final class ImageTask: Sendable {
 
 // For bindings, whose tasks load through children and end when the image is in place.
 extension ImageTask {
-    /// Hands the task to the pipeline. The handlers may be called within this call when it is made where they belong.
+    /// Hands the task to the first stage of the pipeline. The handlers may be called within this call when it is made where they belong.
     package func start() {
-        manager.start(self)
+        pipeline.start(self)
     }
 
     /// Adds a completion, which is called within this call when the task has finished, else by the task's dispatcher
@@ -156,6 +156,20 @@ extension ImageTask {
         return true
     }
 
+    /// Starts the load of another request as a child, which reports on the threads of the pipeline.
+    /// - Returns: `false` when this task has finished or was cancelled.
+    func startChild(_ request: ImageRequest, _ handlers: Handlers) -> Bool {
+        let child = ImageTask(
+            request: request,
+            pipeline: pipeline,
+            dispatcher: InlineDispatcher(),
+            handlers: handlers
+        )
+        guard adopt(child) else { return false }
+        child.start()
+        return true
+    }
+
     /// Cancels the children but not the task, which may adopt others: the widget was unmapped, or wants another size.
     package func cancelChildren() {
         let children = state.withLock { state in
@@ -179,7 +193,7 @@ extension ImageTask {
         }
         guard let (result, wasRunning) = ending else { return }
         // Observers come first: whoever awaits the response may go on as soon as the phase is that of a finished task.
-        if wasRunning { manager.tellEnd(of: self, result) }
+        if wasRunning { pipeline.taskDidFinish(self, with: result) }
         let before = state.withLock { state in
             let before = state
             state.phase = .finished(result)
@@ -251,9 +265,8 @@ extension ImageTask {
         report(partial: preview)
     }
 
-    /// - Parameter isLast: Whether no other URL is tried when this is an error.
-    func finish(_ result: ImageResult, isLast: Bool = false) {
-        if !isLast, case .failure(let error) = result, manager.startFallback(for: self, after: error) { return }
+    /// Finishes the task in a later turn of its dispatcher.
+    func finish(_ result: ImageResult) {
         dispatcher.dispatch { self.complete(result) }
     }
 

@@ -42,16 +42,3 @@ public struct RetryPolicy: Sendable {
         return whole * (1 - min(max(jitter, 0), 1) * chance)
     }
 }
-
-extension ImageError {
-    /// Whether the same load may well succeed later.
-    public var isTransient: Bool {
-        switch code {
-        case .connectionFailed, .hostNotFound, .timedOut, .transferIncomplete, .offline: true
-        case .badStatus: httpStatus.map { Self.transientStatuses.contains($0) } ?? false
-        default: false
-        }
-    }
-
-    private static let transientStatuses: Set<Int> = Set(500...599).subtracting([501, 505]).union([408, 429])
-}

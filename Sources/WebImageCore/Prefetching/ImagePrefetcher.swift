@@ -111,7 +111,7 @@ public final class ImagePrefetcher: Sendable {
         state.withLock { $0.totals.requestedCount += requests.count }
         let task = PrefetchTask(
             requests,
-            manager.parts.dispatcher,
+            manager.dependencies.dispatcher,
             progress: progress,
             completion: completion,
             onEnd: { [weak self] in self?.count($0, $1) }
@@ -140,7 +140,7 @@ public final class ImagePrefetcher: Sendable {
             let totals = state.totals
             return { onFinish(url, totals) }
         }
-        if let report { manager.parts.dispatcher.dispatch(report) }
+        if let report { manager.dependencies.dispatcher.dispatch(report) }
     }
 
     private func networkChanged(_ status: NetworkStatus) {

@@ -232,7 +232,8 @@ final class ImageSlot {
         guard request.sequence == nil else { return nil }
         guard image.caching.query.contains(.memory), !request.options.contains(.fromLoaderOnly) else { return nil }
         let query = makeRequest(image, size ?? .original)
-        return request.manager.cachedImage(for: query, anySize: size == nil)
+        return size == nil
+            ? request.manager.largestCachedImage(for: query) : request.manager.cachedImage(for: query)
     }
 
     func makeRequest(_ image: ImageRequest, _ size: DecodeSize) -> ImageRequest {
