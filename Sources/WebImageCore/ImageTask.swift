@@ -192,7 +192,7 @@ extension ImageTask {
             return (state.isCancelled ? .failure(.cancelled(request.url)) : result, wasRunning)
         }
         guard let (result, wasRunning) = ending else { return }
-        // Observers come first: whoever awaits the response may go on as soon as the phase is that of a finished task.
+        // Observers come first: code that awaits the response continues as soon as the phase is `finished`.
         if wasRunning { pipeline.taskDidFinish(self, with: result) }
         let before = state.withLock { state in
             let before = state

@@ -1,8 +1,7 @@
 package import FoundationEssentials
 import Synchronization
 
-/// What failed for good, so that it is not asked for again and again: a list that scrolls over a missing image asks
-/// the server once.
+/// The failures that would repeat. A list that scrolls over a missing image asks the server once.
 package final class FailureCache: Sendable {
     private struct Entry {
         let error: ImageError
@@ -14,7 +13,7 @@ package final class FailureCache: Sendable {
     private let lifetime: Duration
     private let entries = Mutex<[String: Entry]>([:])
 
-    /// - Parameter lifetime: How long a failure is remembered; zero: not at all.
+    /// - Parameter lifetime: How long a failure is remembered. Zero remembers none.
     package init(lifetime: Duration) {
         self.lifetime = lifetime
     }

@@ -1,9 +1,9 @@
 public import FoundationEssentials
 import Synchronization
 
-/// The loaders of a manager, newest first. From any thread.
+/// The loaders of a manager. The one added last is asked first. From any thread.
 public final class LoaderRegistry: Sendable {
-    /// Stands for a loader that was added.
+    /// Identifies a loader that was added.
     public struct Registration: Hashable, Sendable {
         fileprivate let number: Int
     }
@@ -15,12 +15,12 @@ public final class LoaderRegistry: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Parameter loaders: Asked in order.
+    /// - Parameter loaders: The loaders in the order in which they are asked.
     package init(_ loaders: [any DataLoading]) {
         for loader in loaders.reversed() { add(loader) }
     }
 
-    /// Adds a loader that is asked before all others.
+    /// Adds a loader, which is asked before all others.
     @discardableResult
     public func add(_ loader: any DataLoading) -> Registration {
         state.withLock { state in
@@ -30,12 +30,12 @@ public final class LoaderRegistry: Sendable {
         }
     }
 
-    /// Takes a loader out again. What it loads just now goes on.
+    /// Removes a loader. Its loads in flight are not affected.
     public func remove(_ registration: Registration) {
         state.withLock { state in state.loaders.removeAll { $0.number == registration.number } }
     }
 
-    /// The newest loader that takes url.
+    /// The first loader that takes a URL.
     public func loader(for url: URL) -> (any DataLoading)? {
         let loaders = state.withLock { $0.loaders }
         return loaders.first { $0.loader.canLoad(url) }?.loader

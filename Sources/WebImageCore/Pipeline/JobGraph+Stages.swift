@@ -9,7 +9,7 @@ extension JobGraph {
     }
 
     /// Ends a look-up that found nothing to show as it is: the job needs bytes.
-    /// - Parameter rendition: What the server is to be asked about.
+    /// - Parameter rendition: The rendition that the server is to validate.
     mutating func endLookUp(_ id: Job.ID, rendition: CacheEntry?) -> [Effect] {
         guard case .lookingUp(let fetch, _) = jobs[id]?.phase else { return [] }
         updateJob(id) { job in
@@ -57,7 +57,7 @@ extension JobGraph {
         updateFetch(id) { $0.phase = .lookingUp(ticket) }
     }
 
-    /// Keeps an original that the server is to be asked about.
+    /// Keeps an original that the server is to validate.
     mutating func validate(_ entry: CacheEntry, in id: Fetch.ID) {
         guard let fetch = fetches[id] else { return }
         updateFetch(id) { fetch in
@@ -87,7 +87,7 @@ extension JobGraph {
         return (fetch, validators)
     }
 
-    /// Without an original, the server can be asked about the renditions when every job has one. Jobs that join later
+    /// Without an original, the server can validate the renditions when every job has one. Jobs that join later
     /// have none, and get a fetch of their own.
     private mutating func validateRenditions(of id: Fetch.ID) -> ResponseMetadata.Validators? {
         guard let fetch = fetches[id], fetch.storedOriginal == nil, !fetch.jobs.isEmpty else { return nil }
