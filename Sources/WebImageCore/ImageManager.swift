@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The way of a request is drawn in Pipeline/Pipeline.swift.
 public final class ImageManager: Sendable {
-    let pipeline: Pipeline
+    package let pipeline: Pipeline
     /// Observations that end with the manager.
     private let observations = Mutex<[ObservationToken]>([])
 

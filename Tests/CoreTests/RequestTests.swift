@@ -22,7 +22,7 @@ struct RequestTests {
     func filters(url: String, key: String?) throws {
         let url = try #require(URL(string: url))
         let fixture = ManagerFixture { $0.cacheKeyFilter = .withoutQueryItems() }
-        #expect(fixture.manager.key(for: url) == key ?? url.absoluteString)
+        #expect(fixture.manager.pipeline.cacheKey(for: url) == key ?? url.absoluteString)
     }
 
     @Test("URLs of one name are one transfer and one image, in memory and on disk")

@@ -105,7 +105,7 @@ private final class QueueState: Sendable {
     }
 }
 
-/// Starts a POSIX thread: those of Dispatch have no niceness, and work that waits for the disk would exhaust them.
+/// Starts a POSIX thread. Those of Dispatch have no niceness, and work that waits for the disk would exhaust them.
 private func startThread(_ state: QueueState) {
     let context = Unmanaged.passRetained(state).toOpaque()
     var thread = pthread_t()
@@ -114,7 +114,8 @@ private func startThread(_ state: QueueState) {
         pthread_detach(thread)
     } else {
         Unmanaged<QueueState>.fromOpaque(context).release()
-        WebImageLog.error("The queue \(state.name) could not start a thread (error \(code)). Raise the limit of threads (ulimit -u).")
+        let remedy = "Raise the limit of threads (ulimit -u)."
+        WebImageLog.error("The queue \(state.name) could not start a thread (error \(code)). \(remedy)")
     }
 }
 

@@ -234,7 +234,9 @@ extension CurlThread {
     /// Ends a transfer whose last operation was cancelled.
     private func cancel(_ transfer: CurlTransfer) {
         keepPartialBody(of: transfer)
-        if active[transfer.number] != nil { commands.observers.notify(.stopped(transfer.url, .cancelled(transfer.url))) }
+        if active[transfer.number] != nil {
+            commands.observers.notify(.stopped(transfer.url, .cancelled(transfer.url)))
+        }
         remove(transfer)
     }
 
