@@ -1,50 +1,50 @@
 public import FoundationEssentials
 
-/// Why a load ended without an image: a stable code, the URL, the cause, and what to do about it.
+/// Why a load ended without an image: a stable code, the URL, the cause, and the remedy.
 public struct ImageError: Error, Sendable {
-    /// What went wrong, as a number that stays the same from release to release. Numbers up to 2004 mean what they mean
-    /// in SDWebImageErrorDomain.
+    /// The kind of an error, as a number that is the same in every release. Numbers up to 2004 mean what they mean in
+    /// SDWebImageErrorDomain.
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: Int
         /// Makes a code from its number.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// There is no URL, or not one that can be loaded.
+        /// There is no URL, or no loader takes it.
         public static let invalidURL = Code(rawValue: 1000)
-        /// The bytes are not a whole, sound image.
+        /// The bytes are no image, or a damaged or incomplete one.
         public static let badImageData = Code(rawValue: 1001)
-        /// The bytes are an image, but nothing on this machine decodes its format.
+        /// No decoder on this machine takes the format of the image.
         public static let unsupportedFormat = Code(rawValue: 1010)
         /// The image has more pixels than the limit.
         public static let imageTooLarge = Code(rawValue: 1011)
         /// The transformer failed.
         public static let transformFailed = Code(rawValue: 1012)
-        /// The image cannot be written in the format that was asked for.
+        /// The image cannot be encoded in the requested format.
         public static let encodingFailed = Code(rawValue: 1014)
-        /// Only the caches were to be asked, and they do not have it.
+        /// The load was limited to the caches, and the image is in none of them.
         public static let notInCache = Code(rawValue: 1013)
-        /// The request modifier refused to make a request.
+        /// The app refused the request.
         public static let invalidRequest = Code(rawValue: 2000)
-        /// The server answered with a status that is not among those that are accepted: 200 to 299.
+        /// The server answered with a status outside of those accepted: 200 to 299.
         public static let badStatus = Code(rawValue: 2001)
-        /// The load was cancelled, or the widget that it was for is gone.
+        /// The load was cancelled, or its widget was destroyed.
         public static let cancelled = Code(rawValue: 2002)
-        /// The server's answer cannot be understood, or the response modifier refused it.
+        /// The server's answer is malformed, or the response modifier refused it.
         public static let badResponse = Code(rawValue: 2003)
-        /// The server sent another media type than those that are accepted.
+        /// The media type of the response is not accepted.
         public static let badContentType = Code(rawValue: 2004)
-        /// No connection to the server.
+        /// The server could not be connected to.
         public static let connectionFailed = Code(rawValue: 2010)
-        /// The name of the server could not be resolved.
+        /// The host name could not be resolved.
         public static let hostNotFound = Code(rawValue: 2011)
-        /// The server took too long.
+        /// A time limit was exceeded.
         public static let timedOut = Code(rawValue: 2012)
-        /// The server's certificate is not trusted, or TLS failed otherwise.
+        /// The server's certificate is not trusted, or TLS failed for another reason.
         public static let tlsFailed = Code(rawValue: 2013)
         /// The body is larger than the limit.
         public static let bodyTooLarge = Code(rawValue: 2014)
-        /// Too many redirects, or one to a scheme that is not allowed.
+        /// There were too many redirects, or one to a scheme that is not allowed.
         public static let badRedirect = Code(rawValue: 2015)
         /// The connection ended before the body did.
         public static let transferIncomplete = Code(rawValue: 2016)
@@ -54,25 +54,24 @@ public struct ImageError: Error, Sendable {
         public static let offline = Code(rawValue: 2018)
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     public let code: Code
-    /// The URL that was asked for, where there was one.
+    /// The URL that was requested, if there was one.
     public let url: URL?
-    /// The cause, in a few words for a log; not translated.
+    /// The cause, in English.
     public let reason: String
-    /// What the developer or the user can do about it; not translated.
+    /// What the developer or the user can do about it, in English.
     public let remedy: String
-    /// The HTTP status, for Code/badStatus.
+    /// The HTTP status, for ``Code/badStatus``.
     public let httpStatus: Int?
-    /// How long the server wants to be left alone (Retry-After, RFC 9110, 10.2.3).
+    /// The delay that the server asks for before a retry (Retry-After: RFC 9110, section 10.2.3).
     public let retryAfter: Duration?
-    /// How often it was tried.
+    /// The number of attempts.
     public package(set) var attempts = 1
-    /// Whether nothing was tried this time: the same load failed for good not long ago, and
-    /// ImageRequest/retry is not always.
+    /// Whether the error comes from the failure cache: the same load failed before, and was not attempted again.
     public package(set) var isRemembered = false
 
-    /// Makes an error; custom loaders, coders and transformers make theirs with it.
+    /// Makes an error, for loaders, coders and transformers of an app.
     public init(
         _ code: Code,
         url: URL?,
@@ -88,27 +87,13 @@ public struct ImageError: Error, Sendable {
         self.httpStatus = httpStatus
         self.retryAfter = retryAfter
     }
-
-    /// Whether nothing failed: the load was just not wanted any more.
-    public var isCancelled: Bool { code == .cancelled }
 }
 
 extension ImageError: CustomStringConvertible {
-    /// Code, reason, URL and remedy on one line. A long URL (a data: one) is cut.
+    /// The reason, URL, code and remedy on one line. A long URL is truncated.
     public var description: String {
         let address = url.map { " <\($0.absoluteString.prefix(200))>" } ?? ""
         let tries = isRemembered ? ", remembered" : attempts > 1 ? ", \(attempts) attempts" : ""
         return "\(reason)\(address) (code \(code.rawValue)\(tries)). \(remedy)"
-    }
-}
-
-extension ImageError {
-    package static func cancelled(_ url: URL?) -> ImageError {
-        ImageError(
-            .cancelled,
-            url: url,
-            reason: "The load was cancelled",
-            remedy: "Nothing to do: it was superseded, cancelled by the caller, or its widget went away."
-        )
     }
 }

@@ -1,74 +1,72 @@
 public import FoundationEssentials
 import Synchronization
 
-/// Loads images: from the memory cache, the disk cache or a loader, decoded off the main thread, each URL once
-/// however many ask for it.
+/// Loads images: from the memory cache, the disk cache or a loader, decoded off the main thread, and once for all who
+/// ask for the same image. All methods may be called from any thread.
 ///
-/// The way of a request, a file each in the folder Flow:
-///
-///     load -> MemoryStage -> DiskStage -> LoadStage -> DecodeStage -> StoreStage -> completion
-///
-/// JobGraph knows who waits for what. All methods may be called from any thread.
+/// The way of a request is drawn in Pipeline/Pipeline.swift.
 public final class ImageManager: Sendable {
-    let parts: Parts
-    let graph = Mutex(JobGraph())
-    /// Kept, so that the network monitor goes on to tell of changes.
-    private let networkObservation = Mutex<(any AnyObject & Sendable)?>(nil)
+    package let pipeline: Pipeline
+    /// Observations that end with the manager.
+    private let observations = Mutex<[ObservationToken]>([])
 
-    /// Makes a manager of its parts.
-    package init(parts: Parts) {
-        self.parts = parts
-        let observation = parts.network.observe { [weak self] status in
-            if status.isAvailable { self?.retryWaiting() }
-        }
-        networkObservation.withLock { $0 = observation }
-        if let interval = parts.maintenanceInterval {
+    package init(dependencies: Pipeline.Dependencies) {
+        pipeline = Pipeline(dependencies)
+        retain(
+            dependencies.network.observe { [weak pipeline] status in
+                if status.isAvailable { pipeline?.retryNow() }
+            }
+        )
+        if let interval = dependencies.maintenanceInterval {
             scheduleMaintenance(after: min(interval, .seconds(60)), interval)
         }
     }
 
-    /// Removes what is too old from the disk now and then, however long the app runs.
+    var dependencies: Pipeline.Dependencies {
+        _read { yield pipeline.dependencies }
+    }
+
+    /// Removes expired entries from the disk at intervals, for apps that run for days.
     private func scheduleMaintenance(after delay: Duration, _ interval: Duration) {
-        guard parts.dataCache != nil || parts.renditionCache != nil else { return }
-        parts.clock.run(after: delay) { [weak self] in
+        guard dependencies.dataCache != nil || dependencies.renditionCache != nil else { return }
+        dependencies.clock.run(after: delay) { [weak self] in
             guard let self else { return }
-            parts.ioQueue.submit(priority: .veryLow) { [parts] in
-                parts.dataCache?.removeExpired()
-                parts.renditionCache?.removeExpired()
+            dependencies.ioQueue.submit(priority: .veryLow) { [pipeline] in
+                pipeline.dependencies.dataCache?.removeExpired()
+                pipeline.dependencies.renditionCache?.removeExpired()
             }
             scheduleMaintenance(after: interval, interval)
         }
     }
 
-    /// The loaders, for http, https, file, data and resource URLs; more can be added.
-    public var loaders: LoaderRegistry { parts.loaders }
+    /// The loaders: those of http, https, file, data and resource URLs, and those that the app adds.
+    public var loaders: LoaderRegistry { dependencies.loaders }
 
-    /// What fetches the bytes of a request.
-    func loader(for request: ImageRequest) -> (any DataLoading)? {
-        request.loader ?? parts.loaders.loader(for: request.url)
+    /// The decoders and encoders: the built-in ones and those that the app adds.
+    public var coders: CoderRegistry { dependencies.coders }
+
+    /// Whether the machine is online, and whether there is a reason to save data or power.
+    public var networkStatus: NetworkStatus { dependencies.network.status }
+
+    /// Calls a handler with every change of the network, on any thread, for as long as the token exists.
+    package func observeNetwork(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
+        dependencies.network.observe(handler)
     }
 
-    /// The coders; more can be added.
-    public var coders: CoderRegistry { parts.coders }
-
-    /// Whether the machine is online, and whether there are reasons to be sparing, as far as the manager knows.
-    public var networkStatus: NetworkStatus { parts.network.status }
-
-    /// Calls handler with every change of the network, on any thread, as long as the result is kept.
-    package func observeNetwork(
-        _ handler: @escaping @Sendable (NetworkStatus) -> Void
-    ) -> any AnyObject & Sendable {
-        parts.network.observe(handler)
+    /// Keeps an observation for as long as the manager exists.
+    package func retain(_ observation: ObservationToken) {
+        observations.withLock { $0.append(observation) }
     }
 
-    /// Forgets that loading url failed for good, as ImageRequest/Retry/always does for one load.
+    /// Removes a URL from the failure cache, so that the next load tries it again. ``ImageRequest/Retry/always`` ignores
+    /// the failure cache for one load.
     public func forgetFailure(of url: URL) {
-        parts.failures.forget(key(for: url))
+        dependencies.failures.forget(pipeline.cacheKey(for: url))
     }
 
-    /// Forgets all failures.
+    /// Empties the failure cache.
     public func forgetAllFailures() {
-        parts.failures.forgetAll()
+        dependencies.failures.forgetAll()
     }
 
     /// Starts to load an image.
@@ -91,7 +89,7 @@ public final class ImageManager: Sendable {
     ) -> ImageTask {
         let task = makeTask(
             for: request,
-            on: parts.dispatcher,
+            on: dependencies.dispatcher,
             handlers: .mainActor(progress: progress, partial: partial, completion: completion)
         )
         task.start()
@@ -129,21 +127,13 @@ public final class ImageManager: Sendable {
 
     /// Makes the task of a binding. It is never started: it loads through children, whose requests may differ from its
     /// own, and the binding completes it. It delivers on the main loop.
-    package func makeParentTask(
-        for request: ImageRequest,
-        completion: (@MainActor @Sendable (ImageResult) -> Void)? = nil
-    ) -> ImageTask {
-        ImageTask(
-            request: request,
-            manager: self,
-            dispatcher: parts.dispatcher,
-            handlers: completion.map { .mainActor(progress: nil, partial: nil, completion: $0) }
-        )
+    package func makeParentTask(for request: ImageRequest) -> ImageTask {
+        ImageTask(request: request, pipeline: pipeline, dispatcher: dependencies.dispatcher, handlers: nil)
     }
 
     /// Makes a task that is not started yet and delivers on the main loop.
     package func makeTask(for request: ImageRequest, handlers: ImageTask.Handlers) -> ImageTask {
-        makeTask(for: request, on: parts.dispatcher, handlers: handlers)
+        makeTask(for: request, on: dependencies.dispatcher, handlers: handlers)
     }
 
     func makeTask(
@@ -151,7 +141,12 @@ public final class ImageManager: Sendable {
         on dispatcher: any CallbackDispatching,
         handlers: ImageTask.Handlers?
     ) -> ImageTask {
-        ImageTask(request: prepared(request.imageRequest), manager: self, dispatcher: dispatcher, handlers: handlers)
+        ImageTask(
+            request: pipeline.prepare(request.imageRequest),
+            pipeline: pipeline,
+            dispatcher: dispatcher,
+            handlers: handlers
+        )
     }
 
     /// Loads an image, with all that is known about it. Cancelling the awaiting Swift task cancels the load.
@@ -200,45 +195,36 @@ public final class ImageManager: Sendable {
         }
     }
 
-    /// Calls handler with every step of every load, on the thread where it happens, as long as the result is kept. It
-    /// has to be quick.
-    public func observe(_ handler: @escaping @Sendable (LoadTraceEvent) -> Void) -> any AnyObject & Sendable {
-        parts.observers.add(handler)
+    /// Calls a handler with every step of every load, on the thread where the step happens, for as long as the token
+    /// exists. The handler must be quick.
+    public func observe(_ handler: @escaping @Sendable (LoadTraceEvent) -> Void) -> ObservationToken {
+        dependencies.observers.add(handler)
     }
 
-    /// The image of a request, if the memory cache has it. Takes microseconds; made for the main thread.
+    /// The image of a request, if the memory cache has it. Takes microseconds, so that the main thread may call it.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func cachedImage(for request: some ImageRequestConvertible) -> WebImage? {
-        parts.memoryCache.image(for: MemoryQuery(prepared(request.imageRequest)))
+        dependencies.memoryCache.image(for: MemoryQuery(pipeline.prepare(request.imageRequest)))
     }
 
-    /// The same for a request that prepared(_:) has seen.
-    func cachedImage(prepared request: ImageRequest) -> WebImage? {
-        parts.memoryCache.image(for: MemoryQuery(request))
+    /// The largest image of a request in the memory cache, for a widget whose size is not known yet.
+    package func largestCachedImage(for request: ImageRequest) -> WebImage? {
+        let key = ImageKey(pipeline.prepare(request))
+        return dependencies.memoryCache.image(for: MemoryQuery(key: key, size: nil, acceptsLarger: true))
     }
 
-    /// The same, for those who do not know yet at which size they will show it: with anySize the largest one serves.
-    package func cachedImage(for request: ImageRequest, anySize: Bool) -> WebImage? {
-        guard anySize else { return cachedImage(for: request) }
-        return parts.memoryCache.image(
-            for: MemoryQuery(key: ImageKey(prepared(request)), size: nil, acceptsLarger: true)
-        )
-    }
-
-    /// The caches: what is in them, and the means to empty them.
+    /// The caches of the manager.
     public var cache: ImageCache { ImageCache(manager: self) }
 
-    /// Gives memory back. The library does that by itself when the system is short of memory and when no window of the
-    /// app is on screen. Images that are shown stay as they are. From any thread.
+    /// Evicts images from the memory cache. The library does so by itself when the system is short of memory, and when
+    /// no window of the app is on screen. Images that are shown are not affected.
     public func trimMemory(for pressure: MemoryPressure) {
-        parts.memoryCache.trim(toShare: pressure.share)
+        dependencies.memoryCache.trim(toShare: pressure.share)
     }
 
-    /// Pieces of work that wait or run, storing included, for benchmarks that wait for the end.
-    package var pendingWorkCount: Int { parts.ioQueue.pendingCount + parts.decodeQueue.pendingCount }
+    /// The pieces of work that wait or run, storing included, for benchmarks that wait for the end.
+    package var pendingWorkCount: Int { dependencies.ioQueue.pendingCount + dependencies.decodeQueue.pendingCount }
 
-    /// The number of loads under way, for tests and for those who look for leaks.
-    package var activeCounts: (images: Int, sources: Int) {
-        graph.withLock { ($0.jobs.count, $0.sources.count) }
-    }
+    /// The numbers of jobs and fetches in flight, for tests that look for leaks.
+    package var activeCounts: (jobs: Int, fetches: Int) { pipeline.activeCounts }
 }

@@ -4,32 +4,32 @@ public import FoundationEssentials
 public struct ImageResponse: Sendable {
     /// Where an image came from.
     public enum Source: String, Sendable {
-        /// The memory cache: no work was done.
+        /// The memory cache, at no cost.
         case memory
-        /// The disk cache: the bytes were read and decoded.
+        /// The disk cache, read and decoded.
         case disk
-        /// The loader: the bytes came over the network, or from a file, a data URL or a resource.
+        /// The loader, over the network or from a file, a data URL or a resource.
         case loader
-        /// The caches, after the server said that the image is still the right one.
+        /// The caches, after the server confirmed that the image is current.
         case revalidated
     }
 
     /// The image.
     public let image: WebImage
-    /// Where it came from.
+    /// The place that the image came from.
     public let source: Source
-    /// The URL that was asked for, not one that it was redirected to.
+    /// The URL that was requested, not one that it redirects to.
     public let url: URL
     /// The bytes of the file, with ImageRequest/includesData; nil also when no cache keeps them.
     public var data: Data?
-    /// How the transfer went, if there was one.
+    /// The times and sizes of the transfer, if there was one.
     public var metrics: TransferMetrics?
-    /// How long the other stages took.
+    /// The durations of the other stages.
     public var durations = StageDurations()
-    /// Why the server could not be asked whether a cached image is still the right one; it may be an old one.
+    /// Why the server could not be asked whether the cached image is current. The image may be stale.
     public var refreshError: ImageError?
 
-    /// Makes a response; loads make theirs, tests and custom managers make their own.
+    /// Makes a response, for tests.
     public init(image: WebImage, source: Source, url: URL) {
         self.image = image
         self.source = source
@@ -41,4 +41,17 @@ public struct ImageResponse: Sendable {
         response.data = data
         return response
     }
+}
+
+/// How long the stages of a load took. A stage that was skipped, or whose work another load did, has zero.
+public struct StageDurations: Sendable, Hashable {
+    /// The time for reading the disk cache.
+    public var reading: Duration = .zero
+    /// The time for decoding.
+    public var decoding: Duration = .zero
+    /// The time for the transformer.
+    public var transforming: Duration = .zero
+
+    /// Makes durations of zero.
+    public init() {}
 }

@@ -12,6 +12,8 @@ public final class ImageTask: Sendable {
         /// binding loads through child tasks, once the widget is mapped and again after a retry.
         case unstarted
         case running
+        /// The result is known and reported to observers, but not to callers yet.
+        case finishing
         case finished(ImageResult)
     }
 
@@ -34,11 +36,19 @@ public final class ImageTask: Sendable {
         var isFinished: Bool {
             if case .finished = phase { true } else { false }
         }
+
+        /// Whether the task may still be cancelled and adopt children.
+        var isOpen: Bool {
+            switch phase {
+            case .unstarted, .running: !isCancelled
+            case .finishing, .finished: false
+            }
+        }
     }
 
     /// The request that is loaded.
     public let request: ImageRequest
-    private let manager: ImageManager
+    private let pipeline: Pipeline
     private let dispatcher: any CallbackDispatching
     private let state: Mutex<State>
 
@@ -49,12 +59,12 @@ public final class ImageTask: Sendable {
     ///   - handlers: `nil` for a task whose callers add completions or await it.
     init(
         request: ImageRequest,
-        manager: ImageManager,
+        pipeline: Pipeline,
         dispatcher: any CallbackDispatching,
         handlers: Handlers?
     ) {
         self.request = request
-        self.manager = manager
+        self.pipeline = pipeline
         self.dispatcher = dispatcher
         state = Mutex(State(priority: request.priority, handlers: handlers))
     }
@@ -67,7 +77,7 @@ public final class ImageTask: Sendable {
                 defer { state.priority = newValue }
                 return (state.priority != newValue, state.children)
             }
-            if isChanged { manager.priorityChanged(of: self) }
+            if isChanged { pipeline.updatePriority(of: self) }
             for child in children { child.priority = newValue }
         }
     }
@@ -82,12 +92,12 @@ public final class ImageTask: Sendable {
     /// within this call.
     public func cancel() {
         let children = state.withLock { state -> [ImageTask]? in
-            guard !state.isCancelled, !state.isFinished else { return nil }
+            guard state.isOpen else { return nil }
             state.isCancelled = true
             return state.children
         }
         guard let children else { return }
-        manager.leave(self)
+        pipeline.cancel(self)
         for child in children { child.cancel() }
         finish(.failure(.cancelled(request.url)))
     }
@@ -117,9 +127,9 @@ public final class ImageTask: Sendable {
 
 // For bindings, whose tasks load through children and end when the image is in place.
 extension ImageTask {
-    /// Hands the task to the pipeline. The handlers may be called within this call when it is made where they belong.
+    /// Hands the task to the first stage of the pipeline. The handlers may be called within this call when it is made where they belong.
     package func start() {
-        manager.start(self)
+        pipeline.start(self)
     }
 
     /// Adds a completion, which is called within this call when the task has finished, else by the task's dispatcher
@@ -137,12 +147,26 @@ extension ImageTask {
     /// - Returns: `false` when this task has finished or was cancelled; the child is not to be started then.
     package func adopt(_ child: ImageTask) -> Bool {
         let priority = state.withLock { state -> ImagePriority? in
-            guard !state.isCancelled, !state.isFinished else { return nil }
+            guard state.isOpen else { return nil }
             state.children.append(child)
             return state.priority
         }
         guard let priority else { return false }
         child.priority = priority
+        return true
+    }
+
+    /// Starts the load of another request as a child, which reports on the threads of the pipeline.
+    /// - Returns: `false` when this task has finished or was cancelled.
+    func startChild(_ request: ImageRequest, _ handlers: Handlers) -> Bool {
+        let child = ImageTask(
+            request: request,
+            pipeline: pipeline,
+            dispatcher: InlineDispatcher(),
+            handlers: handlers
+        )
+        guard adopt(child) else { return false }
+        child.start()
         return true
     }
 
@@ -157,11 +181,20 @@ extension ImageTask {
 
     /// Finishes the task within this call, on the thread that its callbacks belong to. Only the first call counts.
     package func complete(_ result: ImageResult) {
-        typealias Ending = (result: ImageResult, wasRunning: Bool, state: State)
-        let ending = state.withLock { state -> Ending? in
-            if state.isFinished { return nil }
-            let wasRunning = if case .running = state.phase { true } else { false }
-            let result = state.isCancelled ? .failure(.cancelled(request.url)) : result
+        let ending = state.withLock { state -> (result: ImageResult, wasRunning: Bool)? in
+            let wasRunning: Bool
+            switch state.phase {
+            case .unstarted: wasRunning = false
+            case .running: wasRunning = true
+            case .finishing, .finished: return nil
+            }
+            state.phase = .finishing
+            return (state.isCancelled ? .failure(.cancelled(request.url)) : result, wasRunning)
+        }
+        guard let (result, wasRunning) = ending else { return }
+        // Observers come first: code that awaits the response continues as soon as the phase is `finished`.
+        if wasRunning { pipeline.taskDidFinish(self, with: result) }
+        let before = state.withLock { state in
             let before = state
             state.phase = .finished(result)
             state.handlers = nil
@@ -169,13 +202,11 @@ extension ImageTask {
             state.progress = nil
             state.partial = nil
             state.children = []
-            return (result, wasRunning, before)
+            return before
         }
-        guard let ending else { return }
-        for child in ending.state.children { child.cancel() }
-        if ending.wasRunning { manager.tellEnd(of: self, ending.result) }
-        ending.state.handlers?.complete(ending.result)
-        for completion in ending.state.completions { completion(ending.result) }
+        for child in before.children { child.cancel() }
+        before.handlers?.complete(result)
+        for completion in before.completions { completion(result) }
     }
 }
 
@@ -234,9 +265,8 @@ extension ImageTask {
         report(partial: preview)
     }
 
-    /// - Parameter isLast: Whether no other URL is tried when this is an error.
-    func finish(_ result: ImageResult, isLast: Bool = false) {
-        if !isLast, case .failure(let error) = result, manager.startFallback(for: self, after: error) { return }
+    /// Finishes the task in a later turn of its dispatcher.
+    func finish(_ result: ImageResult) {
         dispatcher.dispatch { self.complete(result) }
     }
 

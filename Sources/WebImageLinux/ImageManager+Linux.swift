@@ -37,7 +37,7 @@ extension ImageManager {
         if let disk { ioQueue.submit(priority: .veryLow) { disk.prepare() } }
         let pixbuf = PixbufCoder()
         // The registry asks the last coder first, the configuration lists the first one first.
-        var parts = Parts(
+        var dependencies = Pipeline.Dependencies(
             memoryCache: MemoryCache(
                 costLimit: configuration.memoryCacheLimit,
                 countLimit: configuration.memoryCacheCountLimit
@@ -53,24 +53,21 @@ extension ImageManager {
             ioQueue: ioQueue,
             decodeQueue: WorkQueue(name: "gwi-decode", threadCount: configuration.decodingThreadCount, niceness: 10)
         )
-        parts.renditionCache = disk?.results
-        parts.renditionCoder = RenditionCoder()
-        parts.maximumPixelCount = configuration.maximumPixelCount
-        parts.retryPolicy = configuration.retryPolicy
-        parts.failures = FailureCache(lifetime: configuration.failureCacheDuration)
-        parts.network = configuration.networkMonitor
-        parts.clock = configuration.clock
-        parts.keepsThumbHashes = configuration.keepsThumbHashes
-        parts.serializer = configuration.cacheSerializer
-        parts.requestProcessor = configuration.requestProcessor
-        parts.cacheKeyFilter = configuration.cacheKeyFilter
-        parts.shouldLoad = configuration.shouldLoad
-        parts.shouldRememberFailure = configuration.shouldRememberFailure
-        self.init(parts: parts)
-        MemoryMonitor.shared.add { [weak self] pressure in
-            self?.trimMemory(for: pressure)
-            return self != nil
-        }
+        dependencies.renditionCache = disk?.results
+        dependencies.renditionCoder = RenditionCoder()
+        dependencies.maximumPixelCount = configuration.maximumPixelCount
+        dependencies.retryPolicy = configuration.retryPolicy
+        dependencies.failures = FailureCache(lifetime: configuration.failureCacheDuration)
+        dependencies.network = configuration.networkMonitor
+        dependencies.clock = configuration.clock
+        dependencies.keepsThumbHashes = configuration.keepsThumbHashes
+        dependencies.serializer = configuration.cacheSerializer
+        dependencies.requestProcessor = configuration.requestProcessor
+        dependencies.cacheKeyFilter = configuration.cacheKeyFilter
+        dependencies.shouldLoad = configuration.shouldLoad
+        dependencies.shouldRememberFailure = configuration.shouldRememberFailure
+        self.init(dependencies: dependencies)
+        retain(MemoryMonitor.shared.observe { [weak self] pressure in self?.trimMemory(for: pressure) })
     }
 }
 

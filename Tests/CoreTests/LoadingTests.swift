@@ -130,7 +130,7 @@ struct LoadingTests {
     @Test("A URL that nothing loads ends in an error that says so")
     func unknownScheme() async {
         let manager = ImageManager(
-            parts: ImageManager.Parts(
+            dependencies: Pipeline.Dependencies(
                 memoryCache: MemoryCache(costLimit: 1000),
                 dataCache: nil,
                 loaders: LoaderRegistry([]),

@@ -34,7 +34,7 @@ struct ManagerFixture {
         retryPolicy: RetryPolicy = .never,
         serializer: CacheSerializer? = nil,
         maintenanceInterval: Duration? = nil,
-        change: (inout ImageManager.Parts) -> Void = { _ in }
+        change: (inout Pipeline.Dependencies) -> Void = { _ in }
     ) {
         self.dispatcher = dispatcher
         loader = FakeLoader(holdsResponses: holdsResponses)
@@ -50,7 +50,7 @@ struct ManagerFixture {
             hashing: XXHasher(),
             store: resultStore
         )
-        var parts = ImageManager.Parts(
+        var dependencies = Pipeline.Dependencies(
             memoryCache: memory,
             dataCache: disk,
             loaders: LoaderRegistry([loader]),
@@ -59,15 +59,15 @@ struct ManagerFixture {
             ioQueue: ioQueue,
             decodeQueue: decodeQueue
         )
-        parts.renditionCache = hasResults ? results : nil
-        parts.renditionCoder = RenditionCoder()
-        parts.retryPolicy = retryPolicy
-        parts.serializer = serializer
-        parts.maintenanceInterval = maintenanceInterval
-        parts.clock = clock
-        parts.network = network
-        change(&parts)
-        manager = ImageManager(parts: parts)
+        dependencies.renditionCache = hasResults ? results : nil
+        dependencies.renditionCoder = RenditionCoder()
+        dependencies.retryPolicy = retryPolicy
+        dependencies.serializer = serializer
+        dependencies.maintenanceInterval = maintenanceInterval
+        dependencies.clock = clock
+        dependencies.network = network
+        change(&dependencies)
+        manager = ImageManager(dependencies: dependencies)
     }
 
     /// Waits without blocking the thread.
@@ -118,7 +118,7 @@ struct ManagerFixture {
     /// Whether nothing is left of any load.
     var isIdle: Bool {
         let counts = manager.activeCounts
-        return counts.images == 0 && counts.sources == 0 && loader.runningCount == 0
+        return counts.jobs == 0 && counts.fetches == 0 && loader.runningCount == 0
     }
 }
 

@@ -22,7 +22,7 @@ struct RequestTests {
     func filters(url: String, key: String?) throws {
         let url = try #require(URL(string: url))
         let fixture = ManagerFixture { $0.cacheKeyFilter = .withoutQueryItems() }
-        #expect(fixture.manager.key(for: url) == key ?? url.absoluteString)
+        #expect(fixture.manager.pipeline.cacheKey(for: url) == key ?? url.absoluteString)
     }
 
     @Test("URLs of one name are one transfer and one image, in memory and on disk")
@@ -199,7 +199,7 @@ struct RequestTests {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture(large))
         let steps = EventLog<String>()
-        var observation: (any AnyObject & Sendable)? = fixture.manager.observe { step in
+        var observation: ObservationToken? = fixture.manager.observe { step in
             let name = "\(step.kind)"
             steps.add("\(step.url.lastPathComponent) \(name.prefix { $0 != "(" })")
         }

@@ -57,12 +57,12 @@ struct CacheSetupTests {
         )
         let request = ImageRequest(url: try #require(URL(string: "http://host/a.png")))
         for manager in managers { manager.cache.storeInMemory(WebImage(pixels: pixels), for: request) }
-        MemoryMonitor.shared.tell(.critical)
+        MemoryMonitor.shared.notify(.critical)
         #expect(managers.allSatisfy { $0.cache.memoryStatistics.count == 0 })
         let gone = { [weak manager = managers[0]] in manager }
         managers = []
         #expect(gone() == nil)
-        MemoryMonitor.shared.tell(.low)
+        MemoryMonitor.shared.notify(.low)
     }
 
     @Test("A hidden application gives back half of what its memory caches may keep")

@@ -1,32 +1,22 @@
 import Synchronization
 package import WebImageCore
 
-/// A network that is as a test says.
+/// A network whose status a test sets.
 package final class ManualNetwork: NetworkMonitoring {
-    private final class Observation: Sendable {}
-
-    private struct State {
-        var status = NetworkStatus()
-        var observers: [@Sendable (NetworkStatus) -> Void] = []
-    }
-
-    private let state = Mutex(State())
+    private let current = Mutex(NetworkStatus())
+    private let observers = Observers<NetworkStatus>()
 
     package init() {}
 
     package var status: NetworkStatus {
-        get { state.withLock { $0.status } }
+        get { current.withLock { $0 } }
         set {
-            let observers = state.withLock { state in
-                state.status = newValue
-                return state.observers
-            }
-            for observer in observers { observer(newValue) }
+            current.withLock { $0 = newValue }
+            observers.notify(newValue)
         }
     }
 
-    package func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> any AnyObject & Sendable {
-        state.withLock { $0.observers.append(handler) }
-        return Observation()
+    package func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
+        observers.add(handler)
     }
 }

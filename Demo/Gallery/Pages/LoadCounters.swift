@@ -8,7 +8,7 @@ import Synchronization
 final class LoadCounters {
     let widget: Widget
     private let counts = LoadCounts()
-    private var observation: (any AnyObject & Sendable)?
+    private var observation: ObservationToken?
     private var lastFrame: Int64 = 0
     private var longest = 0.0
     private var shownAt: Int64 = 0

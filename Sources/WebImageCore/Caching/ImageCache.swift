@@ -6,7 +6,7 @@ import Synchronization
 public struct ImageCache: Sendable {
     let manager: ImageManager
 
-    private var parts: ImageManager.Parts { manager.parts }
+    private var parts: Pipeline.Dependencies { manager.dependencies }
 
     // Memory
 
@@ -15,12 +15,12 @@ public struct ImageCache: Sendable {
 
     /// Puts an image into memory, as if request had loaded it.
     public func storeInMemory(_ image: WebImage, for request: ImageRequest) {
-        parts.memoryCache.store(image, for: ImageKey(manager.prepared(request)))
+        parts.memoryCache.store(image, for: ImageKey(manager.pipeline.prepare(request)))
     }
 
     /// Removes all sizes of an image from memory. Widgets that show it go on to do so.
     public func removeFromMemory(_ url: URL) {
-        parts.memoryCache.removeImages(source: manager.key(for: url))
+        parts.memoryCache.removeImages(source: manager.pipeline.cacheKey(for: url))
     }
 
     /// Empties the memory cache. Images that are shown stay as they are.
@@ -32,12 +32,12 @@ public struct ImageCache: Sendable {
 
     /// Where the original of url is or would be in the disk cache; nil when there is none, or one of the app's own.
     public func path(for url: URL) -> String? {
-        (parts.dataCache as? DiskCache)?.path(for: manager.key(for: url))
+        (parts.dataCache as? DiskCache)?.path(for: manager.pipeline.cacheKey(for: url))
     }
 
     /// The name of that file, from the directory of the cache: what a file in a read-only directory has to be called.
     public func fileName(for url: URL) -> String? {
-        (parts.dataCache as? DiskCache)?.fileName(for: manager.key(for: url))
+        (parts.dataCache as? DiskCache)?.fileName(for: manager.pipeline.cacheKey(for: url))
     }
 
     /// Calls to the file system that failed so far.
@@ -57,29 +57,29 @@ public struct ImageCache: Sendable {
 
     /// The original of url, from the disk.
     public func data(for url: URL) async -> Data? {
-        await perform { parts.dataCache?.entry(for: manager.key(for: url))?.data }
+        await perform { parts.dataCache?.entry(for: manager.pipeline.cacheKey(for: url))?.data }
     }
 
     /// The original of url, from the disk.
     public func data(for url: URL, completion: @escaping @Sendable (Data?) -> Void) {
-        perform({ parts.dataCache?.entry(for: manager.key(for: url))?.data }, completion)
+        perform({ parts.dataCache?.entry(for: manager.pipeline.cacheKey(for: url))?.data }, completion)
     }
 
     /// The blurred version of url, from the disk, when the manager keeps those.
     public func thumbHash(for url: URL) async -> ThumbHash? {
-        await perform { parts.dataCache?.description(of: manager.key(for: url))?.thumbHash }
+        await perform { parts.dataCache?.description(of: manager.pipeline.cacheKey(for: url))?.thumbHash }
     }
 
     /// The same within this call, for threads that may wait for a disk: never for the main thread.
     public func cachedDataBlocking(for url: URL) -> Data? {
-        parts.dataCache?.entry(for: manager.key(for: url))?.data
+        parts.dataCache?.entry(for: manager.pipeline.cacheKey(for: url))?.data
     }
 
     /// Keeps the bytes of an image on disk, as if they had come from url. Found from now on, written a little later;
     /// what memory has of url is of another image then, and is removed.
     public func storeOnDisk(_ data: Data, for url: URL, response: ResponseMetadata = ResponseMetadata()) {
-        let now = manager.parts.clock.now
-        let key = manager.key(for: url)
+        let now = manager.dependencies.clock.now
+        let key = manager.pipeline.cacheKey(for: url)
         parts.failures.forget(key)
         parts.memoryCache.removeImages(source: key)
         parts.dataCache?.store(CacheEntry(key: key, data: data, response: response, storedAt: now))
@@ -91,12 +91,12 @@ public struct ImageCache: Sendable {
 
     /// Removes an image, in all sizes.
     public func remove(_ url: URL, from tiers: CacheTiers = .all) async {
-        await perform { remove(manager.key(for: url), tiers) }
+        await perform { remove(manager.pipeline.cacheKey(for: url), tiers) }
     }
 
     /// Removes an image, in all sizes.
     public func remove(_ url: URL, from tiers: CacheTiers = .all, completion: @escaping @Sendable () -> Void) {
-        perform({ remove(manager.key(for: url), tiers) }, completion)
+        perform({ remove(manager.pipeline.cacheKey(for: url), tiers) }, completion)
     }
 
     /// Empties the disk cache.
@@ -135,9 +135,9 @@ extension ImageCache {
     private func location(_ request: ImageRequest) -> CacheTiers {
         var tiers: CacheTiers = []
         if manager.cachedImage(for: request) != nil { tiers.insert(.memory) }
-        let key = JobGraph.JobKey(request)
-        if parts.renditionCache?.contains(key.result) == true { tiers.insert(.renditions) }
-        if parts.dataCache?.contains(key.source.url) == true { tiers.insert(.originals) }
+        let key = JobGraph.Job.Key(request)
+        if parts.renditionCache?.contains(key.rendition) == true { tiers.insert(.renditions) }
+        if parts.dataCache?.contains(key.fetch.url) == true { tiers.insert(.originals) }
         return tiers
     }
 

@@ -1,60 +1,60 @@
 public import FoundationEssentials
 
-/// Gets the bytes of a URL: over the network, from a file, or from wherever an app keeps them. From any thread.
+/// A loader of the bytes of a URL: over the network, from a file, or from wherever an app keeps them. Its methods are
+/// called from any thread.
 public protocol DataLoading: Sendable {
-    /// Whether it loads url; the newest loader that says yes is used.
+    /// Whether the loader takes a URL. The loader that was added last is asked first.
     func canLoad(_ url: URL) -> Bool
 
-    /// Whether bytes from url are worth a copy in the disk cache. Default: yes.
+    /// Whether the bytes of a URL are stored in the disk cache. Default: true.
     func shouldCacheOnDisk(_ url: URL) -> Bool
 
-    /// Whether url can only be had while the machine is online; then a load that is sure to fail is not tried.
-    /// Default: no.
+    /// Whether a URL can only be loaded while the machine is online; offline, such a load fails at once. Default: false.
     func requiresNetwork(_ url: URL) -> Bool
 
-    /// The header fields that a load would send, for responses that vary with them (RFC 9110, 12.5.5). Default: those
-    /// of the request's options.
+    /// The header fields that the loader would send, which decide whether a cached response with a Vary field applies
+    /// (RFC 9110, section 12.5.5). Default: those of the request's options.
     func headers(for request: LoaderRequest) -> [String: String]
 
-    /// Starts to load.
+    /// Starts a load.
     /// - Parameters:
-    ///   - request: What to load.
-    ///   - onEvent: Called on a thread of the loader's, one event at a time, ending with LoaderEvent/finished(_:)
-    ///     exactly once, unless the load is cancelled. Must not block.
-    /// - Returns: A handle on the load. It may have finished already.
+    ///   - request: The URL, and how its bytes are wanted.
+    ///   - onEvent: Receives one event at a time, on any thread, and ``LoaderEvent/finished(_:)`` exactly once as the last
+    ///     one, unless the load is cancelled. It does not block.
+    /// - Returns: The operation, which may have finished already.
     func load(_ request: LoaderRequest, onEvent: @escaping @Sendable (LoaderEvent) -> Void) -> any FetchOperation
 }
 
 extension DataLoading {
-    /// Yes.
+    /// Returns true.
     public func shouldCacheOnDisk(_ url: URL) -> Bool { true }
 
-    /// No.
+    /// Returns false.
     public func requiresNetwork(_ url: URL) -> Bool { false }
 
-    /// Those of the request's options.
+    /// Returns those of the request's options.
     public func headers(for request: LoaderRequest) -> [String: String] { request.options.headers }
 }
 
 extension DataLoading {
-    /// Tells loaders apart: objects by themselves, values by their type.
+    /// The identity of the loader: that of the object, or for a value that of its type.
     var identity: ObjectIdentifier {
         type(of: self) is AnyClass ? ObjectIdentifier(self as AnyObject) : ObjectIdentifier(type(of: self))
     }
 }
 
-/// What a loader is asked for.
+/// The bytes that a loader is asked for.
 public struct LoaderRequest: Sendable {
-    /// Where the bytes are.
+    /// The URL of the bytes.
     public var url: URL
-    /// How urgent they are.
+    /// The urgency of the load.
     public var priority: ImagePriority
-    /// Whether LoaderEvent/data(_:) is wanted.
+    /// Whether the loader sends ``LoaderEvent/data(_:)`` as the bytes arrive.
     public var wantsData: Bool
-    /// How they are asked for.
+    /// The header fields, credentials and timeouts of a network request.
     public var options: NetworkOptions
-    /// What a copy at hand is told apart by: the bytes are wanted only if they are others, and
-    /// LoaderResult/isNotModified says that they are not. Default: there is no copy.
+    /// The validators (ETag, Last-Modified) of the cached copy. With them the request is conditional, and may end with
+    /// ``LoaderResult/isNotModified``. Default: none, because there is no copy.
     public var validators: ResponseMetadata.Validators?
 
     /// Makes a request.
@@ -73,46 +73,45 @@ public struct LoaderRequest: Sendable {
     }
 }
 
-/// What a loader says while it loads.
+/// An event of a load.
 public enum LoaderEvent: Sendable {
-    /// So many bytes have come; the total is known where the server says so.
+    /// The number of bytes received so far and, where the server says so, of all.
     case progress(received: Int64, expected: Int64?)
-    /// The next bytes. Only when asked for.
+    /// The next bytes, when the request wants them.
     case data(Data)
-    /// The end.
+    /// The end of the load.
     case finished(Result<LoaderResult, ImageError>)
 }
 
-/// A load under way, as the one who asked for it holds it.
+/// A load in flight. Its methods are called from any thread.
 public protocol FetchOperation: Sendable {
-    /// Stops it; no event comes after the one that may be under way. Harmless when it has finished.
+    /// Cancels the load. No event follows, except for one that is being delivered. Does nothing after the end.
     func cancel()
 
-    /// Changes how urgent it is.
+    /// Changes the urgency of the load.
     func setPriority(_ priority: ImagePriority)
 
-    /// Asks for LoaderEvent/data(_:) from now on; the first holds all that has come so far.
+    /// Sends ``LoaderEvent/data(_:)`` from now on, beginning with all bytes received so far.
     func startStreaming()
 
-    /// Whether the rest will be here sooner than a new load would bring its first byte, so that a load that nobody
-    /// waits for is better finished, for the cache, than cancelled. Default: no.
+    /// Whether so little is left that finishing the load for the disk cache is cheaper than cancelling it. Default: false.
     var isNearlyComplete: Bool { get }
 }
 
 extension FetchOperation {
-    /// No.
+    /// Returns false.
     public var isNearlyComplete: Bool { false }
 }
 
-/// The bytes of a URL, and what was said about them.
+/// The bytes of a URL, with what the server said about them.
 public struct LoaderResult: Sendable {
-    /// All of the bytes.
+    /// The bytes, empty for ``isNotModified``.
     public var data: Data
-    /// What the server said about them.
+    /// The header fields that matter for caching.
     public var metadata: ResponseMetadata
-    /// Whether the copy that LoaderRequest/validators stand for is still the right one; there are no bytes then.
+    /// Whether the server answered 304 Not Modified: the copy with ``LoaderRequest/validators`` is current.
     public var isNotModified: Bool
-    /// How the transfer went, if there was one.
+    /// The times and sizes of the transfer, if there was one.
     public var metrics: TransferMetrics?
 
     /// Makes the result of a load.

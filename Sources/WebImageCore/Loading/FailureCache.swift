@@ -1,8 +1,7 @@
 package import FoundationEssentials
 import Synchronization
 
-/// What failed for good, so that it is not asked for again and again: a list that scrolls over a missing image asks
-/// the server once.
+/// The failures that would repeat. A list that scrolls over a missing image asks the server once.
 package final class FailureCache: Sendable {
     private struct Entry {
         let error: ImageError
@@ -14,7 +13,7 @@ package final class FailureCache: Sendable {
     private let lifetime: Duration
     private let entries = Mutex<[String: Entry]>([:])
 
-    /// - Parameter lifetime: How long a failure is remembered; zero: not at all.
+    /// - Parameter lifetime: How long a failure is remembered. Zero remembers none.
     package init(lifetime: Duration) {
         self.lifetime = lifetime
     }
@@ -48,16 +47,5 @@ package final class FailureCache: Sendable {
 
     package func forgetAll() {
         entries.withLock { $0 = [:] }
-    }
-}
-
-extension ImageError {
-    /// Whether the same bytes, or their absence, would be met again.
-    package var isPermanent: Bool {
-        switch code {
-        case .badImageData, .unsupportedFormat, .imageTooLarge, .bodyTooLarge, .badContentType: true
-        case .badStatus: httpStatus == 404 || httpStatus == 410
-        default: false
-        }
     }
 }

@@ -1,9 +1,9 @@
 public import FoundationEssentials
 import Synchronization
 
-/// The loaders of a manager, newest first. From any thread.
+/// The loaders of a manager. The one added last is asked first. From any thread.
 public final class LoaderRegistry: Sendable {
-    /// Stands for a loader that was added.
+    /// Identifies a loader that was added.
     public struct Registration: Hashable, Sendable {
         fileprivate let number: Int
     }
@@ -15,12 +15,12 @@ public final class LoaderRegistry: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Parameter loaders: Asked in order.
+    /// - Parameter loaders: The loaders in the order in which they are asked.
     package init(_ loaders: [any DataLoading]) {
         for loader in loaders.reversed() { add(loader) }
     }
 
-    /// Adds a loader that is asked before all others.
+    /// Adds a loader, which is asked before all others.
     @discardableResult
     public func add(_ loader: any DataLoading) -> Registration {
         state.withLock { state in
@@ -30,14 +30,32 @@ public final class LoaderRegistry: Sendable {
         }
     }
 
-    /// Takes a loader out again. What it loads just now goes on.
+    /// Removes a loader. Its loads in flight are not affected.
     public func remove(_ registration: Registration) {
         state.withLock { state in state.loaders.removeAll { $0.number == registration.number } }
     }
 
-    /// The newest loader that takes url.
+    /// The first loader that takes a URL.
     public func loader(for url: URL) -> (any DataLoading)? {
         let loaders = state.withLock { $0.loaders }
         return loaders.first { $0.loader.canLoad(url) }?.loader
+    }
+}
+
+extension LoaderRegistry {
+    /// The loader of a request: its own, or the first that takes its URL.
+    func loader(for request: ImageRequest) -> (any DataLoading)? {
+        request.loader ?? loader(for: request.url)
+    }
+
+    /// Whether a cached response serves a request, which may depend on the header fields that its loader would send
+    /// (RFC 9111, section 4.1).
+    func use(of response: ResponseMetadata, for request: ImageRequest, now: Date) -> StoredResponseUse {
+        var headers: [String: String] = [:]
+        if response.vary != nil {
+            let loaderRequest = LoaderRequest(url: request.url, options: request.networkOptions)
+            headers = loader(for: request)?.headers(for: loaderRequest) ?? [:]
+        }
+        return StoredResponseUse(response, policy: request.cachePolicy, headers: headers, now: now)
     }
 }

@@ -1,13 +1,13 @@
 package import FoundationEssentials
 import Synchronization
 
-/// A loader of bytes that are at hand, on the I/O queue: files, resources, data URLs.
+/// A loader of bytes on this machine, on the I/O queue: files, resources, data URLs.
 package struct LocalLoader: DataLoading {
     private let scheme: String
     private let queue: WorkQueue
     private let read: @Sendable (URL) throws(ImageError) -> LoaderResult
 
-    /// - Parameter read: Gets the bytes; it may block.
+    /// - Parameter read: Returns the bytes. It may block.
     package init(
         scheme: String,
         queue: WorkQueue,
@@ -20,7 +20,7 @@ package struct LocalLoader: DataLoading {
 
     package func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == scheme }
 
-    /// It is on this machine already.
+    /// Returns false, because the bytes are on this machine already.
     package func shouldCacheOnDisk(_ url: URL) -> Bool { false }
 
     package func load(
@@ -85,8 +85,8 @@ private final class LocalLoad: FetchOperation {
 }
 
 extension LocalLoader {
-    /// file: URLs.
-    /// - Parameter maximumByteCount: Larger files are turned down.
+    /// The loader of file: URLs.
+    /// - Parameter maximumByteCount: The size limit of a file, in bytes.
     package static func files(queue: WorkQueue, maximumByteCount: Int) -> LocalLoader {
         let store = FileStore()
         return LocalLoader(scheme: "file", queue: queue) { url throws(ImageError) in
@@ -98,13 +98,13 @@ extension LocalLoader {
                     .unreadable,
                     url: url,
                     reason: "The file cannot be read (\(error))",
-                    remedy: "Check that it exists, is a regular file below the size limit, and may be read."
+                    remedy: "Check that it exists, is a regular file below the size limit, and is readable."
                 )
             }
         }
     }
 
-    /// data: URLs (RFC 2397).
+    /// The loader of data: URLs (RFC 2397).
     package static func dataURLs(queue: WorkQueue) -> LocalLoader {
         LocalLoader(scheme: "data", queue: queue) { url throws(ImageError) in
             guard let content = DataURL(url.absoluteString) else {

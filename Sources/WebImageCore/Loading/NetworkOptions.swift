@@ -1,5 +1,4 @@
-/// How bytes are asked for over the network. Requests that differ in it share nothing while they are loaded; what they
-/// load has the same key in the caches.
+/// The options of a network request. Loads with different options share no fetch, but they have the same cache keys.
 public struct NetworkOptions: Hashable, Sendable {
     /// A user name and a password for HTTP authentication, Basic or Digest as the server requests.
     public struct Credential: Hashable, Sendable, CustomStringConvertible {
@@ -18,27 +17,27 @@ public struct NetworkOptions: Hashable, Sendable {
         public var description: String { "Credential of \(user)" }
     }
 
-    /// Further header fields. They go to the host of the URL only, not to one that it redirects to. Default: none.
+    /// Additional header fields. They are sent to the host of the URL, and not to one that it redirects to. Default: none.
     public var headers: [String: String] = [:]
-    /// A user name and a password, for that host only. Default: those of the downloader.
+    /// The user name and password, sent to the host of the URL only. Default: those of the downloader.
     public var credential: Credential?
-    /// Whether cookies are sent and kept, for as long as the downloader lives. Default: no.
+    /// Whether cookies are sent and kept for the lifetime of the downloader. Default: false.
     public var handlesCookies = false
-    /// Whether the server's certificate may be any at all. Only ever for servers under development. Default: no.
+    /// Whether any server certificate is accepted. Only for servers under development. Default: false.
     public var allowsInvalidCertificates = false
-    /// How long a connection may take to be made. Default: as the downloader says.
+    /// The time limit for connecting. Default: that of the downloader.
     public var connectTimeout: Duration?
-    /// How long a transfer may stand still. Default: as the downloader says.
+    /// The time limit for a transfer that receives nothing. Default: that of the downloader.
     public var idleTimeout: Duration?
-    /// How long a transfer may take in all. Default: as the downloader says.
+    /// The time limit for a whole transfer. Default: that of the downloader.
     public var totalTimeout: Duration?
     /// Changes the request before it is sent. Default: that of the downloader.
     public var requestModifier: RequestModifier?
     /// Changes or refuses the response before its body is read. Default: that of the downloader.
     public var responseModifier: ResponseModifier?
-    /// Makes an image's bytes of what was sent. Default: that of the downloader.
+    /// Decrypts the body. Default: that of the downloader.
     public var decryptor: Decryptor?
 
-    /// Makes options of defaults.
+    /// Makes options with the default values.
     public init() {}
 }

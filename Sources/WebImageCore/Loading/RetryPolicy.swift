@@ -1,38 +1,35 @@
-/// When a load that failed is tried again.
+/// When a failed load is retried: with exponential backoff and jitter.
 public struct RetryPolicy: Sendable {
-    /// How often, after the first try. Default: 2.
+    /// The number of retries after the first attempt. Default: 2.
     public var maximumCount = 2
-    /// The pause before the first retry. Default: half a second.
+    /// The delay before the first retry. Default: 0.5 seconds.
     public var initialDelay = Duration.milliseconds(500)
-    /// By how much each pause is longer than the one before. Default: 2.
+    /// The factor from each delay to the next. Default: 2.
     public var multiplier = 2.0
-    /// The longest pause. A server that asks for a longer one (Retry-After) is not asked again. Default: 30 seconds.
+    /// The longest delay. A load is not retried when the server asks for a longer one (Retry-After). Default: 30 seconds.
     public var maximumDelay = Duration.seconds(30)
-    /// Which share of a pause is left to chance, 0 to 1, so that many clients do not come back at the same moment.
-    /// Default: 0.5.
+    /// The random share of a delay, 0 to 1, which keeps many clients from coming back at the same moment. Default: 0.5.
     public var jitter = 0.5
-    /// How long a load that fails because the machine is offline waits for the network. Default: not at all; it fails
-    /// at once.
+    /// How long a load waits for the network when the machine is offline. Default: zero, so that it fails at once.
     public var offlineWait = Duration.zero
-    /// Whether a failure may pass. Default: no connection, a broken one, timeouts, and the statuses 408, 429 and 500 to
-    /// 599 without 501 and 505.
+    /// Whether a load is retried after an error. Default: ``ImageError/isTransient``.
     public var shouldRetry: @Sendable (ImageError) -> Bool = { $0.isTransient }
 
-    /// Makes a policy of defaults.
+    /// Makes a policy with the default values.
     public init() {}
 
-    /// Never again.
+    /// The policy that never retries.
     public static var never: RetryPolicy {
         var policy = RetryPolicy()
         policy.maximumCount = 0
         return policy
     }
 
-    /// The pause before the next try.
+    /// The delay before the next attempt.
     /// - Parameters:
-    ///   - attempt: Tries so far, from 1.
-    ///   - chance: 0 to 1.
-    /// - Returns: nil when there is none.
+    ///   - attempt: The number of attempts so far, from 1.
+    ///   - chance: A random number, 0 to 1.
+    /// - Returns: `nil` when the load is not retried.
     package func delay(after error: ImageError, attempt: Int, chance: Double) -> Duration? {
         guard attempt <= maximumCount, shouldRetry(error) else { return nil }
         if let asked = error.retryAfter { return asked <= maximumDelay ? asked : nil }
@@ -41,17 +38,4 @@ public struct RetryPolicy: Sendable {
         let whole = min(delay, maximumDelay)
         return whole * (1 - min(max(jitter, 0), 1) * chance)
     }
-}
-
-extension ImageError {
-    /// Whether the same load may well succeed later.
-    public var isTransient: Bool {
-        switch code {
-        case .connectionFailed, .hostNotFound, .timedOut, .transferIncomplete, .offline: true
-        case .badStatus: httpStatus.map { Self.transientStatuses.contains($0) } ?? false
-        default: false
-        }
-    }
-
-    private static let transientStatuses: Set<Int> = Set(500...599).subtracting([501, 505]).union([408, 429])
 }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// What the jobs of one source make of its bytes, so that none makes what another has made: images as decoded, and
-/// those after each step of a transformer.
+/// Shares what the jobs of one fetch make of its bytes: the decoded image, and the image after each step of a
+/// transformer.
 final class DecodeCoalescer: Sendable {
-    /// Held while the image is made: who wants the same waits, on the decode queue, and has it then.
+    /// Locked while its image is made: a second job waits on the decode queue until it is there.
     private final class Cell: Sendable {
         let result = Mutex<Result<WebImage, ImageError>?>(nil)
     }
@@ -11,8 +11,8 @@ final class DecodeCoalescer: Sendable {
     private let cells = Mutex<[String: Cell]>([:])
 
     /// - Parameters:
-    ///   - key: Says all that the image depends on.
-    ///   - make: Called once for a key.
+    ///   - key: Everything that the image depends on, besides the bytes.
+    ///   - make: Called once for each key.
     func image(_ key: String, _ make: () throws(ImageError) -> WebImage) throws(ImageError) -> WebImage {
         let cell = cells.withLock { cells in
             if let cell = cells[key] { return cell }
@@ -36,7 +36,7 @@ final class DecodeCoalescer: Sendable {
 }
 
 extension JobGraph.Job {
-    /// What the decoded image depends on, besides the bytes.
+    /// Everything that the decoded image depends on, besides the bytes.
     var decodeKey: String {
         let request = request
         let decoder = request.decoder.map { String(reflecting: type(of: $0)) } ?? ""

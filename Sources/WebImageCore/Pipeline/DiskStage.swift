@@ -1,91 +1,87 @@
 import FoundationEssentials
-import Synchronization
 
-// Second stage: the disk cache, on the I/O queue; what it has is shown, or the server is asked about it first.
-extension ImageManager {
-    /// Starts a source. What is not cached on disk goes to its loader at once.
-    func begin(_ id: JobGraph.Identifier, _ priority: ImagePriority) {
-        guard let request = graph.withLock({ $0.sources[id]?.request }) else { return }
-        guard let loader = loader(for: request) else {
-            let scheme = request.url.scheme.map { "Nothing loads the scheme \($0)" } ?? "The URL has no scheme"
-            fail(id, .invalidURL(request.url, scheme))
-            return
-        }
-        let asksDisk = parts.dataCache != nil && loader.shouldCacheOnDisk(request.url)
-        guard asksDisk, request.readTiers.contains(.originals) else {
-            load(id, with: loader)
-            return
-        }
-        let ticket = parts.ioQueue.submit(priority: priority) { self.readDisk(id, loader) }
-        graph.withLock { $0.setTicket(ticket, ofSource: id) }
+/// Stage 3, on the I/O queue: the disk cache of originals. A fresh original is decoded; otherwise a loader is asked,
+/// for the bytes or whether the original is still current.
+final class DiskStage: Sendable {
+    private let dataCache: (any DataCaching)?
+    private let ioQueue: WorkQueue
+    private let loaders: LoaderRegistry
+    private let clock: any TimeKeeping
+    private let observers: Observers<LoadTraceEvent>
+    private let graph: SharedGraph
+    private let staleImages: StaleImageStage
+    private let decode: DecodeStage
+    private let next: FetchStage
+    private let delivery: DeliveryStage
+
+    init(
+        _ dependencies: Pipeline.Dependencies,
+        graph: SharedGraph,
+        staleImages: StaleImageStage,
+        decode: DecodeStage,
+        next: FetchStage,
+        delivery: DeliveryStage
+    ) {
+        dataCache = dependencies.dataCache
+        ioQueue = dependencies.ioQueue
+        loaders = dependencies.loaders
+        clock = dependencies.clock
+        observers = dependencies.observers
+        self.graph = graph
+        self.staleImages = staleImages
+        self.decode = decode
+        self.next = next
+        self.delivery = delivery
     }
 
-    private func readDisk(_ id: JobGraph.Identifier, _ loader: any DataLoading) {
-        guard let request = graph.withLock({ $0.sources[id]?.request }) else { return }
+    /// Reads the disk cache for a fetch. What is not cached there goes to its loader at once.
+    func lookUp(_ id: JobGraph.Fetch.ID, _ priority: ImagePriority) {
+        guard let request = graph.request(of: id) else { return }
+        guard let loader = loaders.loader(for: request) else {
+            delivery.fail(id, .noLoader(for: request.url))
+            return
+        }
+        guard dataCache != nil, loader.shouldCacheOnDisk(request.url), request.readTiers.contains(.originals)
+        else {
+            next.load(id, with: loader)
+            return
+        }
+        let ticket = ioQueue.submit(priority: priority) { self.read(id, loader) }
+        graph.withLock { $0.setReadTicket(ticket, of: id) }
+    }
+
+    private func read(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
+        guard let request = graph.request(of: id) else { return }
         let start = ContinuousClock.now
-        guard let entry = parts.dataCache?.entry(for: request.sourceKey) else {
-            parts.observers.tell(request.url, .diskMiss)
-            load(id, with: loader)
+        guard let entry = dataCache?.entry(for: request.sourceKey) else {
+            observers.notify(request.url, .diskMiss)
+            next.load(id, with: loader)
             return
         }
-        parts.observers.tell(request.url, .diskHit)
-        var source = FetchedData(stored: entry, origin: .disk)
-        source.readingDuration = .now - start
-        if let hash = entry.thumbHash { showBlurred(hash, id) }
-        switch reuse(entry.response, request) {
+        observers.notify(request.url, .diskHit)
+        var data = FetchedData(stored: entry, origin: .disk)
+        data.readingDuration = .now - start
+        if let hash = entry.thumbHash { show(hash, id) }
+        switch loaders.use(of: entry.response, for: request, now: clock.now) {
         case .use:
-            decode(id, source)
+            decode.decode(id, data)
         case .useAndRefresh:
-            // After these bytes have been decoded: what the server sends must not be overtaken by them in memory.
-            source.afterwards = OnDeinit { [weak self] in self?.refreshInBackground(request) }
-            decode(id, source)
+            // After these bytes are decoded, or the newer image could be overtaken by this one in the memory cache.
+            data.completion = OnDeinit { [graph] in graph.apply([.refresh(request)]) }
+            decode.decode(id, data)
         case .validate:
-            graph.withLock { $0.setStored(entry, ofSource: id) }
-            if request.cachePolicy == .refresh { preview(id, entry) }
-            load(id, with: loader)
+            graph.withLock { $0.validate(entry, in: id) }
+            if request.cachePolicy == .refresh { staleImages.start(id, entry) }
+            next.load(id, with: loader)
         case .ignore:
-            load(id, with: loader)
+            next.load(id, with: loader)
         }
     }
 
-    /// Shows the blurred version of an image to those who want to see it come.
-    private func showBlurred(_ hash: ThumbHash, _ id: JobGraph.Identifier) {
-        let tasks = graph.withLock { graph in
-            (graph.sources[id]?.jobs ?? []).flatMap { graph.jobs[$0]?.tasks ?? [] }
-        }.filter(\.wantsPartialImages)
+    /// Shows the blurred version of an image to the tasks that want partial images.
+    private func show(_ hash: ThumbHash, _ id: JobGraph.Fetch.ID) {
+        let tasks = graph.withLock { $0.tasks(of: id) }.filter(\.wantsPartialImages)
         guard !tasks.isEmpty, let image = hash.image?.with({ $0.isPartial = true }) else { return }
         for task in tasks { task.report(preview: image) }
-    }
-
-    /// What is done with a response that a cache has.
-    func reuse(_ response: ResponseMetadata, _ request: ImageRequest) -> StoredResponseUse {
-        var headers: [String: String] = [:]
-        if response.vary != nil {
-            let asked = LoaderRequest(url: request.url, options: request.networkOptions)
-            headers = loader(for: request)?.headers(for: asked) ?? [:]
-        }
-        return StoredResponseUse(response, policy: request.cachePolicy, headers: headers, now: parts.clock.now)
-    }
-
-    /// For the next time: one conditional request, whose result goes to the caches only.
-    func refreshInBackground(_ request: ImageRequest) {
-        var request = request
-        // The rest says which image it is, and where it is kept.
-        request.loading = .complete
-        request.cachePolicy = .refresh
-        request.priority = .low
-        let task = ImageTask(
-            request: request,
-            manager: self,
-            dispatcher: InlineDispatcher(),
-            handlers: nil
-        )
-        task.start()
-    }
-
-    /// Ends a source and all that wait for it with an error.
-    func fail(_ id: JobGraph.Identifier, _ error: ImageError) {
-        WebImageLog.debug("\(error)")
-        for task in graph.withLock({ $0.failSource(id) }) { task.finish(.failure(error)) }
     }
 }

@@ -1,50 +1,69 @@
 import FoundationEssentials
+import Synchronization
 
-/// The bytes of a source and where they came from. Shared by the jobs that decode them.
+/// The bytes of a fetch and where they came from, shared by the jobs that decode them.
 struct FetchedData: Sendable {
+    /// The bytes, empty when the server confirmed renditions and there is no original.
     var loaded: LoaderResult
     let origin: ImageResponse.Source
-    /// Puts the bytes into the disk cache, at the first call.
-    let store: OnceClosure?
-    /// Why these bytes have to serve although they may be old.
+    /// Puts the bytes into the disk cache, when it is first called.
+    let storeOriginal: OnceClosure?
+    /// Why these bytes serve although the server should have been asked about them.
     var refreshError: ImageError?
-    /// CacheEntry/storedAt of the original, if there is one or will be.
+    /// The date of the original on disk, if there is one or will be: ``CacheEntry/storedAt``.
     var storedAt: Date?
-    /// Between several jobs.
-    var sharing: DecodeCoalescer?
-    /// How long the disk cache took to give it.
+    /// Set when several jobs decode the bytes.
+    var coalescer: DecodeCoalescer?
+    /// The time for reading the disk cache.
     var readingDuration = Duration.zero
-    /// What the disk cache gave.
+    /// The disk-cache entry, when the bytes come from there.
     var entry: CacheEntry?
-    /// What is done when all jobs are through with the bytes.
-    var afterwards: OnDeinit?
+    /// Runs when the last job has decoded the bytes.
+    var completion: OnDeinit?
 
-    init(loaded: LoaderResult, origin: ImageResponse.Source, store: OnceClosure?) {
+    init(loaded: LoaderResult, origin: ImageResponse.Source, storeOriginal: OnceClosure?) {
         self.loaded = loaded
         self.origin = origin
-        self.store = store
+        self.storeOriginal = storeOriginal
     }
 
-    /// The same for several jobs.
-    func shared() -> FetchedData {
-        var source = self
-        source.sharing = DecodeCoalescer()
-        return source
-    }
-
-    /// What the disk cache has.
+    /// The bytes of a disk-cache entry.
     init(stored: CacheEntry, origin: ImageResponse.Source) {
         self.init(
             loaded: LoaderResult(data: stored.data, metadata: stored.response),
             origin: origin,
-            store: nil
+            storeOriginal: nil
         )
         storedAt = stored.storedAt
         entry = stored
     }
+
+    /// Whether the image is the one that was cached before: the server confirmed it, or could not be asked.
+    var isConfirmed: Bool { origin == .revalidated || refreshError != nil }
+
+    /// The same bytes for several jobs, which share what they decode.
+    func shared() -> FetchedData {
+        var data = self
+        data.coalescer = DecodeCoalescer()
+        return data
+    }
 }
 
-/// Work that is done when nobody holds this any more.
+/// Work that only the first of several callers does.
+final class OnceClosure: Sendable {
+    private let work: Mutex<(@Sendable (WebImage?) -> Void)?>
+
+    init(_ work: @escaping @Sendable (WebImage?) -> Void) {
+        self.work = Mutex(work)
+    }
+
+    /// - Parameter image: The decoded image, if it was decoded.
+    func perform(_ image: WebImage?) {
+        work.withLock { $0.take() }?(image)
+    }
+}
+
+/// Work that runs when the last reference to this object is released.
 final class OnDeinit: Sendable {
     private let work: @Sendable () -> Void
 

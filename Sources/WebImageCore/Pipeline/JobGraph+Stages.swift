@@ -1,160 +1,280 @@
 import FoundationEssentials
 
-// What the stages change. Each does nothing when the job or source has gone in the meantime.
+// Stage 2: jobs that look for a rendition.
 extension JobGraph {
-    mutating func setTicket(_ ticket: WorkQueue.Ticket, ofSource id: Identifier) {
-        // A read that was quicker than this call has handed over to a loader, or has ended.
-        if sources[id]?.operation == nil { sources[id]?.ticket = ticket }
+    mutating func setReadTicket(_ ticket: WorkQueue.Ticket, of id: Job.ID) {
+        // A read that ended before this call has passed the job on.
+        guard case .lookingUp(let fetch, _) = jobs[id]?.phase else { return }
+        updateJob(id) { $0.phase = .lookingUp(fetch, ticket) }
     }
 
-    /// Keeps a copy that the server is to be asked about.
-    mutating func setStored(_ entry: CacheEntry, ofSource id: Identifier) {
-        sources[id]?.stored = entry
-        sources[id]?.wantsData = false
-        for job in sources[id]?.jobs ?? [] { jobs[job]?.partial = nil }
+    /// Ends a look-up that found nothing to show as it is: the job needs bytes.
+    /// - Parameter rendition: The rendition that the server is to validate.
+    mutating func endLookUp(_ id: Job.ID, rendition: CacheEntry?) -> [Effect] {
+        guard case .lookingUp(let fetch, _) = jobs[id]?.phase else { return [] }
+        updateJob(id) { job in
+            job.phase = .waiting(fetch)
+            job.rendition = rendition
+            if rendition != nil { job.preview = .none }
+        }
+        return startFetch(fetch)
     }
 
-    /// Counts a try at a loader. What an earlier one has brought is of no use to partial images.
-    /// - Returns: The source as it is now.
-    mutating func beginAttempt(ofSource id: Identifier) -> Source? {
-        sources[id]?.attempts += 1
-        sources[id]?.ticket = nil
-        guard let source = sources[id], source.attempts > 1 else { return sources[id] }
-        sources[id]?.wantsData = false
-        sources[id]?.chunks = []
-        for job in source.jobs { jobs[job]?.partial?.abandon() }
-        return sources[id]
+    /// Ends a look-up that found the image: the job does not need its fetch.
+    /// - Returns: The priority of the job; `nil` when bytes arrived first.
+    mutating func useRendition(_ id: Job.ID) -> (priority: ImagePriority, effects: [Effect])? {
+        guard let job = jobs[id], case .lookingUp(let fetch, _) = job.phase else { return nil }
+        updateJob(id) { job in
+            job.phase = .decoding(nil)
+            job.preview = .none
+        }
+        updateFetch(fetch) { $0.jobs.removeAll { $0 == id } }
+        return (job.priority, leaveFetch(fetch))
     }
 
-    /// Lets a source rest until a loader is asked again.
-    mutating func beginWaiting(_ id: Identifier, forNetwork: Bool) {
-        sources[id]?.operation = nil
-        sources[id]?.isWaiting = true
-        if forNetwork { sources[id]?.hasWaitedForNetwork = true }
+    /// Takes ``useRendition(_:)`` back: the rendition is damaged, so the bytes are needed after all.
+    mutating func discardRendition(_ id: Job.ID) -> [Effect] {
+        guard let job = jobs[id], case .decoding = job.phase, let task = job.tasks.first else { return [] }
+        let fetch = fetch(job.key.fetch, for: task)
+        updateFetch(fetch) { $0.jobs.append(id) }
+        updateJob(id) { $0.phase = .waiting(fetch) }
+        return startFetch(fetch) + updatePriority(of: fetch)
     }
 
-    /// - Parameter attempts: Those before the pause; another number means that the pause is over already.
-    /// - Returns: Whether to go on.
-    mutating func endWaiting(_ id: Identifier, attempts: Int) -> Bool {
-        guard let source = sources[id], source.isWaiting, source.attempts == attempts else { return false }
-        sources[id]?.isWaiting = false
-        return true
+    /// Starts a fetch that no job has needed before.
+    mutating func startFetch(_ id: Fetch.ID) -> [Effect] {
+        guard let fetch = fetches[id], case .pending = fetch.phase else { return [] }
+        updateFetch(id) { $0.phase = .lookingUp(nil) }
+        return [.lookUpOriginal(id, fetch.priority)]
+    }
+}
+
+// Stage 3: fetches that look for the original on disk.
+extension JobGraph {
+    mutating func setReadTicket(_ ticket: WorkQueue.Ticket, of id: Fetch.ID) {
+        // A read that ended before this call has passed the fetch on.
+        guard case .lookingUp = fetches[id]?.phase else { return }
+        updateFetch(id) { $0.phase = .lookingUp(ticket) }
     }
 
-    /// - Returns: What to do with the operation now, which is to drop it when nobody waits for it any more.
-    mutating func setOperation(
-        _ operation: any FetchOperation,
-        ofSource id: Identifier,
-        attempt: Int,
-        asked: LoaderRequest
-    ) -> [Change] {
-        guard let source = sources[id] else { return [.dropLoad(operation)] }
-        // It has failed within the call that started it.
-        guard !source.isWaiting, source.attempts == attempt else { return [] }
-        sources[id]?.operation = operation
-        sources[id]?.ticket = nil
-        var changes: [Change] = []
-        if source.wantsData, !asked.wantsData { changes.append(.startStreaming(operation)) }
-        if source.priority != asked.priority { changes.append(.prioritizeLoad(operation, source.priority)) }
-        return changes
+    /// Keeps an original that the server is to validate.
+    mutating func validate(_ entry: CacheEntry, in id: Fetch.ID) {
+        guard let fetch = fetches[id] else { return }
+        updateFetch(id) { fetch in
+            fetch.validation = .original(entry)
+            fetch.wantsStreaming = false
+        }
+        for job in fetch.jobs { updateJob(job) { $0.preview = .none } }
+    }
+}
+
+// Stage 4: fetches at their loader.
+extension JobGraph {
+    /// Counts an attempt at the loader. From the second one on there are no partial images.
+    /// - Returns: The fetch as it is now, and the validators of a cached copy, with which the request is conditional.
+    mutating func beginAttempt(_ id: Fetch.ID) -> (fetch: Fetch, validators: ResponseMetadata.Validators?)? {
+        guard fetches[id] != nil else { return nil }
+        updateFetch(id) { fetch in
+            fetch.attemptCount += 1
+            fetch.phase = .loading(Fetch.Attempt())
+            if fetch.attemptCount > 1 { fetch.wantsStreaming = false }
+        }
+        let validators = fetches[id]?.storedOriginal?.response.validators ?? validateRenditions(of: id)
+        guard let fetch = fetches[id] else { return nil }
+        if fetch.attemptCount > 1 {
+            for job in fetch.jobs { updateProgressiveDecoding(of: job) { $0.abandon() } }
+        }
+        return (fetch, validators)
     }
 
-    mutating func setReadTicket(_ ticket: WorkQueue.Ticket, ofJob id: Identifier) {
-        // A read that was quicker than this call has handed over to a source or to a decoder.
-        if jobs[id]?.isLookingUp == true { jobs[id]?.readTicket = ticket }
-    }
-
-    /// When nothing is stored but every job has a result, the server is asked about that. Whoever comes later has none,
-    /// and needs a source of its own.
-    /// - Returns: What to ask with.
-    mutating func useRenditions(ofSource id: Identifier) -> ResponseMetadata.Validators? {
-        guard let source = sources[id], source.stored == nil, !source.jobs.isEmpty else { return nil }
-        let results = source.jobs.compactMap { jobs[$0]?.isLookingUp == false ? jobs[$0]?.result : nil }
-        guard results.count == source.jobs.count, let validators = results.first?.response.validators,
-            results.allSatisfy({ $0.response.validators == validators })
+    /// Without an original, the server can validate the renditions when every job has one. Jobs that join later
+    /// have none, and get a fetch of their own.
+    private mutating func validateRenditions(of id: Fetch.ID) -> ResponseMetadata.Validators? {
+        guard let fetch = fetches[id], fetch.storedOriginal == nil, !fetch.jobs.isEmpty else { return nil }
+        let renditions = fetch.jobs.compactMap { jobs[$0].flatMap { $0.isLookingUp ? nil : $0.rendition } }
+        guard renditions.count == fetch.jobs.count, let validators = renditions.first?.response.validators,
+            renditions.allSatisfy({ $0.response.validators == validators })
         else { return nil }
-        sources[id]?.hasRenditionsOnly = true
-        if sourcesByKey[source.key] == id { sourcesByKey[source.key] = nil }
+        updateFetch(id) { $0.validation = .renditions }
+        closeFetch(id)
         return validators
     }
 
-    func results(ofSource id: Identifier) -> [CacheEntry] {
-        (sources[id]?.jobs ?? []).compactMap { jobs[$0]?.result }
+    /// Keeps the operation that the loader returned.
+    /// - Parameter request: What the loader was asked for; the fetch may want something else by now.
+    mutating func setOperation(
+        _ operation: any FetchOperation,
+        of id: Fetch.ID,
+        attempt: Int,
+        request: LoaderRequest
+    ) -> [Effect] {
+        guard let fetch = fetches[id] else { return [.cancelLoad(operation)] }
+        // The attempt may have failed within the call that started it.
+        guard fetch.attemptCount == attempt, case .loading = fetch.phase else { return [] }
+        updateAttempt(of: id) { $0.operation = operation }
+        var effects: [Effect] = []
+        if fetch.wantsStreaming, !request.wantsData { effects.append(.startStreaming(operation)) }
+        if fetch.priority != request.priority { effects.append(.prioritizeLoad(operation, fetch.priority)) }
+        return effects
     }
 
-    mutating func setTicket(_ ticket: WorkQueue.Ticket, ofJob id: Identifier) {
-        jobs[id]?.ticket = ticket
-        jobs[id]?.readTicket = nil
+    /// - Returns: The URL, when these are the first bytes of an attempt.
+    mutating func takeFirstBytes(of id: Fetch.ID) -> URL? {
+        let isFirst = updateAttempt(of: id) { attempt in
+            defer { attempt.hasFirstBytes = true }
+            return !attempt.hasFirstBytes
+        }
+        return isFirst == true ? fetches[id]?.request.url : nil
     }
 
-    /// Keeps bytes for those who join later, and hands them to the jobs that decode partial images.
-    /// - Returns: The jobs that have something to do and are not at it already.
-    mutating func append(_ chunk: Data, toSource id: Identifier) -> [(Identifier, ImagePriority)] {
-        sources[id]?.chunks.append(chunk)
-        return (sources[id]?.jobs ?? []).compactMap { job in
-            guard jobs[job]?.partial?.append(chunk) == true else { return nil }
+    func tasks(of id: Fetch.ID) -> [ImageTask] {
+        (fetches[id]?.jobs ?? []).flatMap { jobs[$0]?.tasks ?? [] }
+    }
+
+    func renditions(of id: Fetch.ID) -> [CacheEntry] {
+        (fetches[id]?.jobs ?? []).compactMap { jobs[$0]?.rendition }
+    }
+
+    /// Lets a fetch rest until the loader is asked again.
+    mutating func beginBackoff(_ id: Fetch.ID, after error: ImageError) {
+        updateFetch(id) { fetch in
+            fetch.phase = .backingOff
+            if error.code == .offline { fetch.hasWaitedForNetwork = true }
+        }
+    }
+
+    /// Asks the loader again, unless the backoff after this attempt has ended already.
+    mutating func endBackoff(_ id: Fetch.ID, afterAttempt attempt: Int) -> [Effect] {
+        guard let fetch = fetches[id], case .backingOff = fetch.phase, fetch.attemptCount == attempt else { return [] }
+        updateFetch(id) { $0.phase = .starting }
+        return [.load(id)]
+    }
+
+    /// Ends every backoff, because the network is back.
+    mutating func endAllBackoffs() -> [Effect] {
+        fetches.flatMap { endBackoff($0.key, afterAttempt: $0.value.attemptCount) }
+    }
+
+    /// Ends a fetch that has its bytes. Its jobs decode them.
+    mutating func finishFetch(_ id: Fetch.ID) -> [(id: Job.ID, priority: ImagePriority)] {
+        guard let fetch = removeFetch(id) else { return [] }
+        return fetch.jobs.compactMap { job in
+            updateJob(job) { job in
+                job.phase = .decoding(nil)
+                return job.priority
+            }.map { (job, $0) }
+        }
+    }
+
+    /// Ends a fetch that failed, with the jobs that wait for it.
+    /// - Returns: The tasks of these jobs.
+    mutating func failFetch(_ id: Fetch.ID) -> [ImageTask] {
+        guard let fetch = removeFetch(id) else { return [] }
+        // The rendition cache may have what these jobs want; if not, they fetch the bytes anew.
+        let lookingUp = fetch.jobs.filter { jobs[$0]?.isLookingUp == true }
+        if let task = lookingUp.first.flatMap({ jobs[$0]?.tasks.first }) {
+            let next = insertFetch(fetch.key, for: task)
+            updateFetch(next) { $0.jobs = lookingUp }
+            for id in lookingUp {
+                updateJob(id) { job in
+                    if case .lookingUp(_, let ticket) = job.phase { job.phase = .lookingUp(next, ticket) }
+                    job.preview = .none
+                }
+            }
+        }
+        return fetch.jobs.filter { !lookingUp.contains($0) }.flatMap { finishJob($0) }
+    }
+
+    /// Mutates the attempt in place: a copy would double the array of chunks with each of them.
+    @discardableResult
+    private mutating func updateAttempt<R>(of id: Fetch.ID, _ body: (inout Fetch.Attempt) -> R) -> R? {
+        updateFetch(id) { fetch -> R? in
+            guard case .loading(var attempt) = fetch.phase else { return nil }
+            fetch.phase = .starting
+            defer { fetch.phase = .loading(attempt) }
+            return body(&attempt)
+        } ?? nil
+    }
+}
+
+// Beside stage 4: partial and stale images.
+extension JobGraph {
+    /// Prepares a job for partial images, if it gains from them.
+    mutating func startProgressiveDecoding(of id: Job.ID) -> [Effect] {
+        guard let job = jobs[id], case .none = job.preview, let fetch = job.fetch.flatMap({ fetches[$0] }) else {
+            return []
+        }
+        // There is nothing to gain with a whole image to show in the meantime, or after an attempt that broke off.
+        guard case .none = fetch.validation, job.rendition == nil, fetch.attemptCount < 2 else { return [] }
+        let attempt = fetch.attempt
+        updateJob(id) { $0.preview = .progressive(ProgressiveDecoding(pending: attempt?.chunks ?? [])) }
+        guard !fetch.wantsStreaming, let fetchID = job.fetch else { return [] }
+        updateFetch(fetchID) { $0.wantsStreaming = true }
+        return attempt?.operation.map { [.startStreaming($0)] } ?? []
+    }
+
+    /// Keeps bytes for jobs that join later, and hands them to those that decode partial images.
+    /// - Returns: The jobs that have work to do and no thread that does it.
+    mutating func append(_ chunk: Data, to id: Fetch.ID) -> [(id: Job.ID, priority: ImagePriority)] {
+        updateAttempt(of: id) { $0.chunks.append(chunk) }
+        return (fetches[id]?.jobs ?? []).compactMap { job in
+            guard updateProgressiveDecoding(of: job, { $0.append(chunk) }) == true else { return nil }
             return (job, jobs[job]?.priority ?? .normal)
         }
     }
 
-    func tasks(ofSource id: Identifier) -> [ImageTask] {
-        (sources[id]?.jobs ?? []).flatMap { jobs[$0]?.tasks ?? [] }
+    /// - Returns: `nil` when the job has no partial images.
+    @discardableResult
+    mutating func updateProgressiveDecoding<R>(of id: Job.ID, _ body: (inout ProgressiveDecoding) -> R) -> R? {
+        updateJob(id) { job -> R? in
+            guard case .progressive(var decoding) = job.preview else { return nil }
+            job.preview = .none
+            defer { job.preview = .progressive(decoding) }
+            return body(&decoding)
+        } ?? nil
     }
 
-    mutating func updatePartial<R>(of id: Identifier, _ body: (inout ProgressiveDecoding) -> R) -> R? {
-        guard jobs[id]?.partial != nil else { return nil }
-        return body(&jobs[id]!.partial!)
+    /// - Returns: The jobs with a task to which a stale image can be shown.
+    mutating func beginStaleImages(of id: Fetch.ID) -> [(id: Job.ID, priority: ImagePriority)] {
+        (fetches[id]?.jobs ?? []).compactMap { id in
+            guard let job = jobs[id], job.tasks.contains(where: \.wantsPreview) else { return nil }
+            if case .stale = job.preview { return nil }
+            updateJob(id) { $0.preview = .stale(.decoding(nil, answer: nil)) }
+            return (id, job.priority)
+        }
     }
 
-    /// Ends a source that has its bytes; its jobs go on to decode them.
-    mutating func finishSource(_ id: Identifier) -> [(Identifier, ImagePriority)] {
-        guard let source = removeSource(id) else { return [] }
-        for job in source.jobs { jobs[job]?.isLookingUp = false }
-        return source.jobs.compactMap { job in jobs[job].map { (job, $0.priority) } }
+    /// - Returns: The bytes that arrived in the meantime, which are to be decoded now.
+    mutating func endStaleImage(_ image: WebImage?, of id: Job.ID) -> FetchedData? {
+        guard case .stale(.decoding(_, let answer)) = jobs[id]?.preview else { return nil }
+        updateJob(id) { $0.preview = .stale(.decoded(image)) }
+        return answer
+    }
+}
+
+// Stage 5: jobs that are decoded.
+extension JobGraph {
+    /// Leaves the bytes to the thread that decodes the stale or a partial image of a job.
+    /// - Returns: `false` when there is no such thread.
+    mutating func handOver(_ data: FetchedData, to id: Job.ID) -> Bool {
+        switch jobs[id]?.preview {
+        case .stale(.decoding(let ticket, _))?:
+            updateJob(id) { $0.preview = .stale(.decoding(ticket, answer: data)) }
+            return true
+        case .progressive?:
+            return updateProgressiveDecoding(of: id) { $0.end(with: data) } == false
+        case .stale(.decoded)?, .some(.none), nil:
+            return false
+        }
     }
 
-    /// - Returns: The URL of a source whose first bytes these are.
-    mutating func takeFirstBytes(ofSource id: Identifier) -> URL? {
-        guard let source = sources[id], !source.hasFirstBytes else { return nil }
-        sources[id]?.hasFirstBytes = true
-        return source.request.url
-    }
-
-    /// Ends a source that failed, with its jobs.
-    mutating func failSource(_ id: Identifier) -> [ImageTask] {
-        guard let source = removeSource(id) else { return [] }
-        // The cache of results may have what these want; if not, they try anew.
-        let lookingUp = source.jobs.filter { jobs[$0]?.isLookingUp == true }
-        if let task = lookingUp.first.flatMap({ jobs[$0]?.tasks.first }) {
-            let again = insertSource(source.key, task)
-            sources[again]?.jobs = lookingUp
-            for job in lookingUp {
-                jobs[job]?.source = again
-                jobs[job]?.partial = nil
+    mutating func setDecodeTicket(_ ticket: WorkQueue.Ticket, of id: Job.ID) {
+        updateJob(id) { job in
+            if case .stale(.decoding(_, let answer)) = job.preview {
+                job.preview = .stale(.decoding(ticket, answer: answer))
+            } else if case .decoding = job.phase {
+                job.phase = .decoding(ticket)
             }
         }
-        return source.jobs.filter { !lookingUp.contains($0) }.flatMap { finishJob($0) }
-    }
-
-    /// Ends a job.
-    /// - Returns: The tasks that waited for it.
-    mutating func finishJob(_ id: Identifier) -> [ImageTask] {
-        guard let job = removeJob(id) else { return [] }
-        for task in job.tasks { jobsByTask[ObjectIdentifier(task)] = nil }
-        return job.tasks
-    }
-
-    mutating func removeJob(_ id: Identifier) -> Job? {
-        guard let job = jobs.removeValue(forKey: id) else { return nil }
-        jobsByKey[job.key] = nil
-        if let source = job.source { sources[source]?.jobs.removeAll { $0 == id } }
-        return job
-    }
-
-    @discardableResult
-    mutating func removeSource(_ id: Identifier) -> Source? {
-        guard let source = sources.removeValue(forKey: id) else { return nil }
-        if sourcesByKey[source.key] == id { sourcesByKey[source.key] = nil }
-        return source
     }
 }

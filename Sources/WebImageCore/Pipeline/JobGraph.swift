@@ -1,259 +1,350 @@
 import FoundationEssentials
 
-/// Who waits for what: tasks wait for image jobs, image jobs for sources.
+/// The graph of who waits for what: tasks wait for jobs, jobs wait for fetches.
 ///
-/// A source gets the bytes of a URL, once for all sizes. An image job decodes them, once for all tasks that want the
-/// same image at the same size. The graph is a plain value behind one lock, held for a few dictionary operations at a
-/// time; it calls nobody. What has to be done after a change is returned as Change and done when the lock is free.
-struct JobGraph {
-    typealias Identifier = UInt64
+/// A fetch gets the bytes of a URL, once for all sizes. A job decodes them, once for all tasks that want the same image
+/// at the same size. The graph is a plain value behind one lock, which is held for a few dictionary operations; it calls
+/// nothing. Its mutations return effects, which the pipeline applies once the lock is free.
+///
+/// Every mutation does nothing when its job or fetch is gone, because another thread may have cancelled it.
+struct JobGraph: Sendable {
+    /// A decode that tasks share.
+    struct Job: Sendable {
+        struct ID: Hashable, Sendable {
+            let number: UInt64
+        }
 
-    /// Tasks with equal keys get the very same image.
-    struct JobKey: Hashable {
+        /// What the job is doing. A ticket is `nil` until the work is in its queue.
+        enum Phase: Sendable {
+            /// The rendition cache is being read. Bytes of the fetch that arrive first serve as well.
+            case lookingUp(Fetch.ID, WorkQueue.Ticket?)
+            /// The job waits for the bytes of a fetch.
+            case waiting(Fetch.ID)
+            /// The image is being decoded, from the bytes of a fetch that has ended or from a rendition.
+            case decoding(WorkQueue.Ticket?)
+        }
+
+        /// What can be shown before the image is complete. The two never apply to the same job: partial images are not
+        /// worth decoding while a complete image shows.
+        enum Preview: Sendable {
+            case none
+            /// Partial images of the bytes that have arrived.
+            case progressive(ProgressiveDecoding)
+            /// The cached image, shown until the server has answered.
+            case stale(StaleImage)
+        }
+
+        let key: Key
+        let request: ImageRequest
+        var tasks: [ImageTask]
+        var priority: ImagePriority
+        var phase: Phase
+        var preview = Preview.none
+        /// The rendition that the server is asked about.
+        var rendition: CacheEntry?
+
+        /// The fetch that the job waits for.
+        var fetch: Fetch.ID? {
+            switch phase {
+            case .lookingUp(let fetch, _), .waiting(let fetch): fetch
+            case .decoding: nil
+            }
+        }
+
+        var isLookingUp: Bool {
+            if case .lookingUp = phase { true } else { false }
+        }
+
+        /// The work of this job in the decode queue.
+        var decodeTicket: WorkQueue.Ticket? {
+            if case .decoding(let ticket?) = phase { return ticket }
+            if case .stale(.decoding(let ticket, _)) = preview { return ticket }
+            return nil
+        }
+    }
+
+    /// The stale image of a job, from the start of its decoding on.
+    enum StaleImage: Sendable {
+        /// The image is being decoded; `answer` holds the bytes that arrived in the meantime.
+        case decoding(WorkQueue.Ticket?, answer: FetchedData?)
+        /// The image, `nil` when it could not be decoded. The memory cache does not keep it before the server has
+        /// confirmed it.
+        case decoded(WebImage?)
+    }
+
+    /// The getting of bytes that jobs share.
+    struct Fetch: Sendable {
+        struct ID: Hashable, Sendable {
+            let number: UInt64
+        }
+
+        /// What the fetch is doing.
+        enum Phase: Sendable {
+            /// No job needs the bytes yet: the rendition cache may have what all of them want.
+            case pending
+            /// The disk cache is being read.
+            case lookingUp(WorkQueue.Ticket?)
+            /// The loader is about to be asked again.
+            case starting
+            /// The loader is at work.
+            case loading(Attempt)
+            /// The fetch waits until the loader is asked again.
+            case backingOff
+        }
+
+        /// One try at the loader. The next one starts from nothing.
+        struct Attempt: Sendable {
+            /// `nil` until the loader has returned.
+            var operation: (any FetchOperation)?
+            var hasFirstBytes = false
+            /// The bytes so far, while they are streamed: jobs that join later decode them, too.
+            var chunks: [Data] = []
+        }
+
+        /// The cached copy that the server is asked about.
+        enum Validation: Sendable {
+            case none
+            case original(CacheEntry)
+            /// There is no original, but every job has a rendition.
+            case renditions
+        }
+
+        let key: Key
+        let request: ImageRequest
+        var jobs: [Job.ID] = []
+        var priority: ImagePriority
+        var phase = Phase.pending
+        var validation = Validation.none
+        /// Whether a job decodes partial images, so that the loader hands out the bytes as they arrive.
+        var wantsStreaming = false
+        /// The number of attempts so far.
+        var attemptCount = 0
+        /// Whether the fetch has backed off because the machine was offline, which it does once.
+        var hasWaitedForNetwork = false
+
+        var attempt: Attempt? {
+            if case .loading(let attempt) = phase { attempt } else { nil }
+        }
+
+        /// The original that the server is asked about.
+        var storedOriginal: CacheEntry? {
+            if case .original(let entry) = validation { entry } else { nil }
+        }
+    }
+
+    /// What has to be done after a mutation.
+    enum Effect: Sendable {
+        /// Stage 2 reads the rendition cache for a job.
+        case lookUpRendition(Job.ID, ImagePriority)
+        /// Stage 3 reads the disk cache for a fetch, or passes it on to its loader.
+        case lookUpOriginal(Fetch.ID, ImagePriority)
+        /// Stage 4 asks the loader again.
+        case load(Fetch.ID)
+        /// A cached image is due to be renewed in the background.
+        case refresh(ImageRequest)
+        case startStreaming(any FetchOperation)
+        case prioritizeRead(WorkQueue.Ticket, ImagePriority)
+        case prioritizeLoad(any FetchOperation, ImagePriority)
+        case prioritizeDecode(WorkQueue.Ticket, ImagePriority)
+        case cancelRead(WorkQueue.Ticket)
+        case cancelDecode(WorkQueue.Ticket)
+        case cancelLoad(any FetchOperation)
+        /// No job waits for this load any more. It is cancelled unless it is nearly complete.
+        case abandonLoad(Fetch.ID, any FetchOperation)
+    }
+
+    private(set) var jobs: [Job.ID: Job] = [:]
+    private(set) var fetches: [Fetch.ID: Fetch] = [:]
+    private var jobsByKey: [Job.Key: Job.ID] = [:]
+    private var fetchesByKey: [Fetch.Key: Fetch.ID] = [:]
+    private var jobsByTask: [ObjectIdentifier: Job.ID] = [:]
+    private var serial = Serial()
+}
+
+// Keys: what is shared.
+extension JobGraph.Job {
+    /// Everything that the image depends on. Tasks with equal keys get the same image.
+    struct Key: Hashable, Sendable {
         let image: ImageKey
         let size: DecodeSize
-        let source: SourceKey
+        let fetch: JobGraph.Fetch.Key
         let queriesRenditions: Bool
 
         init(_ request: ImageRequest) {
             queriesRenditions = request.readTiers.contains(.renditions)
             image = ImageKey(request)
             size = request.decodeSize
-            source = SourceKey(request)
+            fetch = JobGraph.Fetch.Key(request)
+        }
+
+        /// The key of the image in the rendition cache.
+        var rendition: String {
+            RenditionKey.string(url: fetch.url, variant: "\(size) \(image.scale) \(image.transformer)")
         }
     }
+}
 
-    /// Sources with equal keys get the same bytes from the same places.
-    struct SourceKey: Hashable {
+extension JobGraph.Fetch {
+    /// Everything that the bytes depend on. Fetches with equal keys get the same bytes from the same places.
+    struct Key: Hashable, Sendable {
         let url: String
         let policy: CachePolicy
-        let queries: Bool
-        let stores: Bool
+        let queriesOriginals: Bool
+        let storesOriginals: Bool
         let networkOptions: Box<NetworkOptions>?
         let loader: ObjectIdentifier?
 
         init(_ request: ImageRequest) {
             url = request.sourceKey
             policy = request.cachePolicy == .reload ? .standard : request.cachePolicy
-            queries = request.readTiers.contains(.originals)
-            stores = request.cacheAccess.writes.contains(.originals)
+            queriesOriginals = request.readTiers.contains(.originals)
+            storesOriginals = request.cacheAccess.writes.contains(.originals)
             networkOptions = request.boxedNetworkOptions
             loader = request.loader.map { $0.identity }
         }
     }
-
-    struct Job {
-        let key: JobKey
-        let request: ImageRequest
-        /// nil when it is made of a result.
-        var source: Identifier?
-        /// While the cache of results is asked; bytes of the source that come before the answer are just as good.
-        var isLookingUp = false
-        var tasks: [ImageTask]
-        var priority: ImagePriority
-        /// In the I/O queue, while that is to be asked.
-        var readTicket: WorkQueue.Ticket?
-        /// In the decode queue.
-        var ticket: WorkQueue.Ticket?
-        /// What the cache of results has, when the server is asked whether it is still the right one.
-        var result: CacheEntry?
-        var partial: ProgressiveDecoding?
-        /// While the cached image is decoded, to be shown until the server has answered.
-        var isPreviewing = false
-        /// It, once it is there. Memory does not keep it before the server has answered.
-        var preview: WebImage?
-        /// The answer, when it came before that was done.
-        var afterPreview: FetchedData?
-    }
-
-    struct Source {
-        let key: SourceKey
-        let request: ImageRequest
-        var jobs: [Identifier]
-        var priority: ImagePriority
-        /// Whether any job needs the bytes; not so while the cache of results may have what all of them want.
-        var hasBegun = false
-        /// In the I/O queue, while the disk cache is to be asked.
-        var ticket: WorkQueue.Ticket?
-        /// What the disk cache has, when the server is asked whether it is still the right one.
-        var stored: CacheEntry?
-        /// Whether there is nothing stored, but every job has a result to be asked about.
-        var hasRenditionsOnly = false
-        /// At a loader, after that.
-        var operation: (any FetchOperation)?
-        /// How often a loader was asked.
-        var attempts = 0
-        /// Until a loader is asked again.
-        var isWaiting = false
-        var hasWaitedForNetwork = false
-        var hasFirstBytes = false
-        /// Whether a job decodes partial images; then the bytes so far are kept for those who join later.
-        var wantsData = false
-        var chunks: [Data] = []
-    }
-
-    /// What has to be done after a change.
-    enum Change {
-        case lookUp(Identifier, ImagePriority)
-        case begin(Identifier, ImagePriority)
-        case startStreaming(any FetchOperation)
-        case prioritizeRead(WorkQueue.Ticket, ImagePriority)
-        case prioritizeLoad(any FetchOperation, ImagePriority)
-        case prioritizeDecode(WorkQueue.Ticket, ImagePriority)
-        case dropRead(WorkQueue.Ticket)
-        /// Nobody waits for this load any more.
-        case leaveLoad(Identifier, any FetchOperation)
-        case dropLoad(any FetchOperation)
-        case dropDecode(WorkQueue.Ticket)
-    }
-
-    var jobs: [Identifier: Job] = [:]
-    var sources: [Identifier: Source] = [:]
-    var jobsByKey: [JobKey: Identifier] = [:]
-    var sourcesByKey: [SourceKey: Identifier] = [:]
-    var jobsByTask: [ObjectIdentifier: Identifier] = [:]
-    private var lastIdentifier: Identifier = 0
 }
 
-// Joining and leaving.
+// Joining, cancelling and priorities.
 extension JobGraph {
-    /// - Parameter queriesRenditions: Whether the cache of results is asked first.
-    mutating func join(_ task: ImageTask, queriesRenditions: Bool) -> [Change] {
-        let key = JobKey(task.request)
-        var changes: [Change] = []
-        let id: Identifier
+    /// Adds a task to the job of its image, and makes that job and its fetch where there are none.
+    /// - Parameter queriesRenditions: Whether the rendition cache is read before the bytes are fetched.
+    mutating func join(_ task: ImageTask, queriesRenditions: Bool) -> [Effect] {
+        let key = Job.Key(task.request)
+        var effects: [Effect] = []
+        let id: Job.ID
         if let running = jobsByKey[key] {
             id = running
             jobs[id]?.tasks.append(task)
         } else {
-            id = makeIdentifier()
-            jobs[id] = Job(key: key, request: task.request, tasks: [task], priority: task.priority)
+            id = Job.ID(number: serial.next())
+            let fetch = fetch(key.fetch, for: task)
+            jobs[id] = Job(
+                key: key,
+                request: task.request,
+                tasks: [task],
+                priority: task.priority,
+                phase: queriesRenditions ? .lookingUp(fetch, nil) : .waiting(fetch)
+            )
             jobsByKey[key] = id
-            let source = sourcesByKey[key.source] ?? insertSource(key.source, task)
-            sources[source]?.jobs.append(id)
-            jobs[id]?.source = source
-            jobs[id]?.isLookingUp = queriesRenditions
-            changes += queriesRenditions ? [.lookUp(id, task.priority)] : begin(source)
+            fetches[fetch]?.jobs.append(id)
+            effects = queriesRenditions ? [.lookUpRendition(id, task.priority)] : startFetch(fetch)
         }
         jobsByTask[ObjectIdentifier(task)] = id
-        if task.wantsPartialImages { changes += startPartialDecoding(of: id) }
-        changes += updatePriority(of: id)
-        return changes
+        if task.wantsPartialImages { effects += startProgressiveDecoding(of: id) }
+        effects += updatePriority(of: id)
+        return effects
     }
 
-    /// Lets a source get its bytes, unless it is at it.
-    private mutating func begin(_ id: Identifier) -> [Change] {
-        guard let source = sources[id], !source.hasBegun else { return [] }
-        sources[id]?.hasBegun = true
-        return [.begin(id, source.priority)]
-    }
-
-    /// The cache of results has nothing that can be shown as it is.
-    /// - Parameter result: What the server is to be asked about.
-    mutating func endLookUp(_ id: Identifier, result: CacheEntry?) -> [Change] {
-        guard let job = jobs[id], job.isLookingUp, let source = job.source else { return [] }
-        jobs[id]?.isLookingUp = false
-        jobs[id]?.readTicket = nil
-        jobs[id]?.result = result
-        if result != nil { jobs[id]?.partial = nil }
-        return begin(source)
-    }
-
-    /// The cache of results has what a job wants: its source can do without it.
-    /// - Returns: nil when bytes have come first.
-    mutating func useRendition(_ id: Identifier) -> (priority: ImagePriority, changes: [Change])? {
-        guard let job = jobs[id], job.isLookingUp, let source = job.source else { return nil }
-        jobs[id]?.isLookingUp = false
-        jobs[id]?.readTicket = nil
-        jobs[id]?.partial = nil
-        jobs[id]?.source = nil
-        sources[source]?.jobs.removeAll { $0 == id }
-        return (job.priority, leaveSource(source))
-    }
-
-    /// Takes back what was said with useRendition(_:): the bytes are wanted after all.
-    mutating func giveUpRendition(_ id: Identifier) -> [Change] {
-        guard let job = jobs[id], job.source == nil, let task = job.tasks.first else { return [] }
-        let source = sourcesByKey[job.key.source] ?? insertSource(job.key.source, task)
-        sources[source]?.jobs.append(id)
-        jobs[id]?.source = source
-        jobs[id]?.ticket = nil
-        return begin(source) + updateSourcePriority(source)
-    }
-
-    private mutating func leaveSource(_ id: Identifier) -> [Change] {
-        guard let source = sources[id] else { return [] }
-        guard source.jobs.isEmpty else { return updateSourcePriority(id) }
-        if let operation = source.operation { return [.leaveLoad(id, operation)] }
-        removeSource(id)
-        return source.ticket.map { [.dropRead($0)] } ?? []
-    }
-
-    mutating func leave(_ task: ImageTask) -> [Change] {
+    /// Removes a task, and with the last one its job and fetch.
+    mutating func cancel(_ task: ImageTask) -> [Effect] {
         guard let id = jobsByTask.removeValue(forKey: ObjectIdentifier(task)) else { return [] }
         jobs[id]?.tasks.removeAll { $0 === task }
         guard jobs[id]?.tasks.isEmpty == true else { return updatePriority(of: id) }
         guard let job = removeJob(id) else { return [] }
-        var changes = job.ticket.map { [Change.dropDecode($0)] } ?? []
-        if let ticket = job.readTicket { changes.append(.dropRead(ticket)) }
-        return changes + (job.source.map { leaveSource($0) } ?? [])
+        var effects: [Effect] = []
+        if case .lookingUp(_, let ticket?) = job.phase { effects.append(.cancelRead(ticket)) }
+        if let ticket = job.decodeTicket { effects.append(.cancelDecode(ticket)) }
+        if let fetch = job.fetch { effects += leaveFetch(fetch) }
+        return effects
     }
 
-    /// Ends a source that nobody waits for, unless somebody has come meanwhile.
-    mutating func dropUnwanted(_ id: Identifier) -> [Change] {
-        guard let source = sources[id], source.jobs.isEmpty else { return [] }
-        removeSource(id)
-        return source.operation.map { [.dropLoad($0)] } ?? []
-    }
-
-    /// Sets the priority of a job to the highest of its tasks, and that of its source to the highest of its jobs.
-    mutating func updatePriority(ofTask task: ImageTask) -> [Change] {
-        jobsByTask[ObjectIdentifier(task)].map { updatePriority(of: $0) } ?? []
-    }
-
-    private mutating func updatePriority(of id: Identifier) -> [Change] {
-        guard let job = jobs[id], let highest = job.tasks.map(\.priority).max() else { return [] }
-        var changes: [Change] = []
-        if highest != job.priority {
-            jobs[id]?.priority = highest
-            if let ticket = job.ticket { changes.append(.prioritizeDecode(ticket, highest)) }
-            if let ticket = job.readTicket { changes.append(.prioritizeRead(ticket, highest)) }
-        }
-        return changes + (job.source.map { updateSourcePriority($0) } ?? [])
-    }
-
-    private mutating func updateSourcePriority(_ id: Identifier) -> [Change] {
-        guard let source = sources[id] else { return [] }
-        guard let highest = source.jobs.compactMap({ jobs[$0]?.priority }).max(), highest != source.priority else {
-            return []
-        }
-        sources[id]?.priority = highest
-        if let operation = source.operation { return [.prioritizeLoad(operation, highest)] }
-        if let ticket = source.ticket { return [.prioritizeRead(ticket, highest)] }
+    /// Ends a fetch that lost a job, unless others wait for it.
+    mutating func leaveFetch(_ id: Fetch.ID) -> [Effect] {
+        guard let fetch = fetches[id] else { return [] }
+        guard fetch.jobs.isEmpty else { return updatePriority(of: id) }
+        if let operation = fetch.attempt?.operation { return [.abandonLoad(id, operation)] }
+        removeFetch(id)
+        if case .lookingUp(let ticket?) = fetch.phase { return [.cancelRead(ticket)] }
         return []
     }
 
-    private mutating func startPartialDecoding(of id: Identifier) -> [Change] {
-        guard let job = jobs[id], job.partial == nil, let sourceID = job.source, let source = sources[sourceID] else {
-            return []
-        }
-        // With a whole image to show meanwhile, and after a load that broke off, there is nothing to gain.
-        guard source.stored == nil, job.result == nil, source.attempts < 2 else { return [] }
-        jobs[id]?.partial = ProgressiveDecoding(pending: source.chunks)
-        guard !source.wantsData else { return [] }
-        sources[sourceID]?.wantsData = true
-        return source.operation.map { [.startStreaming($0)] } ?? []
+    /// Ends an abandoned fetch, unless a job has joined it in the meantime.
+    mutating func cancelAbandonedFetch(_ id: Fetch.ID) -> [Effect] {
+        guard let fetch = fetches[id], fetch.jobs.isEmpty else { return [] }
+        removeFetch(id)
+        return fetch.attempt?.operation.map { [.cancelLoad($0)] } ?? []
     }
 
-    mutating func insertSource(_ key: SourceKey, _ task: ImageTask) -> Identifier {
-        let id = makeIdentifier()
-        sources[id] = Source(key: key, request: task.request, jobs: [], priority: task.priority)
-        sourcesByKey[key] = id
+    /// Updates a job to the highest priority of its tasks, and its fetch to the highest of its jobs.
+    mutating func updatePriority(of task: ImageTask) -> [Effect] {
+        jobsByTask[ObjectIdentifier(task)].map { updatePriority(of: $0) } ?? []
+    }
+
+    private mutating func updatePriority(of id: Job.ID) -> [Effect] {
+        guard let job = jobs[id], let highest = job.tasks.map(\.priority).max() else { return [] }
+        var effects: [Effect] = []
+        if highest != job.priority {
+            jobs[id]?.priority = highest
+            if case .lookingUp(_, let ticket?) = job.phase { effects.append(.prioritizeRead(ticket, highest)) }
+            if let ticket = job.decodeTicket { effects.append(.prioritizeDecode(ticket, highest)) }
+        }
+        if let fetch = job.fetch { effects += updatePriority(of: fetch) }
+        return effects
+    }
+
+    mutating func updatePriority(of id: Fetch.ID) -> [Effect] {
+        guard let fetch = fetches[id] else { return [] }
+        guard let highest = fetch.jobs.compactMap({ jobs[$0]?.priority }).max(), highest != fetch.priority else {
+            return []
+        }
+        fetches[id]?.priority = highest
+        switch fetch.phase {
+        case .loading(let attempt): return attempt.operation.map { [.prioritizeLoad($0, highest)] } ?? []
+        case .lookingUp(let ticket?): return [.prioritizeRead(ticket, highest)]
+        case .lookingUp(nil), .pending, .starting, .backingOff: return []
+        }
+    }
+}
+
+// The tables, for the other files of the graph.
+extension JobGraph {
+    mutating func insertFetch(_ key: Fetch.Key, for task: ImageTask) -> Fetch.ID {
+        let id = Fetch.ID(number: serial.next())
+        fetches[id] = Fetch(key: key, request: task.request, priority: task.priority)
+        fetchesByKey[key] = id
         return id
     }
 
-    private mutating func makeIdentifier() -> Identifier {
-        lastIdentifier += 1
-        return lastIdentifier
+    /// The fetch that jobs with this key share, made where there is none.
+    mutating func fetch(_ key: Fetch.Key, for task: ImageTask) -> Fetch.ID {
+        fetchesByKey[key] ?? insertFetch(key, for: task)
+    }
+
+    /// Keeps later jobs from joining a fetch.
+    mutating func closeFetch(_ id: Fetch.ID) {
+        guard let key = fetches[id]?.key, fetchesByKey[key] == id else { return }
+        fetchesByKey[key] = nil
+    }
+
+    @discardableResult
+    mutating func removeFetch(_ id: Fetch.ID) -> Fetch? {
+        closeFetch(id)
+        return fetches.removeValue(forKey: id)
+    }
+
+    mutating func removeJob(_ id: Job.ID) -> Job? {
+        guard let job = jobs.removeValue(forKey: id) else { return nil }
+        jobsByKey[job.key] = nil
+        if let fetch = job.fetch { fetches[fetch]?.jobs.removeAll { $0 == id } }
+        return job
+    }
+
+    /// Ends a job.
+    /// - Returns: The tasks that waited for it.
+    mutating func finishJob(_ id: Job.ID) -> [ImageTask] {
+        guard let job = removeJob(id) else { return [] }
+        for task in job.tasks { jobsByTask[ObjectIdentifier(task)] = nil }
+        return job.tasks
+    }
+
+    @discardableResult
+    mutating func updateJob<R>(_ id: Job.ID, _ body: (inout Job) -> R) -> R? {
+        jobs[id] == nil ? nil : body(&jobs[id]!)
+    }
+
+    @discardableResult
+    mutating func updateFetch<R>(_ id: Fetch.ID, _ body: (inout Fetch) -> R) -> R? {
+        fetches[id] == nil ? nil : body(&fetches[id]!)
     }
 }

@@ -1,106 +1,65 @@
 import FoundationEssentials
-import Synchronization
 
-// First stage: the memory cache, on the caller's thread, and joining what is under way.
-extension ImageManager {
+/// Stage 1, on the caller's thread: the memory cache. A miss makes the task join the job of its image.
+///
+/// A bound widget looks into the memory cache before it starts a task, to show the image within the same call. It pays
+/// for a second look here only when the first one found nothing.
+final class MemoryStage: Sendable {
+    private let memoryCache: any MemoryCaching
+    private let observers: Observers<LoadTraceEvent>
+    private let graph: SharedGraph
+    private let renditions: RenditionTier
+    private let fallback: FallbackStage
+    private let delivery: DeliveryStage
+
+    init(
+        _ dependencies: Pipeline.Dependencies,
+        graph: SharedGraph,
+        renditions: RenditionTier,
+        fallback: FallbackStage,
+        delivery: DeliveryStage
+    ) {
+        memoryCache = dependencies.memoryCache
+        observers = dependencies.observers
+        self.graph = graph
+        self.renditions = renditions
+        self.fallback = fallback
+        self.delivery = delivery
+    }
+
     func start(_ task: ImageTask) {
         guard task.begin() else { return }
         let request = task.request
-        parts.observers.tell(request.url, .queued)
-        if request.readTiers.contains(.memory), let image = cachedImage(prepared: request) {
-            parts.observers.tell(request.url, .memoryHit)
+        let reads = request.readTiers
+        observers.notify(request.url, .queued)
+        if reads.contains(.memory), let image = memoryCache.image(for: MemoryQuery(request)) {
+            observers.notify(request.url, .memoryHit)
             guard request.cachePolicy == .refresh else {
-                let response = ImageResponse(image: image, source: .memory, url: request.url)
-                if request.includesData { finishWithData(task, response) } else { task.finishNow(.success(response)) }
+                delivery.deliverNow(ImageResponse(image: image, source: .memory, url: request.url), to: task)
                 return
             }
             task.reportNow(partial: image)
         } else {
-            parts.observers.tell(request.url, .memoryMiss)
-            showSmaller(task)
+            observers.notify(request.url, .memoryMiss)
+            if reads.contains(.memory) { showOtherSize(to: task) }
         }
         guard !request.url.absoluteString.isEmpty else {
-            task.finish(.failure(.invalidURL(request.url, "The URL is empty")))
+            delivery.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
             return
         }
-        let queriesRenditions = request.readTiers.contains(.renditions) && hasRenditionTier(request)
-        startPreview(for: task)
-        perform(graph.withLock { $0.join(task, queriesRenditions: queriesRenditions) })
-        // A cancel that came before the task was in the graph found nothing to leave.
-        if task.isCancelled { leave(task) }
-    }
-
-    /// Ends a load whose image is at hand with the bytes that the disk cache has.
-    func finishWithData(_ task: ImageTask, _ response: ImageResponse) {
-        parts.ioQueue.submit(priority: task.priority) { [parts] in
-            var response = response
-            response.data = parts.dataCache?.entry(for: task.request.sourceKey)?.data
-            task.finish(.success(response))
-        }
+        fallback.startPreview(for: task)
+        let queriesRenditions = reads.contains(.renditions) && renditions.isUsed(by: request)
+        graph.update { $0.join(task, queriesRenditions: queriesRenditions) }
+        // A cancel that came before the task was in the graph found nothing to remove.
+        if task.isCancelled { graph.update { $0.cancel(task) } }
     }
 
     /// Shows the image at another size until it is there at the right one.
-    private func showSmaller(_ task: ImageTask) {
-        let request = task.request
-        guard task.wantsPartialImages, request.readTiers.contains(.memory) else { return }
-        let query = MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true)
-        if let image = parts.memoryCache.image(for: query) {
+    private func showOtherSize(to task: ImageTask) {
+        guard task.wantsPartialImages else { return }
+        let query = MemoryQuery(key: ImageKey(task.request), size: nil, acceptsLarger: true)
+        if let image = memoryCache.image(for: query) {
             task.reportNow(partial: image.with { $0.isPartial = true })
         }
-    }
-
-    /// Tells those who watch how a load has ended.
-    func tellEnd(of task: ImageTask, _ result: Result<ImageResponse, ImageError>) {
-        switch result {
-        case .success(let response): parts.observers.tell(task.request.url, .delivered(response.source))
-        case .failure(let error):
-            parts.observers.tell(task.request.url, error.isCancelled ? .cancelled : .failed(error))
-        }
-    }
-
-    func leave(_ task: ImageTask) {
-        perform(graph.withLock { $0.leave(task) })
-    }
-
-    func priorityChanged(of task: ImageTask) {
-        perform(graph.withLock { $0.updatePriority(ofTask: task) })
-    }
-
-    func perform(_ changes: [JobGraph.Change]) {
-        for change in changes {
-            switch change {
-            case .lookUp(let job, let priority): lookUp(job, priority)
-            case .begin(let source, let priority): begin(source, priority)
-            case .startStreaming(let operation): operation.startStreaming()
-            case .prioritizeRead(let ticket, let priority): parts.ioQueue.setPriority(priority, of: ticket)
-            case .prioritizeLoad(let operation, let priority): operation.setPriority(priority)
-            case .prioritizeDecode(let ticket, let priority): parts.decodeQueue.setPriority(priority, of: ticket)
-            case .dropRead(let ticket): parts.ioQueue.cancel(ticket)
-            case .leaveLoad(let source, let operation):
-                // Nearly there: the caches want it, if nobody else does.
-                if operation.isNearlyComplete, isStored(source) { continue }
-                perform(graph.withLock { $0.dropUnwanted(source) })
-            case .dropLoad(let operation): operation.cancel()
-            case .dropDecode(let ticket): parts.decodeQueue.cancel(ticket)
-            }
-        }
-    }
-}
-
-extension ImageManager {
-    private func isStored(_ id: JobGraph.Identifier) -> Bool {
-        guard parts.dataCache != nil, let request = graph.withLock({ $0.sources[id]?.request }) else { return false }
-        return request.cacheAccess.writes.contains(.originals)
-    }
-}
-
-extension ImageError {
-    static func invalidURL(_ url: URL?, _ reason: String) -> ImageError {
-        ImageError(
-            .invalidURL,
-            url: url,
-            reason: reason,
-            remedy: "Use an http, https, file, data or resource URL, or give the manager a loader for this scheme."
-        )
     }
 }

@@ -1,43 +1,44 @@
 import FoundationEssentials
 
-/// The state of a job that decodes its image while the bytes arrive. One thread of the decode queue works on it at a
-/// time; bytes that come meanwhile wait, so a slow decoder makes fewer partial images instead of a longer queue.
+/// The state of a job that decodes partial images. One thread of the decode queue works on it at a time; bytes that
+/// arrive meanwhile wait, so that a slow decoder makes fewer partial images instead of a longer queue.
 struct ProgressiveDecoding: Sendable {
-    enum Decoder {
+    enum Decoder: Sendable {
         /// The format is not known yet.
         case none
         case running(any IncrementalImageDecoding)
-        /// The format has no partial images, or the bytes are bad; the whole file is decoded in the end.
+        /// The format has no partial images, or the bytes are damaged. The whole file is decoded in the end.
         case unavailable
     }
 
-    var decoder = Decoder.none
-    var pending: [Data]
-    /// Whether a thread works on it or is asked to.
-    var isBusy = false
-    /// The whole file, once it is there.
-    var ending: FetchedData?
+    /// What the thread does next.
+    enum Step: Sendable {
+        case feed([Data], Decoder)
+        case show(any IncrementalImageDecoding)
+        case finish(FetchedData)
+        case rest
+    }
+
+    private(set) var decoder = Decoder.none
+    /// The bytes that the decoder has not seen.
+    private(set) var pending: [Data]
     var lastPartial: ContinuousClock.Instant?
-    /// What has come is to be shown, as soon as whoever works on it gets to that.
+    /// Whether a thread works on it or is about to.
+    private var isBusy = false
+    /// The whole file, once it is complete.
+    private var complete: FetchedData?
+    /// Whether a partial image is due.
     private var isShowDue = false
-    /// The bytes so far have turned out to be of no use.
+    /// Whether the attempt that brought the bytes has failed.
     private var isAbandoned = false
 
     init(pending: [Data]) {
         self.pending = pending
     }
 
-    /// What the thread that works on it does next.
-    enum Step {
-        case feed([Data], Decoder)
-        case show(any IncrementalImageDecoding)
-        case end(FetchedData)
-        case rest
-    }
-
-    /// Takes the bytes that wait. When there are none, or too few to tell the format, nobody works on it from now on.
+    /// Takes the pending bytes. When there are none, or too few to recognise the format, the thread is released.
     mutating func nextStep() -> Step {
-        if let ending { return .end(ending) }
+        if let complete { return .finish(complete) }
         if case .none = decoder, !isFormatKnown {
             isBusy = false
             return .rest
@@ -52,40 +53,48 @@ struct ProgressiveDecoding: Sendable {
         return .feed(pending, decoder)
     }
 
-    /// The time between two partial images is over. A thread that works on it may have looked at the clock before.
-    /// - Returns: Whether a thread has to be asked to work on it.
-    mutating func showNow() -> Bool {
-        guard case .running = decoder else { return false }
-        isShowDue = true
-        defer { isBusy = true }
-        return !isBusy
-    }
-
-    /// Whether there are enough bytes to tell the format, whichever it is, or they begin as a format does that is told
-    /// at once.
+    /// Whether the bytes suffice to recognise any format, or are those of one that is recognised from fewer.
     private var isFormatKnown: Bool {
         let head = Data(pending.joined().prefix(ImageFormat.sniffLength))
         return head.count >= ImageFormat.sniffLength
             || [.jpeg, .png, .gif, .webp].contains(ImageFormat(sniffing: head))
     }
 
-    /// There will be no more partial images; what was decoded is forgotten.
-    mutating func abandon() {
-        isAbandoned = true
-        pending = []
-        decoder = .unavailable
+    // Each of these returns whether a thread has to be asked to work.
+
+    mutating func append(_ chunk: Data) -> Bool {
+        if case .unavailable = decoder { return false }
+        pending.append(chunk)
+        return claimThread()
     }
 
-    /// What a thread has made of the decoder meanwhile.
+    /// Makes a partial image due: the shortest time between two has passed.
+    mutating func showNow() -> Bool {
+        guard case .running = decoder else { return false }
+        isShowDue = true
+        return claimThread()
+    }
+
+    /// Leaves the complete file to the thread, or to the caller when there is no thread.
+    mutating func end(with data: FetchedData) -> Bool {
+        complete = data
+        return claimThread()
+    }
+
+    private mutating func claimThread() -> Bool {
+        defer { isBusy = true }
+        return !isBusy
+    }
+
+    /// Keeps the decoder that a thread made or fed.
     mutating func setDecoder(_ decoder: Decoder) {
         if !isAbandoned { self.decoder = decoder }
     }
 
-    /// - Returns: Whether a thread has to be asked to work on it.
-    mutating func append(_ chunk: Data) -> Bool {
-        if case .unavailable = decoder { return false }
-        pending.append(chunk)
-        defer { isBusy = true }
-        return !isBusy
+    /// Ends partial images and drops what was decoded.
+    mutating func abandon() {
+        isAbandoned = true
+        pending = []
+        decoder = .unavailable
     }
 }

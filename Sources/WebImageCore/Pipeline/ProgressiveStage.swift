@@ -1,24 +1,41 @@
 import Dispatch
 import FoundationEssentials
-import Synchronization
 
-// Beside the third stage: partial images while the bytes arrive, on the decode queue.
-extension ImageManager {
-    /// Decodes what has come for a job, until there is nothing left to do.
-    func decodePartial(_ id: JobGraph.Identifier) {
-        while let job = graph.withLock({ $0.jobs[id] }) {
-            switch graph.withLock({ $0.updatePartial(of: id) { $0.nextStep() } }) {
+/// Beside stage 4, on the decode queue: partial images while the bytes arrive.
+final class ProgressiveStage: Sendable {
+    private let coders: CoderRegistry
+    private let queue: WorkQueue
+    private let interval: Duration
+    private let observers: Observers<LoadTraceEvent>
+    private let graph: SharedGraph
+    private let maker: ImageMaker
+    private let next: DecodeStage
+
+    init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, maker: ImageMaker, next: DecodeStage) {
+        coders = dependencies.coders
+        queue = dependencies.decodeQueue
+        interval = dependencies.partialInterval
+        observers = dependencies.observers
+        self.graph = graph
+        self.maker = maker
+        self.next = next
+    }
+
+    /// Decodes what has arrived for a job, until no bytes are left. Runs on one thread of the decode queue at a time.
+    func decode(_ id: JobGraph.Job.ID) {
+        while let job = graph.job(id) {
+            switch graph.withLock({ $0.updateProgressiveDecoding(of: id) { $0.nextStep() } }) {
             case nil, .rest:
                 return
-            case .end(let source):
-                decodeWhole(id, source)
+            case .finish(let data):
+                next.decode(id, data)
                 return
             case .show(let decoder):
-                showPartial(of: decoder, id, job)
+                show(decoder, id, job)
             case .feed(let chunks, let decoder):
                 let decoder = feed(chunks, to: decoder, job)
-                _ = graph.withLock { $0.updatePartial(of: id) { $0.setDecoder(decoder) } }
-                if case .running(let running) = decoder { showPartial(of: running, id, job) }
+                graph.withLock { _ = $0.updateProgressiveDecoding(of: id) { $0.setDecoder(decoder) } }
+                if case .running(let running) = decoder { show(running, id, job) }
             }
         }
     }
@@ -31,48 +48,47 @@ extension ImageManager {
         var decoder = decoder
         if case .none = decoder {
             let format = ImageFormat(sniffing: Data(chunks.joined().prefix(ImageFormat.sniffLength)))
-            let options = decodeOptions(job.request)
-            let own = job.request.decoder.flatMap { $0.canDecode(format) ? $0 : nil }
-            let coder = own ?? parts.coders.decoder(for: format)
-            guard let made = coder?.makeIncrementalDecoder(for: format, options: options)
-            else {
-                return .unavailable
-            }
+            let preferred = job.request.decoder.flatMap { $0.canDecode(format) ? $0 : nil }
+            let coder = preferred ?? coders.decoder(for: format)
+            let options = maker.decodeOptions(job.request)
+            guard let made = coder?.makeIncrementalDecoder(for: format, options: options) else { return .unavailable }
             decoder = .running(made)
         }
         guard case .running(let running) = decoder else { return decoder }
         do {
             for chunk in chunks { try running.append(chunk) }
         } catch {
-            WebImageLog.debug("No partial images: \(error)")
+            WebImageLog.debug("There are no more partial images: \(error)")
             return .unavailable
         }
         return decoder
     }
 
-    /// Shows what can be seen, unless the last partial image was shown just now; then a little later.
-    private func showPartial(of decoder: any IncrementalImageDecoding, _ id: JobGraph.Identifier, _ job: JobGraph.Job) {
+    /// Shows what has been decoded, or a little later when another partial image was shown just now.
+    private func show(_ decoder: any IncrementalImageDecoding, _ id: JobGraph.Job.ID, _ job: JobGraph.Job) {
         let now = ContinuousClock.now
-        if let last = job.partial?.lastPartial, now < last + parts.partialInterval {
-            let pause = last + parts.partialInterval - now
+        if case .progressive(let decoding) = job.preview, let last = decoding.lastPartial, now < last + interval {
+            let pause = last + interval - now
             DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(pause / .nanoseconds(1)))) {
                 self.showLater(id)
             }
             return
         }
-        guard let image = decoder.partialImage(), let changed = try? transformed(image, job.request) else { return }
+        guard let image = decoder.partialImage(), let changed = try? maker.transform(image, for: job.request) else {
+            return
+        }
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(changed)
         let tasks = graph.withLock { graph in
-            _ = graph.updatePartial(of: id) { $0.lastPartial = now }
+            graph.updateProgressiveDecoding(of: id) { $0.lastPartial = now }
             return graph.jobs[id]?.tasks ?? []
         }
-        parts.observers.tell(job.request.url, .partial)
+        observers.notify(job.request.url, .partial)
         for task in tasks { task.report(partial: changed) }
     }
 
-    /// Sees that what came since the last partial image is shown.
-    private func showLater(_ id: JobGraph.Identifier) {
-        let isIdle = graph.withLock { $0.updatePartial(of: id) { $0.showNow() } } ?? false
-        if isIdle { parts.decodeQueue.submit { self.decodePartial(id) } }
+    /// Shows what has arrived since the last partial image.
+    private func showLater(_ id: JobGraph.Job.ID) {
+        let needsThread = graph.withLock { $0.updateProgressiveDecoding(of: id) { $0.showNow() } } ?? false
+        if needsThread { queue.submit { self.decode(id) } }
     }
 }

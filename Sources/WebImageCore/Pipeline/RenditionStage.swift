@@ -1,122 +1,99 @@
 import FoundationEssentials
-import Synchronization
 
-// Before the second stage: an image that was kept at the size asked for needs neither the original nor much decoding.
-extension ImageManager {
-    /// Whether the disk may have, or may get, the result of a request: what is decoded at its own size is as quickly
-    /// decoded from the original.
-    func hasRenditionTier(_ request: ImageRequest) -> Bool {
-        guard parts.renditionCache != nil, request.decodeSize != .original || request.transformer != nil else {
-            return false
-        }
-        return loader(for: request)?.shouldCacheOnDisk(request.url) == true
-    }
+/// Stage 2, on the I/O queue and the decode queue: the rendition cache. A hit needs neither the original nor a full
+/// decode; a miss makes the job wait for its fetch.
+final class RenditionStage: Sendable {
+    private let dataCache: (any DataCaching)?
+    private let ioQueue: WorkQueue
+    private let decodeQueue: WorkQueue
+    private let loaders: LoaderRegistry
+    private let clock: any TimeKeeping
+    private let observers: Observers<LoadTraceEvent>
+    private let graph: SharedGraph
+    private let maker: ImageMaker
+    private let renditions: RenditionTier
+    private let store: StoreStage
+    private let delivery: DeliveryStage
 
-    func lookUp(_ id: JobGraph.Identifier, _ priority: ImagePriority) {
-        let ticket = parts.ioQueue.submit(priority: priority) { self.readRendition(id) }
-        graph.withLock { $0.setReadTicket(ticket, ofJob: id) }
-    }
-
-    private func readRendition(_ id: JobGraph.Identifier) {
-        guard let job = graph.withLock({ $0.jobs[id] }) else { return }
-        let start = ContinuousClock.now
-        guard let entry = parts.renditionCache?.entry(for: job.key.result), let info = entry.result else {
-            endLookUp(id, nil)
-            return
-        }
-        let original = parts.dataCache?.description(of: job.key.source.url)
-        guard original == nil || original?.storedAt == info.source else {
-            // Of a version of the image that is no more.
-            parts.renditionCache?.remove(entry.key)
-            endLookUp(id, nil)
-            return
-        }
-        let response = (original ?? entry).response
-        switch reuse(response, job.request) {
-        case .use:
-            finish(id, with: entry, reading: .now - start, nil)
-        case .useAndRefresh:
-            finish(
-                id,
-                with: entry,
-                reading: .now - start,
-                OnDeinit { [weak self] in self?.refreshInBackground(job.request) }
-            )
-        case .validate:
-            endLookUp(id, entry)
-        case .ignore:
-            endLookUp(id, nil)
-        }
-    }
-
-    /// A result that cannot be shown as it is goes along to the source, and may be needed yet.
-    private func endLookUp(_ id: JobGraph.Identifier, _ result: CacheEntry?) {
-        perform(graph.withLock { $0.endLookUp(id, result: result) })
-    }
-
-    private func finish(
-        _ id: JobGraph.Identifier,
-        with entry: CacheEntry,
-        reading: Duration,
-        _ afterwards: OnDeinit?
+    init(
+        _ dependencies: Pipeline.Dependencies,
+        graph: SharedGraph,
+        maker: ImageMaker,
+        renditions: RenditionTier,
+        store: StoreStage,
+        delivery: DeliveryStage
     ) {
-        guard let (priority, changes) = graph.withLock({ $0.useRendition(id) }) else { return }
-        if let url = graph.withLock({ $0.jobs[id]?.request.url }) { parts.observers.tell(url, .renditionHit) }
-        perform(changes)
-        let ticket = parts.decodeQueue.submit(priority: priority) {
-            guard let job = self.graph.withLock({ $0.jobs[id] }) else { return }
+        dataCache = dependencies.dataCache
+        ioQueue = dependencies.ioQueue
+        decodeQueue = dependencies.decodeQueue
+        loaders = dependencies.loaders
+        clock = dependencies.clock
+        observers = dependencies.observers
+        self.graph = graph
+        self.maker = maker
+        self.renditions = renditions
+        self.store = store
+        self.delivery = delivery
+    }
+
+    func lookUp(_ id: JobGraph.Job.ID, _ priority: ImagePriority) {
+        let ticket = ioQueue.submit(priority: priority) { self.read(id) }
+        graph.withLock { $0.setReadTicket(ticket, of: id) }
+    }
+
+    private func read(_ id: JobGraph.Job.ID) {
+        guard let job = graph.job(id) else { return }
+        let start = ContinuousClock.now
+        guard let cache = renditions.cache, let entry = cache.entry(for: job.key.rendition), let info = entry.result
+        else {
+            graph.update { $0.endLookUp(id, rendition: nil) }
+            return
+        }
+        let original = dataCache?.description(of: job.key.fetch.url)
+        guard original == nil || original?.storedAt == info.source else {
+            // The original has been replaced since the rendition was made of it.
+            cache.remove(entry.key)
+            graph.update { $0.endLookUp(id, rendition: nil) }
+            return
+        }
+        switch loaders.use(of: (original ?? entry).response, for: job.request, now: clock.now) {
+        case .use:
+            decode(entry, id, readingDuration: .now - start, completion: nil)
+        case .useAndRefresh:
+            let refresh = OnDeinit { [graph] in graph.apply([.refresh(job.request)]) }
+            decode(entry, id, readingDuration: .now - start, completion: refresh)
+        case .validate:
+            graph.update { $0.endLookUp(id, rendition: entry) }
+        case .ignore:
+            graph.update { $0.endLookUp(id, rendition: nil) }
+        }
+    }
+
+    /// - Parameter completion: Released once the image is in the memory cache, so that a refresh cannot overtake it.
+    private func decode(
+        _ entry: CacheEntry,
+        _ id: JobGraph.Job.ID,
+        readingDuration: Duration,
+        completion: OnDeinit?
+    ) {
+        guard let (priority, effects) = graph.withLock({ $0.useRendition(id) }) else { return }
+        if observers.isActive, let url = graph.job(id)?.request.url { observers.notify(url, .renditionHit) }
+        graph.apply(effects)
+        let ticket = decodeQueue.submit(priority: priority) {
+            guard let job = self.graph.job(id) else { return }
             let start = ContinuousClock.now
-            guard let image = self.image(of: entry, job.request) else {
-                self.parts.ioQueue.submit(priority: .veryLow) { self.parts.renditionCache?.remove(entry.key) }
-                self.perform(self.graph.withLock { $0.giveUpRendition(id) })
+            guard let image = self.renditions.image(of: entry, options: self.maker.decodeOptions(job.request)) else {
+                self.ioQueue.submit(priority: .veryLow) { self.renditions.cache?.remove(entry.key) }
+                self.graph.update { $0.discardRendition(id) }
                 return
             }
-            self.keep(image, job)
+            self.store.storeInMemory(image, for: job)
             var response = ImageResponse(image: image, source: .disk, url: job.request.url)
-            response.durations.reading = reading
+            response.durations.reading = readingDuration
             response.durations.decoding = .now - start
-            for task in self.graph.withLock({ $0.finishJob(id) }) {
-                if task.request.includesData {
-                    self.finishWithData(task, response)
-                } else {
-                    task.finish(.success(response))
-                }
-            }
-            _ = afterwards
+            for task in self.graph.withLock({ $0.finishJob(id) }) { self.delivery.deliver(response, to: task) }
+            _ = completion
         }
-        graph.withLock { $0.setTicket(ticket, ofJob: id) }
-    }
-
-    func image(of result: CacheEntry, _ request: ImageRequest) -> WebImage? {
-        guard let info = result.result, let pixels = parts.renditionCoder?.decode(result.data, info) else { return nil }
-        return info.image(pixels, decodeOptions(request))
-    }
-
-    /// After the image was delivered: the same thread writes it down, so that nothing piles up.
-    func storeRendition(_ image: WebImage, _ job: JobGraph.Job, _ source: FetchedData) {
-        // One of an animation would be a still image.
-        guard image.animation == nil, let cache = parts.renditionCache, let date = source.storedAt,
-            hasRenditionTier(job.request),
-            job.request.cacheAccess.writes.contains(.renditions),
-            job.request.transformer != nil
-                || image.decodedSize.pixelCount * 2 <= image.naturalSizeBeforeTransform.pixelCount,
-            let (data, encoding) = parts.renditionCoder?.encode(image, hasRoom: cache.isHalfEmpty)
-        else { return }
-        var entry = CacheEntry(
-            key: job.key.result,
-            data: data,
-            response: source.loaded.metadata,
-            storedAt: parts.clock.now
-        )
-        entry.result = RenditionInfo(image, encoding: encoding, source: date)
-        cache.store(entry)
-        parts.ioQueue.submit(priority: .veryLow) { cache.flush() }
-    }
-}
-
-extension JobGraph.JobKey {
-    /// The key in the cache of results: the URL first, so that all results of a URL are found.
-    var result: String {
-        RenditionKey.string(url: source.url, variant: "\(size) \(image.scale) \(image.transformer)")
+        graph.withLock { $0.setDecodeTicket(ticket, of: id) }
     }
 }

@@ -1,72 +1,75 @@
 import FoundationEssentials
-import Synchronization
 
-// After a failed third stage: an older image serves, or the loader is asked again later, or that was it.
-extension ImageManager {
-    func loadFailed(_ id: JobGraph.Identifier, _ error: ImageError) {
-        guard let source = graph.withLock({ $0.sources[id] }) else { return }
+/// After a failed stage 4: a stale copy serves, or the loader is asked again later, or the fetch fails.
+final class RetryStage: Sendable {
+    private let policy: RetryPolicy
+    private let failures: FailureRecorder
+    private let clock: any TimeKeeping
+    private let observers: Observers<LoadTraceEvent>
+    private let graph: SharedGraph
+    private let next: DecodeStage
+    private let delivery: DeliveryStage
+
+    init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, next: DecodeStage, delivery: DeliveryStage) {
+        policy = dependencies.retryPolicy
+        failures = FailureRecorder(dependencies)
+        clock = dependencies.clock
+        observers = dependencies.observers
+        self.graph = graph
+        self.next = next
+        self.delivery = delivery
+    }
+
+    func recover(_ id: JobGraph.Fetch.ID, from error: ImageError) {
+        guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
         var error = error
-        error.attempts = max(source.attempts, 1)
-        if let stored = source.stored, isUsable(stored, despite: error) {
-            WebImageLog.debug("A cached image is shown: \(error)")
-            var answer = FetchedData(stored: stored, origin: .disk)
-            answer.refreshError = error
-            decode(id, answer)
-        } else if source.hasRenditionsOnly, results(of: id, areUsableDespite: error) {
-            var answer = FetchedData(loaded: LoaderResult(data: Data()), origin: .disk, store: nil)
-            answer.refreshError = error
-            decode(id, answer)
-        } else if let delay = pause(after: error, source) {
-            parts.observers.tell(source.request.url, .retrying(error, after: delay))
-            WebImageLog.debug("Tried again in \(delay): \(error)")
-            graph.withLock { $0.beginWaiting(id, forNetwork: error.code == .offline) }
-            parts.clock.run(after: delay) { [weak self] in self?.retry(id, after: source.attempts) }
+        error.attempts = max(fetch.attemptCount, 1)
+        if let data = staleData(of: fetch, id, despite: error) {
+            WebImageLog.debug("A stale cached image is used: \(error)")
+            next.decode(id, data)
+        } else if let delay = delay(after: error, fetch) {
+            observers.notify(fetch.request.url, .retrying(error, after: delay))
+            WebImageLog.debug("The load is retried in \(delay): \(error)")
+            graph.withLock { $0.beginBackoff(id, after: error) }
+            clock.run(after: delay) { [weak graph] in
+                graph?.update { $0.endBackoff(id, afterAttempt: fetch.attemptCount) }
+            }
         } else {
-            remember(error, of: source.request)
-            fail(id, error)
+            failures.record(error, of: fetch.request)
+            delivery.fail(id, error)
         }
     }
 
-    /// The network is back: whoever waits need not wait any longer.
-    func retryWaiting() {
-        let waiting = graph.withLock { graph in
-            graph.sources.compactMap { $0.value.isWaiting ? ($0.key, $0.value.attempts) : nil }
+    /// The cached copy, where it may serve although the server could not be asked (RFC 5861, section 4).
+    private func staleData(
+        of fetch: JobGraph.Fetch,
+        _ id: JobGraph.Fetch.ID,
+        despite error: ImageError
+    ) -> FetchedData? {
+        var data: FetchedData
+        switch fetch.validation {
+        case .none:
+            return nil
+        case .original(let entry):
+            guard isUsable(entry, despite: error) else { return nil }
+            data = FetchedData(stored: entry, origin: .disk)
+        case .renditions:
+            let renditions = graph.withLock { $0.renditions(of: id) }
+            guard renditions.allSatisfy({ isUsable($0, despite: error) }) else { return nil }
+            data = FetchedData(loaded: LoaderResult(data: Data()), origin: .disk, storeOriginal: nil)
         }
-        for (id, attempts) in waiting { retry(id, after: attempts) }
+        data.refreshError = error
+        return data
     }
 
-    /// Remembers a failure that would only be met again.
-    func remember(_ error: ImageError, of request: ImageRequest) {
-        // What is on this machine is quickly looked at again.
-        guard loader(for: request)?.shouldCacheOnDisk(request.url) == true else { return }
-        let isWanted = parts.shouldRememberFailure.map { $0(request.url, error) } ?? error.isPermanent
-        if isWanted { parts.failures.remember(error, for: request.sourceKey, now: parts.clock.now) }
+    private func isUsable(_ entry: CacheEntry, despite error: ImageError) -> Bool {
+        Freshness(entry.response, now: clock.now).isUsable(despite: error)
     }
 
-    private func retry(_ id: JobGraph.Identifier, after attempts: Int) {
-        guard graph.withLock({ $0.endWaiting(id, attempts: attempts) }),
-            let request = graph.withLock({ $0.sources[id]?.request })
-        else { return }
-        guard let loader = loader(for: request) else {
-            fail(id, .invalidURL(request.url, "The loader of this URL is gone"))
-            return
-        }
-        load(id, with: loader)
-    }
-
-    private func isUsable(_ stored: CacheEntry, despite error: ImageError) -> Bool {
-        Freshness(stored.response, now: parts.clock.now).isUsable(despite: error)
-    }
-
-    private func results(of id: JobGraph.Identifier, areUsableDespite error: ImageError) -> Bool {
-        graph.withLock { $0.results(ofSource: id) }.allSatisfy { isUsable($0, despite: error) }
-    }
-
-    private func pause(after error: ImageError, _ source: JobGraph.Source) -> Duration? {
-        let policy = parts.retryPolicy
+    private func delay(after error: ImageError, _ fetch: JobGraph.Fetch) -> Duration? {
         if error.code == .offline {
-            return policy.offlineWait > .zero && !source.hasWaitedForNetwork ? policy.offlineWait : nil
+            return policy.offlineWait > .zero && !fetch.hasWaitedForNetwork ? policy.offlineWait : nil
         }
-        return policy.delay(after: error, attempt: source.attempts, chance: .random(in: 0...1))
+        return policy.delay(after: error, attempt: fetch.attemptCount, chance: .random(in: 0...1))
     }
 }

@@ -1,61 +1,58 @@
 import FoundationEssentials
-import Synchronization
 
-// Beside the third stage: the cached image, shown until the server has said whether it is still the right one.
-extension ImageManager {
-    func preview(_ id: JobGraph.Identifier, _ entry: CacheEntry?) {
-        for (job, priority) in graph.withLock({ $0.beginPreviews(ofSource: id) }) {
-            let ticket = parts.decodeQueue.submit(priority: priority) { self.decodePreview(job, entry) }
-            graph.withLock { $0.setTicket(ticket, ofJob: job) }
+/// Beside stage 4, on the decode queue: the cached image, shown until the server has said whether it is current.
+final class StaleImageStage: Sendable {
+    private let memoryCache: any MemoryCaching
+    private let queue: WorkQueue
+    private let graph: SharedGraph
+    private let maker: ImageMaker
+    private let renditions: RenditionTier
+    private let next: DecodeStage
+
+    init(
+        _ dependencies: Pipeline.Dependencies,
+        graph: SharedGraph,
+        maker: ImageMaker,
+        renditions: RenditionTier,
+        next: DecodeStage
+    ) {
+        memoryCache = dependencies.memoryCache
+        queue = dependencies.decodeQueue
+        self.graph = graph
+        self.maker = maker
+        self.renditions = renditions
+        self.next = next
+    }
+
+    /// - Parameter original: The original on disk; `nil` when the jobs only have renditions.
+    func start(_ fetch: JobGraph.Fetch.ID, _ original: CacheEntry?) {
+        for job in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
+            let ticket = queue.submit(priority: job.priority) { self.show(job.id, original) }
+            graph.withLock { $0.setDecodeTicket(ticket, of: job.id) }
         }
     }
 
-    private func decodePreview(_ id: JobGraph.Identifier, _ entry: CacheEntry?) {
-        guard let job = graph.withLock({ $0.jobs[id] }) else { return }
-        let image =
-            cachedImage(prepared: job.request) ?? job.result.flatMap { self.image(of: $0, job.request) }
-            ?? decoded(entry, job)
+    private func show(_ id: JobGraph.Job.ID, _ original: CacheEntry?) {
+        guard let job = graph.job(id) else { return }
+        let image = image(of: job, original)
         if let image {
-            for task in graph.withLock({ $0.jobs[id]?.tasks ?? [] }) where task.wantsPreview {
-                task.report(partial: image)
-            }
+            for task in graph.job(id)?.tasks ?? [] where task.wantsPreview { task.report(partial: image) }
         }
-        // The answer may have come meanwhile.
-        if let answer = graph.withLock({ $0.endPreview(of: id, image) }) { decodeWhole(id, answer) }
+        // The server may have answered in the meantime; this thread then decodes the answer.
+        if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { next.decode(id, answer) }
     }
 
-    private func decoded(_ entry: CacheEntry?, _ job: JobGraph.Job) -> WebImage? {
-        guard let entry else { return nil }
+    private func image(of job: JobGraph.Job, _ original: CacheEntry?) -> WebImage? {
+        if let image = memoryCache.image(for: MemoryQuery(job.request)) { return image }
+        let options = maker.decodeOptions(job.request)
+        if let image = job.rendition.flatMap({ renditions.image(of: $0, options: options) }) { return image }
+        guard let original else { return nil }
         do {
-            return try transformed(try decodedImage(job, FetchedData(stored: entry, origin: .disk)), job.request)
+            let image = try maker.decode(FetchedData(stored: original, origin: .disk), for: job)
+            return try maker.transform(image, for: job.request)
         } catch {
-            WebImageLog.debug("No preview: \(error)")
+            WebImageLog.debug("The stale image is not shown: \(error)")
             return nil
         }
-    }
-}
-
-extension JobGraph {
-    /// - Returns: The jobs somebody wants to see something of.
-    fileprivate mutating func beginPreviews(ofSource id: Identifier) -> [(Identifier, ImagePriority)] {
-        (sources[id]?.jobs ?? []).compactMap { job in
-            guard jobs[job]?.tasks.contains(where: \.wantsPreview) == true else { return nil }
-            jobs[job]?.isPreviewing = true
-            return (job, jobs[job]?.priority ?? .normal)
-        }
-    }
-
-    /// - Returns: What is to be decoded now.
-    fileprivate mutating func endPreview(of id: Identifier, _ image: WebImage?) -> FetchedData? {
-        jobs[id]?.preview = image
-        jobs[id]?.isPreviewing = false
-        return jobs[id]?.afterPreview
-    }
-
-    /// Leaves an answer for the thread that decodes the preview, if there is one.
-    mutating func leaveAfterPreview(_ source: FetchedData, _ id: Identifier) -> Bool {
-        guard jobs[id]?.isPreviewing == true else { return false }
-        jobs[id]?.afterPreview = source
-        return true
     }
 }

@@ -1,114 +1,167 @@
 import FoundationEssentials
-import Synchronization
 
-// Last stage: the disk cache takes a copy of what came from a loader.
-extension ImageManager {
-    func storing(
-        _ loaded: LoaderResult,
-        _ source: JobGraph.Source,
-        _ loader: any DataLoading
-    ) -> (work: OnceClosure, date: Date)? {
-        guard let disk = parts.dataCache, loader.shouldCacheOnDisk(source.request.url), source.key.stores else {
-            return nil
+/// Stage 6, on the decode queue and the I/O queue: the memory cache and, behind what is delivered, the disk caches.
+final class StoreStage: Sendable {
+    private let memoryCache: any MemoryCaching
+    private let dataCache: (any DataCaching)?
+    private let queue: WorkQueue
+    private let serializer: CacheSerializer?
+    private let keepsThumbHashes: Bool
+    private let clock: any TimeKeeping
+    private let observers: Observers<LoadTraceEvent>
+    private let graph: SharedGraph
+    private let renditions: RenditionTier
+    private let next: DeliveryStage
+
+    init(
+        _ dependencies: Pipeline.Dependencies,
+        graph: SharedGraph,
+        renditions: RenditionTier,
+        next: DeliveryStage
+    ) {
+        memoryCache = dependencies.memoryCache
+        dataCache = dependencies.dataCache
+        queue = dependencies.ioQueue
+        serializer = dependencies.serializer
+        keepsThumbHashes = dependencies.keepsThumbHashes
+        clock = dependencies.clock
+        observers = dependencies.observers
+        self.graph = graph
+        self.renditions = renditions
+        self.next = next
+    }
+
+    /// Prepares an image for display, and keeps it in the memory cache.
+    func storeInMemory(_ image: WebImage, for job: JobGraph.Job) {
+        job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
+        guard job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.memory) }) else { return }
+        memoryCache.store(image, for: job.key.image)
+    }
+
+    /// Ends a job: delivers its image or error, and stores what was decoded.
+    func finish(
+        _ id: JobGraph.Job.ID,
+        _ job: JobGraph.Job,
+        _ outcome: DecodeStage.Outcome,
+        _ data: FetchedData
+    ) {
+        let bytes = data.loaded.data
+        @Sendable func deliver(to task: ImageTask) {
+            let result = outcome.result
+            next.deliver(task.request.includesData && !bytes.isEmpty ? result.map { $0.with(bytes) } : result, to: task)
         }
-        let key = source.key.url
+        let tasks = graph.withLock { $0.finishJob(id) }
+        for task in tasks where !task.request.cacheAccess.awaitsWrites { deliver(to: task) }
+        if let image = outcome.decoded {
+            storeRendition(image, job, data)
+            if let entry = data.entry, job.request.transformer == nil { addThumbHash(of: image, to: entry) }
+        }
+        let waiting = tasks.filter { $0.request.cacheAccess.awaitsWrites }
+        guard !waiting.isEmpty else { return }
+        queue.submit {
+            self.dataCache?.flush(job.key.fetch.url)
+            self.renditions.cache?.flush(job.key.rendition)
+            for task in waiting { deliver(to: task) }
+        }
+    }
+}
+
+// Originals.
+extension StoreStage {
+    /// The work that puts the bytes of a fetch into the disk cache, and the date of the entry; `nil` when they are not
+    /// to be cached. It is done once they have decoded, so that the cache never has what is no image.
+    func original(
+        _ loaded: LoaderResult,
+        of fetch: JobGraph.Fetch,
+        _ loader: any DataLoading
+    ) -> (store: OnceClosure, date: Date)? {
+        let (key, url, date) = (fetch.key.url, fetch.request.url, clock.now)
+        guard dataCache != nil, loader.shouldCacheOnDisk(url), fetch.key.storesOriginals else { return nil }
         guard !CacheDirectives(loaded.metadata.cacheControl).isNoStore else {
             removeFromDisk(key)
             return nil
         }
-        let (queue, results) = (parts.ioQueue, parts.renditionCache)
-        let now = parts.clock.now
-        let observers = parts.observers
-        let (serializer, url, keepsHashes) = (parts.serializer, source.request.url, parts.keepsThumbHashes)
-        let work = OnceClosure { image in
+        let store = OnceClosure { [self] image in
             var data = loaded.data
             if let serializer {
-                guard let image, let changed = serializer.serialize(image, data, url) else { return }
-                data = changed
+                guard let image, let serialized = serializer.serialize(image, data, url) else { return }
+                data = serialized
             }
-            // Those of an earlier version would come to light again once this one is trimmed.
-            results?.outdateVariants(of: key)
-            var entry = CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: now)
-            if keepsHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
-            disk.store(entry)
-            observers.tell(url, .stored)
-            queue.submit(priority: .veryLow) {
-                results?.flush()
-                disk.flush()
+            // Renditions of the version before would be served again once this original is evicted.
+            renditions.cache?.outdateVariants(of: key)
+            var entry = CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: date)
+            if keepsThumbHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
+            dataCache?.store(entry)
+            observers.notify(url, .stored)
+            queue.submit(priority: .veryLow) { [renditions, dataCache] in
+                renditions.cache?.flush()
+                dataCache?.flush()
             }
         }
-        return (work, now)
+        return (store, date)
     }
 
-    /// Brings an entry up to date with a 304 (RFC 9111, 4.3.4).
-    func renew(_ entry: CacheEntry, _ newer: ResponseMetadata) -> CacheEntry {
+    /// Updates an entry with the header fields of a 304 (RFC 9111, section 4.3.4).
+    func renew(_ entry: CacheEntry, with response: ResponseMetadata) -> CacheEntry {
         var entry = entry
-        entry.response = entry.response.renewed(by: newer)
-        guard let disk = parts.dataCache else { return entry }
-        if CacheDirectives(newer.cacheControl).isNoStore {
+        entry.response = entry.response.renewed(by: response)
+        guard let dataCache else { return entry }
+        if CacheDirectives(response.cacheControl).isNoStore {
             removeFromDisk(entry.key)
         } else {
-            disk.store(entry)
-            parts.ioQueue.submit(priority: .veryLow) { disk.flush() }
+            dataCache.store(entry)
+            queue.submit(priority: .veryLow) { dataCache.flush() }
         }
         return entry
     }
 
-    /// The same for results whose original is no longer there.
-    func renewRenditions(_ id: JobGraph.Identifier, _ newer: ResponseMetadata) {
-        guard let cache = parts.renditionCache else { return }
-        let (entries, url) = graph.withLock { ($0.results(ofSource: id), $0.sources[id]?.key.url) }
-        if let url, CacheDirectives(newer.cacheControl).isNoStore { return removeFromDisk(url) }
-        for var entry in entries {
-            entry.response = entry.response.renewed(by: newer)
-            cache.store(entry)
-        }
-        parts.ioQueue.submit(priority: .veryLow) { cache.flush() }
+    /// Removes an entry that is intact but no image.
+    func removeUndecodable(_ data: FetchedData, _ request: ImageRequest) {
+        if data.origin != .loader { removeFromDisk(request.sourceKey) }
     }
 
-    /// Removes the original and all results of a URL, in the background.
-    private func removeFromDisk(_ url: String) {
-        parts.ioQueue.submit(priority: .veryLow) { [parts] in
-            parts.dataCache?.remove(url)
-            parts.renditionCache?.removeVariants(of: url)
+    /// Removes the original and all renditions of a URL, in the background.
+    private func removeFromDisk(_ key: String) {
+        queue.submit(priority: .veryLow) { [dataCache, renditions] in
+            dataCache?.remove(key)
+            renditions.cache?.removeVariants(of: key)
         }
     }
 
-    /// Keeps the blurred version of an image whose original has none yet.
-    func addThumbHash(_ image: WebImage, _ entry: CacheEntry) {
-        guard parts.keepsThumbHashes, entry.thumbHash == nil, let disk = parts.dataCache else { return }
-        parts.ioQueue.submit(priority: .veryLow) {
-            // Unless it was replaced or removed meanwhile.
-            guard disk.description(of: entry.key)?.storedAt == entry.storedAt else { return }
+    /// Adds a ThumbHash to an original that was stored without one.
+    private func addThumbHash(of image: WebImage, to entry: CacheEntry) {
+        guard keepsThumbHashes, entry.thumbHash == nil, let dataCache else { return }
+        queue.submit(priority: .veryLow) {
+            // The original may have been replaced or removed in the meantime.
+            guard dataCache.description(of: entry.key)?.storedAt == entry.storedAt else { return }
             var entry = entry
             entry.thumbHash = ThumbHash(of: image)
-            disk.store(entry)
-            disk.flush()
+            dataCache.store(entry)
+            dataCache.flush()
         }
-    }
-
-    /// Returns when what a load stores is on disk.
-    func finishStoring(_ job: JobGraph.Job) {
-        parts.dataCache?.flush(job.key.source.url)
-        parts.renditionCache?.flush(job.key.result)
-    }
-
-    /// An entry that is sound but no image is of no use to anybody.
-    func removeUndecodable(_ source: FetchedData, _ request: ImageRequest) {
-        if source.origin != .loader { removeFromDisk(request.sourceKey) }
     }
 }
 
-/// Work that the first of several callers does.
-final class OnceClosure: Sendable {
-    private let work: Mutex<(@Sendable (WebImage?) -> Void)?>
-
-    init(_ work: @escaping @Sendable (WebImage?) -> Void) {
-        self.work = Mutex(work)
+// Renditions.
+extension StoreStage {
+    /// Runs on the decoding thread, after delivery: a full I/O queue cannot pile up pixels.
+    private func storeRendition(_ image: WebImage, _ job: JobGraph.Job, _ data: FetchedData) {
+        guard let date = data.storedAt, let cache = renditions.cache,
+            let entry = renditions.entry(for: image, of: job, response: data.loaded.metadata, originalDate: date)
+        else { return }
+        cache.store(entry)
+        queue.submit(priority: .veryLow) { cache.flush() }
     }
 
-    /// - Parameter image: What the bytes decode to, where that is known.
-    func perform(_ image: WebImage?) {
-        work.withLock { $0.take() }?(image)
+    /// Updates the renditions of a fetch, whose original is no longer cached, with the header fields of a 304.
+    func renewRenditions(of id: JobGraph.Fetch.ID, with response: ResponseMetadata) {
+        guard let cache = renditions.cache else { return }
+        let (entries, key) = graph.withLock { ($0.renditions(of: id), $0.fetches[id]?.key.url) }
+        if let key, CacheDirectives(response.cacheControl).isNoStore { return removeFromDisk(key) }
+        for var entry in entries {
+            entry.response = entry.response.renewed(by: response)
+            cache.store(entry)
+        }
+        queue.submit(priority: .veryLow) { cache.flush() }
     }
 }

@@ -1,14 +1,13 @@
 public import FoundationEssentials
 import Synchronization
 
-/// Loads images into the caches before they are shown: a few at a time, at the lowest priority, so that what is on
-/// screen goes first.
+/// Loads images into the caches before they are shown, a few at a time and at the lowest priority, so that visible images
+/// come first.
 ///
-/// It rests while the machine is offline, on a metered network, or saving power, and goes on after that. From any
-/// thread.
+/// It pauses while the machine is offline, on a metered network, or saving power. From any thread.
 public final class ImagePrefetcher: Sendable {
     private struct State {
-        /// In the order in which they were asked for; those that are through drop out.
+        /// The unfinished batches, in the order in which they were requested.
         var batches: [PrefetchTask] = []
         var runningCount = 0
         var isPaused = false
@@ -16,23 +15,22 @@ public final class ImagePrefetcher: Sendable {
         var isConstrained = false
         var totals = PrefetchTotals()
         var onFinish: (@Sendable (URL, PrefetchTotals) -> Void)?
-        /// A thread is starting loads, and looks again before it stops.
+        /// Whether a thread is starting loads. It checks for more before it stops.
         var isStarting = false
     }
 
-    /// What loads.
+    /// The manager that loads the images.
     public let manager: ImageManager
     private let ignoresNetworkStatus: Bool
     private let state: Mutex<State>
-    /// Kept, so that the network monitor goes on to tell of changes.
-    private let networkObservation = Mutex<(any AnyObject & Sendable)?>(nil)
+    private let networkObservation = Mutex<ObservationToken?>(nil)
 
     /// Makes a prefetcher.
     /// - Parameters:
-    ///   - manager: What loads.
-    ///   - maximumConcurrentCount: Loads at a time. Default: 3.
-    ///   - ignoresNetworkStatus: Whether it goes on also on a metered network and while the machine saves power.
-    ///     Default: no.
+    ///   - manager: The manager that loads the images.
+    ///   - maximumConcurrentCount: The number of loads at a time. Default: 3.
+    ///   - ignoresNetworkStatus: Whether it also prefetches on a metered network and while the machine saves power.
+    ///     Default: false.
     public init(manager: ImageManager, maximumConcurrentCount: Int = 3, ignoresNetworkStatus: Bool = false) {
         self.manager = manager
         state = Mutex(State(maximumConcurrentCount: max(1, maximumConcurrentCount)))
@@ -42,7 +40,7 @@ public final class ImagePrefetcher: Sendable {
         networkChanged(manager.networkStatus)
     }
 
-    /// Whether nothing is started; what runs goes on. Default: no.
+    /// Whether no further loads start. Loads in flight continue. Default: false.
     public var isPaused: Bool {
         get { state.withLock { $0.isPaused } }
         set {
@@ -51,7 +49,7 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    /// Loads at a time, at least 1.
+    /// The number of loads at a time, at least 1.
     public var maximumConcurrentCount: Int {
         get { state.withLock { $0.maximumConcurrentCount } }
         set {
@@ -60,18 +58,18 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    /// What was done in all batches so far.
+    /// The counts of all batches so far.
     public var totals: PrefetchTotals { state.withLock { $0.totals } }
 
-    /// Called after each image of any batch, with its URL. On the main loop. Default: nothing.
+    /// Called on the main loop after each image of any batch, with its URL. Default: none.
     public var onFinish: (@Sendable (URL, PrefetchTotals) -> Void)? {
         get { state.withLock { $0.onFinish } }
         set { state.withLock { $0.onFinish = newValue } }
     }
 
-    /// Loads images at the size of their files.
-    /// - Parameter urls: A URL that comes twice counts twice.
-    /// - Returns: A handle to cancel them. Dropping it does not cancel them.
+    /// Loads images at the size of their files, into memory and onto disk.
+    /// - Parameter urls: The URLs. One that occurs twice counts twice.
+    /// - Returns: A handle to cancel the batch. Releasing it does not cancel the batch.
     @discardableResult
     public func prefetch(_ urls: [URL]) -> PrefetchTask {
         prefetch(urls) { _ in }
@@ -79,10 +77,10 @@ public final class ImagePrefetcher: Sendable {
 
     /// Loads images at the size of their files.
     /// - Parameters:
-    ///   - urls: A URL that comes twice counts twice.
-    ///   - destination: Where they are kept. Default: in memory and on disk.
-    ///   - progress: Called after each, with the number of those that are through and of all. On the main loop.
-    ///   - completion: Called once, when all are through or cancelled. On the main loop.
+    ///   - urls: The URLs. One that occurs twice counts twice.
+    ///   - destination: The caches that keep the images. Default: memory and disk.
+    ///   - progress: Called on the main loop after each image, with the number of finished images and of all.
+    ///   - completion: Called on the main loop once all images have finished or were cancelled.
     @discardableResult
     public func prefetch(
         _ urls: [URL],
@@ -101,8 +99,8 @@ public final class ImagePrefetcher: Sendable {
         return prefetch(requests: requests, progress: progress, completion: completion)
     }
 
-    /// Loads what requests ask for, at the priority that they say: the way to prefetch at the size at which images
-    /// will be shown.
+    /// Loads the images of requests, each at its own priority. Use it to prefetch at the size at which the images will be
+    /// shown.
     @discardableResult
     public func prefetch(
         requests: [ImageRequest],
@@ -112,7 +110,7 @@ public final class ImagePrefetcher: Sendable {
         state.withLock { $0.totals.requestedCount += requests.count }
         let task = PrefetchTask(
             requests,
-            manager.parts.dispatcher,
+            manager.dependencies.dispatcher,
             progress: progress,
             completion: completion,
             onEnd: { [weak self] in self?.count($0, $1) }
@@ -126,7 +124,7 @@ public final class ImagePrefetcher: Sendable {
         return task
     }
 
-    /// Cancels everything.
+    /// Cancels all batches.
     public func cancelAll() {
         for batch in state.withLock({ $0.batches }) { batch.cancel() }
     }
@@ -141,7 +139,7 @@ public final class ImagePrefetcher: Sendable {
             let totals = state.totals
             return { onFinish(url, totals) }
         }
-        if let report { manager.parts.dispatcher.dispatch(report) }
+        if let report { manager.dependencies.dispatcher.dispatch(report) }
     }
 
     private func networkChanged(_ status: NetworkStatus) {
@@ -149,8 +147,8 @@ public final class ImagePrefetcher: Sendable {
         startMore()
     }
 
-    /// Starts what there is room for. A load that ends within the call that started it does not start the next one from
-    /// within itself: with a thousand images in memory the stack would not do.
+    /// Starts as many loads as there is room for. A load that finishes within the call that started it does not start the
+    /// next one recursively: a thousand images in memory would overflow the stack.
     private func startMore() {
         let isFirst = state.withLock { state in
             defer { state.isStarting = true }

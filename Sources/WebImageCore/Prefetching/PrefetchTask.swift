@@ -1,10 +1,10 @@
 import FoundationEssentials
 import Synchronization
 
-/// A batch of images that are being prefetched.
+/// A batch of images that are prefetched. From any thread.
 public final class PrefetchTask: Sendable {
     fileprivate struct State {
-        /// The next one last.
+        /// The requests that have not started, in reverse order.
         var waiting: [ImageRequest]
         var running: [Int: ImageTask] = [:]
         var lastNumber = 0
@@ -16,7 +16,7 @@ public final class PrefetchTask: Sendable {
 
     private let total: Int
     private let dispatcher: any CallbackDispatching
-    /// Told of the end of each image.
+    /// Called at the end of each image.
     private let onEnd: @Sendable (URL, Result<ImageResponse, ImageError>) -> Void
     private let state: Mutex<State>
 
@@ -33,10 +33,10 @@ public final class PrefetchTask: Sendable {
         state = Mutex(State(waiting: requests.reversed(), progress: progress, completion: completion))
     }
 
-    /// Whether all are through or cancelled.
+    /// Whether all images have finished or were cancelled.
     public var isFinished: Bool { state.withLock { $0.isFinished(total) } }
 
-    /// Ends what has not ended; the completion is called. Harmless when all is through.
+    /// Cancels the images that have not finished. The completion is called. Does nothing at the end of the batch.
     public func cancel() {
         let (running, dropped) = state.withLock { state in
             let dropped = state.waiting
@@ -110,22 +110,22 @@ extension PrefetchResult {
     }
 }
 
-/// Where prefetched images are kept.
+/// The caches that keep prefetched images.
 public enum PrefetchDestination: Sendable {
     /// In memory, ready to be shown, and on disk.
     case memoryAndDisk
-    /// On disk only: for what will be shown later, or at a size that is not known yet. Takes no memory, and little time
-    /// to check that it is an image.
+    /// On disk only, for images that are shown later or at a size that is not known yet. Costs no memory, and little time
+    /// to check that the file is an image.
     case disk
 }
 
-/// How a batch of prefetched images ended. The numbers add up to that of the URLs.
+/// The result of a batch. The counts add up to the number of URLs.
 public struct PrefetchResult: Sendable, Equatable {
-    /// Images that are in the caches now.
+    /// The number of images that are in the caches.
     public var loadedCount: Int
-    /// Images that could not be loaded.
+    /// The number of images that failed to load.
     public var failedCount: Int
-    /// Images that were cancelled.
+    /// The number of images that were cancelled.
     public var cancelledCount: Int
 
     /// Makes a result.
@@ -136,14 +136,14 @@ public struct PrefetchResult: Sendable, Equatable {
     }
 }
 
-/// What a prefetcher has done in all its batches so far, told after each image.
+/// The counts of all batches of a prefetcher.
 public struct PrefetchTotals: Sendable, Equatable {
-    /// Images that were asked for.
+    /// The number of images that were requested.
     public var requestedCount = 0
-    /// How those ended that have.
+    /// The results of those that have finished.
     public var result = PrefetchResult()
 
-    /// Images that are through.
+    /// The number of images that have finished.
     public var finishedCount: Int { result.count }
 
     /// Makes totals of zero.

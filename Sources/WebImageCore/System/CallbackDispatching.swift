@@ -1,13 +1,13 @@
-/// Where completions, partial images and progress are delivered. Work runs in the order in which it was dispatched.
+/// A place where callbacks run, such as the main loop. Work runs in the order in which it was dispatched.
 public protocol CallbackDispatching: Sendable {
-    /// Whether the caller is where the work would run, so that it may as well run at once.
+    /// Whether the caller is where dispatched work runs, so that it may call back directly.
     var isCurrent: Bool { get }
 
-    /// Runs work later, never before this call has returned. From any thread.
+    /// Runs work after this call has returned. From any thread.
     func dispatch(_ work: @escaping @Sendable () -> Void)
 }
 
-/// Runs work within the call, on whatever thread that is. For await, where a detour over the main loop helps nobody.
+/// A dispatcher that runs work within the call, on its thread. Awaiting needs no detour over the main loop.
 package struct InlineDispatcher: CallbackDispatching {
     package init() {}
 

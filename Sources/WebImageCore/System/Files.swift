@@ -1,31 +1,31 @@
 package import FoundationEssentials
 
-/// What the disk cache needs of a file system; tests put a faulty one in its place.
+/// The file system as the disk cache uses it. Tests replace it with a faulty one.
 package protocol FileStoring: Sendable {
     func read(_ path: String) throws -> Data
-    /// The last bytes of a file, and the number of all of them.
+    /// Returns the last bytes of a file and its size in bytes.
     func readTail(_ path: String, byteCount: Int) throws -> (Data, size: Int)
     func exists(_ path: String) -> Bool
-    /// Puts a file in place in one step, so that a reader sees the old one, the new one, or none.
+    /// Writes a file atomically: a reader sees the old one, the new one, or none.
     func write(_ pieces: [Data], to path: String) throws
     func remove(_ path: String) throws
-    /// Marks a file as used now.
+    /// Sets the last use of a file to now.
     func touch(_ path: String)
-    /// All regular files below a directory.
+    /// Returns all regular files below a directory.
     func files(below directory: String) -> [StoredFile]
     func removeTree(_ directory: String) throws
 }
 
-/// A file as trimming sees it.
+/// The size and dates of a file, for trimming a cache.
 package struct StoredFile: Sendable {
     package let path: String
-    /// Bytes on disk.
+    /// The size on disk, in bytes.
     package let size: Int
-    /// Seconds since 1970 of the last use.
+    /// The last use, in seconds since 1970.
     package let lastUse: Double
-    /// Seconds since 1970 when it was written.
+    /// The last write, in seconds since 1970.
     package let modified: Double
-    /// Seconds since 1970 when it was last written or marked.
+    /// The last write or change of dates, in seconds since 1970.
     package let changed: Double
 
     package init(path: String, size: Int, lastUse: Double, modified: Double, changed: Double) {
@@ -57,7 +57,7 @@ package struct FileError: Error, CustomStringConvertible {
 
     package var isNotFound: Bool { number == ENOENT || number == ENOTDIR }
     package var isNoRoom: Bool { number == ENOSPC || number == EDQUOT }
-    /// Whether the next call would fail the same way.
+    /// Whether the next call would fail as well.
     package var isLasting: Bool { isNoRoom || number == EROFS || number == EACCES || number == EPERM }
     package var description: String { "\(call) \(path): \(String(cString: strerror(number)))" }
 }
@@ -87,7 +87,7 @@ package struct FileStore: FileStoring {
     package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     private func open<R>(_ path: String, _ body: (_ descriptor: Int32, _ size: Int) throws -> R) throws -> R {
-        // O_NONBLOCK: a named pipe must not hold the I/O queue; it means nothing for regular files.
+        // O_NONBLOCK keeps a named pipe from blocking the I/O queue; it has no effect on regular files.
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileError(call: "open", path: path, number: errno) }
         defer { close(descriptor) }
@@ -97,9 +97,9 @@ package struct FileStore: FileStoring {
         return try body(descriptor, Int(status.st_size))
     }
 
-    /// What is there: less than was asked for when the file has shrunk meanwhile.
+    /// Reads up to a number of bytes: fewer when the file has shrunk in the meantime.
     private func read(_ descriptor: Int32, from start: Int, byteCount: Int, path: String) throws -> Data {
-        // Not Data(count:), which writes zeros first.
+        // Data(count:) would write zeros first.
         guard byteCount > 0, let memory = malloc(byteCount) else {
             if byteCount == 0 { return Data() }
             throw FileError(call: "malloc", path: path, number: ENOMEM)
@@ -120,7 +120,7 @@ package struct FileStore: FileStoring {
     }
 
     package func write(_ pieces: [Data], to path: String) throws {
-        // A name no other process or thread uses, in the same directory, or rename would not be one step.
+        // The name is unique among processes and threads, and in the same directory, or rename would not be atomic.
         let temporary = "\(path).\(getpid()).\(UInt32.random(in: 0 ... .max)).tmp"
         let descriptor = try create(temporary)
         do {
@@ -142,7 +142,7 @@ package struct FileStore: FileStoring {
     }
 
     package func touch(_ path: String) {
-        // The date of access only, which the kernel itself may not keep (noatime); that of the contents stays.
+        // Update atime only, which noatime mounts do not keep; mtime stays.
         let times = [timespec(tv_sec: 0, tv_nsec: Self.setToNow), timespec(tv_sec: 0, tv_nsec: Self.leaveAlone)]
         utimensat(AT_FDCWD, path, times, 0)
     }
@@ -185,7 +185,7 @@ package struct FileStore: FileStoring {
         }
     }
 
-    /// Creates the file, and its directories when somebody has removed them.
+    /// Creates the file, and its directories when they have been removed.
     private func create(_ path: String) throws -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
         var descriptor = Glibc.open(path, flags, 0o600)

@@ -1,41 +1,39 @@
-/// Knows whether the machine is online, and at whose cost. From any thread.
+/// A monitor of whether the machine is online, and at whose cost. From any thread.
 package protocol NetworkMonitoring: Sendable {
-    /// How things are now.
+    /// The status now.
     var status: NetworkStatus { get }
 
-    /// Calls handler with every change, on any thread, as long as the result is kept.
-    func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> any AnyObject & Sendable
+    /// Calls a handler with every change, on any thread, for as long as the token exists.
+    func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken
 }
 
-/// Whether the machine is online, and whether there are reasons to be sparing.
+/// Whether the machine is online, and whether there is a reason to save data or power.
 public struct NetworkStatus: Sendable, Equatable {
-    /// Whether there is a network at all.
+    /// Whether there is a network connection.
     public var isAvailable: Bool
-    /// Whether its user pays by the byte.
+    /// Whether the user pays for the amount of data.
     public var isMetered: Bool
     /// Whether the power saver is on.
     public var isPowerSaving: Bool
 
-    /// Makes a status. By default all is well.
+    /// Makes a status. Default: online, not metered, not saving power.
     public init(isAvailable: Bool = true, isMetered: Bool = false, isPowerSaving: Bool = false) {
         self.isAvailable = isAvailable
         self.isMetered = isMetered
         self.isPowerSaving = isPowerSaving
     }
 
-    /// Whether work that nobody waits for, such as prefetching, had better not be done.
+    /// Whether optional work such as prefetching should wait.
     public var isConstrained: Bool { !isAvailable || isMetered || isPowerSaving }
 }
 
-/// A machine of which nothing is known: taken to be online.
+/// The monitor of a manager that has none: the machine is always taken to be online.
 package struct AlwaysOnline: NetworkMonitoring {
-    private final class Nothing: Sendable {}
-
     package init() {}
 
     package var status: NetworkStatus { NetworkStatus() }
 
-    package func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> any AnyObject & Sendable {
-        Nothing()
+    package func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
+        ObservationToken {}
     }
 }

@@ -5,12 +5,12 @@
         import Musl
     #endif
 
-    /// Stands in for Mutex in THREAD_SANITIZER=1 swift test --sanitize=thread.
+    /// The replacement of Mutex in `THREAD_SANITIZER=1 swift test --sanitize=thread`.
     ///
-    /// ThreadSanitizer sees the locks of pthreads but not those of Synchronization on Linux, and takes everything
-    /// behind them for races. Each module names this one Mutex in that build, and only in that.
+    /// ThreadSanitizer knows the locks of pthreads but not those of Synchronization on Linux, and reports everything
+    /// behind them as races. Each module declares a typealias to it in that build only.
     ///
-    /// @unchecked: the value is reached through the lock alone.
+    /// @unchecked: the value is only reached through the lock.
     package struct SanitizerMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         private let lock: UnsafeMutablePointer<pthread_mutex_t>
         private let value: UnsafeMutablePointer<Value>

@@ -1,16 +1,16 @@
 import Dispatch
 package import FoundationEssentials
 
-/// The time of day, and work that is done later; tests put a clock in its place that they turn by hand.
+/// The time of day and timers. Tests replace it with a clock that they advance.
 package protocol TimeKeeping: Sendable {
-    /// The time of day, as HTTP has it.
+    /// The time of day.
     var now: Date { get }
 
-    /// Runs work after delay, on any thread.
+    /// Runs work after a delay, on any thread.
     func run(after delay: Duration, _ work: @escaping @Sendable () -> Void)
 }
 
-/// The clock of the machine.
+/// The clock of the system.
 package struct SystemClock: TimeKeeping {
     package init() {}
 

@@ -7,12 +7,12 @@ import Synchronization
     import Musl
 #endif
 
-/// A bounded number of threads that run work by priority, first come first served within a priority.
+/// A fixed number of threads that run work by priority, and first in, first out within a priority.
 ///
-/// Reading files and decoding have a queue each, so that neither fills the other's threads, and none ever runs on the
-/// main thread or on the network thread.
+/// Reading files and decoding have a queue each, so that neither occupies the other's threads, nor the main or the
+/// network thread.
 package final class WorkQueue: Sendable {
-    /// Work that was submitted, as a handle to cancel it or to change its priority.
+    /// Identifies submitted work, to cancel it or to change its priority.
     package struct Ticket: Hashable, Sendable {
         fileprivate let number: UInt64
     }
@@ -21,9 +21,9 @@ package final class WorkQueue: Sendable {
 
     /// Starts the threads.
     /// - Parameters:
-    ///   - name: Shown by debuggers, at most 15 bytes.
-    ///   - threadCount: How many pieces of work run at a time, 1 to 64.
-    ///   - niceness: 0 to 19, as in setpriority(2): how far the threads stand back behind the main thread.
+    ///   - name: The name that debuggers show, at most 15 bytes.
+    ///   - threadCount: The number of threads, 1 to 64.
+    ///   - niceness: 0 to 19, as in setpriority(2). A higher value leaves more time to the main thread.
     package init(name: String, threadCount: Int, niceness: Int = 0) {
         shared = QueueState(name: name, niceness: niceness)
         for _ in 0..<min(max(1, threadCount), 64) { startThread(shared) }
@@ -33,29 +33,29 @@ package final class WorkQueue: Sendable {
         shared.close()
     }
 
-    /// Queues work. It runs on one of the queue's threads, unless it is cancelled first.
+    /// Adds work, which runs on one of the threads unless it is cancelled first.
     @discardableResult
     package func submit(priority: ImagePriority = .normal, _ work: @escaping @Sendable () -> Void) -> Ticket {
         Ticket(number: shared.push(priority, work))
     }
 
-    /// Takes work out of the queue; nothing happens when it has begun.
-    /// - Returns: Whether it will never run.
+    /// Removes work from the queue, unless it has begun.
+    /// - Returns: Whether the work will never run.
     @discardableResult
     package func cancel(_ ticket: Ticket) -> Bool {
         shared.state.withLock { $0.queue.remove(ticket.number) != nil }
     }
 
-    /// Moves work that has not begun to the end of another priority.
+    /// Moves work to the end of another priority, unless it has begun.
     package func setPriority(_ priority: ImagePriority, of ticket: Ticket) {
         shared.state.withLock { $0.queue.move(ticket.number, to: priority) }
     }
 
-    /// How many pieces of work wait or run.
+    /// The number of pieces of work that wait or run.
     package var pendingCount: Int { shared.state.withLock { $0.queue.count + $0.running } }
 }
 
-/// What the queue and its threads share; the threads end when the queue is gone and the queue is empty.
+/// The state that a queue and its threads share. The threads end when the queue is released and empty.
 private final class QueueState: Sendable {
     struct State {
         var queue = PriorityQueue<@Sendable () -> Void>()
@@ -66,7 +66,7 @@ private final class QueueState: Sendable {
     let name: String
     let niceness: Int
     let state = Mutex(State())
-    /// One signal for each piece of work; cancelled work leaves a surplus signal behind, which wakes a thread in vain.
+    /// Signalled once for each piece of work. Cancelled work leaves a signal behind, which wakes a thread needlessly.
     private let signal = DispatchSemaphore(value: 0)
 
     init(name: String, niceness: Int) {
@@ -97,7 +97,7 @@ private final class QueueState: Sendable {
                 work()
                 state.withLock { $0.running -= 1 }
             } else if isClosed {
-                // The next thread wants to hear it too.
+                // Pass the signal on to the next thread.
                 signal.signal()
                 return
             }
@@ -105,7 +105,7 @@ private final class QueueState: Sendable {
     }
 }
 
-/// A POSIX thread: Dispatch's own cannot be given a niceness and would be blocked by work that waits for the disk.
+/// Starts a POSIX thread. Those of Dispatch have no niceness, and work that waits for the disk would exhaust them.
 private func startThread(_ state: QueueState) {
     let context = Unmanaged.passRetained(state).toOpaque()
     var thread = pthread_t()
@@ -114,20 +114,21 @@ private func startThread(_ state: QueueState) {
         pthread_detach(thread)
     } else {
         Unmanaged<QueueState>.fromOpaque(context).release()
-        WebImageLog.error("No thread for queue \(state.name): error \(code). Raise the limit of threads (ulimit -u).")
+        let remedy = "Raise the limit of threads (ulimit -u)."
+        WebImageLog.error("The queue \(state.name) could not start a thread (error \(code)). \(remedy)")
     }
 }
 
 private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     let state = Unmanaged<QueueState>.fromOpaque(context!).takeRetainedValue()
     nameThisThread(state.name)
-    // On Linux, process 0 means the calling thread (setpriority(2), BUGS).
+    // On Linux, process 0 means the calling thread (setpriority(2), section BUGS).
     if state.niceness > 0 { setpriority(Int32(PRIO_PROCESS.rawValue), 0, Int32(state.niceness)) }
     state.run()
     return nil
 }
 
-/// Glibc's own call for this is not visible from Swift.
+/// Names the thread by way of procfs: pthread_setname_np is not visible from Swift.
 private func nameThisThread(_ name: String) {
     let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }

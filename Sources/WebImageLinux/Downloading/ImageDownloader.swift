@@ -64,9 +64,8 @@ public final class ImageDownloader: DataLoading {
     /// The events of all transfers from now on. A slow reader loses the oldest once 1,000 events are buffered.
     public func events() -> AsyncStream<Event> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1000)) { continuation in
-            let number = commands.observers.add { continuation.yield($0) }
-            let observers = commands.observers
-            continuation.onTermination = { _ in observers.remove(number) }
+            let observation = commands.observers.add { continuation.yield($0) }
+            continuation.onTermination = { _ in observation.cancel() }
         }
     }
 

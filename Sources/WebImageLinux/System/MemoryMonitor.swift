@@ -1,7 +1,6 @@
 internal import CWebImageGLib
 import Dispatch
 import Glibc
-import Synchronization
 package import WebImageCore
 
 /// The monitor that reports when memory should be given back.
@@ -9,13 +8,10 @@ package import WebImageCore
 /// It reports the warnings of GMemoryMonitor, which needs a service that few systems run, those of the kernel (pressure
 /// stall information), and the moment at which the application is hidden.
 package final class MemoryMonitor: Sendable {
-    /// A handler that returns whether it stays registered.
-    package typealias Handler = @Sendable (MemoryPressure) -> Bool
-
     /// The only monitor, since GLib has one per process too.
     package static let shared = MemoryMonitor()
 
-    private let handlers = Mutex<[Handler]>([])
+    private let observers = Observers<MemoryPressure>()
 
     private init() {
         // GLib calls services on the bus to make its monitor, which may block.
@@ -25,26 +21,20 @@ package final class MemoryMonitor: Sendable {
         }
     }
 
-    package func add(_ handler: @escaping Handler) {
-        handlers.withLock { $0.append(handler) }
+    /// Calls a handler with each report, on any thread, for as long as the token exists.
+    package func observe(_ handler: @escaping @Sendable (MemoryPressure) -> Void) -> ObservationToken {
+        observers.add(handler)
     }
 
     /// Reports that no window of the application is visible. It then needs as little memory as under low pressure.
     package func applicationDidHide() {
-        tell(.low)
+        notify(.low)
     }
 
-    /// Calls the handlers. May be called from any thread.
-    package func tell(_ pressure: MemoryPressure) {
+    /// Reports memory pressure to the observers. May be called from any thread.
+    package func notify(_ pressure: MemoryPressure) {
         WebImageLog.debug("Memory is given back because of \(pressure) memory pressure.")
-        // The handlers run without the lock, because one of them may add another.
-        let heard = handlers.withLock { $0 }
-        let staying = heard.map { $0(pressure) }
-        guard staying.contains(false) else { return }
-        handlers.withLock { handlers in
-            let added = handlers.dropFirst(heard.count)
-            handlers = zip(heard, staying).filter(\.1).map(\.0) + added
-        }
+        observers.notify(pressure)
     }
 }
 
@@ -58,7 +48,7 @@ private struct Monitor: @unchecked Sendable {
 /// Connects to the monitors, on the main thread and for the life of the process.
 private func startMemoryMonitors(_ monitor: Monitor) {
     let handler: @convention(c) (gpointer?, GMemoryMonitorWarningLevel, gpointer?) -> Void = { _, level, _ in
-        MemoryMonitor.shared.tell(level.pressure)
+        MemoryMonitor.shared.notify(level.pressure)
     }
     if let monitor = monitor.pointer {
         let callback = unsafeBitCast(handler, to: GCallback.self)
@@ -87,7 +77,7 @@ private func watchPressure() {
                 close(descriptor)
                 return 0
             }
-            MemoryMonitor.shared.tell(.medium)
+            MemoryMonitor.shared.notify(.medium)
             return 1
         },
         nil

@@ -7,29 +7,11 @@ package import WebImageCore
 ///
 /// Both report on the main loop. Until it runs, the machine counts as online, unmetered and not saving power.
 package final class NetworkMonitor: NetworkMonitoring {
-    private struct State {
-        var status = NetworkStatus()
-        var observers: [Int: @Sendable (NetworkStatus) -> Void] = [:]
-        var lastNumber = 0
-    }
-
-    /// Observes as long as it is kept.
-    private final class Observation: Sendable {
-        private let end: @Sendable () -> Void
-
-        init(_ end: @escaping @Sendable () -> Void) {
-            self.end = end
-        }
-
-        deinit {
-            end()
-        }
-    }
-
     /// The only monitor, since GLib has one per process too.
     package static let shared = NetworkMonitor()
 
-    private let state = Mutex(State())
+    private let current = Mutex(NetworkStatus())
+    private let observers = Observers<NetworkStatus>()
 
     private init() {
         // GLib calls services on the bus to make its monitors, which may block.
@@ -41,17 +23,10 @@ package final class NetworkMonitor: NetworkMonitoring {
         }
     }
 
-    package var status: NetworkStatus { state.withLock { $0.status } }
+    package var status: NetworkStatus { current.withLock { $0 } }
 
-    package func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> any AnyObject & Sendable {
-        let number = state.withLock { state in
-            state.lastNumber += 1
-            state.observers[state.lastNumber] = handler
-            return state.lastNumber
-        }
-        return Observation { [weak self] in
-            _ = self?.state.withLock { $0.observers.removeValue(forKey: number) }
-        }
+    package func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
+        observers.add(handler)
     }
 
     private func start() {
@@ -80,11 +55,10 @@ package final class NetworkMonitor: NetworkMonitoring {
             isMetered: g_network_monitor_get_network_metered(network) != 0,
             isPowerSaving: g_power_profile_monitor_get_power_saver_enabled(power) != 0
         )
-        let observers = state.withLock { state -> [@Sendable (NetworkStatus) -> Void] in
-            guard state.status != status else { return [] }
-            state.status = status
-            return Array(state.observers.values)
+        let isChanged = current.withLock { current in
+            defer { current = status }
+            return current != status
         }
-        for observer in observers { observer(status) }
+        if isChanged { observers.notify(status) }
     }
 }

@@ -4,7 +4,7 @@ public import WebImageCore
 /// Records every step of every load of a manager until it is released.
 public final class LoadRecorder: Sendable {
     private let log = EventLog<LoadTraceEvent>()
-    private let observation: any AnyObject & Sendable
+    private let observation: ObservationToken
 
     /// Starts recording.
     public init(_ manager: ImageManager) {

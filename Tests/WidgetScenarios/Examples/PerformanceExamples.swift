@@ -20,7 +20,7 @@ private func prefetch(urls: [URL], scale: Int) {
 private func watch(
     url: URL,
     counter: EventLog<LoadTraceEvent>,
-    observation: inout (any AnyObject & Sendable)?
+    observation: inout ObservationToken?
 ) async throws {
     let response = try await ImageManager.shared.response(for: ImageRequest(url: url))
     print(response.source, response.durations.reading, response.durations.decoding)

@@ -36,7 +36,7 @@ struct SlotLoad: Sendable {
     var showsPartialImage = false
     var refinement = Refinement.idle
     /// Set while a load that failed without a connection waits for the network.
-    var networkObservation: (any AnyObject & Sendable)?
+    var networkObservation: ObservationToken?
 
     init(task: ImageTask, request: BindingRequest, image: ImageRequest) {
         self.task = task

@@ -10,7 +10,7 @@ package enum PlaybackEnvironment {
 
     private static var isStarted = false
     private static var players: [WeakPlayer] = []
-    private static var observation: (any AnyObject & Sendable)?
+    private static var observations: [ObservationToken] = []
     /// Whether the power saver is on. Tests replace it.
     package static var isPowerSaving: () -> Bool = { NetworkMonitor.shared.status.isPowerSaving }
 
@@ -30,13 +30,10 @@ package enum PlaybackEnvironment {
         guard !isStarted else { return }
         isStarted = true
         ReducedMotion.observe { reconsider() }
-        observation = NetworkMonitor.shared.observe { _ in
+        let network = NetworkMonitor.shared.observe { _ in
             MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { reconsider() } }
         }
-        MemoryMonitor.shared.add { _ in
-            SharedPlayer.budget.purge()
-            return true
-        }
+        observations = [network, MemoryMonitor.shared.observe { _ in SharedPlayer.budget.purge() }]
     }
 
     /// Pauses or resumes all animations according to the settings.

@@ -27,7 +27,7 @@ final class CurlCommandQueue: Sendable {
     }
 
     private let state: Mutex<State>
-    let observers = TransferObservers()
+    let observers = Observers<ImageDownloader.Event>()
     let proxyResolver: ProxyResolver
 
     init(_ configuration: ImageDownloader.Configuration, _ proxyResolver: ProxyResolver) {
@@ -80,34 +80,5 @@ final class CurlCommandQueue: Sendable {
     var counts: (running: Int, waiting: Int) {
         get { state.withLock { $0.counts } }
         set { state.withLock { $0.counts = newValue } }
-    }
-}
-
-/// Those who watch all transfers.
-final class TransferObservers: Sendable {
-    private struct State {
-        var handlers: [Int: @Sendable (ImageDownloader.Event) -> Void] = [:]
-        var lastNumber = 0
-    }
-
-    private let state = Mutex(State())
-
-    func add(_ handler: @escaping @Sendable (ImageDownloader.Event) -> Void) -> Int {
-        state.withLock { state in
-            state.lastNumber += 1
-            state.handlers[state.lastNumber] = handler
-            return state.lastNumber
-        }
-    }
-
-    func remove(_ number: Int) {
-        _ = state.withLock { $0.handlers.removeValue(forKey: number) }
-    }
-
-    func tell(_ event: @autoclosure () -> ImageDownloader.Event) {
-        let handlers = state.withLock { $0.handlers }
-        guard !handlers.isEmpty else { return }
-        let event = event()
-        for handler in handlers.values { handler(event) }
     }
 }

@@ -234,7 +234,9 @@ extension CurlThread {
     /// Ends a transfer whose last operation was cancelled.
     private func cancel(_ transfer: CurlTransfer) {
         keepPartialBody(of: transfer)
-        if active[transfer.number] != nil { commands.observers.tell(.stopped(transfer.url, .cancelled(transfer.url))) }
+        if active[transfer.number] != nil {
+            commands.observers.notify(.stopped(transfer.url, .cancelled(transfer.url)))
+        }
         remove(transfer)
     }
 
@@ -293,15 +295,15 @@ private struct Delivery: Sendable {
     let url: URL
     let operations: [CurlFetchOperation]
     /// The observers of all transfers; nil when they do not know of this one.
-    let observers: TransferObservers?
+    let observers: Observers<ImageDownloader.Event>?
 
     func deliver(_ result: Result<LoaderResult, ImageError>) {
         switch result {
         case .success(let loaded):
-            observers?.tell(.stopped(url, nil))
-            observers?.tell(.finished(url, loaded.metrics ?? TransferMetrics()))
+            observers?.notify(.stopped(url, nil))
+            observers?.notify(.finished(url, loaded.metrics ?? TransferMetrics()))
         case .failure(let error):
-            observers?.tell(.stopped(url, error))
+            observers?.notify(.stopped(url, error))
         }
         for operation in operations { operation.send(.finished(result)) }
     }

@@ -35,7 +35,7 @@ final class CurlTransfer {
     let key: TransferKey
     let number: TransferNumber
     let configuration: ImageDownloader.Configuration
-    private let observers: TransferObservers
+    private let observers: Observers<ImageDownloader.Event>
     private(set) var operations: [CurlFetchOperation] = []
     private let queuedAt = ContinuousClock.now
     /// The time in the queue; nil while the transfer waits there.
@@ -53,7 +53,7 @@ final class CurlTransfer {
         _ key: TransferKey,
         number: TransferNumber,
         configuration: ImageDownloader.Configuration,
-        observers: TransferObservers
+        observers: Observers<ImageDownloader.Event>
     ) {
         self.key = key
         self.number = number
@@ -103,7 +103,7 @@ extension CurlTransfer {
         exchange = Exchange(request, inMemoryBodyLimit: configuration.inMemoryBodyLimit)
         if waitingTime == nil {
             waitingTime = exchange.startedAt - queuedAt
-            observers.tell(.started(key.url))
+            observers.notify(.started(key.url))
         }
     }
 
@@ -229,7 +229,7 @@ extension CurlTransfer {
             return
         }
         exchange.firstByteAt = .now
-        observers.tell(.responded(key.url, head))
+        observers.notify(.responded(key.url, head))
         if let modifier = key.options.responseModifier ?? configuration.responseModifier {
             guard let modified = modifier.modify(head) else {
                 let remedy = "Return a response from the modifier if this URL may be loaded."

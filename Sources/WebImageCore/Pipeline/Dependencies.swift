@@ -1,16 +1,17 @@
 package import FoundationEssentials
 
-extension ImageManager {
-    /// What a manager is made of.
-    package struct Parts: Sendable {
+extension Pipeline {
+    /// Everything that a pipeline is made of. Each stage keeps only what it needs of it.
+    package struct Dependencies: Sendable {
         package var memoryCache: any MemoryCaching
-        /// Originals.
+        /// The cache of original files.
         package var dataCache: (any DataCaching)?
-        /// Images at the size at which they were shown.
+        /// The cache of images at the sizes at which they were shown.
         package var renditionCache: DiskCache?
         package var renditionCoder: (any RenditionCoding)?
         package var loaders: LoaderRegistry
         package var coders: CoderRegistry
+        /// Where the callbacks of tasks are called, unless their caller brings another dispatcher.
         package var dispatcher: any CallbackDispatching
         /// Reads and writes files.
         package var ioQueue: WorkQueue
@@ -19,9 +20,9 @@ extension ImageManager {
         package var maximumPixelCount = DecodeOptions().maximumPixelCount
         /// The shortest time between two partial images of a load.
         package var partialInterval = Duration.milliseconds(100)
-        /// How often what is too old is removed from the disk.
+        /// How often expired entries are removed from the disk; `nil` for never.
         package var maintenanceInterval: Duration? = .seconds(3600)
-        /// Whether originals on disk have a blurred version beside them.
+        /// Whether a ThumbHash is stored with each original.
         package var keepsThumbHashes = false
         package var serializer: CacheSerializer?
         package var retryPolicy = RetryPolicy()
@@ -30,7 +31,7 @@ extension ImageManager {
         package var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
         package var shouldLoad: (@Sendable (URL) -> Bool)?
         package var shouldRememberFailure: (@Sendable (URL, ImageError) -> Bool)?
-        package var observers = LoadObservers()
+        package var observers = Observers<LoadTraceEvent>()
         package var network: any NetworkMonitoring = AlwaysOnline()
         package var clock: any TimeKeeping = SystemClock()
 

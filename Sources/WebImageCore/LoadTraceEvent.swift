@@ -1,0 +1,60 @@
+public import FoundationEssentials
+
+/// A step of a load, for counters, logs and tests: see ``ImageManager/observe(_:)``.
+public struct LoadTraceEvent: Sendable {
+    /// The steps of a load. A load that joins another one reports the steps of both up to there, and the end of each.
+    public enum Kind: Sendable {
+        /// The load was started.
+        case queued
+        /// The memory cache has the image, or does not.
+        case memoryHit, memoryMiss
+        /// The disk cache has the image as it was shown (`renditionHit`) or its original file, or neither.
+        case renditionHit, diskHit, diskMiss
+        /// A loader was asked for the bytes.
+        case started
+        /// The first bytes arrived; `expected` is the number of all, when it is known.
+        case firstBytes(expected: Int64?)
+        /// All bytes arrived.
+        case loaded(TransferMetrics?)
+        /// The loader failed and is asked again after a delay.
+        case retrying(ImageError, after: Duration)
+        /// A partial image was made.
+        case partial
+        /// The bytes were decoded, in so much time.
+        case decoded(Duration)
+        /// The transformer ran, in so much time.
+        case transformed(Duration)
+        /// The original was handed to the disk cache, which writes it later.
+        case stored
+        /// The load ended with an image from this source.
+        case delivered(ImageResponse.Source)
+        /// The load ended with an error.
+        case failed(ImageError)
+        /// The load was cancelled.
+        case cancelled
+    }
+
+    /// The step.
+    public let kind: Kind
+    /// The URL that was requested.
+    public let url: URL
+    /// The time of the step.
+    public let time: ContinuousClock.Instant
+}
+
+extension Observers<LoadTraceEvent> {
+    /// Reports a step that happens now.
+    func notify(_ url: URL, _ kind: @autoclosure () -> LoadTraceEvent.Kind) {
+        notify(LoadTraceEvent(kind: kind(), url: url, time: .now))
+    }
+}
+
+/// A step of a load as its caller sees it: see ``ImageManager/updates(for:)``.
+public enum ImageUpdate: Sendable {
+    /// The bytes received so far and, where the server says so, of all.
+    case progress(received: Int64, expected: Int64?)
+    /// A partial image, or a cached or smaller one that is shown until the load ends.
+    case partial(WebImage)
+    /// The end of the load.
+    case finished(Result<ImageResponse, ImageError>)
+}

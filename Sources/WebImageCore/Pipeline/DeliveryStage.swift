@@ -1,0 +1,57 @@
+import FoundationEssentials
+
+/// Stage 7, on the dispatcher of each task: its callbacks.
+final class DeliveryStage: Sendable {
+    private let dataCache: (any DataCaching)?
+    private let queue: WorkQueue
+    private let observers: Observers<LoadTraceEvent>
+    private let graph: SharedGraph
+    private let fallback: FallbackStage
+
+    init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, fallback: FallbackStage) {
+        dataCache = dependencies.dataCache
+        queue = dependencies.ioQueue
+        observers = dependencies.observers
+        self.graph = graph
+        self.fallback = fallback
+    }
+
+    /// Delivers an image or an error, unless a fallback URL is loaded after the error.
+    func deliver(_ result: ImageResult, to task: ImageTask) {
+        if case .failure(let error) = result, fallback.start(for: task, after: error) { return }
+        task.finish(result)
+    }
+
+    /// Delivers an image that was found in a cache, with the bytes of its file where they are wanted.
+    func deliver(_ response: ImageResponse, to task: ImageTask) {
+        if task.request.includesData { deliverWithData(response, to: task) } else { task.finish(.success(response)) }
+    }
+
+    /// Does the same within this call, when it is made where the callbacks belong.
+    func deliverNow(_ response: ImageResponse, to task: ImageTask) {
+        if task.request.includesData { deliverWithData(response, to: task) } else { task.finishNow(.success(response)) }
+    }
+
+    private func deliverWithData(_ response: ImageResponse, to task: ImageTask) {
+        queue.submit(priority: task.priority) { [dataCache] in
+            var response = response
+            response.data = dataCache?.entry(for: task.request.sourceKey)?.data
+            task.finish(.success(response))
+        }
+    }
+
+    /// Ends a fetch, and all tasks that wait for it, with an error.
+    func fail(_ id: JobGraph.Fetch.ID, _ error: ImageError) {
+        WebImageLog.debug("\(error)")
+        for task in graph.withLock({ $0.failFetch(id) }) { deliver(.failure(error), to: task) }
+    }
+
+    /// Reports the end of a task to the observers.
+    func reportEnd(of task: ImageTask, _ result: ImageResult) {
+        switch result {
+        case .success(let response): observers.notify(task.request.url, .delivered(response.source))
+        case .failure(let error):
+            observers.notify(task.request.url, error.isCancelled ? .cancelled : .failed(error))
+        }
+    }
+}

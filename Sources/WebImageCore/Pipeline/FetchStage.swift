@@ -1,0 +1,133 @@
+import FoundationEssentials
+
+/// Stage 4, on the loader's threads: the bytes of a URL, from the network, a file, or wherever the loader gets them.
+final class FetchStage: Sendable {
+    private let memoryCache: any MemoryCaching
+    private let decodeQueue: WorkQueue
+    private let loaders: LoaderRegistry
+    private let failures: FailureCache
+    private let network: any NetworkMonitoring
+    private let clock: any TimeKeeping
+    private let shouldLoad: (@Sendable (URL) -> Bool)?
+    private let observers: Observers<LoadTraceEvent>
+    private let graph: SharedGraph
+    private let retry: RetryStage
+    private let progressive: ProgressiveStage
+    private let staleImages: StaleImageStage
+    private let store: StoreStage
+    private let next: DecodeStage
+    private let delivery: DeliveryStage
+
+    init(
+        _ dependencies: Pipeline.Dependencies,
+        graph: SharedGraph,
+        retry: RetryStage,
+        progressive: ProgressiveStage,
+        staleImages: StaleImageStage,
+        store: StoreStage,
+        next: DecodeStage,
+        delivery: DeliveryStage
+    ) {
+        memoryCache = dependencies.memoryCache
+        decodeQueue = dependencies.decodeQueue
+        loaders = dependencies.loaders
+        failures = dependencies.failures
+        network = dependencies.network
+        clock = dependencies.clock
+        shouldLoad = dependencies.shouldLoad
+        observers = dependencies.observers
+        self.graph = graph
+        self.retry = retry
+        self.progressive = progressive
+        self.staleImages = staleImages
+        self.store = store
+        self.next = next
+        self.delivery = delivery
+    }
+
+    /// Asks the loader again, after a backoff.
+    func load(_ id: JobGraph.Fetch.ID) {
+        guard let request = graph.request(of: id) else { return }
+        guard let loader = loaders.loader(for: request) else {
+            delivery.fail(id, .noLoader(for: request.url))
+            return
+        }
+        load(id, with: loader)
+    }
+
+    /// Asks a loader, unless it is clear that this would be in vain.
+    func load(_ id: JobGraph.Fetch.ID, with loader: any DataLoading) {
+        guard let request = graph.request(of: id) else { return }
+        if request.cachePolicy == .cachedOnly {
+            delivery.fail(id, .notInCache(request.url))
+        } else if shouldLoad?(request.url) == false {
+            delivery.fail(id, .loadRefused(request.url))
+        } else if request.retry != .always,
+            let error = failures.error(for: request.sourceKey, now: clock.now)
+        {
+            delivery.fail(id, error)
+        } else if loader.requiresNetwork(request.url), !network.status.isAvailable {
+            retry.recover(id, from: .offline(request.url))
+        } else {
+            start(id, loader)
+        }
+    }
+
+    private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
+        guard let (fetch, validators) = graph.withLock({ $0.beginAttempt(id) }) else { return }
+        observers.notify(fetch.request.url, .started)
+        if case .renditions = fetch.validation, fetch.request.cachePolicy == .refresh {
+            staleImages.start(id, nil)
+        }
+        let request = LoaderRequest(
+            url: fetch.request.url,
+            priority: fetch.priority,
+            wantsData: fetch.wantsStreaming,
+            options: fetch.request.networkOptions,
+            validators: validators
+        )
+        let operation = loader.load(request) { event in self.receive(event, id, loader) }
+        graph.update { $0.setOperation(operation, of: id, attempt: fetch.attemptCount, request: request) }
+    }
+
+    private func receive(_ event: LoaderEvent, _ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
+        switch event {
+        case .progress(let received, let expected):
+            if observers.isActive, let url = graph.withLock({ $0.takeFirstBytes(of: id) }) {
+                observers.notify(url, .firstBytes(expected: expected))
+            }
+            for task in graph.withLock({ $0.tasks(of: id) }) { task.report(received: received, expected: expected) }
+        case .data(let chunk):
+            for job in graph.withLock({ $0.append(chunk, to: id) }) {
+                decodeQueue.submit(priority: job.priority) { self.progressive.decode(job.id) }
+            }
+        case .finished(.success(let loaded)):
+            finish(id, loaded, loader)
+        case .finished(.failure(let error)):
+            retry.recover(id, from: error)
+        }
+    }
+
+    private func finish(_ id: JobGraph.Fetch.ID, _ loaded: LoaderResult, _ loader: any DataLoading) {
+        guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
+        observers.notify(fetch.request.url, .loaded(loaded.metrics))
+        failures.forget(fetch.key.url)
+        switch fetch.validation {
+        case .original(let entry) where loaded.isNotModified:
+            var data = FetchedData(stored: store.renew(entry, with: loaded.metadata), origin: .revalidated)
+            data.loaded.metrics = loaded.metrics
+            next.decode(id, data)
+        case .renditions where loaded.isNotModified:
+            store.renewRenditions(of: id, with: loaded.metadata)
+            next.decode(id, FetchedData(loaded: loaded, origin: .revalidated, storeOriginal: nil))
+        default:
+            // Other sizes in the memory cache are those of an earlier version.
+            let isUpdate = if case .none = fetch.validation { !fetch.key.queriesOriginals } else { true }
+            if isUpdate { memoryCache.removeImages(source: fetch.key.url) }
+            let original = store.original(loaded, of: fetch, loader)
+            var data = FetchedData(loaded: loaded, origin: .loader, storeOriginal: original?.store)
+            data.storedAt = original?.date
+            next.decode(id, data)
+        }
+    }
+}

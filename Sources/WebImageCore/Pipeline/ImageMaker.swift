@@ -1,0 +1,82 @@
+import FoundationEssentials
+
+/// Makes the image of a request from bytes: decodes them and runs the transformer. It knows no queue and no graph.
+final class ImageMaker: Sendable {
+    private let coders: CoderRegistry
+    private let maximumPixelCount: Int
+    private let observers: Observers<LoadTraceEvent>
+
+    init(_ dependencies: Pipeline.Dependencies) {
+        coders = dependencies.coders
+        maximumPixelCount = dependencies.maximumPixelCount
+        observers = dependencies.observers
+    }
+
+    func decodeOptions(_ request: ImageRequest) -> DecodeOptions {
+        var options = DecodeOptions(
+            url: request.url,
+            size: request.decodeSize,
+            scale: request.scale,
+            maximumPixelCount: maximumPixelCount
+        )
+        options.isFirstFrameOnly = request.isFirstFrameOnly
+        options.formatHint = request.formatHint
+        options.pixelFormat = request.pixelFormat
+        options.convertsToSRGB = request.convertsToSRGB
+        return options
+    }
+
+    /// Decodes the bytes for a job, with what its partial images have decoded already.
+    func decode(_ source: FetchedData, for job: JobGraph.Job) throws(ImageError) -> WebImage {
+        let data = source.loaded.data
+        let options = decodeOptions(job.request)
+        let coder = try coders.decoder(
+            for: data,
+            url: job.request.url,
+            hint: job.request.formatHint,
+            preferring: job.request.decoder
+        )
+        if case .progressive(let decoding) = job.preview, case .running(let decoder) = decoding.decoder {
+            do {
+                for chunk in decoding.pending { try decoder.append(chunk) }
+                return try decoder.finish(data).inFormat(of: options)
+            } catch {
+                // Decoding the whole file gives the image after all, or the error.
+                WebImageLog.debug("Incremental decoding failed: \(error)")
+            }
+        }
+        return try coder.decode(data, options: options).inFormat(of: options)
+    }
+
+    /// Runs the steps of the transformer on a partial or stale image, which nothing shares.
+    func transform(_ image: WebImage, for request: ImageRequest) throws(ImageError) -> WebImage {
+        try transform(image, for: request) { _, make throws(ImageError) in try make() }.image
+    }
+
+    /// Runs the steps of the transformer.
+    /// - Parameter share: Returns the image of a step: what `make` returns, or what another job has made under this key.
+    func transform(
+        _ image: WebImage,
+        for request: ImageRequest,
+        share: (_ key: String, _ make: () throws(ImageError) -> WebImage) throws(ImageError) -> WebImage
+    ) throws(ImageError) -> (image: WebImage, duration: Duration) {
+        guard let transformer = request.transformer else { return (image, .zero) }
+        var image = image
+        if let scale = request.displayScale { image = image.with { $0.displayScale = scale } }
+        let start = ContinuousClock.now
+        var key = "\(request.displayScale ?? 0)"
+        for step in transformer.steps {
+            key += " \(step.key)"
+            let input = image
+            image = try share(key) { () throws(ImageError) in
+                guard let output = ImageTransformer.apply(step, to: input) else {
+                    throw .transformFailed(step.key, request.url, input.pixelSize)
+                }
+                return output
+            }
+        }
+        let duration = ContinuousClock.now - start
+        observers.notify(request.url, .transformed(duration))
+        return (image, duration)
+    }
+}

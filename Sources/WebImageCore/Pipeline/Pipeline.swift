@@ -1,0 +1,200 @@
+package import FoundationEssentials
+
+/// The way of a request, from a task that is started to its completion.
+///
+///     ImageTask.start
+///       │
+///     1 MemoryStage ───────── the image is in memory ───────────────────────────────┐
+///       │ caller's thread                                                           │
+///       ▼                                                                           │
+///     [JobGraph] the task joins the job of its image; the job joins a fetch         │
+///       │                                                                           │
+///     2 RenditionStage ────── the disk has the image at this size ──────────────────┤
+///       │ I/O queue, decode queue; a job at a time                                  │
+///       ▼                                                                           │
+///     [JobGraph] the fetch starts when the first of its jobs needs bytes            │
+///       │                                                                           │
+///     3 DiskStage ─────────── the disk has a fresh original ──────────┐             │
+///       │ I/O queue; a fetch at a time                                │             │
+///       ▼                                                             │             │
+///     4 FetchStage ◀─ [JobGraph] ─ RetryStage: again after a delay,   │             │
+///       │ the loader's threads     or the stale copy, or the error    │             │
+///       │                                                             ▼             │
+///       ├─▶ ProgressiveStage: partial images of the bytes so far ─▶   │             │
+///       ├─▶ StaleImageStage: the cached image until the server        │             │
+///       │   has answered                                         ─▶   │             │
+///       ▼                                                             │             │
+///     5 DecodeStage ◀─────────────────────────────────────────────────┘             │
+///       │ decode queue; each job decodes and transforms, and shares what            │
+///       │ another job of the fetch has made. The original goes to the disk cache    │
+///       │ once it has decoded.                                                      │
+///       ▼                                                                           │
+///     6 StoreStage  memory cache ─▶ (7) ─▶ rendition and ThumbHash on disk ─▶ (7)   │
+///       │           Delivery comes before the disk, except for tasks with           │
+///       │           ``CacheAccess/awaitsWrites``.                                  │
+///       ▼                                                                           │
+///     7 DeliveryStage ◀─────────────────────────────────────────────────────────────┘
+///       │ the task's dispatcher: the main loop. An error goes through FallbackStage
+///       │ first, which loads the next URL as a child task.
+///       ▼
+///     ImageTask.complete
+///
+/// An arrow is a call to the next stage, and all of them point down. What has to go back up (a retry, a rendition that
+/// turns out to be damaged, a refresh in the background) is a change of the graph, whose effects ``apply(_:)`` carries
+/// out. A cancelled task leaves the graph in whatever stage it is; each stage notices that its job or fetch is gone.
+package final class Pipeline: Sendable {
+    package let dependencies: Dependencies
+    private let graph = SharedGraph()
+    private let memoryStage: MemoryStage
+    private let renditionStage: RenditionStage
+    private let diskStage: DiskStage
+    private let fetchStage: FetchStage
+    private let deliveryStage: DeliveryStage
+
+    init(_ dependencies: Dependencies) {
+        self.dependencies = dependencies
+        let renditions = RenditionTier(dependencies)
+        let fallback = FallbackStage(dependencies)
+        let imageMaker = ImageMaker(dependencies)
+        deliveryStage = DeliveryStage(dependencies, graph: graph, fallback: fallback)
+        let store = StoreStage(dependencies, graph: graph, renditions: renditions, next: deliveryStage)
+        let decode = DecodeStage(
+            dependencies,
+            graph: graph,
+            maker: imageMaker,
+            renditions: renditions,
+            next: store
+        )
+        let staleImages = StaleImageStage(
+            dependencies,
+            graph: graph,
+            maker: imageMaker,
+            renditions: renditions,
+            next: decode
+        )
+        let progressive = ProgressiveStage(dependencies, graph: graph, maker: imageMaker, next: decode)
+        let retry = RetryStage(dependencies, graph: graph, next: decode, delivery: deliveryStage)
+        fetchStage = FetchStage(
+            dependencies,
+            graph: graph,
+            retry: retry,
+            progressive: progressive,
+            staleImages: staleImages,
+            store: store,
+            next: decode,
+            delivery: deliveryStage
+        )
+        diskStage = DiskStage(
+            dependencies,
+            graph: graph,
+            staleImages: staleImages,
+            decode: decode,
+            next: fetchStage,
+            delivery: deliveryStage
+        )
+        renditionStage = RenditionStage(
+            dependencies,
+            graph: graph,
+            maker: imageMaker,
+            renditions: renditions,
+            store: store,
+            delivery: deliveryStage
+        )
+        memoryStage = MemoryStage(
+            dependencies,
+            graph: graph,
+            renditions: renditions,
+            fallback: fallback,
+            delivery: deliveryStage
+        )
+        graph.connect(to: self)
+    }
+
+    /// Carries out the effects of a change of the graph, with its lock free.
+    func apply(_ effects: [JobGraph.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .lookUpRendition(let job, let priority): renditionStage.lookUp(job, priority)
+            case .lookUpOriginal(let fetch, let priority): diskStage.lookUp(fetch, priority)
+            case .load(let fetch): fetchStage.load(fetch)
+            case .refresh(let request): refresh(request)
+            case .startStreaming(let operation): operation.startStreaming()
+            case .prioritizeRead(let ticket, let priority): dependencies.ioQueue.setPriority(priority, of: ticket)
+            case .prioritizeLoad(let operation, let priority): operation.setPriority(priority)
+            case .prioritizeDecode(let ticket, let priority):
+                dependencies.decodeQueue.setPriority(priority, of: ticket)
+            case .cancelRead(let ticket): dependencies.ioQueue.cancel(ticket)
+            case .cancelDecode(let ticket): dependencies.decodeQueue.cancel(ticket)
+            case .cancelLoad(let operation): operation.cancel()
+            case .abandonLoad(let fetch, let operation):
+                // A load that is nearly complete is finished for the disk cache.
+                if operation.isNearlyComplete, storesOriginal(of: fetch) { continue }
+                graph.update { $0.cancelAbandonedFetch(fetch) }
+            }
+        }
+    }
+
+    private func storesOriginal(of fetch: JobGraph.Fetch.ID) -> Bool {
+        guard dependencies.dataCache != nil, let request = graph.request(of: fetch) else { return false }
+        return request.cacheAccess.writes.contains(.originals)
+    }
+
+    /// Loads a cached image again for its next use: one conditional request, whose result only goes to the caches.
+    private func refresh(_ request: ImageRequest) {
+        var request = request
+        // The rest of the request says which image it is, and where it is cached.
+        request.loading = .complete
+        request.cachePolicy = .refresh
+        request.priority = .low
+        ImageTask(request: request, pipeline: self, dispatcher: InlineDispatcher(), handlers: nil).start()
+    }
+}
+
+// What tasks and the manager ask for.
+extension Pipeline {
+    func start(_ task: ImageTask) {
+        memoryStage.start(task)
+    }
+
+    func cancel(_ task: ImageTask) {
+        graph.update { $0.cancel(task) }
+    }
+
+    func updatePriority(of task: ImageTask) {
+        graph.update { $0.updatePriority(of: task) }
+    }
+
+    /// Reports the end of a task to the observers.
+    func taskDidFinish(_ task: ImageTask, with result: ImageResult) {
+        deliveryStage.reportEnd(of: task, result)
+    }
+
+    /// Ends every wait before a retry, because the network is back.
+    func retryNow() {
+        graph.update { $0.endAllBackoffs() }
+    }
+
+    /// The numbers of jobs and fetches in flight.
+    var activeCounts: (jobs: Int, fetches: Int) {
+        graph.withLock { ($0.jobs.count, $0.fetches.count) }
+    }
+
+    /// The request as the configuration of the app wants it. Whatever looks at a request does so after this call.
+    func prepare(_ request: ImageRequest) -> ImageRequest {
+        var request = request
+        if let processor = dependencies.requestProcessor { request = processor(request) }
+        if let low = request.lowDataURL, dependencies.network.status.isMetered {
+            request.url = low
+            request.cacheKey = nil
+        }
+        if request.cacheKey == nil, let filter = dependencies.cacheKeyFilter {
+            request.cacheKey = filter.key(for: request.url)
+        }
+        return request
+    }
+
+    /// The key of a URL in the caches.
+    package func cacheKey(for url: URL) -> String {
+        dependencies.cacheKeyFilter?.key(for: url) ?? url.absoluteString
+    }
+}

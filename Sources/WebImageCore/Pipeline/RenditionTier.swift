@@ -1,0 +1,51 @@
+import FoundationEssentials
+
+/// The decoded copies on disk, at the sizes at which images are shown.
+final class RenditionTier: Sendable {
+    let cache: DiskCache?
+    private let coder: (any RenditionCoding)?
+    private let loaders: LoaderRegistry
+    private let clock: any TimeKeeping
+
+    init(_ dependencies: Pipeline.Dependencies) {
+        cache = dependencies.renditionCache
+        coder = dependencies.renditionCoder
+        loaders = dependencies.loaders
+        clock = dependencies.clock
+    }
+
+    /// Whether a request reads or writes a rendition. An image at its own size decodes as quickly from the original.
+    func isUsed(by request: ImageRequest) -> Bool {
+        guard cache != nil, request.decodeSize != .original || request.transformer != nil else { return false }
+        return loaders.loader(for: request)?.shouldCacheOnDisk(request.url) == true
+    }
+
+    /// The image of an entry; `nil` when the entry is damaged.
+    func image(of entry: CacheEntry, options: DecodeOptions) -> WebImage? {
+        guard let info = entry.result, let pixels = coder?.decode(entry.data, info) else { return nil }
+        return info.image(pixels, options)
+    }
+
+    /// The entry of an image, encoded; `nil` when the image is not worth one.
+    /// - Parameters:
+    ///   - job: What was decoded.
+    ///   - originalDate: The date of the original that the image was decoded from: ``CacheEntry/storedAt``.
+    func entry(
+        for image: WebImage,
+        of job: JobGraph.Job,
+        response: ResponseMetadata,
+        originalDate: Date
+    ) -> CacheEntry? {
+        // The rendition of an animation would be a still image.
+        guard image.animation == nil, let cache, isUsed(by: job.request),
+            job.request.cacheAccess.writes.contains(.renditions),
+            // Below half of the pixels the rendition decodes faster than the original.
+            job.request.transformer != nil
+                || image.decodedSize.pixelCount * 2 <= image.naturalSizeBeforeTransform.pixelCount,
+            let (data, encoding) = coder?.encode(image, hasRoom: cache.isHalfEmpty)
+        else { return nil }
+        var entry = CacheEntry(key: job.key.rendition, data: data, response: response, storedAt: clock.now)
+        entry.result = RenditionInfo(image, encoding: encoding, source: originalDate)
+        return entry
+    }
+}

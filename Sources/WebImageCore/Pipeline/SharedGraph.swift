@@ -1,0 +1,45 @@
+import Synchronization
+
+/// The job graph behind its lock, as the stages use it. Effects of a mutation are applied by the pipeline once the lock
+/// is free, so that a stage never calls a stage before it.
+final class SharedGraph: Sendable {
+    private struct State: Sendable {
+        var graph = JobGraph()
+        /// Weak, because the pipeline owns the stages and they own this. Every running task retains the pipeline, so
+        /// that there is nothing left to do when it is gone.
+        weak var pipeline: Pipeline?
+    }
+
+    private let state = Mutex(State())
+
+    func connect(to pipeline: Pipeline) {
+        state.withLock { $0.pipeline = pipeline }
+    }
+
+    /// Reads the graph, or changes it in a way that has no effects.
+    func withLock<R: Sendable>(_ body: (inout JobGraph) -> R) -> R {
+        state.withLock { body(&$0.graph) }
+    }
+
+    func job(_ id: JobGraph.Job.ID) -> JobGraph.Job? {
+        state.withLock { $0.graph.jobs[id] }
+    }
+
+    /// The request of a fetch, which is that of the first task that asked for it.
+    func request(of id: JobGraph.Fetch.ID) -> ImageRequest? {
+        state.withLock { $0.graph.fetches[id]?.request }
+    }
+
+    /// Changes the graph and applies the effects.
+    func update(_ body: (inout JobGraph) -> [JobGraph.Effect]) {
+        let (effects, pipeline) = state.withLock { state in
+            let effects = body(&state.graph)
+            return (effects, effects.isEmpty ? nil : state.pipeline)
+        }
+        pipeline?.apply(effects)
+    }
+
+    func apply(_ effects: [JobGraph.Effect]) {
+        update { _ in effects }
+    }
+}

@@ -1,0 +1,65 @@
+import Synchronization
+
+/// The observers of one kind of event. Adding, removing and notifying work from any thread.
+///
+/// Notifying costs one atomic read while there is no observer.
+package final class Observers<Event: Sendable>: Sendable {
+    private struct State {
+        var handlers: [(number: UInt64, handler: @Sendable (Event) -> Void)] = []
+        var serial = Serial()
+    }
+
+    private let hasObservers = Atomic(false)
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// Whether there is any observer.
+    package var isActive: Bool { hasObservers.load(ordering: .relaxed) }
+
+    /// Calls a handler with each event, on the thread that reports it, for as long as the token exists.
+    package func add(_ handler: @escaping @Sendable (Event) -> Void) -> ObservationToken {
+        let number = state.withLock { state in
+            let number = state.serial.next()
+            state.handlers.append((number, handler))
+            hasObservers.store(true, ordering: .relaxed)
+            return number
+        }
+        return ObservationToken { [weak self] in self?.remove(number) }
+    }
+
+    private func remove(_ number: UInt64) {
+        state.withLock { state in
+            state.handlers.removeAll { $0.number == number }
+            hasObservers.store(!state.handlers.isEmpty, ordering: .relaxed)
+        }
+    }
+
+    /// Calls all handlers within this call, in the order in which they were added and with no lock held. A handler may
+    /// add and remove observers.
+    package func notify(_ event: @autoclosure () -> Event) {
+        guard isActive else { return }
+        let event = event()
+        for (_, handler) in state.withLock({ $0.handlers }) { handler(event) }
+    }
+}
+
+/// Keeps an observation alive: it ends when the token is released or cancelled. From any thread.
+///
+/// It is not called Observation, which would hide the module of that name from the `@Observable` macro.
+public final class ObservationToken: Sendable {
+    private let end: Mutex<(@Sendable () -> Void)?>
+
+    package init(_ end: @escaping @Sendable () -> Void) {
+        self.end = Mutex(end)
+    }
+
+    deinit {
+        cancel()
+    }
+
+    /// Ends the observation. A handler that is running on another thread returns first or a little later.
+    public func cancel() {
+        end.withLock { $0.take() }?()
+    }
+}

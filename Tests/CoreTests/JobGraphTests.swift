@@ -1,0 +1,182 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageTesting
+
+@testable import WebImageCore
+
+/// The graph of tasks, jobs and fetches as a value: its phases, and the effects of each change.
+struct JobGraphTests {
+    private let fixture = ManagerFixture(holdsResponses: true)
+
+    private func task(_ name: String, _ width: Int = 10, _ priority: ImagePriority = .normal) -> ImageTask {
+        let size = DecodeSize.fit(PixelSize(width: width, height: width))
+        let request = ImageRequest(url: fixture.url(name), priority: priority, decodeSize: size)
+        return fixture.manager.makeTask(for: request, on: InlineDispatcher(), handlers: .completion { _ in })
+    }
+
+    private func only<ID: Hashable, Value>(_ table: [ID: Value]) -> (id: ID, value: Value) {
+        let (id, value) = table.first!
+        return (id, value)
+    }
+
+    @Test("Tasks for one image join one job, jobs for one URL one fetch, and the fetch starts once")
+    func joining() {
+        let graph = TestGraph()
+        let tasks = [task("a"), task("a"), task("a", 20)]
+        #expect(graph.change { $0.join(tasks[0], queriesRenditions: false) }.names == ["lookUpOriginal"])
+        #expect(graph.change { $0.join(tasks[1], queriesRenditions: false) }.names == [])
+        #expect(graph.change { $0.join(tasks[2], queriesRenditions: false) }.names == [])
+        #expect(graph.jobs.count == 2 && graph.fetches.count == 1)
+        let fetch = only(graph.fetches)
+        guard case .lookingUp(nil) = fetch.value.phase else {
+            Issue.record("The fetch is in phase \(fetch.value.phase)")
+            return
+        }
+        #expect(graph.tasks(of: fetch.id).count == 3)
+    }
+
+    @Test("A fetch waits until a look-up for a rendition has missed")
+    func lookingUp() {
+        let graph = TestGraph()
+        #expect(graph.change { $0.join(task("a"), queriesRenditions: true) }.names == ["lookUpRendition"])
+        let (job, fetch) = (only(graph.jobs).id, only(graph.fetches).id)
+        guard case .pending = graph.fetches[fetch]?.phase, graph.jobs[job]?.isLookingUp == true else {
+            Issue.record("The fetch has started")
+            return
+        }
+        #expect(graph.change { $0.endLookUp(job, rendition: nil) }.names == ["lookUpOriginal"])
+        #expect(graph.jobs[job]?.fetch == fetch && graph.jobs[job]?.isLookingUp == false)
+        #expect(graph.change { $0.endLookUp(job, rendition: nil) }.names == [])
+    }
+
+    @Test("A rendition makes the fetch unnecessary; a damaged one makes a new fetch")
+    func renditions() {
+        let graph = TestGraph()
+        _ = graph.change { $0.join(task("a"), queriesRenditions: true) }
+        let job = only(graph.jobs).id
+        let use = graph.change { $0.useRendition(job) }
+        #expect(use?.effects.names == [])
+        #expect(graph.fetches.isEmpty && graph.jobs[job]?.fetch == nil)
+        #expect(graph.change { $0.discardRendition(job) }.names == ["lookUpOriginal"])
+        #expect(graph.fetches.count == 1 && graph.jobs[job]?.fetch == only(graph.fetches).id)
+    }
+
+    @Test("The last task that leaves ends the job and the fetch, in each phase of the fetch")
+    func cancelling() {
+        let graph = TestGraph()
+        let tasks = [task("a"), task("a", 20)]
+        let operation = Operation()
+        for task in tasks { _ = graph.change { $0.join(task, queriesRenditions: false) } }
+        let fetch = only(graph.fetches).id
+        _ = graph.change { $0.beginAttempt(fetch) }
+        let request = LoaderRequest(url: fixture.url("a"))
+        #expect(graph.change { $0.setOperation(operation, of: fetch, attempt: 1, request: request) }.names == [])
+        #expect(graph.change { $0.cancel(tasks[0]) }.names == [])
+        #expect(graph.change { $0.cancel(tasks[1]) }.names == ["abandonLoad"])
+        // A task that joins in time keeps the load.
+        let late = task("a")
+        _ = graph.change { $0.join(late, queriesRenditions: false) }
+        #expect(graph.change { $0.cancelAbandonedFetch(fetch) }.names == [])
+        #expect(graph.change { $0.cancel(late) }.names == ["abandonLoad"])
+        #expect(graph.change { $0.cancelAbandonedFetch(fetch) }.names == ["cancelLoad"])
+        #expect(graph.jobs.isEmpty && graph.fetches.isEmpty)
+        // An operation that the loader returns too late is cancelled.
+        #expect(
+            graph.change { $0.setOperation(operation, of: fetch, attempt: 1, request: request) }.names == ["cancelLoad"]
+        )
+    }
+
+    @Test("A fetch has the highest priority of those who wait, and its operation hears of changes")
+    func priorities() {
+        let graph = TestGraph()
+        let (low, high) = (task("a", 10, .low), task("a", 20, .high))
+        _ = graph.change { $0.join(low, queriesRenditions: false) }
+        let fetch = only(graph.fetches).id
+        _ = graph.change { $0.beginAttempt(fetch) }
+        let request = LoaderRequest(url: fixture.url("a"), priority: .low)
+        _ = graph.change { $0.setOperation(Operation(), of: fetch, attempt: 1, request: request) }
+        #expect(graph.change { $0.join(high, queriesRenditions: false) }.names == ["prioritizeLoad"])
+        #expect(graph.fetches[fetch]?.priority == .high)
+        #expect(graph.change { $0.cancel(high) }.names == ["prioritizeLoad"])
+        #expect(graph.fetches[fetch]?.priority == .low)
+    }
+
+    @Test("A backoff ends once, whether by the clock or by the network")
+    func backoff() {
+        let graph = TestGraph()
+        _ = graph.change { $0.join(task("a"), queriesRenditions: false) }
+        let fetch = only(graph.fetches).id
+        #expect(graph.change { $0.beginAttempt(fetch) }?.fetch.attemptCount == 1)
+        graph.change { $0.beginBackoff(fetch, after: .offline(fixture.url("a"))) }
+        #expect(graph.fetches[fetch]?.hasWaitedForNetwork == true)
+        #expect(graph.change { $0.endAllBackoffs() }.names == ["load"])
+        #expect(graph.change { $0.endBackoff(fetch, afterAttempt: 1) }.names == [])
+        #expect(graph.change { $0.beginAttempt(fetch) }?.fetch.attemptCount == 2)
+        graph.change { $0.beginBackoff(fetch, after: .cancelled(nil)) }
+        #expect(graph.change { $0.endBackoff(fetch, afterAttempt: 1) }.names == [])
+        #expect(graph.change { $0.endBackoff(fetch, afterAttempt: 2) }.names == ["load"])
+    }
+
+    @Test("A fetch that fails leaves alone the jobs whose look-up is not over")
+    func failing() {
+        let graph = TestGraph()
+        let (waiting, lookingUp) = (task("a"), task("a", 20))
+        _ = graph.change { $0.join(waiting, queriesRenditions: false) }
+        _ = graph.change { $0.join(lookingUp, queriesRenditions: true) }
+        let fetch = only(graph.fetches).id
+        let failed = graph.change { $0.failFetch(fetch) }
+        #expect(failed.count == 1 && failed.first === waiting)
+        let job = only(graph.jobs)
+        #expect(job.value.tasks.first === lookingUp && job.value.isLookingUp)
+        #expect(
+            job.value.fetch != fetch
+                && graph.change { $0.endLookUp(job.id, rendition: nil) }.names == ["lookUpOriginal"]
+        )
+    }
+
+    @Test("Bytes that arrive while the stale image is decoded are left to its thread")
+    func staleImages() {
+        let graph = TestGraph()
+        let request = ImageRequest(url: fixture.url("a"), options: .refreshCached)
+        let task = fixture.manager.makeTask(
+            for: request,
+            on: InlineDispatcher(),
+            handlers: .nonisolated(progress: nil, partial: { _ in }, completion: { _ in })
+        )
+        _ = graph.change { $0.join(task, queriesRenditions: false) }
+        let (job, fetch) = (only(graph.jobs).id, only(graph.fetches).id)
+        graph.change { $0.validate(CacheEntry(key: "a", data: Data([1]), storedAt: .now), in: fetch) }
+        #expect(graph.change { $0.beginStaleImages(of: fetch) }.map(\.id) == [job])
+        #expect(graph.change { $0.beginStaleImages(of: fetch) }.isEmpty)
+        let data = FetchedData(loaded: LoaderResult(data: Data([2])), origin: .loader, storeOriginal: nil)
+        #expect(graph.change { $0.finishFetch(fetch) }.map(\.id) == [job])
+        #expect(graph.change { $0.handOver(data, to: job) })
+        #expect(graph.change { $0.endStaleImage(nil, of: job) }?.loaded.data == Data([2]))
+        #expect(!graph.change { $0.handOver(data, to: job) })
+        #expect(graph.change { $0.finishJob(job) }.count == 1 && graph.jobs.isEmpty)
+    }
+}
+
+/// A graph that expectations can change: the macro does not let them call mutating methods.
+@dynamicMemberLookup
+private final class TestGraph {
+    private var graph = JobGraph()
+
+    func change<R>(_ body: (inout JobGraph) -> R) -> R { body(&graph) }
+
+    subscript<R>(dynamicMember path: KeyPath<JobGraph, R>) -> R { graph[keyPath: path] }
+
+    func tasks(of fetch: JobGraph.Fetch.ID) -> [ImageTask] { graph.tasks(of: fetch) }
+}
+
+private struct Operation: FetchOperation {
+    func cancel() {}
+    func setPriority(_ priority: ImagePriority) {}
+    func startStreaming() {}
+}
+
+extension [JobGraph.Effect] {
+    /// The names of the cases, without what they carry.
+    fileprivate var names: [String] { map { String("\($0)".prefix { $0 != "(" }) } }
+}

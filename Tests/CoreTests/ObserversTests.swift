@@ -1,0 +1,56 @@
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+/// Observers of events, and the tokens that end an observation.
+struct ObserversTests {
+    @Test("Observers hear of each event in the order in which they were added, until their token is gone")
+    func order() {
+        let observers = Observers<Int>()
+        let log = EventLog<String>()
+        let first = observers.add { log.add("first \($0)") }
+        var second: ObservationToken? = observers.add { log.add("second \($0)") }
+        observers.notify(1)
+        _ = second
+        second = nil
+        observers.notify(2)
+        first.cancel()
+        observers.notify(3)
+        #expect(log.all == ["first 1", "second 1", "first 2"])
+        #expect(!observers.isActive)
+    }
+
+    @Test("An event that nobody observes is not even made")
+    func inactive() {
+        let observers = Observers<Int>()
+        var count = 0
+        func event() -> Int {
+            count += 1
+            return count
+        }
+        observers.notify(event())
+        let token = observers.add { _ in }
+        observers.notify(event())
+        token.cancel()
+        observers.notify(event())
+        #expect(count == 1)
+    }
+
+    @Test("A handler may add and end observations: no lock is held while it runs")
+    func reentrant() {
+        let observers = Observers<Int>()
+        let log = EventLog<Int>()
+        let tokens = EventLog<ObservationToken>()
+        tokens.add(
+            observers.add { event in
+                log.add(event)
+                tokens.all.first?.cancel()
+                tokens.add(observers.add { log.add($0 * 10) })
+            }
+        )
+        observers.notify(1)
+        observers.notify(2)
+        #expect(log.all == [1, 20])
+    }
+}
