@@ -32,17 +32,17 @@ public struct ImageCache: Sendable {
 
     /// Where the original of url is or would be in the disk cache; nil when there is none, or one of the app's own.
     public func path(for url: URL) -> String? {
-        (parts.dataCache as? DiskCache)?.path(for: manager.key(for: url))
+        parts.dataCache?.path(for: manager.key(for: url))
     }
 
     /// The name of that file, from the directory of the cache: what a file in a read-only directory has to be called.
     public func fileName(for url: URL) -> String? {
-        (parts.dataCache as? DiskCache)?.fileName(for: manager.key(for: url))
+        parts.dataCache?.fileName(for: manager.key(for: url))
     }
 
     /// Calls to the file system that failed so far.
     public var diskFailureCount: Int {
-        ((parts.dataCache as? DiskCache)?.failureCount ?? 0) + (parts.renditionCache?.failureCount ?? 0)
+        (parts.dataCache?.failureCount ?? 0) + (parts.renditionCache?.failureCount ?? 0)
     }
 
     /// In which places an image is: memory at the size that is asked for, disk at that size or as the original.
@@ -67,7 +67,7 @@ public struct ImageCache: Sendable {
 
     /// The blurred version of url, from the disk, when the manager keeps those.
     public func thumbHash(for url: URL) async -> ThumbHash? {
-        await perform { parts.dataCache?.description(of: manager.key(for: url))?.thumbHash }
+        await perform { parts.dataCache?.metadata(for: manager.key(for: url))?.thumbHash }
     }
 
     /// The same within this call, for threads that may wait for a disk: never for the main thread.
@@ -135,9 +135,10 @@ extension ImageCache {
     private func location(_ request: ImageRequest) -> CacheTiers {
         var tiers: CacheTiers = []
         if manager.cachedImage(for: request) != nil { tiers.insert(.memory) }
-        let key = JobGraph.JobKey(request)
+        let key = ImageKey(request)
         let isOnDisk =
-            parts.renditionCache?.contains(key.result) == true || parts.dataCache?.contains(key.source.url) == true
+            parts.renditionCache?.contains(key.renditionKey(size: request.decodeSize)) == true
+            || parts.dataCache?.contains(key.source) == true
         if isOnDisk { tiers.insert(.disk) }
         return tiers
     }
@@ -178,24 +179,5 @@ extension ImageCache {
             let result = work()
             dispatcher.dispatch { completion(result) }
         }
-    }
-}
-
-/// How much a cache holds.
-public struct CacheUsage: Sendable, Hashable {
-    /// Entries.
-    public var count: Int
-    /// Bytes: of pixels in memory; of blocks on disk, which is what limits go by.
-    public var byteCount: Int
-
-    /// Makes totals.
-    public init(count: Int = 0, byteCount: Int = 0) {
-        self.count = count
-        self.byteCount = byteCount
-    }
-
-    /// Both together.
-    public static func + (lhs: CacheUsage, rhs: CacheUsage) -> CacheUsage {
-        CacheUsage(count: lhs.count + rhs.count, byteCount: lhs.byteCount + rhs.byteCount)
     }
 }

@@ -106,13 +106,13 @@ extension ImageManager {
         if case .running(let decoder) = job.partial?.decoder {
             do {
                 for chunk in job.partial?.pending ?? [] { try decoder.append(chunk) }
-                return try decoder.finish(data).inFormat(of: options)
+                return try decoder.finish(data).converted(for: options)
             } catch {
                 // Decoding it whole gives the image after all, or the error.
                 WebImageLog.debug("Partial decoding failed: \(error)")
             }
         }
-        return try coder.decode(data, options: options).inFormat(of: options)
+        return try coder.decode(data, options: options).converted(for: options)
     }
 
     /// Runs the steps of the transformer.

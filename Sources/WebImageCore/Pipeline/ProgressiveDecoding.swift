@@ -66,7 +66,7 @@ struct ProgressiveDecoding: Sendable {
     private var isFormatKnown: Bool {
         let head = Data(pending.joined().prefix(ImageFormat.sniffLength))
         return head.count >= ImageFormat.sniffLength
-            || [.jpeg, .png, .gif, .webp].contains(ImageFormat(sniffing: head))
+            || ImageFormat(sniffing: head).descriptor?.isDecodableInParts == true
     }
 
     /// There will be no more partial images; what was decoded is forgotten.

@@ -30,10 +30,15 @@ extension ImageManager {
     ) -> ProgressiveDecoding.Decoder {
         var decoder = decoder
         if case .none = decoder {
-            let format = ImageFormat(sniffing: Data(chunks.joined().prefix(ImageFormat.sniffLength)))
+            let head = Data(chunks.joined().prefix(ImageFormat.sniffLength))
+            let format = ImageFormat(sniffing: head, hint: job.request.formatHint)
             let options = decodeOptions(job.request)
-            let own = job.request.decoder.flatMap { $0.canDecode(format) ? $0 : nil }
-            let coder = own ?? parts.coders.decoder(for: format)
+            let coder = try? parts.coders.decoder(
+                for: head,
+                url: job.request.url,
+                hint: job.request.formatHint,
+                preferring: job.request.decoder
+            )
             guard let made = coder?.makeIncrementalDecoder(for: format, options: options)
             else {
                 return .unavailable

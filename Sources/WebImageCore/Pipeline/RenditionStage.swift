@@ -20,11 +20,11 @@ extension ImageManager {
     private func readRendition(_ id: JobGraph.Identifier) {
         guard let job = graph.withLock({ $0.jobs[id] }) else { return }
         let start = ContinuousClock.now
-        guard let entry = parts.renditionCache?.entry(for: job.key.result), let info = entry.result else {
+        guard let entry = parts.renditionCache?.entry(for: job.key.result), let info = entry.rendition else {
             endLookUp(id, nil)
             return
         }
-        let original = parts.dataCache?.description(of: job.key.source.url)
+        let original = parts.dataCache?.metadata(for: job.key.source.url)
         guard original == nil || original?.storedAt == info.source else {
             // Of a version of the image that is no more.
             parts.renditionCache?.remove(entry.key)
@@ -88,7 +88,7 @@ extension ImageManager {
     }
 
     func image(of result: CacheEntry, _ request: ImageRequest) -> WebImage? {
-        guard let info = result.result, let pixels = parts.renditionCoder?.decode(result.data, info) else { return nil }
+        guard let info = result.rendition, let pixels = parts.renditionCoder?.decode(result.data, info) else { return nil }
         return info.image(pixels, decodeOptions(request))
     }
 
@@ -108,7 +108,7 @@ extension ImageManager {
             response: source.loaded.metadata,
             storedAt: parts.clock.now
         )
-        entry.result = RenditionInfo(image, encoding: encoding, source: date)
+        entry.rendition = RenditionInfo(image, encoding: encoding, source: date)
         cache.store(entry)
         parts.ioQueue.submit(priority: .veryLow) { cache.flush() }
     }
@@ -117,6 +117,6 @@ extension ImageManager {
 extension JobGraph.JobKey {
     /// The key in the cache of results: the URL first, so that all results of a URL are found.
     var result: String {
-        RenditionKey.string(url: source.url, variant: "\(size) \(image.scale) \(image.transformer)")
+        image.renditionKey(size: size)
     }
 }

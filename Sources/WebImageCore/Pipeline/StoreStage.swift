@@ -79,7 +79,7 @@ extension ImageManager {
         guard parts.keepsThumbHashes, entry.thumbHash == nil, let disk = parts.dataCache else { return }
         parts.ioQueue.submit(priority: .veryLow) {
             // Unless it was replaced or removed meanwhile.
-            guard disk.description(of: entry.key)?.storedAt == entry.storedAt else { return }
+            guard disk.metadata(for: entry.key)?.storedAt == entry.storedAt else { return }
             var entry = entry
             entry.thumbHash = ThumbHash(of: image)
             disk.store(entry)
@@ -89,8 +89,8 @@ extension ImageManager {
 
     /// Returns when what a load stores is on disk.
     func finishStoring(_ job: JobGraph.Job) {
-        parts.dataCache?.flush(job.key.source.url)
-        parts.renditionCache?.flush(job.key.result)
+        parts.dataCache?.waitUntilWritten(job.key.source.url)
+        parts.renditionCache?.waitUntilWritten(job.key.result)
     }
 
     /// An entry that is sound but no image is of no use to anybody.

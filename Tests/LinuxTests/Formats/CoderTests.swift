@@ -7,7 +7,7 @@ import WebImageTesting
 
 @Suite("Coders")
 struct CoderTests {
-    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
+    private let registry = CoderRegistry.builtIn
 
     private func decode(_ data: Data, _ size: DecodeSize = .original) throws(ImageError) -> WebImage {
         try registry.decoder(for: data, url: nil).decode(data, options: DecodeOptions(size: size))
