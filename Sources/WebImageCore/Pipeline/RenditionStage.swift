@@ -88,7 +88,9 @@ extension ImageManager {
     }
 
     func image(of result: CacheEntry, _ request: ImageRequest) -> WebImage? {
-        guard let info = result.rendition, let pixels = parts.renditionCoder?.decode(result.data, info) else { return nil }
+        guard let info = result.rendition, let pixels = parts.renditionCoder?.decode(result.data, info) else {
+            return nil
+        }
         return info.image(pixels, decodeOptions(request))
     }
 

@@ -38,5 +38,7 @@ extension PixelBuffer {
     }
 
     /// The image turned upright.
-    package func oriented(_ orientation: ImageOrientation) -> PixelBuffer? { resized(to: size, orientation: orientation) }
+    package func oriented(_ orientation: ImageOrientation) -> PixelBuffer? {
+        resized(to: size, orientation: orientation)
+    }
 }

@@ -7,7 +7,9 @@ extension CacheHashes {
     package static let standard = CacheHashes(
         name: { key in
             var key = key
-            let digest = key.withUTF8 { g_compute_checksum_for_data(G_CHECKSUM_SHA256, $0.baseAddress, gsize($0.count)) }
+            let digest = key.withUTF8 {
+                g_compute_checksum_for_data(G_CHECKSUM_SHA256, $0.baseAddress, gsize($0.count))
+            }
             defer { g_free(digest) }
             // GLib returns nil for an unknown kind of checksum only.
             return digest.map { String(String(cString: $0).prefix(32)) } ?? ""

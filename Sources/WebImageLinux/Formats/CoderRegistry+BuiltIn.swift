@@ -18,10 +18,13 @@ extension CoderRegistry {
         return CoderRegistry(
             [pixbuf, WebPCoder(), GIFCoder(), PNGCoder(other: pixbuf), JPEGCoder()] + decoders.reversed(),
             encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()] + encoders.reversed(),
-            remedy: { format in
-                debianPackage(of: format).map { "Install the Debian package \($0)." }
-            }
+            remedy: debianRemedy
         )
+    }
+
+    /// How to install a decoder of a format on Debian.
+    @Sendable package static func debianRemedy(for format: ImageFormat) -> String? {
+        debianPackage(of: format).map { "Install the Debian package \($0)." }
     }
 
     /// The Debian package of gdk-pixbuf's loader for a format, when it is not part of this library's dependencies.

@@ -204,7 +204,9 @@ extension DiskCache {
     }
 
     private func write(_ staged: Staged) {
-        if isOutdated(staged.entry.key) { removeOutdatedVariants(of: String(CacheKey.parts(of: staged.entry.key).base)) }
+        if isOutdated(staged.entry.key) {
+            removeOutdatedVariants(of: String(CacheKey.parts(of: staged.entry.key).base))
+        }
         writing.withLock { _ in
             let isWanted = state.withLock { $0.staged[staged.entry.key]?.number == staged.number }
             guard isWanted else { return }

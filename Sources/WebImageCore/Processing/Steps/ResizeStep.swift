@@ -36,7 +36,9 @@ struct ResizeStep: PixelTransforming {
             )
             return pixels.cropped(to: rect)?.resized(to: target, orientation: .up)
         case .letterbox:
-            guard let small = pixels.resized(to: scaled(by: min(factors.0, factors.1)), orientation: .up) else { return nil }
+            guard let small = pixels.resized(to: scaled(by: min(factors.0, factors.1)), orientation: .up) else {
+                return nil
+            }
             return small.size == target ? small : small.centered(in: target)
         }
     }

@@ -39,6 +39,8 @@ package struct JPEGCoder: ImageDecoding {
         reader.setFile(bytes)
         guard let stored = try reader.readHeader() else { throw options.truncatedJPEG() }
         try options.check(stored)
+        // libjpeg frees the profile at the end of the file.
+        let profile = reader.profile
         guard JPEGHeader.isComplete(ByteReader(bytes)) else { throw options.truncatedJPEG() }
         let natural = orientation.apply(to: stored)
         let target = orientation.apply(to: options.size.target(for: natural))
@@ -47,9 +49,11 @@ package struct JPEGCoder: ImageDecoding {
             _ = try reader.decode(into: memory.bindMemory(to: UInt8.self).baseAddress!, width: size.width)
         }
         guard let decoded else { throw options.outOfMemory(size) }
-        guard let pixels = decoded.resized(to: target, orientation: orientation) else { throw options.outOfMemory(target) }
+        guard let pixels = decoded.resized(to: target, orientation: orientation) else {
+            throw options.outOfMemory(target)
+        }
         return WebImage(pixels: pixels, naturalSize: natural, format: .jpeg, orientation, options)
-            .converted(from: reader.profile)
+            .converted(from: profile)
     }
 
     /// Decodes a file into pixels whose number is known, such as a rendition on disk.
@@ -65,7 +69,9 @@ package struct JPEGCoder: ImageDecoding {
         guard let reader = JPEGReader(options) else { return false }
         reader.setFile(bytes)
         do throws(ImageError) {
-            guard try reader.readHeader() == size, try reader.setUp(divisor: 1, isFast: true) == size else { return false }
+            guard try reader.readHeader() == size, try reader.setUp(divisor: 1, isFast: true) == size else {
+                return false
+            }
             return try reader.decode(into: memory.bindMemory(to: UInt8.self).baseAddress!, width: size.width).isDone
         } catch {
             return false

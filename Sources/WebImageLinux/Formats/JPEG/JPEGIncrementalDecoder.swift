@@ -70,7 +70,9 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         let target = header.orientation.apply(to: options.size.target(for: header.size))
         let decoded = PixelBuffer(adopting: canvas, size: size, format: .rgb)
         self.canvas = nil
-        guard let pixels = decoded.resized(to: target, orientation: header.orientation) else { throw options.outOfMemory(target) }
+        guard let pixels = decoded.resized(to: target, orientation: header.orientation) else {
+            throw options.outOfMemory(target)
+        }
         return WebImage(pixels: pixels, naturalSize: header.size, format: .jpeg, header.orientation, options)
             .converted(from: profile)
     }

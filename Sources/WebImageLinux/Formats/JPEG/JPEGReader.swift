@@ -41,7 +41,7 @@ struct JPEGReader: ~Copyable {
         return PixelSize(width: Int(width), height: Int(height))
     }
 
-    /// The ICC profile of the file, when the options convert colours; known once the header is read.
+    /// The ICC profile of the file, when the options convert colours; known from the header to the end of the file.
     var profile: Data? {
         var bytes: UnsafeMutablePointer<UInt8>?
         var count: UInt32 = 0

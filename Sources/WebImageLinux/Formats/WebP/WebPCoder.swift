@@ -105,7 +105,9 @@ struct WebPFeatures {
             defer { WebPDemuxDelete(demuxer) }
             var iterator = WebPChunkIterator()
             defer { WebPDemuxReleaseChunkIterator(&iterator) }
-            guard WebPDemuxGetChunk(demuxer, "ICCP", 1, &iterator) != 0, let chunk = iterator.chunk.bytes else { return nil }
+            guard WebPDemuxGetChunk(demuxer, "ICCP", 1, &iterator) != 0, let chunk = iterator.chunk.bytes else {
+                return nil
+            }
             return Data(bytes: chunk, count: iterator.chunk.size)
         }
     }
