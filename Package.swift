@@ -55,7 +55,7 @@ let package = Package(
         ),
         .target(
             name: "WebImageTesting",
-            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImagePixbuf", "CWebImageZlib"],
+            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImagePixbuf", "CWebImageDeflate"],
             swiftSettings: strict
         ),
 
