@@ -27,22 +27,22 @@ struct ImageCacheTests {
     @Test("Where an image is, and removing it from there, in all sizes")
     func locations() async throws {
         let url = fixture.url("a")
-        #expect(await cache.location(of: small(url)) == [])
+        #expect(await cache.tiers(containing: small(url)) == [])
         try await loadSmall(url)
-        #expect(await cache.location(of: small(url)) == .all)
+        #expect(await cache.tiers(containing: small(url)) == .all)
         await cache.remove(url, from: .memory)
-        #expect(await cache.location(of: small(url)) == .disk)
+        #expect(await cache.tiers(containing: small(url)) == .disk)
         await cache.remove(url)
-        #expect(await cache.location(of: small(url)) == [])
+        #expect(await cache.tiers(containing: small(url)) == [])
         #expect(await cache.diskUsage().count == 0)
         // The same with completions
         let answers = EventLog<CacheTiers>()
         try await loadSmall(url)
-        cache.location(of: small(url)) { answers.add($0) }
+        cache.tiers(containing: small(url)) { answers.add($0) }
         answers.wait { $0.count == 1 }
         cache.remove(url) { answers.add([]) }
         answers.wait { $0.count == 2 }
-        cache.location(of: small(url)) { answers.add($0) }
+        cache.tiers(containing: small(url)) { answers.add($0) }
         answers.wait { $0.count == 3 }
         #expect(answers.all == [.all, [], []])
     }
@@ -52,8 +52,8 @@ struct ImageCacheTests {
         try await loadSmall(fixture.url("a"))
         try await loadSmall(fixture.url("b"))
         await cache.remove(fixture.url("a"))
-        #expect(await cache.location(of: small(fixture.url("a"))) == [])
-        #expect(await cache.location(of: small(fixture.url("b"))) == .all)
+        #expect(await cache.tiers(containing: small(fixture.url("a"))) == [])
+        #expect(await cache.tiers(containing: small(fixture.url("b"))) == .all)
     }
 
     @Test("Bytes and images that an app has are put in, and found without a loader")
