@@ -44,8 +44,7 @@ let package = Package(
             name: "WebImageLinux",
             dependencies: [
                 "WebImageCore", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP",
-                "CWebImageWebPMux",
-                "CWebImageXXHash", "CWebImageTurboJPEG", "CWebImageZstd", "CWebImageLCMS", "CWebImageShims",
+                "CWebImageDeflate", "CWebImageZstd", "CWebImageLCMS", "CWebImageShims",
             ],
             swiftSettings: strict
         ),
@@ -56,14 +55,14 @@ let package = Package(
         ),
         .target(
             name: "WebImageTesting",
-            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImagePixbuf", "CWebImageZlib"],
+            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImagePixbuf", "CWebImageDeflate"],
             swiftSettings: strict
         ),
 
         // C: what Swift cannot import, and the system libraries.
         .target(
             name: "CWebImageShims",
-            dependencies: ["CWebImageGLib", "CWebImageCurl", "CWebImageJPEG", "CWebImagePNG", "CWebImageZlib"],
+            dependencies: ["CWebImageGLib", "CWebImageCurl", "CWebImageJPEG", "CWebImagePNG"],
             path: "Sources/CLibraries/CWebImageShims"
         ),
         .target(
@@ -75,14 +74,11 @@ let package = Package(
         cLibrary("CWebImagePixbuf", pkgConfig: "gdk-pixbuf-2.0", debian: "libgdk-pixbuf-2.0-dev"),
         cLibrary("CWebImageCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
         cLibrary("CWebImageWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
-        cLibrary("CWebImageWebPMux", pkgConfig: "libwebpmux", debian: "libwebp-dev"),
-        cLibrary("CWebImageXXHash", pkgConfig: "libxxhash", debian: "libxxhash-dev"),
-        cLibrary("CWebImageTurboJPEG", pkgConfig: "libturbojpeg", debian: "libturbojpeg0-dev"),
         cLibrary("CWebImageZstd", pkgConfig: "libzstd", debian: "libzstd-dev"),
         cLibrary("CWebImageLCMS", pkgConfig: "lcms2", debian: "liblcms2-dev"),
-        cLibrary("CWebImageJPEG", pkgConfig: "libjpeg", debian: "libjpeg62-turbo-dev"),
+        cLibrary("CWebImageJPEG", pkgConfig: "libjpeg", debian: "libjpeg-dev"),
         cLibrary("CWebImagePNG", pkgConfig: "libpng", debian: "libpng-dev"),
-        cLibrary("CWebImageZlib", pkgConfig: "zlib", debian: "zlib1g-dev"),
+        cLibrary("CWebImageDeflate", pkgConfig: "libdeflate", debian: "libdeflate-dev"),
         cLibrary("CWebImageGtk4", pkgConfig: "gtk4", debian: "libgtk-4-dev"),
 
         // The demo. SwiftPM builds these programs here and does not offer them to packages that depend on this one.
@@ -159,7 +155,7 @@ let package = Package(
         .target(name: "CAllocationCounter", path: "Tests/AllocationCounter"),
         .target(
             name: "CPlainDecoders",
-            dependencies: ["CWebImagePixbuf", "CWebImagePNG", "CWebImageTurboJPEG", "CWebImageWebP"],
+            dependencies: ["CWebImagePixbuf", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP"],
             path: "Tests/PlainDecoders"
         ),
         .executableTarget(

@@ -85,7 +85,7 @@ extension ImageManager.Configuration {
         /// The age at which an entry is removed. Default: a week.
         public var maximumAge = Duration.seconds(604_800)
         /// The date from which the age counts. Default: the last use.
-        public var expiry = CacheExpiry.access
+        public var expiry = CacheExpiry.lastUse
         /// Directories that are searched after a miss and never written to, for images that come with the app. A file
         /// is named by ImageCache.fileName(for:) and may be any image.
         public var readOnlyDirectories: [String] = []

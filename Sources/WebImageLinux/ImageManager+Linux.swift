@@ -33,10 +33,8 @@ extension ImageManager {
             LocalLoader.dataURLs(queue: ioQueue),
             LocalLoader.resources(queue: ioQueue),
         ]
-        let disk = configuration.diskCache.map { DiskCacheLayout($0) }
+        let disk = configuration.diskCache.map { DiskCaches($0) }
         if let disk { ioQueue.submit(priority: .veryLow) { disk.prepare() } }
-        let pixbuf = PixbufCoder()
-        // The registry asks the last coder first, the configuration lists the first one first.
         var dependencies = Pipeline.Dependencies(
             memoryCache: MemoryCache(
                 costLimit: configuration.memoryCacheLimit,
@@ -44,16 +42,12 @@ extension ImageManager {
             ),
             dataCache: configuration.dataCache ?? disk?.originals,
             loaders: LoaderRegistry(configuration.loaders + builtIn),
-            coders: CoderRegistry(
-                [pixbuf, WebPCoder(), GIFCoder(), PNGCoder(other: pixbuf), JPEGCoder(other: pixbuf)]
-                    + configuration.decoders.reversed(),
-                encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()] + configuration.encoders.reversed()
-            ),
+            coders: .builtIn(adding: configuration.decoders, encoders: configuration.encoders),
             dispatcher: MainLoopDispatcher.shared,
             ioQueue: ioQueue,
             decodeQueue: WorkQueue(name: "gwi-decode", threadCount: configuration.decodingThreadCount, niceness: 10)
         )
-        dependencies.renditionCache = disk?.results
+        dependencies.renditionCache = disk?.renditions
         dependencies.renditionCoder = RenditionCoder()
         dependencies.maximumPixelCount = configuration.maximumPixelCount
         dependencies.retryPolicy = configuration.retryPolicy

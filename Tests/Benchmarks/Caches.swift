@@ -62,8 +62,8 @@ struct Caches: ParsableCommand {
             UInt32(truncatingIfNeeded: (x * 255 / 1600) << 16 | (y * 255 / 1200) << 8 | (x * y / 500) & 255)
         }
         let folder = TemporaryDirectory()
-        let disk = DiskCache(directory: folder.path, limits: DiskLimits(sizeLimit: 1 << 30), hashing: XXHasher())
-        let (coder, renditionCoder) = (PixbufCoder(), RenditionCoder())
+        let disk = DiskCache(directory: folder.path, limits: DiskLimits(sizeLimit: 1 << 30), hashes: .standard)
+        let (coder, renditionCoder) = (JPEGCoder(), RenditionCoder())
         let options = DecodeOptions(size: .contain(PixelSize(width: 256, height: 192)))
         let image = try coder.decode(photo, options: options)
         for index in 0..<100 { disk.store(CacheEntry(key: "original \(index)", data: photo, storedAt: Date())) }
@@ -73,13 +73,13 @@ struct Caches: ParsableCommand {
             let (data, encoding) = renditionCoder.encode(image, hasRoom: hasRoom)!
             for index in 0..<100 {
                 var entry = CacheEntry(key: "result \(index)", data: data, storedAt: Date())
-                entry.result = RenditionInfo(image, encoding: encoding, source: Date())
+                entry.rendition = RenditionInfo(image, encoding: encoding, source: Date())
                 disk.store(entry)
             }
             disk.flush()
             let result = milliseconds { index in
                 let entry = disk.entry(for: "result \(index)")!
-                precondition(renditionCoder.decode(entry.data, entry.result!) != nil)
+                precondition(renditionCoder.decode(entry.data, entry.rendition!) != nil)
             }
             let read = milliseconds { _ = disk.entry(for: "result \($0)")! }
             let encode = milliseconds { _ in _ = renditionCoder.encode(image, hasRoom: hasRoom) }
@@ -105,13 +105,13 @@ struct Caches: ParsableCommand {
     private func trim() throws {
         let folder = TemporaryDirectory()
         let limits = DiskLimits(sizeLimit: entries * 4096 * 9 / 10)
-        let writer = DiskCache(directory: folder.path, limits: DiskLimits(sizeLimit: .max / 8), hashing: XXHasher())
+        let writer = DiskCache(directory: folder.path, limits: DiskLimits(sizeLimit: .max / 8), hashes: .standard)
         for index in 0..<entries {
             writer.store(CacheEntry(key: "http://host/\(index).jpg", data: Data(count: 100), storedAt: Date()))
             if index % 1000 == 0 { writer.flush() }
         }
         writer.flush()
-        let disk = DiskCache(directory: folder.path, limits: limits, hashing: XXHasher())
+        let disk = DiskCache(directory: folder.path, limits: limits, hashes: .standard)
         let time = ContinuousClock().measure { disk.removeExpired() }
         let left = disk.totals.count
         print(

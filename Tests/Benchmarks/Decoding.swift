@@ -19,10 +19,7 @@ struct Decoding: ParsableCommand {
     private typealias Plain = (UnsafePointer<UInt8>?, Int, Int32, Int32) -> Bool
 
     func run() throws {
-        let coders = CoderRegistry(
-            [PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()],
-            encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()]
-        )
+        let coders = CoderRegistry.builtIn
         let jpeg = Photograph.jpeg(seed: 1)
         let photo = try coders.decode(jpeg)
         let folder = TemporaryDirectory()

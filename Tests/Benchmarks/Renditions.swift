@@ -18,16 +18,16 @@ struct Results: ParsableCommand {
         for kind in ["jpg", "png"] {
             let names = ShippedImage.all.filter { $0.hasSuffix(".\(kind)") }
             let images = names.compactMap {
-                try? PixbufCoder().decode(ShippedImage.data($0), options: DecodeOptions(size: .cover(box)))
+                try? CoderRegistry.builtIn.decode(ShippedImage.data($0), options: DecodeOptions(size: .cover(box)))
             }.filter { !$0.pixels.hasAlpha }
             print("\(images.count) \(kind) images that fill \(box)")
             report("raw", images, RenditionCoder(rawLimit: .max))
-            report("zstd", images, RenditionCoder(rawLimit: 0, lossy: []))
+            report("zstd", images.map { $0.with { $0.format = .png } }, RenditionCoder(rawLimit: 0))
             for quality in [0.8, 0.9, 0.95] {
                 report(
                     "jpeg \(Int(quality * 100))",
-                    images,
-                    RenditionCoder(rawLimit: 0, quality: quality, lossy: [.jpeg, .png])
+                    images.map { $0.with { $0.format = .jpeg } },
+                    RenditionCoder(rawLimit: 0, quality: quality)
                 )
             }
         }

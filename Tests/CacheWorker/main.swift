@@ -9,7 +9,7 @@ let arguments = CommandLine.arguments
 let (directory, seconds, keyCount, limit) = (
     arguments[1], Double(arguments[2])!, Int(arguments[3])!, Int(arguments[4])!
 )
-let cache = DiskCache(directory: directory, limits: DiskLimits(sizeLimit: limit), hashing: XXHasher())
+let cache = DiskCache(directory: directory, limits: DiskLimits(sizeLimit: limit), hashes: .standard)
 var (stored, hits, misses, wrong) = (0, 0, 0, 0)
 
 /// What is stored under a key: its number over and over, and a generation in front.

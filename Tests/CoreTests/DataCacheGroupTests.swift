@@ -41,9 +41,9 @@ struct DataCacheGroupTests {
     @Test("Only the highest, or only the lowest")
     func ends() {
         second.store(entry("a"))
-        #expect(group { $0.query = .highestOnly }.entry(for: "a") == nil)
-        #expect(group { $0.query = .lowestOnly }.entry(for: "a") != nil)
-        group { $0.store = .lowestOnly }.store(entry("b"))
+        #expect(group { $0.query = .firstOnly }.entry(for: "a") == nil)
+        #expect(group { $0.query = .lastOnly }.entry(for: "a") != nil)
+        group { $0.store = .lastOnly }.store(entry("b"))
         #expect(first.entry(for: "b") == nil && second.entry(for: "b") != nil)
         group().store(entry("c"))
         #expect(first.entry(for: "c") != nil && second.entry(for: "c") == nil)
@@ -55,7 +55,7 @@ struct DataCacheGroupTests {
     func contains() {
         second.store(entry("a"))
         let group = group {
-            $0.contains = .highestOnly
+            $0.contains = .firstOnly
             $0.removeAll = .serial
         }
         #expect(!group.contains("a"))
@@ -67,7 +67,7 @@ struct DataCacheGroupTests {
         for cache in [first, second] { for key in ["a", "b"] { cache.store(entry(key)) } }
         group().remove("a")
         #expect(!first.contains("a") && !second.contains("a"))
-        group { $0.removeAll = .highestOnly }.removeAll()
+        group { $0.removeAll = .firstOnly }.removeAll()
         #expect(!first.contains("b") && second.contains("b"))
         group().removeAll()
         #expect(group().totals.count == 0)
@@ -75,7 +75,7 @@ struct DataCacheGroupTests {
 
     @Test("A group without caches misses, and answers all the same")
     func empty() {
-        for policy in [DataCacheGroup.Policy.serial, .concurrent, .highestOnly, .lowestOnly] {
+        for policy in [DataCacheGroup.Policy.serial, .concurrent, .firstOnly, .lastOnly] {
             var policies = DataCacheGroup.Policies()
             (policies.query, policies.store, policies.remove) = (policy, policy, policy)
             (policies.contains, policies.removeAll) = (policy, policy)

@@ -18,7 +18,7 @@ struct DiskCacheSafetyTests {
         store: any FileStoring = FileStore(),
         now: @escaping @Sendable () -> Double = { Date().timeIntervalSince1970 }
     ) -> DiskCache {
-        DiskCache(directory: path, limits: DiskLimits(sizeLimit: limit), hashing: XXHasher(), store: store, now: now)
+        DiskCache(directory: path, limits: DiskLimits(sizeLimit: limit), hashes: .standard, files: store, now: now)
     }
 
     private func entry(_ key: String, _ count: Int = 1000) -> CacheEntry {
@@ -142,7 +142,7 @@ struct DiskCacheSafetyTests {
                 if number % 3 == 0 { cache.flush() }
                 if number % 10 == 0 { cache.remove(key) }
                 if let found = cache.entry(for: key) { #expect(found == entry(key, 500 + number % 20)) }
-                _ = cache.description(of: key)
+                _ = cache.metadata(for: key)
             }
             cache.flush()
             cache.removeExpired()
@@ -187,7 +187,7 @@ struct DiskCacheSafetyTests {
     func unusable() throws {
         try Data().write(to: URL(filePath: path))
         for path in [path, "/proc/self/nowhere", "/dev/null/cache"] {
-            let cache = DiskCache(directory: path, limits: DiskLimits(sizeLimit: 1 << 20), hashing: XXHasher())
+            let cache = DiskCache(directory: path, limits: DiskLimits(sizeLimit: 1 << 20), hashes: .standard)
             cache.store(entry("a"))
             cache.flush()
             #expect(cache.entry(for: "a") == nil && cache.totals == CacheUsage())
@@ -223,7 +223,7 @@ struct DiskCacheSafetyTests {
         cache.flush()
         for key in keys {
             #expect(cache.entry(for: key) == entry(key))
-            #expect(cache.path(for: key).hasPrefix(path + "/") && !cache.path(for: key).contains(".."))
+            #expect(cache.filePath(for: key).hasPrefix(path + "/") && !cache.filePath(for: key).contains(".."))
         }
         #expect(cache.totals.count == keys.count)
     }

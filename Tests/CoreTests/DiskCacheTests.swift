@@ -14,8 +14,8 @@ struct DiskCacheTests {
         DiskCache(
             directory: directory.path + "/cache",
             limits: DiskLimits(sizeLimit: sizeLimit),
-            hashing: XXHasher(),
-            store: store
+            hashes: .standard,
+            files: store
         )
     }
 
@@ -58,7 +58,7 @@ struct DiskCacheTests {
         gate.open()
         // Then it stays away
         #expect(ends.wait { $0.count == 2 })
-        #expect(cache.entry(for: "a") == nil && !FileManager.default.fileExists(atPath: cache.path(for: "a")))
+        #expect(cache.entry(for: "a") == nil && !FileManager.default.fileExists(atPath: cache.filePath(for: "a")))
     }
 
     @Test("An entry is found from the moment it is announced, before anything is written")
@@ -66,9 +66,9 @@ struct DiskCacheTests {
         let cache = makeCache()
         cache.store(entry("a"))
         #expect(cache.entry(for: "a") == entry("a"))
-        #expect(!FileManager.default.fileExists(atPath: cache.path(for: "a")))
+        #expect(!FileManager.default.fileExists(atPath: cache.filePath(for: "a")))
         cache.flush()
-        #expect(FileManager.default.fileExists(atPath: cache.path(for: "a")))
+        #expect(FileManager.default.fileExists(atPath: cache.filePath(for: "a")))
         #expect(cache.entry(for: "a") == entry("a"))
     }
 
@@ -81,7 +81,7 @@ struct DiskCacheTests {
         ]
     )
     func names(key: String, suffix: String) {
-        let name = makeCache().path(for: key).split(separator: "/").last.map(String.init) ?? ""
+        let name = makeCache().filePath(for: key).split(separator: "/").last.map(String.init) ?? ""
         #expect(name.count == 32 + suffix.count)
         #expect(name.hasSuffix(suffix))
     }
@@ -91,14 +91,14 @@ struct DiskCacheTests {
         let cache = makeCache()
         cache.store(entry("a"))
         cache.flush()
-        let file = try Data(contentsOf: URL(filePath: cache.path(for: "a")))
+        let file = try Data(contentsOf: URL(filePath: cache.filePath(for: "a")))
         #expect(file.prefix(1000) == entry("a").data)
     }
 
     @Test("A file that is damaged anywhere or cut off is a miss, and removed")
     func damage() throws {
         let cache = makeCache()
-        let path = cache.path(for: "a")
+        let path = cache.filePath(for: "a")
         cache.store(entry("a", 300))
         cache.flush()
         let whole = try Data(contentsOf: URL(filePath: path))
@@ -122,7 +122,7 @@ struct DiskCacheTests {
         let cache = makeCache()
         for key in ["a", "b"] { cache.store(entry(key)) }
         cache.flush()
-        try Data(contentsOf: URL(filePath: cache.path(for: "b"))).write(to: URL(filePath: cache.path(for: "a")))
+        try Data(contentsOf: URL(filePath: cache.filePath(for: "b"))).write(to: URL(filePath: cache.filePath(for: "a")))
         #expect(cache.entry(for: "a") == nil)
         #expect(cache.entry(for: "b") != nil)
     }
@@ -172,12 +172,12 @@ struct DiskCacheTests {
         let cache = makeCache(sizeLimit: 400_000)
         cache.store(entry("a"))
         cache.flush()
-        let leftover = cache.path(for: "a") + ".123.456.tmp"
+        let leftover = cache.filePath(for: "a") + ".123.456.tmp"
         try Data(count: 10).write(to: URL(filePath: leftover))
         let later = DiskCache(
             directory: directory.path + "/cache",
             limits: DiskLimits(sizeLimit: 400_000),
-            hashing: XXHasher(),
+            hashes: .standard,
             now: { Date().timeIntervalSince1970 + 7200 }
         )
         later.store(entry("b"))

@@ -27,22 +27,22 @@ struct ImageCacheTests {
     @Test("Where an image is, and removing it from there, in all sizes")
     func locations() async throws {
         let url = fixture.url("a")
-        #expect(await cache.location(of: small(url)) == [])
+        #expect(await cache.tiers(containing: small(url)) == [])
         try await loadSmall(url)
-        #expect(await cache.location(of: small(url)) == .all)
+        #expect(await cache.tiers(containing: small(url)) == .all)
         await cache.remove(url, from: .memory)
-        #expect(await cache.location(of: small(url)) == .disk)
+        #expect(await cache.tiers(containing: small(url)) == .disk)
         await cache.remove(url)
-        #expect(await cache.location(of: small(url)) == [])
+        #expect(await cache.tiers(containing: small(url)) == [])
         #expect(await cache.diskUsage().count == 0)
         // The same with completions
         let answers = EventLog<CacheTiers>()
         try await loadSmall(url)
-        cache.location(of: small(url)) { answers.add($0) }
+        cache.tiers(containing: small(url)) { answers.add($0) }
         answers.wait { $0.count == 1 }
         cache.remove(url) { answers.add([]) }
         answers.wait { $0.count == 2 }
-        cache.location(of: small(url)) { answers.add($0) }
+        cache.tiers(containing: small(url)) { answers.add($0) }
         answers.wait { $0.count == 3 }
         #expect(answers.all == [.all, [], []])
     }
@@ -52,8 +52,8 @@ struct ImageCacheTests {
         try await loadSmall(fixture.url("a"))
         try await loadSmall(fixture.url("b"))
         await cache.remove(fixture.url("a"))
-        #expect(await cache.location(of: small(fixture.url("a"))) == [])
-        #expect(await cache.location(of: small(fixture.url("b"))) == .all)
+        #expect(await cache.tiers(containing: small(fixture.url("a"))) == [])
+        #expect(await cache.tiers(containing: small(fixture.url("b"))) == .all)
     }
 
     @Test("Bytes and images that an app has are put in, and found without a loader")
@@ -105,7 +105,7 @@ struct ImageCacheTests {
         #expect(EventLog<Int>.poll { maintained.isQuiet && maintained.clock.pendingDelays == [60] })
         let long = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
         for pause in [60, 3600] {
-            utimensat(AT_FDCWD, disk.path(for: url.absoluteString), long, 0)
+            utimensat(AT_FDCWD, disk.filePath(for: url.absoluteString), long, 0)
             maintained.clock.advance(by: .seconds(pause))
             #expect(EventLog<Int>.poll { disk.totals.count == 0 && maintained.clock.pendingDelays == [3600] })
             maintained.manager.cache.storeOnDisk(picture, for: url)
@@ -127,9 +127,9 @@ struct ImageCacheTests {
     func readOnlyDirectories() throws {
         let (folder, bundle) = (TemporaryDirectory(), TemporaryDirectory())
         let limits = DiskLimits(sizeLimit: 1 << 30, readOnlyDirectories: [bundle.path])
-        let disk = DiskCache(directory: folder.path, limits: limits, hashing: XXHasher())
+        let disk = DiskCache(directory: folder.path, limits: limits, hashes: .standard)
         let key = "http://host/a.png"
-        let file = "\(bundle.path)/\(disk.fileName(for: key))"
+        let file = "\(bundle.path)/\(try #require(disk.fileName(for: key)))"
         try FileStore().write([picture], to: file)
         #expect(disk.contains(key))
         #expect(disk.entry(for: key)?.data == picture)
@@ -144,23 +144,23 @@ struct ImageCacheTests {
 
     @Test("An entry is too old by its last use, by when it was stored, or by when anything about it changed")
     func expiry() throws {
-        for expiry in [CacheExpiry.access, .modification, .change] {
+        for expiry in [CacheExpiry.lastUse, .stored, .lastChange] {
             let folder = TemporaryDirectory()
             let time = Mutex(Date().timeIntervalSince1970)
             let limits = DiskLimits(sizeLimit: 1 << 30, maximumAge: 100, expiry: expiry)
-            let disk = DiskCache(directory: folder.path, limits: limits, hashing: XXHasher()) { time.withLock { $0 } }
+            let disk = DiskCache(directory: folder.path, limits: limits, hashes: .standard) { time.withLock { $0 } }
             for key in ["used", "unused"] { disk.store(CacheEntry(key: key, data: Data([1]), storedAt: .distantPast)) }
             disk.flush()
             // Stored and used long ago; then one of them is used
             let long = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
-            for key in ["used", "unused"] { utimensat(AT_FDCWD, disk.path(for: key), long, 0) }
+            for key in ["used", "unused"] { utimensat(AT_FDCWD, disk.filePath(for: key), long, 0) }
             _ = disk.entry(for: "used")
             disk.removeExpired()
             let left = ["used", "unused"].filter { disk.contains($0) }
             switch expiry {
-            case .access: #expect(left == ["used"])
-            case .modification: #expect(left == [])
-            case .change:
+            case .lastUse: #expect(left == ["used"])
+            case .stored: #expect(left == [])
+            case .lastChange:
                 #expect(left == ["used", "unused"])
                 time.withLock { $0 += 101 }
                 disk.removeExpired()

@@ -10,7 +10,7 @@ struct JobGraphTests {
     private let fixture = ManagerFixture(holdsResponses: true)
 
     private func task(_ name: String, _ width: Int = 10, _ priority: ImagePriority = .normal) -> ImageTask {
-        let size = DecodeSize.fit(PixelSize(width: width, height: width))
+        let size = DecodeSize.contain(PixelSize(width: width, height: width))
         let request = ImageRequest(url: fixture.url(name), priority: priority, decodeSize: size)
         return fixture.manager.makeTask(for: request, on: InlineDispatcher(), handlers: .completion { _ in })
     }

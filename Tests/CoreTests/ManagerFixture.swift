@@ -41,14 +41,14 @@ struct ManagerFixture {
         let cache = DiskCache(
             directory: directory.path + "/originals",
             limits: DiskLimits(sizeLimit: 100_000_000),
-            hashing: XXHasher()
+            hashes: .standard
         )
         disk = hasDisk ? cache : nil
         results = DiskCache(
             directory: directory.path + "/results",
             limits: DiskLimits(sizeLimit: 100_000_000),
-            hashing: XXHasher(),
-            store: resultStore
+            hashes: .standard,
+            files: resultStore
         )
         var dependencies = Pipeline.Dependencies(
             memoryCache: memory,
@@ -131,26 +131,25 @@ extension ManagerFixture.Outcome {
     }
 }
 
-/// gdk-pixbuf, and GIF with its frames, counted.
+/// The library's own decoders, counted.
 final class CountingCoder: ImageDecoding {
-    private let pixbuf = PixbufCoder()
+    private let coders = CoderRegistry.builtIn
     private let log = EventLog<ImageFormat>()
 
     var count: Int { log.all.count }
 
-    func canDecode(_ format: ImageFormat) -> Bool { pixbuf.canDecode(format) }
+    func canDecode(_ format: ImageFormat) -> Bool { coders.decoder(for: format) != nil }
 
     func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         let format = ImageFormat(sniffing: data)
         log.add(format)
-        return try format == .gif
-            ? GIFCoder().decode(data, options: options) : pixbuf.decode(data, options: options)
+        return try coders.decode(data, options: options)
     }
 
     func makeIncrementalDecoder(
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        pixbuf.makeIncrementalDecoder(for: format, options: options)
+        coders.decoder(for: format)?.makeIncrementalDecoder(for: format, options: options)
     }
 }

@@ -12,7 +12,7 @@ private func runFuzzer(
     _ callback: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
 ) -> CInt
 
-private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
+private let registry = CoderRegistry.builtIn
 
 /// Larger images take time without showing more.
 private let pixelLimit = 1 << 18

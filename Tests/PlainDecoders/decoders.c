@@ -2,29 +2,41 @@
 
 #include <gdk-pixbuf/gdk-pixbuf.h>
 #include <png.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <turbojpeg.h>
+
+#include <jpeglib.h>
 #include <webp/decode.h>
 #include <webp/demux.h>
 
 bool plain_jpeg(const uint8_t *data, size_t count, int width, int height) {
-    tjhandle handle = tjInitDecompress();
-    int w, h, sampling, space;
-    if (tjDecompressHeader3(handle, data, count, &w, &h, &sampling, &space)) return false;
-    // The smallest that is not smaller than what is asked for.
+    struct jpeg_decompress_struct reader;
+    struct jpeg_error_mgr errors;
+    reader.err = jpeg_std_error(&errors);
+    jpeg_create_decompress(&reader);
+    jpeg_mem_src(&reader, data, count);
+    jpeg_read_header(&reader, TRUE);
+    int w = reader.image_width, h = reader.image_height;
+    // The smallest size that is not smaller than what is asked for.
     for (int d = 8; d > 1 && width; d /= 2) {
         if ((w + d - 1) / d >= width && (h + d - 1) / d >= height) {
-            w = (w + d - 1) / d;
-            h = (h + d - 1) / d;
+            reader.scale_denom = d;
             break;
         }
     }
-    uint8_t *pixels = malloc((size_t)w * h * 3);
-    int code = tjDecompress2(handle, data, count, pixels, w, 0, h, TJPF_RGB, 0);
+    reader.out_color_space = JCS_EXT_RGB;
+    jpeg_start_decompress(&reader);
+    size_t stride = (size_t)reader.output_width * 3;
+    uint8_t *pixels = malloc(stride * reader.output_height);
+    while (reader.output_scanline < reader.output_height) {
+        JSAMPROW row = pixels + reader.output_scanline * stride;
+        jpeg_read_scanlines(&reader, &row, 1);
+    }
+    jpeg_finish_decompress(&reader);
+    jpeg_destroy_decompress(&reader);
     free(pixels);
-    tjDestroy(handle);
-    return code == 0;
+    return errors.num_warnings == 0;
 }
 
 bool plain_png(const uint8_t *data, size_t count, int width, int height) {

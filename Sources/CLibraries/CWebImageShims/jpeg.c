@@ -7,23 +7,28 @@
 
 #include <jpeglib.h>
 
-// libjpeg reports errors by calling a function that must not return, so it is left by longjmp, which Swift must not be
-// jumped over. It waits for bytes by returning early everywhere ("suspension" in libjpeg.txt).
+// libjpeg reports an error by calling a function that must not return. That function leaves with longjmp, which must never cross a
+// Swift frame, so each function here that calls libjpeg sets its own jump target.
+
+static const int scan_limit = 500;
+
 struct gwi_jpeg {
     struct jpeg_decompress_struct reader;
     struct jpeg_error_mgr errors;
     struct jpeg_source_mgr source;
+    struct jpeg_progress_mgr progress;
     jmp_buf failed;
     char message[JMSG_LENGTH_MAX];
-    // What has come and was not read yet is at the end.
+    // The received bytes that libjpeg has not read yet; NULL when the caller keeps the whole file.
     uint8_t *bytes;
-    size_t count;
     size_t capacity;
-    // To be left out of what comes.
+    // The number of bytes to discard from the next ones that arrive.
     size_t skipped;
+    // One line of CMYK, which is converted while it is copied to the target.
+    uint8_t *line;
+    bool has_whole_file;
     bool has_header;
     bool has_started;
-    bool is_output;
     int shown_scan;
 };
 
@@ -33,16 +38,31 @@ static void fail(j_common_ptr reader) {
     longjmp(jpeg->failed, 1);
 }
 
-static void ignore_message(j_common_ptr reader, int level) {
-    // What is damaged shows as a smudge.
+static void count_warning(j_common_ptr reader, int level) {
+    // Damaged data shows as a smudge, as it does in browsers.
     if (level < 0) reader->err->num_warnings++;
 }
 
+// A malicious file can hold hundreds of scans over millions of pixels, each of which takes the time of a whole image.
+static void check_scan_count(gwi_jpeg *jpeg) {
+    if (jpeg->reader.input_scan_number <= scan_limit) return;
+    snprintf(jpeg->message, sizeof jpeg->message, "there are more than %d scans", scan_limit);
+    longjmp(jpeg->failed, 1);
+}
+
+static void observe_progress(j_common_ptr reader) { check_scan_count(reader->client_data); }
+
 static void ignore(j_decompress_ptr reader) { (void)reader; }
 
-static boolean wait_for_more(j_decompress_ptr reader) {
-    (void)reader;
-    return FALSE;
+static boolean fill_buffer(j_decompress_ptr reader) {
+    static const JOCTET end[] = {0xFF, JPEG_EOI};
+    gwi_jpeg *jpeg = reader->client_data;
+    // libjpeg returns early everywhere and is called again when more bytes are there ("suspension" in libjpeg.txt).
+    if (!jpeg->has_whole_file) return FALSE;
+    reader->err->num_warnings++;
+    reader->src->next_input_byte = end;
+    reader->src->bytes_in_buffer = sizeof end;
+    return TRUE;
 }
 
 static void skip(j_decompress_ptr reader, long count) {
@@ -52,27 +72,30 @@ static void skip(j_decompress_ptr reader, long count) {
     size_t now = (size_t)count < there ? (size_t)count : there;
     reader->src->next_input_byte += now;
     reader->src->bytes_in_buffer -= now;
-    jpeg->skipped += (size_t)count - now;
+    if (!jpeg->has_whole_file) jpeg->skipped += (size_t)count - now;
 }
 
-gwi_jpeg *gwi_jpeg_new(void) {
+gwi_jpeg *gwi_jpeg_new(bool keeps_profile) {
     gwi_jpeg *jpeg = calloc(1, sizeof *jpeg);
     if (!jpeg) return NULL;
     jpeg->reader.err = jpeg_std_error(&jpeg->errors);
     jpeg->errors.error_exit = fail;
-    jpeg->errors.emit_message = ignore_message;
+    jpeg->errors.emit_message = count_warning;
     jpeg->reader.client_data = jpeg;
     if (setjmp(jpeg->failed)) {
-        free(jpeg);
+        gwi_jpeg_free(jpeg);
         return NULL;
     }
     jpeg_create_decompress(&jpeg->reader);
+    jpeg->progress.progress_monitor = observe_progress;
+    jpeg->reader.progress = &jpeg->progress;
     jpeg->source.init_source = ignore;
-    jpeg->source.fill_input_buffer = wait_for_more;
+    jpeg->source.fill_input_buffer = fill_buffer;
     jpeg->source.skip_input_data = skip;
     jpeg->source.resync_to_restart = jpeg_resync_to_restart;
     jpeg->source.term_source = ignore;
     jpeg->reader.src = &jpeg->source;
+    if (keeps_profile) jpeg_save_markers(&jpeg->reader, JPEG_APP0 + 2, 0xFFFF);
     return jpeg;
 }
 
@@ -80,10 +103,17 @@ void gwi_jpeg_free(gwi_jpeg *jpeg) {
     if (!jpeg) return;
     jpeg_destroy_decompress(&jpeg->reader);
     free(jpeg->bytes);
+    free(jpeg->line);
     free(jpeg);
 }
 
 const char *gwi_jpeg_message(const gwi_jpeg *jpeg) { return jpeg->message; }
+
+void gwi_jpeg_set_file(gwi_jpeg *jpeg, const uint8_t *bytes, size_t count) {
+    jpeg->has_whole_file = true;
+    jpeg->source.next_input_byte = bytes;
+    jpeg->source.bytes_in_buffer = count;
+}
 
 bool gwi_jpeg_append(gwi_jpeg *jpeg, const uint8_t *bytes, size_t count) {
     if (jpeg->skipped) {
@@ -107,7 +137,7 @@ bool gwi_jpeg_append(gwi_jpeg *jpeg, const uint8_t *bytes, size_t count) {
     return true;
 }
 
-gwi_jpeg_step gwi_jpeg_read_header(gwi_jpeg *jpeg, uint32_t *width, uint32_t *height, bool *is_rgb) {
+gwi_jpeg_step gwi_jpeg_read_header(gwi_jpeg *jpeg, uint32_t *width, uint32_t *height) {
     if (setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
     if (!jpeg->has_header) {
         if (jpeg_read_header(&jpeg->reader, TRUE) == JPEG_SUSPENDED) return GWI_JPEG_WAITS;
@@ -115,25 +145,70 @@ gwi_jpeg_step gwi_jpeg_read_header(gwi_jpeg *jpeg, uint32_t *width, uint32_t *he
     }
     *width = jpeg->reader.image_width;
     *height = jpeg->reader.image_height;
-    *is_rgb = jpeg->reader.jpeg_color_space != JCS_CMYK && jpeg->reader.jpeg_color_space != JCS_YCCK;
     return GWI_JPEG_DONE;
 }
 
-void gwi_jpeg_set_up(gwi_jpeg *jpeg, unsigned divisor, uint32_t *width, uint32_t *height) {
-    jpeg->reader.scale_num = 1;
-    jpeg->reader.scale_denom = divisor;
-    jpeg->reader.out_color_space = JCS_RGB;
-    jpeg->reader.buffered_image = jpeg_has_multiple_scans(&jpeg->reader);
-    if (!setjmp(jpeg->failed)) jpeg_calc_output_dimensions(&jpeg->reader);
-    *width = jpeg->reader.output_width;
-    *height = jpeg->reader.output_height;
+bool gwi_jpeg_copy_profile(gwi_jpeg *jpeg, uint8_t **profile, uint32_t *count) {
+    JOCTET *bytes = NULL;
+    unsigned int length = 0;
+    if (setjmp(jpeg->failed)) return false;
+    if (!jpeg_read_icc_profile(&jpeg->reader, &bytes, &length)) return false;
+    *profile = bytes;
+    *count = length;
+    return true;
 }
 
-// Lines from where the last call ended.
+gwi_jpeg_step gwi_jpeg_set_up(gwi_jpeg *jpeg, gwi_jpeg_setup setup, uint32_t *width, uint32_t *height) {
+    if (setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
+    J_COLOR_SPACE space = jpeg->reader.jpeg_color_space;
+    bool is_cmyk = space == JCS_CMYK || space == JCS_YCCK;
+    jpeg->reader.scale_num = 1;
+    jpeg->reader.scale_denom = setup.divisor;
+    jpeg->reader.out_color_space = is_cmyk ? JCS_CMYK : JCS_EXT_RGB;
+    if (setup.is_fast) jpeg->reader.dct_method = JDCT_FASTEST;
+    // A whole file needs no image after each scan, so libjpeg runs the inverse DCT once.
+    jpeg->reader.buffered_image = !jpeg->has_whole_file && jpeg_has_multiple_scans(&jpeg->reader);
+    jpeg_calc_output_dimensions(&jpeg->reader);
+    *width = jpeg->reader.output_width;
+    *height = jpeg->reader.output_height;
+    if (is_cmyk) {
+        free(jpeg->line);
+        jpeg->line = malloc((size_t)jpeg->reader.output_width * 4);
+        if (!jpeg->line) {
+            strcpy(jpeg->message, "there is no memory");
+            return GWI_JPEG_FAILED;
+        }
+    }
+    return GWI_JPEG_DONE;
+}
+
+// The conversion of gdk-pixbuf and Pillow. Adobe's programs write CMYK inverted, and mark the file.
+static void convert_line(gwi_jpeg *jpeg, uint8_t *target) {
+    uint8_t inverted = jpeg->reader.saw_Adobe_marker ? 0 : 255;
+    const uint8_t *source = jpeg->line;
+    for (JDIMENSION x = 0; x < jpeg->reader.output_width; x++, source += 4, target += 3) {
+        unsigned black = source[3] ^ inverted;
+        for (int channel = 0; channel < 3; channel++) target[channel] = (uint8_t)((source[channel] ^ inverted) * black / 255);
+    }
+}
+
+// Reads lines from where the last call ended.
 static gwi_jpeg_step read_lines(gwi_jpeg *jpeg, uint8_t *target, size_t stride) {
-    while (jpeg->reader.output_scanline < jpeg->reader.output_height) {
-        JSAMPROW row = target + jpeg->reader.output_scanline * stride;
-        if (jpeg_read_scanlines(&jpeg->reader, &row, 1) == 0) return GWI_JPEG_WAITS;
+    enum { batch = 16 };
+    j_decompress_ptr reader = &jpeg->reader;
+    while (reader->output_scanline < reader->output_height) {
+        uint8_t *first = target + reader->output_scanline * stride;
+        if (jpeg->line) {
+            JSAMPROW row = jpeg->line;
+            if (jpeg_read_scanlines(reader, &row, 1) == 0) return GWI_JPEG_WAITS;
+            convert_line(jpeg, first);
+            continue;
+        }
+        JSAMPROW rows[batch];
+        JDIMENSION left = reader->output_height - reader->output_scanline;
+        JDIMENSION count = left < batch ? left : batch;
+        for (JDIMENSION row = 0; row < count; row++) rows[row] = first + row * stride;
+        if (jpeg_read_scanlines(reader, rows, count) == 0) return GWI_JPEG_WAITS;
     }
     return GWI_JPEG_DONE;
 }
@@ -147,26 +222,22 @@ gwi_jpeg_step gwi_jpeg_decode(gwi_jpeg *jpeg, uint8_t *target, size_t stride, ui
     if (!jpeg->reader.buffered_image) {
         gwi_jpeg_step step = read_lines(jpeg, target, stride);
         *rows = jpeg->reader.output_scanline;
+        if (step == GWI_JPEG_DONE && jpeg->has_whole_file) jpeg_finish_decompress(&jpeg->reader);
         return step;
     }
     for (;;) {
-        // Somebody may have made this file to take for ever: hundreds of scans of millions of pixels.
-        if (jpeg->reader.input_scan_number > 500) {
-            strcpy(jpeg->message, "there are more than 500 scans");
-            return GWI_JPEG_FAILED;
-        }
+        check_scan_count(jpeg);
         int state = jpeg_consume_input(&jpeg->reader);
         if (state == JPEG_SUSPENDED) return GWI_JPEG_WAITS;
-        if (state == JPEG_REACHED_EOI) break;
+        if (state == JPEG_REACHED_EOI) return GWI_JPEG_DONE;
     }
-    return GWI_JPEG_DONE;
 }
 
 gwi_jpeg_step gwi_jpeg_show_scans(gwi_jpeg *jpeg, uint8_t *target, size_t stride) {
     if (!jpeg->has_started || !jpeg->reader.buffered_image) return GWI_JPEG_WAITS;
     if (setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
     int scan = jpeg->reader.input_scan_number;
-    // The one that is arriving is not whole.
+    // The scan that is arriving is not complete.
     if (!jpeg_input_complete(&jpeg->reader)) scan--;
     if (scan < 1 || scan <= jpeg->shown_scan) return GWI_JPEG_WAITS;
     if (!jpeg_start_output(&jpeg->reader, scan)) return GWI_JPEG_WAITS;
@@ -177,4 +248,107 @@ gwi_jpeg_step gwi_jpeg_show_scans(gwi_jpeg *jpeg, uint8_t *target, size_t stride
     return GWI_JPEG_DONE;
 }
 
-bool gwi_jpeg_is_damaged(const gwi_jpeg *jpeg) { return jpeg->errors.num_warnings > 0; }
+// Writing.
+
+// Owns the written bytes, which jpeg_mem_dest does not hand out after an error.
+struct writer {
+    struct jpeg_compress_struct compressor;
+    struct jpeg_error_mgr errors;
+    struct jpeg_destination_mgr destination;
+    jmp_buf failed;
+    char *message;
+    uint8_t *bytes;
+    size_t capacity;
+};
+
+static void fail_writing(j_common_ptr compressor) {
+    struct writer *writer = compressor->client_data;
+    compressor->err->format_message(compressor, writer->message);
+    longjmp(writer->failed, 1);
+}
+
+static void ignore_message(j_common_ptr compressor, int level) {
+    (void)compressor;
+    (void)level;
+}
+
+static void grow(struct writer *writer, size_t capacity) {
+    size_t used = writer->capacity;
+    uint8_t *larger = realloc(writer->bytes, capacity);
+    if (!larger) {
+        strcpy(writer->message, "there is no memory");
+        longjmp(writer->failed, 1);
+    }
+    writer->bytes = larger;
+    writer->capacity = capacity;
+    writer->destination.next_output_byte = larger + used;
+    writer->destination.free_in_buffer = capacity - used;
+}
+
+static void begin_output(j_compress_ptr compressor) {
+    grow(compressor->client_data, (size_t)compressor->image_width * compressor->image_height / 4 + 4096);
+}
+
+static boolean grow_output(j_compress_ptr compressor) {
+    struct writer *writer = compressor->client_data;
+    grow(writer, writer->capacity * 2);
+    return TRUE;
+}
+
+static void end_output(j_compress_ptr compressor) { (void)compressor; }
+
+static bool write_file(struct writer *writer, const uint8_t *pixels, gwi_jpeg_encoding encoding) {
+    j_compress_ptr compressor = &writer->compressor;
+    compressor->err = jpeg_std_error(&writer->errors);
+    writer->errors.error_exit = fail_writing;
+    writer->errors.emit_message = ignore_message;
+    compressor->client_data = writer;
+    if (setjmp(writer->failed)) {
+        jpeg_destroy_compress(compressor);
+        return false;
+    }
+    jpeg_create_compress(compressor);
+    writer->destination.init_destination = begin_output;
+    writer->destination.empty_output_buffer = grow_output;
+    writer->destination.term_destination = end_output;
+    compressor->dest = &writer->destination;
+    compressor->image_width = encoding.width;
+    compressor->image_height = encoding.height;
+    compressor->in_color_space = JCS_EXT_RGB;
+    compressor->input_components = 3;
+    jpeg_set_defaults(compressor);
+    jpeg_set_quality(compressor, encoding.quality, TRUE);
+    // The fast DCT loses accuracy that shows only at the highest qualities (libjpeg.txt, dct_method).
+    compressor->dct_method = encoding.quality >= 96 ? JDCT_ISLOW : JDCT_FASTEST;
+    if (encoding.has_full_chroma) {
+        compressor->comp_info[0].h_samp_factor = 1;
+        compressor->comp_info[0].v_samp_factor = 1;
+    }
+    jpeg_start_compress(compressor, TRUE);
+    size_t stride = (size_t)encoding.width * 3;
+    while (compressor->next_scanline < compressor->image_height) {
+        JSAMPROW row = (JSAMPROW)(pixels + compressor->next_scanline * stride);
+        jpeg_write_scanlines(compressor, &row, 1);
+    }
+    jpeg_finish_compress(compressor);
+    jpeg_destroy_compress(compressor);
+    return true;
+}
+
+bool gwi_jpeg_encode(const uint8_t *pixels, gwi_jpeg_encoding encoding, gwi_jpeg_file *file) {
+    struct writer *writer = calloc(1, sizeof *writer);
+    if (!writer) {
+        strcpy(file->message, "there is no memory");
+        return false;
+    }
+    writer->message = file->message;
+    bool is_written = write_file(writer, pixels, encoding);
+    if (is_written) {
+        file->bytes = writer->bytes;
+        file->count = writer->capacity - writer->destination.free_in_buffer;
+    } else {
+        free(writer->bytes);
+    }
+    free(writer);
+    return is_written;
+}

@@ -4,7 +4,6 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 // libpng reports errors by longjmp, which Swift must not be jumped over.
 struct gwi_png {
@@ -95,5 +94,3 @@ bool gwi_png_read_pixels(gwi_png *png, uint8_t *target, size_t stride) {
     }
     return true;
 }
-
-uint32_t gwi_crc32(const uint8_t *data, size_t count) { return (uint32_t)crc32_z(0, data, count); }

@@ -81,9 +81,9 @@ package final class FrameCanvas {
 
     /// Returns a copy of the canvas, resized and oriented.
     /// - Returns: nil if memory runs out.
-    package func picture(
-        at target: PixelSize,
-        _ orientation: ImageOrientation,
+    package func resized(
+        to target: PixelSize,
+        orientation: ImageOrientation,
         hasAlpha: Bool
     ) -> PixelBuffer? {
         let rows = PixelRows(
@@ -92,6 +92,6 @@ package final class FrameCanvas {
             bytesPerRow: size.width * 4,
             layout: hasAlpha ? .premultiplied : .rgbx
         )
-        return rows.picture(at: target, orientation)
+        return rows.resized(to: target, orientation: orientation)
     }
 }

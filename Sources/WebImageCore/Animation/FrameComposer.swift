@@ -57,7 +57,7 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
             try draw(from: next, through: index, after: previous)
             current = index
         }
-        guard let pixels = canvas!.picture(at: target, orientation, hasAlpha: hasAlpha) else {
+        guard let pixels = canvas!.resized(to: target, orientation: orientation, hasAlpha: hasAlpha) else {
             throw options.outOfMemory(target)
         }
         return pixels

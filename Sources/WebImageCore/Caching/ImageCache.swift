@@ -1,8 +1,9 @@
 public import FoundationEssentials
 import Synchronization
 
-/// The caches of a manager: what is in them, and the means to change that. From any thread; what concerns the disk
-/// happens on the I/O queue, and completions are called on the main loop.
+/// The memory cache and the disk cache of a manager. Can be used from any thread.
+///
+/// Calls that concern the disk run on the I/O queue; their completions are called on the main loop.
 public struct ImageCache: Sendable {
     let manager: ImageManager
 
@@ -10,76 +11,92 @@ public struct ImageCache: Sendable {
 
     // Memory
 
-    /// What the memory cache holds, and how often it was of use.
+    /// The contents of the memory cache, and how often it was hit.
     public var memoryStatistics: MemoryCacheStatistics { parts.memoryCache.statistics }
 
-    /// Puts an image into memory, as if request had loaded it.
-    public func storeInMemory(_ image: WebImage, for request: ImageRequest) {
-        parts.memoryCache.store(image, for: ImageKey(manager.pipeline.prepare(request)))
+    /// Stores an image in memory, as if the request had loaded it.
+    public func storeInMemory(_ image: WebImage, for request: some ImageRequestConvertible) {
+        parts.memoryCache.store(image, for: ImageKey(manager.pipeline.prepare(request.imageRequest)))
     }
 
-    /// Removes all sizes of an image from memory. Widgets that show it go on to do so.
-    public func removeFromMemory(_ url: URL) {
-        parts.memoryCache.removeImages(source: manager.pipeline.cacheKey(for: url))
+    /// Removes all sizes of an image from memory. Widgets that show it keep it.
+    public func removeFromMemory(_ request: some ImageRequestConvertible) {
+        parts.memoryCache.removeImages(source: key(for: request))
     }
 
-    /// Empties the memory cache. Images that are shown stay as they are.
+    /// Removes all images from memory. Widgets that show them keep them.
     public func removeAllFromMemory() {
         parts.memoryCache.removeAll()
     }
 
     // Disk
 
-    /// Where the original of url is or would be in the disk cache; nil when there is none, or one of the app's own.
-    public func path(for url: URL) -> String? {
-        (parts.dataCache as? DiskCache)?.path(for: manager.pipeline.cacheKey(for: url))
+    /// The path of an original on disk, whether it exists or not; nil when the manager has no disk cache, or one of the app's own
+    /// without files.
+    public func path(for request: some ImageRequestConvertible) -> String? {
+        parts.dataCache?.path(for: key(for: request))
     }
 
-    /// The name of that file, from the directory of the cache: what a file in a read-only directory has to be called.
-    public func fileName(for url: URL) -> String? {
-        (parts.dataCache as? DiskCache)?.fileName(for: manager.pipeline.cacheKey(for: url))
+    /// The name of that file within the directory of the cache. A file in a read-only directory has to have this name.
+    public func fileName(for request: some ImageRequestConvertible) -> String? {
+        parts.dataCache?.fileName(for: key(for: request))
     }
 
-    /// Calls to the file system that failed so far.
+    /// The number of file-system calls that have failed since the start.
     public var diskFailureCount: Int {
-        ((parts.dataCache as? DiskCache)?.failureCount ?? 0) + (parts.renditionCache?.failureCount ?? 0)
+        (parts.dataCache?.failureCount ?? 0) + (parts.renditionCache?.failureCount ?? 0)
     }
 
-    /// In which places an image is: memory at the size that is asked for, disk at that size or as the original.
-    public func location(of request: ImageRequest) async -> CacheTiers {
-        await perform { location(request) }
+    /// The caches that hold an image: memory at the requested size, disk at that size or as the original.
+    public func tiers(containing request: some ImageRequestConvertible) async -> CacheTiers {
+        await perform { findTiers(request.imageRequest) }
     }
 
-    /// In which places an image is.
-    public func location(of request: ImageRequest, completion: @escaping @Sendable (CacheTiers) -> Void) {
-        perform({ location(request) }, completion)
+    /// The caches that hold an image: memory at the requested size, disk at that size or as the original.
+    public func tiers(
+        containing request: some ImageRequestConvertible,
+        completion: @escaping @Sendable (CacheTiers) -> Void
+    ) {
+        perform({ findTiers(request.imageRequest) }, completion)
     }
 
-    /// The original of url, from the disk.
-    public func data(for url: URL) async -> Data? {
-        await perform { parts.dataCache?.entry(for: manager.pipeline.cacheKey(for: url))?.data }
+    /// The original of an image, from the disk.
+    public func data(for request: some ImageRequestConvertible) async -> Data? {
+        await perform { cachedDataBlocking(for: request) }
     }
 
-    /// The original of url, from the disk.
-    public func data(for url: URL, completion: @escaping @Sendable (Data?) -> Void) {
-        perform({ parts.dataCache?.entry(for: manager.pipeline.cacheKey(for: url))?.data }, completion)
+    /// The original of an image, from the disk.
+    public func data(for request: some ImageRequestConvertible, completion: @escaping @Sendable (Data?) -> Void) {
+        perform({ cachedDataBlocking(for: request) }, completion)
     }
 
-    /// The blurred version of url, from the disk, when the manager keeps those.
-    public func thumbHash(for url: URL) async -> ThumbHash? {
-        await perform { parts.dataCache?.description(of: manager.pipeline.cacheKey(for: url))?.thumbHash }
+    /// The original of an image, read from the disk within this call. Never call it on the main thread.
+    public func cachedDataBlocking(for request: some ImageRequestConvertible) -> Data? {
+        parts.dataCache?.entry(for: key(for: request))?.data
     }
 
-    /// The same within this call, for threads that may wait for a disk: never for the main thread.
-    public func cachedDataBlocking(for url: URL) -> Data? {
-        parts.dataCache?.entry(for: manager.pipeline.cacheKey(for: url))?.data
+    /// The ThumbHash of an image, from the disk, when the manager keeps them.
+    public func thumbHash(for request: some ImageRequestConvertible) async -> ThumbHash? {
+        await perform { parts.dataCache?.metadata(for: key(for: request))?.thumbHash }
     }
 
-    /// Keeps the bytes of an image on disk, as if they had come from url. Found from now on, written a little later;
-    /// what memory has of url is of another image then, and is removed.
-    public func storeOnDisk(_ data: Data, for url: URL, response: ResponseMetadata = ResponseMetadata()) {
-        let now = manager.dependencies.clock.now
-        let key = manager.pipeline.cacheKey(for: url)
+    /// The ThumbHash of an image, from the disk, when the manager keeps them.
+    public func thumbHash(
+        for request: some ImageRequestConvertible,
+        completion: @escaping @Sendable (ThumbHash?) -> Void
+    ) {
+        perform({ parts.dataCache?.metadata(for: key(for: request))?.thumbHash }, completion)
+    }
+
+    /// Stores the bytes of an image on disk, as if they had been loaded. They are found from now on and written a little later.
+    /// Images of the URL in memory are of other bytes, and are removed.
+    public func storeOnDisk(
+        _ data: Data,
+        for request: some ImageRequestConvertible,
+        response: ResponseMetadata = ResponseMetadata()
+    ) {
+        let now = parts.clock.now
+        let key = key(for: request)
         parts.failures.forget(key)
         parts.memoryCache.removeImages(source: key)
         parts.dataCache?.store(CacheEntry(key: key, data: data, response: response, storedAt: now))
@@ -89,76 +106,56 @@ public struct ImageCache: Sendable {
         }
     }
 
-    /// Removes an image, in all sizes.
-    public func remove(_ url: URL, from tiers: CacheTiers = .all) async {
-        await perform { remove(manager.pipeline.cacheKey(for: url), tiers) }
+    /// Removes all sizes of an image.
+    public func remove(_ request: some ImageRequestConvertible, from tiers: CacheTiers = .all) async {
+        await perform { remove(key(for: request), tiers) }
     }
 
-    /// Removes an image, in all sizes.
-    public func remove(_ url: URL, from tiers: CacheTiers = .all, completion: @escaping @Sendable () -> Void) {
-        perform({ remove(manager.pipeline.cacheKey(for: url), tiers) }, completion)
+    /// Removes all sizes of an image.
+    public func remove(
+        _ request: some ImageRequestConvertible,
+        from tiers: CacheTiers = .all,
+        completion: @escaping @Sendable () -> Void
+    ) {
+        perform({ remove(key(for: request), tiers) }, completion)
     }
 
-    /// Empties the disk cache.
+    /// Removes all images from the disk.
     public func removeAllFromDisk() async {
-        await perform { removeAllFromDisk() }
+        await perform { removeAllFromDiskBlocking() }
     }
 
-    /// Empties the disk cache.
+    /// Removes all images from the disk.
     public func removeAllFromDisk(completion: @escaping @Sendable () -> Void) {
-        perform({ removeAllFromDisk() }, completion)
+        perform({ removeAllFromDiskBlocking() }, completion)
     }
 
-    /// Removes what is too old, and the oldest images when there are too many. The library does that by itself.
+    /// Removes images from the disk that are too old, and the oldest ones when there are too many. The library does so by itself.
     public func removeExpired() async {
-        await perform { removeExpiredFromDisk() }
+        await perform { removeExpiredBlocking() }
     }
 
-    /// Removes what is too old, and the oldest images when there are too many.
+    /// Removes images from the disk that are too old, and the oldest ones when there are too many.
     public func removeExpired(completion: @escaping @Sendable () -> Void) {
-        perform({ removeExpiredFromDisk() }, completion)
+        perform({ removeExpiredBlocking() }, completion)
     }
 
-    /// How much is on disk. Looks at every file.
+    /// The number and the size of the files on disk. Looks at every file.
     public func diskUsage() async -> CacheUsage {
-        await perform { totals }
+        await perform { measuredUsage }
     }
 
-    /// How much is on disk. Looks at every file.
+    /// The number and the size of the files on disk. Looks at every file.
     public func diskUsage(completion: @escaping @Sendable (CacheUsage) -> Void) {
-        perform({ totals }, completion)
+        perform({ measuredUsage }, completion)
     }
 }
 
-// On the I/O queue.
 extension ImageCache {
-    private func location(_ request: ImageRequest) -> CacheTiers {
-        var tiers: CacheTiers = []
-        if manager.cachedImage(for: request) != nil { tiers.insert(.memory) }
-        let key = JobGraph.Job.Key(request)
-        if parts.renditionCache?.contains(key.rendition) == true { tiers.insert(.renditions) }
-        if parts.dataCache?.contains(key.fetch.url) == true { tiers.insert(.originals) }
-        return tiers
-    }
-
-    private func remove(_ url: String, _ tiers: CacheTiers) {
-        if tiers.contains(.memory) { parts.memoryCache.removeImages(source: url) }
-        if tiers.contains(.originals) { parts.dataCache?.remove(url) }
-        if tiers.contains(.renditions) { parts.renditionCache?.removeVariants(of: url) }
-    }
-
-    private func removeAllFromDisk() {
-        parts.dataCache?.removeAll()
-        parts.renditionCache?.removeAll()
-    }
-
-    private func removeExpiredFromDisk() {
-        parts.dataCache?.removeExpired()
-        parts.renditionCache?.removeExpired()
-    }
-
-    private var totals: CacheUsage {
-        (parts.dataCache?.totals ?? CacheUsage()) + (parts.renditionCache?.totals ?? CacheUsage())
+    /// The key of the original.
+    private func key(for request: some ImageRequestConvertible) -> String {
+        let request = request.imageRequest
+        return request.cacheKey ?? manager.pipeline.cacheKey(for: request.url)
     }
 
     private func perform<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
@@ -179,21 +176,36 @@ extension ImageCache {
     }
 }
 
-/// How much a cache holds.
-public struct CacheUsage: Sendable, Hashable {
-    /// Entries.
-    public var count: Int
-    /// Bytes: of pixels in memory; of blocks on disk, which is what limits go by.
-    public var byteCount: Int
-
-    /// Makes totals.
-    public init(count: Int = 0, byteCount: Int = 0) {
-        self.count = count
-        self.byteCount = byteCount
+// Work on the I/O queue.
+extension ImageCache {
+    private func findTiers(_ request: ImageRequest) -> CacheTiers {
+        var tiers: CacheTiers = []
+        if manager.cachedImage(for: request) != nil { tiers.insert(.memory) }
+        let key = ImageKey(manager.pipeline.prepare(request))
+        if parts.renditionCache?.contains(key.renditionKey(size: request.decodeSize)) == true {
+            tiers.insert(.renditions)
+        }
+        if parts.dataCache?.contains(key.source) == true { tiers.insert(.originals) }
+        return tiers
     }
 
-    /// Both together.
-    public static func + (lhs: CacheUsage, rhs: CacheUsage) -> CacheUsage {
-        CacheUsage(count: lhs.count + rhs.count, byteCount: lhs.byteCount + rhs.byteCount)
+    private func remove(_ key: String, _ tiers: CacheTiers) {
+        if tiers.contains(.memory) { parts.memoryCache.removeImages(source: key) }
+        if tiers.contains(.originals) { parts.dataCache?.remove(key) }
+        if tiers.contains(.renditions) { parts.renditionCache?.removeVariants(of: key) }
+    }
+
+    private func removeAllFromDiskBlocking() {
+        parts.dataCache?.removeAll()
+        parts.renditionCache?.removeAll()
+    }
+
+    private func removeExpiredBlocking() {
+        parts.dataCache?.removeExpired()
+        parts.renditionCache?.removeExpired()
+    }
+
+    private var measuredUsage: CacheUsage {
+        (parts.dataCache?.totals ?? CacheUsage()) + (parts.renditionCache?.totals ?? CacheUsage())
     }
 }

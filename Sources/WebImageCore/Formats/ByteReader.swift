@@ -1,8 +1,8 @@
 package import FoundationEssentials
 
-/// Reads numbers from bytes that nobody has checked: every read outside of them is nil, never a trap.
+/// Reads numbers from untrusted bytes. A read outside of them returns nil and never traps.
 package struct ByteReader {
-    private let bytes: UnsafeRawBufferPointer
+    package let bytes: UnsafeRawBufferPointer
 
     package init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
@@ -18,6 +18,7 @@ package struct ByteReader {
     package func uint16LE(_ offset: Int) -> UInt16? { number(offset, bigEndian: false) }
     package func uint32BE(_ offset: Int) -> UInt32? { number(offset, bigEndian: true) }
     package func uint32LE(_ offset: Int) -> UInt32? { number(offset, bigEndian: false) }
+    package func uint64LE(_ offset: Int) -> UInt64? { number(offset, bigEndian: false) }
 
     package func uint24LE(_ offset: Int) -> UInt32? {
         guard let low = uint16LE(offset), let high = uint8(offset + 2) else { return nil }
@@ -35,25 +36,21 @@ package struct ByteReader {
         return (0..<length).allSatisfy { bytes[offset + $0] == pattern.utf8Start[$0] }
     }
 
-    package func matches(_ pattern: String, at offset: Int) -> Bool {
-        matches(Array(pattern.utf8), at: offset)
-    }
-
-    /// The bytes from offset on, at most length of them.
+    /// At most `length` bytes from `offset` on.
     package func slice(_ offset: Int, _ length: Int) -> ByteReader? {
         guard offset >= 0, length >= 0, offset <= bytes.count else { return nil }
         let end = offset + min(length, bytes.count - offset)
         return ByteReader(UnsafeRawBufferPointer(rebasing: bytes[offset..<end]))
     }
 
-    /// A copy of the bytes from offset on.
-    /// - Returns: nil when there are fewer than length.
+    /// A copy of `length` bytes from `offset` on.
+    /// - Returns: nil when there are fewer.
     package func data(_ offset: Int, _ length: Int) -> Data? {
         guard offset >= 0, length >= 0, offset <= bytes.count, length <= bytes.count - offset else { return nil }
         return Data(bytes[offset..<offset + length])
     }
 
-    /// Where byte comes next, at or after offset.
+    /// The position of the next `byte` at or after `offset`.
     package func firstIndex(of byte: UInt8, from offset: Int) -> Int? {
         guard offset >= 0, offset < bytes.count else { return nil }
         return bytes[offset...].firstIndex(of: byte)

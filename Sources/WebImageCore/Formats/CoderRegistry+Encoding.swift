@@ -1,15 +1,15 @@
 public import FoundationEssentials
 
 extension CoderRegistry {
-    /// Writes an image as a file; an animated one with all of its frames where the format has frames (WebP), else its
-    /// first. Takes its time: not for the main thread.
+    /// Writes an image as a file.
     ///
-    /// The pixels are upright and in sRGB; what else the original file said (EXIF, a profile) is not written.
+    /// An animated image is written with all of its frames where the format has frames (WebP), else its first frame is. The pixels
+    /// are upright and in sRGB; other metadata of the original file (EXIF, a profile) is not written. Not for the main thread.
     /// - Parameters:
-    ///   - image: What to write.
+    ///   - image: The image.
     ///   - format: Default: PNG for an image with alpha, else JPEG.
-    ///   - options: See EncodeOptions.
-    /// - Throws: ImageError/Code/encodingFailed, also when nothing on this machine writes the format.
+    ///   - options: How to write it.
+    /// - Throws: ImageError/Code/encodingFailed, also when there is no encoder for the format.
     public func encode(
         _ image: WebImage,
         as format: ImageFormat? = nil,
@@ -17,84 +17,89 @@ extension CoderRegistry {
     ) throws(ImageError) -> Data {
         let format = format ?? (image.pixels.hasAlpha ? .png : .jpeg)
         guard let encoder = encoder(for: format) else {
-            throw .encodingFailed("Nothing on this machine writes \(format.rawValue.uppercased())")
+            throw .encodingFailed("No encoder writes \(format.rawValue.uppercased())")
         }
-        let quality = min(max(options.quality, 0), 1)
-        if let animation = image.animation, !options.isFirstFrameOnly,
-            let data = try encodeFrames(of: animation, encoder, format, quality, options)
-        {
+        var options = options
+        options.quality = min(max(options.quality, 0), 1)
+        let writing = Writing(encoder: encoder, format: format, options: options)
+        if let animation = image.animation, !options.isFirstFrameOnly, let data = try writing.encode(animation) {
             return data
         }
-        let size = options.maximumSize.map { DecodeSize.contain($0).target(for: image.pixelSize) } ?? image.pixelSize
-        var pixels = try image.pixels.scaled(to: size)
-        var data = try encoder.encode(pixels, as: format, quality: quality, options: options)
+        return try writing.encode(image)
+    }
+}
+
+/// One call of an encoder, or several until the file is small enough.
+private struct Writing {
+    let encoder: any ImageEncoding
+    let format: ImageFormat
+    let options: EncodeOptions
+
+    /// The lowest quality that is tried. Below it, images fall into blocks.
+    private static let lowestQuality = 0.3
+
+    func encode(_ image: WebImage) throws(ImageError) -> Data {
+        var pixels = try image.pixels.scaled(to: size(of: image.pixelSize))
+        var data = try encode(pixels, quality: options.quality)
         guard let limit = options.maximumByteCount, data.count > limit else { return data }
-        if let smaller = try best(encoder, pixels, format, quality, options, limit) { return smaller }
-        // Not with the lowest quality, or there is none: then with fewer pixels.
+        if let smaller = try encode(pixels, below: limit) { return smaller }
+        // Even the lowest quality is too large, so the image gets fewer pixels.
         while data.count > limit {
-            let factor = min(0.8, (Double(limit) / Double(data.count)).squareRoot())
             guard pixels.size.pixelCount > 1 else {
                 throw .encodingFailed("No image fits into \(limit) bytes")
             }
-            let next = PixelSize(
-                width: max(1, Int(Double(pixels.size.width) * factor)),
-                height: max(1, Int(Double(pixels.size.height) * factor))
-            )
-            pixels = try pixels.scaled(to: next)
-            data = try encoder.encode(pixels, as: format, quality: Self.lowestQuality, options: options)
+            pixels = try pixels.scaled(to: smaller(pixels.size, data.count, limit))
+            data = try encode(pixels, quality: Self.lowestQuality)
         }
         return data
     }
 
     /// - Returns: nil when the format has no frames.
-    private func encodeFrames(
-        of animation: ImageAnimation,
-        _ encoder: any ImageEncoding,
-        _ format: ImageFormat,
-        _ quality: Double,
-        _ options: EncodeOptions
-    ) throws(ImageError) -> Data? {
+    func encode(_ animation: ImageAnimation) throws(ImageError) -> Data? {
         var animation = animation
-        if let size = options.maximumSize.map({ DecodeSize.contain($0).target(for: animation.size) }) {
-            animation = animation.mapFrames(size: size) { $0.picture(at: size, .up) }
-        }
-        var quality = quality
-        var data = try encoder.encode(animation, as: format, quality: quality, options: options)
+        let size = size(of: animation.size)
+        if size != animation.size { animation = animation.resized(to: size) }
+        var options = options
+        var data = try encoder.encode(animation, as: format, options: options)
         while let limit = options.maximumByteCount, let count = data?.count, count > limit {
-            if quality > Self.lowestQuality {
-                quality = max(Self.lowestQuality, quality - 0.2)
+            if options.quality > Self.lowestQuality {
+                options.quality = max(Self.lowestQuality, options.quality - 0.2)
             } else {
-                let factor = min(0.8, (Double(limit) / Double(count)).squareRoot())
-                let size = PixelSize(
-                    width: max(1, Int(Double(animation.size.width) * factor)),
-                    height: max(1, Int(Double(animation.size.height) * factor))
-                )
+                let size = smaller(animation.size, count, limit)
                 guard size != animation.size else { throw .encodingFailed("No animation fits into \(limit) bytes") }
-                animation = animation.mapFrames(size: size) { $0.picture(at: size, .up) }
+                animation = animation.resized(to: size)
             }
-            data = try encoder.encode(animation, as: format, quality: quality, options: options)
+            data = try encoder.encode(animation, as: format, options: options)
         }
         return data
     }
 
-    /// Below it, images fall into blocks.
-    private static let lowestQuality = 0.3
+    private func size(of natural: PixelSize) -> PixelSize {
+        options.maximumSize.map { DecodeSize.contain($0).target(for: natural) } ?? natural
+    }
 
-    /// The best quality that keeps within limit; nil when none does.
-    private func best(
-        _ encoder: any ImageEncoding,
-        _ pixels: PixelBuffer,
-        _ format: ImageFormat,
-        _ quality: Double,
-        _ options: EncodeOptions,
-        _ limit: Int
-    ) throws(ImageError) -> Data? {
-        var (low, high) = (min(Self.lowestQuality, quality), quality)
-        var found = try encoder.encode(pixels, as: format, quality: low, options: options)
+    private func smaller(_ size: PixelSize, _ byteCount: Int, _ limit: Int) -> PixelSize {
+        let factor = min(0.8, (Double(limit) / Double(byteCount)).squareRoot())
+        return PixelSize(
+            width: max(1, Int(Double(size.width) * factor)),
+            height: max(1, Int(Double(size.height) * factor))
+        )
+    }
+
+    private func encode(_ pixels: PixelBuffer, quality: Double) throws(ImageError) -> Data {
+        var options = options
+        options.quality = quality
+        return try encoder.encode(pixels, as: format, options: options)
+    }
+
+    /// The file of the best quality that keeps the limit; nil when none does.
+    private func encode(_ pixels: PixelBuffer, below limit: Int) throws(ImageError) -> Data? {
+        var (low, high) = (min(Self.lowestQuality, options.quality), options.quality)
+        var found = try encode(pixels, quality: low)
         guard found.count <= limit else { return nil }
         for _ in 0..<6 {
             let middle = (low + high) / 2
-            let data = try encoder.encode(pixels, as: format, quality: middle, options: options)
+            let data = try encode(pixels, quality: middle)
             if data.count <= limit {
                 found = data
                 low = middle
@@ -106,9 +111,15 @@ extension CoderRegistry {
     }
 }
 
+extension ImageAnimation {
+    fileprivate func resized(to size: PixelSize) -> ImageAnimation {
+        mapFrames(size: size) { $0.resized(to: size, orientation: .up) }
+    }
+}
+
 extension PixelBuffer {
     fileprivate func scaled(to size: PixelSize) throws(ImageError) -> PixelBuffer {
-        guard let scaled = picture(at: size, .up) else {
+        guard let scaled = resized(to: size, orientation: .up) else {
             throw .encodingFailed("There is no memory for \(size) pixels")
         }
         return scaled

@@ -21,13 +21,20 @@ public final class CoderRegistry: Sendable {
     }
 
     private let state = Mutex(State())
+    private let remedy: @Sendable (ImageFormat) -> String?
 
     /// - Parameters:
     ///   - decoders: From the oldest to the newest.
     ///   - encoders: From the oldest to the newest.
-    package init(_ decoders: [any ImageDecoding], encoders: [any ImageEncoding] = []) {
+    ///   - remedy: Says how to install a decoder of a format, if that is possible.
+    package init(
+        _ decoders: [any ImageDecoding],
+        encoders: [any ImageEncoding] = [],
+        remedy: @escaping @Sendable (ImageFormat) -> String? = { _ in nil }
+    ) {
+        self.remedy = remedy
         for decoder in decoders { add(decoder) }
-        for encoder in encoders { add(encoder: encoder) }
+        for encoder in encoders { add(encoder) }
     }
 
     /// Adds a decoder that is asked before all others.
@@ -38,7 +45,7 @@ public final class CoderRegistry: Sendable {
 
     /// Adds an encoder that is asked before all others.
     @discardableResult
-    public func add(encoder: any ImageEncoding) -> Registration {
+    public func add(_ encoder: any ImageEncoding) -> Registration {
         state.withLock { $0.register { state, number in state.encoders.append((number, encoder)) } }
     }
 
@@ -65,7 +72,7 @@ public final class CoderRegistry: Sendable {
     ///   ImageError/Code/unsupportedFormat when no coder on this machine decodes it.
     public func decode(_ data: Data, options: DecodeOptions = DecodeOptions()) throws(ImageError) -> WebImage {
         let decoder = try decoder(for: data, url: options.url, hint: options.formatHint)
-        return try decoder.decode(data, options: options).inFormat(of: options)
+        return try decoder.decode(data, options: options).converted(for: options)
     }
 
     /// The decoder of a file.
@@ -79,8 +86,11 @@ public final class CoderRegistry: Sendable {
         preferring preferred: (any ImageDecoding)? = nil
     ) throws(ImageError) -> any ImageDecoding {
         let format = ImageFormat(sniffing: data, hint: hint)
-        if let preferred, preferred.canDecode(format) { return preferred }
-        if let decoder = decoder(for: format) { return decoder }
+        let head = data.prefix(ImageFormat.sniffLength)
+        if let preferred, preferred.canDecode(head, format: format) { return preferred }
+        if let decoder = state.withLock({ $0.decoders }).last(where: { $0.coder.canDecode(head, format: format) }) {
+            return decoder.coder
+        }
         guard format != .unknown else {
             throw DecodeOptions(url: url).badData(Self.describe(data))
         }
@@ -88,8 +98,8 @@ public final class CoderRegistry: Sendable {
             .unsupportedFormat,
             url: url,
             reason: "Nothing on this machine decodes \(format.rawValue.uppercased())",
-            remedy: format.debianPackage.map { "Install the Debian package \($0)." }
-                ?? "Give the manager a coder for it (ImageManager.Configuration.decoders)."
+            remedy: remedy(format)
+                ?? "Give the manager a decoder for it (ImageManager.Configuration.decoders)."
         )
     }
 

@@ -99,7 +99,7 @@ extension WebImage {
         )
     }
     /// The same image with its pixels stored as the options ask for, over black if that leaves out alpha.
-    package func inFormat(of options: DecodeOptions) -> WebImage {
+    package func converted(for options: DecodeOptions) -> WebImage {
         guard let format = options.pixelFormat, format != pixels.format, let pixels = pixels.converted(to: format)
         else {
             return self

@@ -1,40 +1,50 @@
 public import FoundationEssentials
 
-/// Decodes files of some formats. Called on the threads of the decode queue, several at a time.
+/// Decodes image files of some formats. The threads of the decode queue call it, several at a time.
 public protocol ImageDecoding: Sendable {
-    /// Whether it decodes files of format on this machine.
+    /// Whether the decoder reads files of a format on this machine.
     func canDecode(_ format: ImageFormat) -> Bool
+
+    /// Whether the decoder reads the file that begins with `head`. A decoder of an app's own format recognises its signature here.
+    ///
+    /// The default ignores the bytes and asks whether the decoder reads the format.
+    /// - Parameters:
+    ///   - head: The first bytes of the file: 512, or fewer when it is shorter or still arriving.
+    ///   - format: The format that the library recognises, or that of the request's hint, or unknown.
+    func canDecode(_ head: Data, format: ImageFormat) -> Bool
 
     /// Decodes a whole file into upright pixels.
     /// - Throws: ImageError/Code/badImageData or ImageError/Code/imageTooLarge.
     func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage
 
-    /// Starts decoding a file that is still arriving.
-    /// - Returns: nil when the coder cannot show parts of files of this format.
+    /// Starts to decode a file that is still arriving.
+    /// - Returns: nil when the decoder cannot show parts of a file of this format; that is the default.
     func makeIncrementalDecoder(for format: ImageFormat, options: DecodeOptions) -> (any IncrementalImageDecoding)?
 }
 
 extension ImageDecoding {
-    /// nil: most coders decode whole files only.
+    /// Asks whether the decoder reads the format.
+    public func canDecode(_ head: Data, format: ImageFormat) -> Bool { canDecode(format) }
+
+    /// Returns nil.
     public func makeIncrementalDecoder(
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? { nil }
 }
 
-/// Decodes one file while it arrives. Used by one thread at a time; dropped without finish when the load is
-/// cancelled.
+/// Decodes one file while it arrives. One thread at a time uses it; a cancelled load releases it without finish(_:).
 public protocol IncrementalImageDecoding: AnyObject, Sendable {
-    /// Takes the next bytes.
-    /// - Throws: When they are not those of a sound image; nothing more is asked of the decoder then.
+    /// Accepts the next bytes.
+    /// - Throws: When they are damaged. The decoder is not used afterwards.
     func append(_ data: Data) throws(ImageError)
 
-    /// What can be seen so far.
-    /// - Returns: nil when that is nothing, or nothing new since the last call.
+    /// The visible part of the image.
+    /// - Returns: nil when there is none, or it is the same as at the last call.
     func partialImage() -> WebImage?
 
     /// Ends the file.
-    /// - Parameter data: All of the file; every byte of it was appended before.
+    /// - Parameter data: The whole file, all of which was appended before.
     /// - Returns: The whole image, at the size of the options.
     /// - Throws: When bytes are missing.
     func finish(_ data: Data) throws(ImageError) -> WebImage

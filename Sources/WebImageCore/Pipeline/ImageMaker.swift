@@ -39,13 +39,13 @@ final class ImageMaker: Sendable {
         if case .progressive(let decoding) = job.preview, case .running(let decoder) = decoding.decoder {
             do {
                 for chunk in decoding.pending { try decoder.append(chunk) }
-                return try decoder.finish(data).inFormat(of: options)
+                return try decoder.finish(data).converted(for: options)
             } catch {
                 // Decoding the whole file gives the image after all, or the error.
                 WebImageLog.debug("Incremental decoding failed: \(error)")
             }
         }
-        return try coder.decode(data, options: options).inFormat(of: options)
+        return try coder.decode(data, options: options).converted(for: options)
     }
 
     /// Runs the steps of the transformer on a partial or stale image, which nothing shares.

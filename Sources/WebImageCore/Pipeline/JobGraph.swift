@@ -179,7 +179,7 @@ extension JobGraph.Job {
 
         /// The key of the image in the rendition cache.
         var rendition: String {
-            RenditionKey.string(url: fetch.url, variant: "\(size) \(image.scale) \(image.transformer)")
+            image.renditionKey(size: size)
         }
     }
 }

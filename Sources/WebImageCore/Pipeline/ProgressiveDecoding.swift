@@ -57,7 +57,7 @@ struct ProgressiveDecoding: Sendable {
     private var isFormatKnown: Bool {
         let head = Data(pending.joined().prefix(ImageFormat.sniffLength))
         return head.count >= ImageFormat.sniffLength
-            || [.jpeg, .png, .gif, .webp].contains(ImageFormat(sniffing: head))
+            || ImageFormat(sniffing: head).descriptor?.isDecodableInParts == true
     }
 
     // Each of these returns whether a thread has to be asked to work.

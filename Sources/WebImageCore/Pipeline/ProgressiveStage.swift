@@ -47,9 +47,14 @@ final class ProgressiveStage: Sendable {
     ) -> ProgressiveDecoding.Decoder {
         var decoder = decoder
         if case .none = decoder {
-            let format = ImageFormat(sniffing: Data(chunks.joined().prefix(ImageFormat.sniffLength)))
-            let preferred = job.request.decoder.flatMap { $0.canDecode(format) ? $0 : nil }
-            let coder = preferred ?? coders.decoder(for: format)
+            let head = Data(chunks.joined().prefix(ImageFormat.sniffLength))
+            let format = ImageFormat(sniffing: head, hint: job.request.formatHint)
+            let coder = try? coders.decoder(
+                for: head,
+                url: job.request.url,
+                hint: job.request.formatHint,
+                preferring: job.request.decoder
+            )
             let options = maker.decodeOptions(job.request)
             guard let made = coder?.makeIncrementalDecoder(for: format, options: options) else { return .unavailable }
             decoder = .running(made)

@@ -44,12 +44,12 @@ final class RenditionStage: Sendable {
     private func read(_ id: JobGraph.Job.ID) {
         guard let job = graph.job(id) else { return }
         let start = ContinuousClock.now
-        guard let cache = renditions.cache, let entry = cache.entry(for: job.key.rendition), let info = entry.result
+        guard let cache = renditions.cache, let entry = cache.entry(for: job.key.rendition), let info = entry.rendition
         else {
             graph.update { $0.endLookUp(id, rendition: nil) }
             return
         }
-        let original = dataCache?.description(of: job.key.fetch.url)
+        let original = dataCache?.metadata(for: job.key.fetch.url)
         guard original == nil || original?.storedAt == info.source else {
             // The original has been replaced since the rendition was made of it.
             cache.remove(entry.key)

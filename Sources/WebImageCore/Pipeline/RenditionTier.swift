@@ -22,7 +22,7 @@ final class RenditionTier: Sendable {
 
     /// The image of an entry; `nil` when the entry is damaged.
     func image(of entry: CacheEntry, options: DecodeOptions) -> WebImage? {
-        guard let info = entry.result, let pixels = coder?.decode(entry.data, info) else { return nil }
+        guard let info = entry.rendition, let pixels = coder?.decode(entry.data, info) else { return nil }
         return info.image(pixels, options)
     }
 
@@ -45,7 +45,7 @@ final class RenditionTier: Sendable {
             let (data, encoding) = coder?.encode(image, hasRoom: cache.isHalfEmpty)
         else { return nil }
         var entry = CacheEntry(key: job.key.rendition, data: data, response: response, storedAt: clock.now)
-        entry.result = RenditionInfo(image, encoding: encoding, source: originalDate)
+        entry.rendition = RenditionInfo(image, encoding: encoding, source: originalDate)
         return entry
     }
 }

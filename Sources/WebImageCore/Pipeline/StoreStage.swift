@@ -59,8 +59,8 @@ final class StoreStage: Sendable {
         let waiting = tasks.filter { $0.request.cacheAccess.awaitsWrites }
         guard !waiting.isEmpty else { return }
         queue.submit {
-            self.dataCache?.flush(job.key.fetch.url)
-            self.renditions.cache?.flush(job.key.rendition)
+            self.dataCache?.waitUntilWritten(job.key.fetch.url)
+            self.renditions.cache?.waitUntilWritten(job.key.rendition)
             for task in waiting { deliver(to: task) }
         }
     }
@@ -133,7 +133,7 @@ extension StoreStage {
         guard keepsThumbHashes, entry.thumbHash == nil, let dataCache else { return }
         queue.submit(priority: .veryLow) {
             // The original may have been replaced or removed in the meantime.
-            guard dataCache.description(of: entry.key)?.storedAt == entry.storedAt else { return }
+            guard dataCache.metadata(for: entry.key)?.storedAt == entry.storedAt else { return }
             var entry = entry
             entry.thumbHash = ThumbHash(of: image)
             dataCache.store(entry)

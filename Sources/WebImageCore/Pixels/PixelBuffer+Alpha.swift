@@ -1,10 +1,10 @@
 extension PixelBuffer {
-    /// The image on a background, without alpha.
-    /// - Parameter background: 0xRRGGBB.
+    /// The image on an opaque background, without alpha.
+    /// - Parameter background: The colour, whose alpha is ignored.
     /// - Returns: nil when there is no memory.
-    package func flattened(onto background: UInt32) -> PixelBuffer? {
+    package func flattened(onto background: ImageColor) -> PixelBuffer? {
         guard hasAlpha else { return self }
-        let under = [UInt32(background >> 16 & 255), background >> 8 & 255, background & 255]
+        let under = [24, 16, 8].map { background.rgba >> $0 & 255 }
         return PixelBuffer(size: size, format: .rgb) { memory in
             withUnsafeBytes { pixels in
                 var (source, target) = (0, 0)
@@ -22,11 +22,11 @@ extension PixelBuffer {
         }
     }
 
-    /// The same image, stored in another way; without alpha over black.
+    /// The same image in another format. Alpha is replaced by a black background.
     /// - Returns: nil when there is no memory.
     package func converted(to format: Format) -> PixelBuffer? {
         guard format != self.format else { return self }
-        guard format == .rgbaPremultiplied else { return flattened(onto: 0) }
+        guard format == .rgbaPremultiplied else { return flattened(onto: .black) }
         return PixelBuffer(size: size, format: format) { memory in
             withUnsafeBytes { pixels in
                 for index in 0..<size.pixelCount {
@@ -53,7 +53,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Red, green, blue and alpha, the colours no longer multiplied by it, as files have them.
+    /// Calls body with red, green, blue and alpha as files store them: the colours are not multiplied by alpha.
     package func withStraightAlpha<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
         withUnsafeBytes { pixels in
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: pixels.count) { memory in

@@ -4,17 +4,17 @@ extension PixelRows {
     ///   - target: The size before it is turned.
     ///   - orientation: How it is turned afterwards.
     /// - Returns: nil when there is no memory.
-    package func picture(at target: PixelSize, _ orientation: ImageOrientation) -> PixelBuffer? {
+    package func resized(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
         guard target != size else { return PixelBuffer(self, orientation: orientation) }
         switch layout {
         case .rgb, .premultiplied:
             let small = PixelBuffer(size: target, format: layout == .rgb ? .rgb : .rgbaPremultiplied) { memory in
                 AreaScaler.scale(self, to: target, into: memory.bindMemory(to: UInt8.self).baseAddress!)
             }
-            return orientation == .up ? small : small?.turned(orientation)
+            return orientation == .up ? small : small?.oriented(orientation)
         case .rgba, .rgbx:
             // A mean of colours has to be weighed by their alpha.
-            return PixelBuffer(self, orientation: .up)?.picture(at: target, orientation)
+            return PixelBuffer(self, orientation: .up)?.resized(to: target, orientation: orientation)
         }
     }
 }
@@ -32,11 +32,13 @@ extension PixelBuffer {
 
     /// The image at another size, turned upright.
     /// - Returns: nil when there is no memory.
-    package func picture(at target: PixelSize, _ orientation: ImageOrientation) -> PixelBuffer? {
+    package func resized(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
         if target == size, orientation == .up { return self }
-        return withExtendedLifetime(self) { rows.picture(at: target, orientation) }
+        return withExtendedLifetime(self) { rows.resized(to: target, orientation: orientation) }
     }
 
     /// The image turned upright.
-    package func turned(_ orientation: ImageOrientation) -> PixelBuffer? { picture(at: size, orientation) }
+    package func oriented(_ orientation: ImageOrientation) -> PixelBuffer? {
+        resized(to: size, orientation: orientation)
+    }
 }

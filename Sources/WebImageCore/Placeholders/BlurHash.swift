@@ -35,7 +35,7 @@ public struct BlurHash: Hashable, Sendable {
     public init?(of image: WebImage, x: Int = 4, y: Int = 3) {
         let size = DecodeSize.contain(PixelSize(width: 64, height: 64)).target(for: image.pixelSize)
         guard (1...9).contains(x), (1...9).contains(y),
-            let pixels = image.pixels.picture(at: size, .up)?.converted(to: .rgb)
+            let pixels = image.pixels.resized(to: size, orientation: .up)?.converted(to: .rgb)
         else { return nil }
         var factors: [SIMD3<Float>] = []
         for row in 0..<y {

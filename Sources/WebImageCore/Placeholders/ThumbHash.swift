@@ -31,7 +31,9 @@ public struct ThumbHash: Hashable, Sendable {
     /// - Returns: nil when there is no memory.
     public init?(of image: WebImage) {
         let size = DecodeSize.contain(PixelSize(width: 100, height: 100)).target(for: image.pixelSize)
-        guard let small = image.pixels.picture(at: size, .up)?.converted(to: .rgbaPremultiplied) else { return nil }
+        guard let small = image.pixels.resized(to: size, orientation: .up)?.converted(to: .rgbaPremultiplied) else {
+            return nil
+        }
         data = small.withStraightAlpha { Self.encode($0, size) }
     }
 

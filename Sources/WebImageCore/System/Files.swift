@@ -64,6 +64,9 @@ package struct FileError: Error, CustomStringConvertible {
 
 /// The real file system.
 package struct FileStore: FileStoring {
+    /// The suffix of a file that is being written.
+    package static let temporarySuffix = ".tmp"
+
     package init() {}
 
     package func read(_ path: String) throws -> Data {
@@ -120,8 +123,8 @@ package struct FileStore: FileStoring {
     }
 
     package func write(_ pieces: [Data], to path: String) throws {
-        // The name is unique among processes and threads, and in the same directory, or rename would not be atomic.
-        let temporary = "\(path).\(getpid()).\(UInt32.random(in: 0 ... .max)).tmp"
+        // A name no other process or thread uses, in the same directory, or rename would not be one step.
+        let temporary = "\(path).\(getpid()).\(UInt32.random(in: 0 ... .max))\(Self.temporarySuffix)"
         let descriptor = try create(temporary)
         do {
             defer { close(descriptor) }

@@ -1,32 +1,27 @@
-internal import CWebImageTurboJPEG
 internal import CWebImageZstd
 package import FoundationEssentials
 package import WebImageCore
 
-/// How results are written, by what reading them again costs and how much of the disk they take (Tests/bench results):
-/// small images as they are, and those of a cell of a grid too while there is room; larger ones as JPEG when they
-/// were lossy before, else packed without loss.
+/// Encodes renditions by the cost of reading them again and by their size on disk (Tests/bench renditions).
+///
+/// Small images are stored as raw pixels, and images of the size of a grid cell too while the disk has room. Larger images are
+/// stored as JPEG when the format of their file is lossy, and otherwise compressed without loss.
 package struct RenditionCoder: RenditionCoding {
-    /// Bytes of pixels up to which packing is not worth its time. Default: 48 KiB, an image of 128x128.
+    /// Bytes of pixels up to which compressing takes longer than reading. Default: 48 KiB, an image of 128x128.
     private let rawLimit: Int
-    /// The same while there is room. Default: 192 KiB, an image of 256x192 with alpha.
+    /// The same limit while the disk has room. Default: 192 KiB, an image of 256x192 with alpha.
     private let roomyRawLimit: Int
-    /// 0 to 1. Default: 0.9, which nobody tells from the original at the size at which it is shown.
+    /// The JPEG quality, 0 to 1. Default: 0.9, which looks like the original at the size at which it is shown.
     private let quality: Double
-
-    /// The formats that have lost something already.
-    private let lossy: Set<ImageFormat>
 
     package init(
         rawLimit: Int = 48 << 10,
         roomyRawLimit: Int = 192 << 10,
-        quality: Double = 0.9,
-        lossy: Set<ImageFormat> = [.jpeg, .webp, .avif, .heif, .jpegXL]
+        quality: Double = 0.9
     ) {
         self.rawLimit = rawLimit
         self.roomyRawLimit = roomyRawLimit
         self.quality = quality
-        self.lossy = lossy
     }
 
     package func encode(_ image: WebImage, hasRoom: Bool) -> (Data, RenditionInfo.Encoding)? {
@@ -34,8 +29,8 @@ package struct RenditionCoder: RenditionCoding {
         if pixels.byteCount <= (hasRoom ? roomyRawLimit : rawLimit) {
             return (pixels.withUnsafeBytes { Data($0) }, .raw)
         }
-        if lossy.contains(image.format), !pixels.hasAlpha { return jpeg(pixels).map { ($0, .jpeg) } }
-        return packed(pixels).map { ($0, .zstd) }
+        if image.format.descriptor?.isLossy == true, !pixels.hasAlpha { return jpeg(pixels).map { ($0, .jpeg) } }
+        return compressed(pixels).map { ($0, .zstd) }
     }
 
     package func decode(_ data: Data, _ info: RenditionInfo) -> PixelBuffer? {
@@ -60,22 +55,11 @@ package struct RenditionCoder: RenditionCoding {
         case .zstd:
             return ZSTD_decompress(memory.baseAddress, memory.count, bytes.baseAddress, bytes.count) == memory.count
         case .jpeg:
-            guard !info.hasAlpha, let handle = tjInitDecompress() else { return false }
-            defer { tjDestroy(handle) }
-            var (width, height, sampling, space) = (Int32(0), Int32(0), Int32(0), Int32(0))
-            let source = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
-            let count = UInt(bytes.count)
-            // Into a buffer of the size that the entry says: the image has to have that, too.
-            guard tjDecompressHeader3(handle, source, count, &width, &height, &sampling, &space) == 0,
-                Int(width) == info.size.width, Int(height) == info.size.height
-            else { return false }
-            let target = memory.assumingMemoryBound(to: UInt8.self).baseAddress
-            let format = Int32(TJPF_RGB.rawValue)
-            return tjDecompress2(handle, source, count, target, width, 0, height, format, TJFLAG_FASTDCT) == 0
+            return !info.hasAlpha && JPEGCoder.decode(bytes, into: memory, size: info.size)
         }
     }
 
-    private func packed(_ pixels: PixelBuffer) -> Data? {
+    private func compressed(_ pixels: PixelBuffer) -> Data? {
         pixels.withUnsafeBytes { bytes in
             var data = Data(count: ZSTD_compressBound(bytes.count))
             let room = data.count
@@ -87,6 +71,8 @@ package struct RenditionCoder: RenditionCoding {
     }
 
     private func jpeg(_ pixels: PixelBuffer) -> Data? {
-        try? JPEGEncoder().encode(pixels, as: .jpeg, quality: quality, options: EncodeOptions())
+        var options = EncodeOptions()
+        options.quality = quality
+        return try? JPEGEncoder().encode(pixels, as: .jpeg, options: options)
     }
 }

@@ -1,4 +1,4 @@
-internal import CWebImageZlib
+internal import CWebImageDeflate
 public import FoundationEssentials
 public import WebImageCore
 import WebImageLinux
@@ -135,7 +135,7 @@ extension SolidFrames {
 
     private static func chunk(_ name: String, _ contents: [UInt8]) -> [UInt8] {
         let checked = Array(name.utf8) + contents
-        return number(UInt32(contents.count)) + checked + number(UInt32(crc32(0, checked, uInt(checked.count))))
+        return number(UInt32(contents.count)) + checked + number(libdeflate_crc32(0, checked, checked.count))
     }
 
     private static func number(_ value: UInt32) -> [UInt8] {

@@ -41,7 +41,7 @@ struct ConformanceTests {
         let description: String
     }
 
-    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
+    private let registry = CoderRegistry.builtIn
 
     private func decode(_ data: Data, _ options: DecodeOptions = DecodeOptions()) throws(ImageError) -> WebImage {
         try registry.decode(data, options: options)
@@ -110,7 +110,7 @@ struct ConformanceTests {
             #expect(small.pixelSize == target && small.naturalSize == whole.pixelSize)
             let frames = zip(try whole.allFrames(), try small.allFrames())
             for (index, (large, small)) in frames.enumerated() {
-                let expected = try #require(large.picture(at: target, .up))
+                let expected = try #require(large.resized(to: target, orientation: .up))
                 #expect(expected.difference(from: small) < 6, "\(entry.file) \(index)")
             }
         }

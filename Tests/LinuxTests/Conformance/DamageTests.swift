@@ -8,10 +8,7 @@ import WebImageTesting
 /// Small images of each kind, cut off at every byte and damaged at every byte of their headers.
 @Suite("Damaged images")
 struct DamageTests {
-    private static let registry = CoderRegistry(
-        [PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()],
-        encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()]
-    )
+    private static let registry = CoderRegistry.builtIn
 
     /// Of a few hundred bytes each.
     private static let pictures: [(name: String, data: Data)] = {

@@ -7,7 +7,7 @@ import WebImageLinux
 /// The images that gdk-pixbuf is tested with, many of them hostile.
 @Suite("The images of gdk-pixbuf's own tests")
 struct PixbufCorpusTests {
-    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
+    private let registry = CoderRegistry.builtIn
 
     private func decode(_ data: Data, _ name: String) throws(ImageError) -> WebImage {
         var options = DecodeOptions(maximumPixelCount: 1 << 24)

@@ -7,7 +7,7 @@ import WebImageTesting
 
 @Suite("Coders")
 struct CoderTests {
-    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
+    private let registry = CoderRegistry.builtIn
 
     private func decode(_ data: Data, _ size: DecodeSize = .original) throws(ImageError) -> WebImage {
         try registry.decoder(for: data, url: nil).decode(data, options: DecodeOptions(size: size))
@@ -205,12 +205,32 @@ struct CoderTests {
 
     @Test("A format without a decoder is named, with the package that has one")
     func unsupported() {
-        let bare = CoderRegistry([])
+        let bare = CoderRegistry([], remedy: CoderRegistry.debianRemedy)
         let error = #expect(throws: ImageError.self) {
             try bare.decoder(for: Data("\0\0\0\u{20}ftypavif".utf8), url: nil)
         }
         #expect(error?.code == .unsupportedFormat)
         #expect(error?.remedy.contains("libavif-gdk-pixbuf") == true)
+    }
+
+    @Test("An app's own format is recognised by its first bytes, without a hint")
+    func ownFormat() throws {
+        struct DotDecoder: ImageDecoding {
+            func canDecode(_ format: ImageFormat) -> Bool { format == ImageFormat(rawValue: "dot") }
+
+            func canDecode(_ head: Data, format: ImageFormat) -> Bool { head.starts(with: Array("DOT!".utf8)) }
+
+            func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+                let pixels = PixelBuffer(size: PixelSize(width: 1, height: 1), format: .rgb) { $0[0] = 1 }
+                return WebImage(pixels: pixels!, format: ImageFormat(rawValue: "dot"))
+            }
+        }
+        let dot = Data("DOT!1".utf8)
+        let own = CoderRegistry.builtIn
+        #expect(throws: ImageError.self) { try own.decode(dot) }
+        own.add(DotDecoder())
+        #expect(try own.decode(dot).format.rawValue == "dot")
+        #expect(try own.decode(ShippedImage.data("cat.jpg")).format == .jpeg)
     }
 
     @Test("A coder that is added is asked first")

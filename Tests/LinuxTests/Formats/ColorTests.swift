@@ -7,7 +7,7 @@ import WebImageTesting
 
 @Suite("Colour profiles")
 struct ColorTests {
-    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
+    private let registry = CoderRegistry.builtIn
     private let size = PixelSize(width: 40, height: 30)
 
     private func decode(_ data: Data, converts: Bool = true, _ size: DecodeSize = .original) throws -> WebImage {
@@ -44,7 +44,7 @@ struct ColorTests {
     private func webp(_ pixels: PixelBuffer, _ profile: Data) throws -> Data {
         var options = EncodeOptions()
         options.isLossless = true
-        let simple = try WebPEncoder().encode(pixels, as: .webp, quality: 1, options: options)
+        let simple = try WebPEncoder().encode(pixels, as: .webp, options: options)
         func number(_ value: Int, _ count: Int) -> Data { Data((0..<count).map { UInt8(value >> ($0 * 8) & 255) }) }
         let flags: UInt8 = pixels.hasAlpha ? 0x30 : 0x20
         var chunks = Data("VP8X".utf8) + number(10, 4) + Data([flags, 0, 0, 0])
@@ -107,7 +107,7 @@ struct ColorTests {
         let half = try decode(try webp(try pixels([128, 0, 0, 128]), TestProfile.swapped))
         #expect(isClose(pixel(half), [0, 128, 0, 128]))
         for (color, expected) in [([UInt8(255), 0, 0], [0, 255, 0]), ([128, 0, 0, 128], [0, 128, 0, 128])] {
-            let file = try PNGEncoder().encode(try pixels(color), as: .png, quality: 1, options: EncodeOptions())
+            let file = try PNGEncoder().encode(try pixels(color), as: .png, options: EncodeOptions())
             let shown = pixel(try decode(TestImage.png(file, with: TestProfile.swapped)))
             #expect(isClose(shown, expected), "\(shown)")
         }

@@ -7,7 +7,7 @@ import WebImageTesting
 
 @Suite("How images are decoded, by option")
 struct DecodeOptionsTests {
-    private let registry = CoderRegistry([PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()])
+    private let registry = CoderRegistry.builtIn
 
     @Test(
         "A huge image is decoded within a number of bytes, and never enlarged",

@@ -7,10 +7,7 @@ import WebImageTesting
 
 @Suite("Writing images as files")
 struct EncoderTests {
-    private let registry = CoderRegistry(
-        [PixbufCoder(), WebPCoder(), GIFCoder(), PNGCoder(), JPEGCoder()],
-        encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()]
-    )
+    private let registry = CoderRegistry.builtIn
 
     private func decode(_ data: Data, _ size: DecodeSize = .original) throws -> WebImage {
         try registry.decoder(for: data, url: nil).decode(data, options: DecodeOptions(size: size))
@@ -84,7 +81,7 @@ struct EncoderTests {
         #expect(ImageFormat(sniffing: try registry.encode(try shipped("cat.jpg"))) == .jpeg)
         var options = EncodeOptions()
         options.quality = 1
-        options.background = 0x00FF00
+        options.background = ImageColor(0x00FF00)
         let flat = try decode(try registry.encode(image, as: .jpeg, options: options))
         let (empty, half) = (pixel(flat, 30, 30), pixel(flat, 10, 30))
         #expect(empty[0] < 8 && empty[1] > 247 && empty[2] < 8)
@@ -126,7 +123,7 @@ struct EncoderTests {
 
     @Test("Coders are added and taken out at run time; the newest goes first")
     func registration() throws {
-        let loud = registry.add(encoder: ConstantEncoder())
+        let loud = registry.add(ConstantEncoder())
         #expect(try registry.encode(try translucent(), as: .png) == Data([1, 2, 3]))
         registry.remove(loud)
         #expect(ImageFormat(sniffing: try registry.encode(try translucent(), as: .png)) == .png)
@@ -182,7 +179,7 @@ struct EncoderTests {
 private struct ConstantEncoder: ImageEncoding {
     func canEncode(_ format: ImageFormat) -> Bool { true }
 
-    func encode(_: PixelBuffer, as _: ImageFormat, quality: Double, options: EncodeOptions) throws(ImageError) -> Data {
+    func encode(_: PixelBuffer, as _: ImageFormat, options: EncodeOptions) throws(ImageError) -> Data {
         Data([1, 2, 3])
     }
 }

@@ -10,7 +10,7 @@ private func limits(picture: Picture, url: URL) {
     var disk = ImageManager.Configuration.DiskCache(namespace: "avatars")
     disk.sizeLimit = 50_000_000
     disk.maximumAge = .seconds(30 * 86_400)
-    disk.expiry = .modification
+    disk.expiry = .stored
     configuration.diskCache = disk
     let avatars = ImageManager(configuration: configuration)
     picture.setImage(with: url, manager: avatars)

@@ -42,9 +42,13 @@ extension ImageFormat {
     fileprivate static let farbfeld = ImageFormat(rawValue: "farbfeld")
 }
 
-private func addFormat(request: inout ImageRequest) {
+private func addFormat() {
     struct FarbfeldDecoder: ImageDecoding {
         func canDecode(_ format: ImageFormat) -> Bool { format == .farbfeld }
+
+        func canDecode(_ head: Data, format: ImageFormat) -> Bool {
+            format == .farbfeld || head.starts(with: Array("farbfeld".utf8))
+        }
 
         func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
             guard let pixels = pixels(of: data, limit: options.maximumPixelCount) else {
@@ -55,7 +59,6 @@ private func addFormat(request: inout ImageRequest) {
     }
 
     ImageManager.shared.coders.add(FarbfeldDecoder())
-    request.formatHint = .farbfeld
 }
 
 /// Stands for the reading of the file.

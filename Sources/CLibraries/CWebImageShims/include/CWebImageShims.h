@@ -50,28 +50,57 @@ bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count);
 /// Reads the pixels.
 bool gwi_png_read_pixels(gwi_png *png, uint8_t *target, size_t stride);
 
-/// The checksum of PNG chunks, as zlib computes it.
-uint32_t gwi_crc32(const uint8_t *data, size_t count);
-
-/// A JPEG file that is still arriving, read by libjpeg.
+/// A JPEG file, whole or still arriving, that libjpeg reads.
 typedef struct gwi_jpeg gwi_jpeg;
+/// The state after a call: it failed, waits for further bytes, or is done.
 typedef enum { GWI_JPEG_FAILED, GWI_JPEG_WAITS, GWI_JPEG_DONE } gwi_jpeg_step;
 
-/// NULL when there is no memory.
-gwi_jpeg *gwi_jpeg_new(void);
+/// Makes a reader. NULL when there is no memory.
+/// - keeps_profile: whether gwi_jpeg_copy_profile will be called.
+gwi_jpeg *gwi_jpeg_new(bool keeps_profile);
 void gwi_jpeg_free(gwi_jpeg *jpeg);
-/// Why a call failed; nothing else may be called then.
+/// The cause of the last failure, after which only gwi_jpeg_free may be called.
 const char *gwi_jpeg_message(const gwi_jpeg *jpeg);
-/// Takes the next bytes, of which a copy is made. False when there is no memory.
+/// Reads a whole file, whose bytes must stay in place as long as the reader.
+void gwi_jpeg_set_file(gwi_jpeg *jpeg, const uint8_t *bytes, size_t count);
+/// Copies the next bytes of a file that is arriving. False when there is no memory.
 bool gwi_jpeg_append(gwi_jpeg *jpeg, const uint8_t *bytes, size_t count);
-/// Reads up to the pixels.
-gwi_jpeg_step gwi_jpeg_read_header(gwi_jpeg *jpeg, uint32_t *width, uint32_t *height, bool *is_rgb);
-/// Decides on the size of the pixels: that of the file, or that divided by 2, 4 or 8.
-void gwi_jpeg_set_up(gwi_jpeg *jpeg, unsigned divisor, uint32_t *width, uint32_t *height);
-/// Decodes what has come, to three bytes a pixel. Files of one scan come row by row; those of many are only read, and
-/// shown by gwi_jpeg_show_scans. DONE when all has come.
+/// Reads everything before the pixels.
+gwi_jpeg_step gwi_jpeg_read_header(gwi_jpeg *jpeg, uint32_t *width, uint32_t *height);
+/// The ICC profile, once the header is read. The caller frees it.
+bool gwi_jpeg_copy_profile(gwi_jpeg *jpeg, uint8_t **profile, uint32_t *count);
+
+typedef struct {
+    /// The size of the file is divided by 1, 2, 4 or 8.
+    unsigned divisor;
+    /// Whether the inverse DCT is faster and less accurate.
+    bool is_fast;
+} gwi_jpeg_setup;
+
+/// Sets the size of the decoded image, once the header is read. Never WAITS.
+gwi_jpeg_step gwi_jpeg_set_up(gwi_jpeg *jpeg, gwi_jpeg_setup setup, uint32_t *width, uint32_t *height);
+/// Decodes the available bytes to three bytes a pixel. A whole file and a file of one scan are written row by row; the scans of an
+/// arriving progressive file are only read, and gwi_jpeg_show_scans writes them. DONE at the end of the image.
 gwi_jpeg_step gwi_jpeg_decode(gwi_jpeg *jpeg, uint8_t *target, size_t stride, uint32_t *rows);
-/// All of the image, from the scans that have come whole. WAITS when there is nothing new.
+/// Writes the image of all complete scans. WAITS when there is no new scan.
 gwi_jpeg_step gwi_jpeg_show_scans(gwi_jpeg *jpeg, uint8_t *target, size_t stride);
-/// Whether anything did not make sense so far.
-bool gwi_jpeg_is_damaged(const gwi_jpeg *jpeg);
+
+typedef struct {
+    uint32_t width;
+    uint32_t height;
+    /// 1 to 100.
+    int quality;
+    /// Whether colours keep the resolution of brightness; else they have half of it in both directions.
+    bool has_full_chroma;
+} gwi_jpeg_encoding;
+
+typedef struct {
+    /// The caller frees them.
+    uint8_t *bytes;
+    size_t count;
+    /// The cause of a failure.
+    char message[200];
+} gwi_jpeg_file;
+
+/// Writes pixels of three bytes as a JPEG file.
+bool gwi_jpeg_encode(const uint8_t *pixels, gwi_jpeg_encoding encoding, gwi_jpeg_file *file);

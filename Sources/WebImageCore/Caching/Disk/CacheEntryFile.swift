@@ -1,40 +1,40 @@
 package import FoundationEssentials
 
-/// How an entry lies in its file: the image first, so that any program opens it, then the rest as JSON, then a footer
-/// of fixed size. One file, so that one rename puts all of it in place.
+/// The file of one cache entry: the image first, so that any program opens it, then the metadata as JSON, then a footer of fixed
+/// size. A single file can be put in place by a single rename.
 ///
-///     bytes of the picture | JSON | length of the picture, length of the JSON, checksum of the picture, checksum of
-///     the JSON and of the lengths (8 bytes each, little-endian), magic number (8 bytes)
+///     bytes of the image | JSON | footer: length of the image and of the JSON (8 bytes each), checksum of the image, checksum of
+///     the JSON and the lengths (4 bytes each), DiskCacheLayout.magic (8 bytes); all numbers are little-endian
 package struct CacheEntryFile {
-    /// What is in the JSON.
+    /// The contents of the JSON.
     private struct Metadata: Codable {
-        /// The whole key; a file whose name is right but whose key is another's is not this entry.
+        /// The whole key. A file that has the right name but another key is not the entry.
         var key: String
         var response: ResponseMetadata
         var storedAt: Date
-        var result: RenditionInfo?
+        var rendition: RenditionInfo?
         var thumbHash: Data?
     }
 
-    package static let footerLength = 40
-    private static let magic: [UInt8] = Array("GWIdisk2".utf8)
+    package static let footerLength = 32
 
-    /// Takes the key of an entry and gives its file.
-    package static func encode(_ entry: CacheEntry, _ hashing: any ContentHashing) throws -> [Data] {
+    /// The contents of an entry's file, in pieces.
+    package static func encode(_ entry: CacheEntry, _ hashes: CacheHashes) throws -> [Data] {
         let metadata = Metadata(
             key: entry.key,
             response: entry.response,
             storedAt: entry.storedAt,
-            result: entry.result,
+            rendition: entry.rendition,
             thumbHash: entry.thumbHash?.data
         )
         var tail = try JSONEncoder().encode(metadata)
         let jsonLength = tail.count
-        for length in [entry.data.count, jsonLength] { tail.append(UInt64(length)) }
-        let checksum = tail.withUnsafeBytes { hashing.checksum($0) }
-        tail.append(entry.data.withUnsafeBytes { hashing.checksum($0) })
+        tail.append(UInt64(entry.data.count))
+        tail.append(UInt64(jsonLength))
+        let checksum = tail.withUnsafeBytes { hashes.checksum($0) }
+        tail.append(entry.data.withUnsafeBytes { hashes.checksum($0) })
         tail.append(checksum)
-        tail.append(contentsOf: magic)
+        tail.append(contentsOf: DiskCacheLayout.magic)
         return [entry.data, tail]
     }
 
@@ -44,16 +44,16 @@ package struct CacheEntryFile {
     /// Reads the end of a file.
     /// - Parameters:
     ///   - tail: The last bytes of the file.
-    ///   - size: The number of bytes in all of it.
-    ///   - key: Whose entry it has to be.
+    ///   - size: The size of the whole file in bytes.
+    ///   - key: The key of the expected entry.
     /// - Throws: NeedsMore when the tail is too short.
-    /// - Returns: nil when the file is not whole, not sound, or not the entry of key.
-    package init?(tail: Data, size: Int, key: String, _ hashing: any ContentHashing) throws(NeedsMore) {
+    /// - Returns: nil when the file is incomplete, damaged, or the entry of another key.
+    package init?(tail: Data, size: Int, key: String, _ hashes: CacheHashes) throws(NeedsMore) {
         guard let footer = Footer(tail, size: size) else { return nil }
         let needed = footer.jsonLength + Self.footerLength
         guard tail.count >= needed else { throw NeedsMore(byteCount: needed) }
         let signed = tail.suffix(needed).prefix(footer.jsonLength + 16)
-        guard signed.withUnsafeBytes({ hashing.checksum($0) }) == footer.jsonChecksum,
+        guard signed.withUnsafeBytes({ hashes.checksum($0) }) == footer.jsonChecksum,
             let metadata = try? JSONDecoder().decode(Metadata.self, from: signed.prefix(footer.jsonLength)),
             metadata.key == key
         else { return nil }
@@ -61,29 +61,31 @@ package struct CacheEntryFile {
         self.metadata = metadata
     }
 
-    /// A longer tail is wanted.
+    /// The tail of a file does not hold all of the metadata.
     package struct NeedsMore: Error {
+        /// The length of the tail that does.
         package let byteCount: Int
     }
 
     /// The entry without its bytes.
-    package var description: CacheEntry {
+    package var entryWithoutData: CacheEntry {
         var entry = CacheEntry(
             key: metadata.key,
             data: Data(),
             response: metadata.response,
             storedAt: metadata.storedAt
         )
-        entry.result = metadata.result
+        entry.rendition = metadata.rendition
         entry.thumbHash = metadata.thumbHash.flatMap { ThumbHash($0) }
         return entry
     }
 
-    /// The entry, if the bytes of the image are what they were.
-    package func entry(_ file: Data, _ hashing: any ContentHashing) -> CacheEntry? {
+    /// The entry with its bytes.
+    /// - Returns: nil when the bytes are damaged.
+    package func entry(_ file: Data, _ hashes: CacheHashes) -> CacheEntry? {
         let data = file.prefix(footer.dataLength)
-        guard data.withUnsafeBytes({ hashing.checksum($0) }) == footer.dataChecksum else { return nil }
-        var entry = description
+        guard data.withUnsafeBytes({ hashes.checksum($0) }) == footer.dataChecksum else { return nil }
+        var entry = entryWithoutData
         entry.data = data
         return entry
     }
@@ -91,30 +93,42 @@ package struct CacheEntryFile {
     private struct Footer {
         let dataLength: Int
         let jsonLength: Int
-        let dataChecksum: UInt64
-        let jsonChecksum: UInt64
+        let dataChecksum: UInt32
+        let jsonChecksum: UInt32
 
         init?(_ tail: Data, size: Int) {
             guard tail.count >= CacheEntryFile.footerLength else { return nil }
-            let numbers: [UInt64]? = tail.suffix(CacheEntryFile.footerLength).withUnsafeBytes { bytes in
-                guard bytes[32...].elementsEqual(CacheEntryFile.magic) else { return nil }
-                return (0..<4).map {
-                    UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: $0 * 8, as: UInt64.self))
-                }
+            let found: Footer? = tail.suffix(CacheEntryFile.footerLength).withUnsafeBytes { raw in
+                let bytes = ByteReader(raw)
+                guard bytes.matches(DiskCacheLayout.magic, at: 24),
+                    let dataLength = bytes.uint64LE(0).flatMap(Int.init(exactly:)),
+                    let jsonLength = bytes.uint64LE(8).flatMap(Int.init(exactly:)),
+                    let dataChecksum = bytes.uint32LE(16), let jsonChecksum = bytes.uint32LE(20)
+                else { return nil }
+                return Footer(
+                    dataLength: dataLength,
+                    jsonLength: jsonLength,
+                    dataChecksum: dataChecksum,
+                    jsonChecksum: jsonChecksum
+                )
             }
-            guard let numbers, let dataLength = Int(exactly: numbers[0]), let jsonLength = Int(exactly: numbers[1]),
-                dataLength <= size, jsonLength == size - dataLength - CacheEntryFile.footerLength
+            guard let found, found.dataLength <= size,
+                found.jsonLength == size - found.dataLength - CacheEntryFile.footerLength
             else { return nil }
+            self = found
+        }
+
+        private init(dataLength: Int, jsonLength: Int, dataChecksum: UInt32, jsonChecksum: UInt32) {
             self.dataLength = dataLength
             self.jsonLength = jsonLength
-            dataChecksum = numbers[2]
-            jsonChecksum = numbers[3]
+            self.dataChecksum = dataChecksum
+            self.jsonChecksum = jsonChecksum
         }
     }
 }
 
 extension Data {
-    fileprivate mutating func append(_ number: UInt64) {
+    fileprivate mutating func append(_ number: some FixedWidthInteger) {
         Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
     }
 }

@@ -1,34 +1,34 @@
 import Dispatch
 import Synchronization
 
-/// Several caches as one: a cache of the app's own in front of one that it shares with others, for example.
+/// Several caches that act as one, such as an app's own cache in front of one that it shares with other apps.
 public final class DataCacheGroup: DataCaching {
-    /// Which of the caches are meant.
+    /// The caches that an operation applies to, and their order.
     public enum Policy: Sendable, Hashable {
-        /// One after the other, the first one first; a question ends with the first answer.
+        /// Every cache in order. A query ends with the first cache that has an answer.
         case serial
-        /// All at the same time; of several answers that of the cache which comes first counts.
+        /// Every cache at the same time. Of several answers, the one of the earliest cache counts.
         case concurrent
-        /// The first one.
-        case highestOnly
-        /// The last one.
-        case lowestOnly
+        /// The first cache.
+        case firstOnly
+        /// The last cache.
+        case lastOnly
     }
 
     /// The policies of a group.
     public struct Policies: Sendable, Hashable {
-        /// For entries that are asked for. What a later cache has is put into those before it. Default: serial.
+        /// The policy for reading entries. A serial query copies what it finds into the caches before. Default: serial.
         public var query = Policy.serial
-        /// For entries that are stored. Default: the first cache only.
-        public var store = Policy.highestOnly
-        /// For entries that are removed. Default: concurrent.
+        /// The policy for storing entries. Default: the first cache only.
+        public var store = Policy.firstOnly
+        /// The policy for removing entries. Default: concurrent.
         public var remove = Policy.concurrent
-        /// For the question whether there is an entry. Default: serial.
+        /// The policy for asking whether there is an entry. Default: serial.
         public var contains = Policy.serial
-        /// For emptying, and for removing what is too old. Default: concurrent.
+        /// The policy for removing all entries or those that have expired. Default: concurrent.
         public var removeAll = Policy.concurrent
 
-        /// Makes policies of defaults.
+        /// Makes the default policies.
         public init() {}
     }
 
@@ -39,27 +39,27 @@ public final class DataCacheGroup: DataCaching {
 
     private let state: Mutex<State>
 
-    /// Makes a group. One without caches is a cache that misses.
+    /// Makes a group. A group without caches always misses.
     /// - Parameters:
-    ///   - caches: The first one is the highest.
-    ///   - policies: See Policies.
+    ///   - caches: The caches, in order.
+    ///   - policies: Which of them each operation applies to.
     public init(_ caches: [any DataCaching], policies: Policies = Policies()) {
         state = Mutex(State(caches: caches, policies: policies))
     }
 
-    /// The caches, the highest first. May be changed at any time.
+    /// The caches, in order. Can be changed at any time.
     public var caches: [any DataCaching] {
         get { state.withLock { $0.caches } }
         set { state.withLock { $0.caches = newValue } }
     }
 
-    /// The policies. May be changed at any time.
+    /// The policies. Can be changed at any time.
     public var policies: Policies {
         get { state.withLock { $0.policies } }
         set { state.withLock { $0.policies = newValue } }
     }
 
-    /// Asks by the policy for queries.
+    /// Reads an entry by the query policy.
     public func entry(for key: String) -> CacheEntry? {
         let (caches, policy) = (caches, policies.query)
         guard let (index, entry) = Self.first(policy, caches, { $0.entry(for: key) }) else { return nil }
@@ -67,52 +67,60 @@ public final class DataCacheGroup: DataCaching {
         return entry
     }
 
-    /// Asks by the policy for queries; nothing is put into other caches.
-    public func description(of key: String) -> CacheEntry? {
-        Self.first(policies.query, caches) { $0.description(of: key) }?.answer
+    /// Reads an entry without its data by the query policy, and copies nothing into other caches.
+    public func metadata(for key: String) -> CacheEntry? {
+        Self.first(policies.query, caches) { $0.metadata(for: key) }?.answer
     }
 
-    /// Asks by the policy for that.
+    /// Looks for an entry by its own policy.
     public func contains(_ key: String) -> Bool {
         Self.first(policies.contains, caches) { $0.contains(key) ? true : nil } != nil
     }
 
-    /// Stores by the policy for that.
+    /// Stores an entry by its own policy.
     public func store(_ entry: CacheEntry) {
-        // Storing does not block, so all at the same time is one after the other.
+        // store(_:) does not block, so there is nothing to gain from several threads.
         for cache in Self.chosen(policies.store, caches) { cache.store(entry) }
     }
 
-    /// All of them: any may have taken something.
+    /// Flushes every cache: each may have accepted an entry.
     public func flush() {
         for cache in caches { cache.flush() }
     }
 
-    /// Removes by the policy for that.
+    /// Waits for every cache.
+    public func waitUntilWritten(_ key: String) {
+        for cache in caches { cache.waitUntilWritten(key) }
+    }
+
+    /// Removes an entry by its own policy.
     public func remove(_ key: String) {
         Self.each(policies.remove, caches) { $0.remove(key) }
     }
 
-    /// By the policy for emptying.
+    /// Removes expired entries by the policy for removing all.
     public func removeExpired() {
         Self.each(policies.removeAll, caches) { $0.removeExpired() }
     }
 
-    /// By the policy for emptying.
+    /// Removes all entries by its own policy.
     public func removeAll() {
         Self.each(policies.removeAll, caches) { $0.removeAll() }
     }
 
-    /// Those of all caches together.
+    /// The usage of all caches together.
     public var totals: CacheUsage { caches.reduce(CacheUsage()) { $0 + $1.totals } }
+
+    /// The failures of all caches together.
+    public var failureCount: Int { caches.reduce(0) { $0 + $1.failureCount } }
 }
 
 extension DataCacheGroup {
     private static func chosen(_ policy: Policy, _ caches: [any DataCaching]) -> [any DataCaching] {
         switch policy {
         case .serial, .concurrent: caches
-        case .highestOnly: Array(caches.prefix(1))
-        case .lowestOnly: Array(caches.suffix(1))
+        case .firstOnly: Array(caches.prefix(1))
+        case .lastOnly: Array(caches.suffix(1))
         }
     }
 

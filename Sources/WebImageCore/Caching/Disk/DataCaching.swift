@@ -1,66 +1,82 @@
 public import FoundationEssentials
 
-/// Keeps the bytes of images, on disk or wherever an app has room. Called on the I/O queue, by several threads at a
-/// time: calls may block, but for store(_:).
+/// A store for the bytes of images, on disk or wherever an app has room.
+///
+/// Several threads of the I/O queue call it at a time. Every method but store(_:) may block.
 public protocol DataCaching: Sendable {
-    /// The entry of key; nil when there is none, or none that is sound.
+    /// The entry of a key; nil when there is none, or it is damaged.
     func entry(for key: String) -> CacheEntry?
 
-    /// The same with no bytes in it, where that is quicker. Default: entry(for:).
-    func description(of key: String) -> CacheEntry?
+    /// The entry of a key with empty data, for caches that read it faster so. Default: entry(for:).
+    func metadata(for key: String) -> CacheEntry?
 
-    /// Whether there is an entry of key, sound or not. Default: whether description(of:) gives one.
+    /// Whether there is an entry of a key, damaged or not. Default: whether metadata(for:) returns one.
     func contains(_ key: String) -> Bool
 
-    /// Takes an entry. From now on it is found, although it may be written later, by flush(). Must not block.
+    /// Accepts an entry, which is found from now on, although flush() may write it later. Must not block.
     func store(_ entry: CacheEntry)
 
-    /// Writes what was taken. Default: nothing; for caches that have it already.
+    /// Writes the accepted entries. Default: does nothing, for caches that write in store(_:).
     func flush()
 
-    /// Returns when the entry of key is written, whoever writes it. Default: flush().
-    func flush(_ key: String)
+    /// Returns once the accepted entry of a key is written, by this call or another one. Default: flush().
+    func waitUntilWritten(_ key: String)
 
-    /// Removes the entry of key.
+    /// Removes the entry of a key.
     func remove(_ key: String)
 
-    /// Removes what is too old, and the oldest entries when there are too many. Default: nothing.
+    /// Removes entries that are too old, and the oldest ones when there are too many. Default: does nothing.
     func removeExpired()
 
     /// Removes every entry.
     func removeAll()
 
-    /// What there is.
+    /// The number and the size of the entries.
     var totals: CacheUsage { get }
+
+    /// The file of a key within the directory of the cache, whether it exists or not. Default: nil, for caches without files.
+    func fileName(for key: String) -> String?
+
+    /// The path of a key's file, whether it exists or not. Default: nil, for caches without files.
+    func path(for key: String) -> String?
+
+    /// The number of operations that have failed since the start. Default: 0.
+    var failureCount: Int { get }
 }
 
 extension DataCaching {
-    /// entry(for:).
-    public func description(of key: String) -> CacheEntry? { entry(for: key) }
-    /// Whether description(of:) gives one.
-    public func contains(_ key: String) -> Bool { description(of: key) != nil }
-    /// Nothing.
+    /// Calls entry(for:).
+    public func metadata(for key: String) -> CacheEntry? { entry(for: key) }
+    /// Calls metadata(for:).
+    public func contains(_ key: String) -> Bool { metadata(for: key) != nil }
+    /// Does nothing.
     public func flush() {}
-    /// flush().
-    public func flush(_ key: String) { flush() }
-    /// Nothing.
+    /// Calls flush().
+    public func waitUntilWritten(_ key: String) { flush() }
+    /// Does nothing.
     public func removeExpired() {}
+    /// Returns nil.
+    public func fileName(for key: String) -> String? { nil }
+    /// Returns nil.
+    public func path(for key: String) -> String? { nil }
+    /// Returns 0.
+    public var failureCount: Int { 0 }
 }
 
-/// The bytes of an image as a cache keeps them, and what was said about them.
+/// The bytes of an image in a cache, with what is known about them.
 public struct CacheEntry: Sendable, Equatable {
-    /// Under what it is found: the URL, for an image as it came.
+    /// The key: for an original, the URL.
     public var key: String
     /// The bytes.
     public var data: Data
-    /// What the server said about them.
+    /// What the server said about the bytes.
     public var response: ResponseMetadata
-    /// When the bytes were stored; a 304 does not change it. Tells one version of an image from another.
+    /// When the bytes were stored. A 304 response does not change it, so it tells versions of an image apart.
     public var storedAt: Date
     /// A blurred version of the image, for managers that keep those.
     public var thumbHash: ThumbHash?
-    /// For a decoded image: what its bytes are.
-    package var result: RenditionInfo?
+    /// For a rendition: how its bytes are to be read.
+    package var rendition: RenditionInfo?
 
     /// Makes an entry.
     public init(key: String, data: Data, response: ResponseMetadata = ResponseMetadata(), storedAt: Date) {
@@ -68,5 +84,24 @@ public struct CacheEntry: Sendable, Equatable {
         self.data = data
         self.response = response
         self.storedAt = storedAt
+    }
+}
+
+/// The number and the size of the entries of a cache.
+public struct CacheUsage: Sendable, Hashable {
+    /// Entries.
+    public var count: Int
+    /// Bytes of blocks on disk, by which limits go.
+    public var byteCount: Int
+
+    /// Makes a usage.
+    public init(count: Int = 0, byteCount: Int = 0) {
+        self.count = count
+        self.byteCount = byteCount
+    }
+
+    /// The usage of both caches together.
+    public static func + (lhs: CacheUsage, rhs: CacheUsage) -> CacheUsage {
+        CacheUsage(count: lhs.count + rhs.count, byteCount: lhs.byteCount + rhs.byteCount)
     }
 }

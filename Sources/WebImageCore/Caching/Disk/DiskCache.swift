@@ -1,109 +1,166 @@
 import FoundationEssentials
 import Synchronization
 
-/// Entries as files in a directory, up to a number of bytes and an age.
+/// A cache of entries as files in a directory, limited in bytes and in age.
 ///
-/// Several processes may share the directory, without locks: entries are put in place by rename and checked when they
-/// are read, so the worst that can happen is a miss. Nothing is synchronised with the disk (fsync): after a loss of
-/// power an entry may be damaged, which is found when it is read. Failures are logged and counted, and never reach a
-/// load: a cache that cannot write is one that misses.
+/// Several processes can share the directory without locks: an entry is put in place by a rename and checked when it is read, so
+/// the worst outcome of a race is a miss. Nothing is synchronised with the disk (fsync); an entry that is damaged by a power
+/// failure is detected when it is read. Failures are logged and counted but never reach a load: a cache that cannot write misses.
 package final class DiskCache: DataCaching {
-    private struct Staged {
+    fileprivate struct Staged {
         let entry: CacheEntry
         let number: Int
     }
 
-    private struct State {
-        /// Entries that are not on disk yet.
-        /// URLs whose results on disk are of an image that is no longer there.
+    fileprivate struct State {
+        /// Base keys whose variants on disk are of an image that is no longer there.
         var outdated: Set<String> = []
+        /// Entries that are not on disk yet, by key.
         var staged: [String: Staged] = [:]
         var stagedBytes = 0
         var lastNumber = 0
         var isFlushing = false
-        /// Bytes in the directory as far as is known: those at the last count, and what was written since.
+        /// Bytes in the directory as far as is known: those of the last count and those written since.
         var size: Int?
         var lastCount = -Double.infinity
         var failureCount = 0
-        var loggedFailure = false
-        /// Until then nothing is written: the disk is full or read-only.
-        var restsUntil = -Double.infinity
+        var hasLoggedFailure = false
+        /// Nothing is written until then, because the disk is full or read-only.
+        var pausedUntil = -Double.infinity
+
+        mutating func unstage(_ key: String) {
+            stagedBytes -= staged.removeValue(forKey: key)?.entry.data.count ?? 0
+        }
     }
 
-    /// Bytes of entries that wait to be written; what comes on top of that, with a disk that is slower than the
-    /// network, is not kept.
+    /// The limit for bytes of staged entries. Further entries are dropped: the disk is slower than the network.
     private static let stagedLimit = 64 << 20
     private static let tailLength = 2048
 
     package let directory: String
-    let limits: DiskLimits
-    let store: any FileStoring
-    private let hashing: any ContentHashing
-    let now: @Sendable () -> Double
-    private let state = Mutex(State())
-    /// Held while entries are put in place or removed, so that none is there again that was removed while it was being
-    /// written. Never by the main thread.
-    private let writing = Mutex(())
+    fileprivate let limits: DiskLimits
+    fileprivate let files: any FileStoring
+    fileprivate let hashes: CacheHashes
+    fileprivate let now: @Sendable () -> Double
+    fileprivate let state = Mutex(State())
+    /// Held while files are put in place or removed; otherwise an entry that is removed while it is being written would
+    /// reappear. The main thread never takes it.
+    fileprivate let writing = Mutex(())
 
     /// - Parameters:
-    ///   - directory: Made when the first entry is written.
-    ///   - now: Seconds since 1970.
+    ///   - directory: The directory, which is made when the first entry is written.
+    ///   - now: Returns seconds since 1970.
     package init(
         directory: String,
         limits: DiskLimits,
-        hashing: any ContentHashing,
-        store: any FileStoring = FileStore(),
+        hashes: CacheHashes,
+        files: any FileStoring = FileStore(),
         now: @escaping @Sendable () -> Double = { Date().timeIntervalSince1970 }
     ) {
         self.directory = directory
         self.limits = limits
-        self.hashing = hashing
-        self.store = store
+        self.hashes = hashes
+        self.files = files
         self.now = now
     }
 
-    /// Where the entry of key is or would be: two letters of the hash as a directory, the hash and the extension of
-    /// the URL as the name, so that a file manager opens it.
-    package func path(for key: String) -> String { "\(directory)/\(fileName(for: key))" }
+    package func fileName(for key: String) -> String? { DiskCacheLayout.fileName(for: key, hashes) }
 
-    /// Calls that failed so far, but for files that are not there.
+    package func path(for key: String) -> String? { filePath(for: key) }
+
+    /// The path of a key's file, whether it exists or not.
+    package func filePath(for key: String) -> String { "\(directory)/\(DiskCacheLayout.fileName(for: key, hashes))" }
+
+    /// The number of failed system calls, without those for files that do not exist.
     package var failureCount: Int { state.withLock { $0.failureCount } }
 
-    /// Whether less than half of the limit is taken, as far as is known.
+    /// Whether less than half of the limit is in use, as far as is known.
     package var isHalfEmpty: Bool { state.withLock { $0.size ?? 0 } < limits.sizeLimit / 2 }
 
+    package var totals: CacheUsage {
+        let stored = files.files(below: directory).filter { !$0.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
+        return CacheUsage(count: stored.count, byteCount: stored.reduce(0) { $0 + $1.size })
+    }
+}
+
+// Reading.
+extension DiskCache {
     package func entry(for key: String) -> CacheEntry? {
-        if let staged = staged(key) { return staged }
+        if let staged = stagedEntry(key) { return staged }
         guard !isOutdated(key) else { return nil }
-        let path = path(for: key)
-        if let entry = entry(for: key, at: path, isOurs: true) {
-            store.touch(path)
-            return entry
-        }
-        for other in limits.readOnlyDirectories {
-            let path = "\(other)/\(fileName(for: key))"
-            if let entry = entry(for: key, at: path, isOurs: false) { return entry }
-        }
-        return nil
+        return storedEntry(for: key) ?? bundledEntry(for: key)
     }
 
-    package func description(of key: String) -> CacheEntry? {
-        if var staged = staged(key) {
+    package func metadata(for key: String) -> CacheEntry? {
+        if var staged = stagedEntry(key) {
             staged.data = Data()
             return staged
         }
         guard !isOutdated(key) else { return nil }
-        return try? tail(of: path(for: key), key: key)?.description
+        return try? tail(of: filePath(for: key), key: key)?.entryWithoutData
     }
 
     package func contains(_ key: String) -> Bool {
-        staged(key) != nil || !isOutdated(key) && store.exists(path(for: key))
-            || limits.readOnlyDirectories.contains { store.exists("\($0)/\(fileName(for: key))") }
+        stagedEntry(key) != nil || !isOutdated(key) && files.exists(filePath(for: key))
+            || bundledPaths(for: key).contains { files.exists($0) }
     }
 
+    private func stagedEntry(_ key: String) -> CacheEntry? { state.withLock { $0.staged[key]?.entry } }
+
+    /// The entry in the cache's own directory.
+    private func storedEntry(for key: String) -> CacheEntry? {
+        let path = filePath(for: key)
+        guard let file = read(path) else { return nil }
+        if let entry = parsed(file, key) {
+            files.touch(path)
+            return entry
+        }
+        WebImageLog.notice("Removed a damaged cache file: \(path)")
+        attempt { try files.remove(path) }
+        return nil
+    }
+
+    /// The entry in a read-only directory, where a plain image file serves as well.
+    private func bundledEntry(for key: String) -> CacheEntry? {
+        for path in bundledPaths(for: key) {
+            guard let file = read(path) else { continue }
+            return parsed(file, key) ?? CacheEntry(key: key, data: file, storedAt: .distantPast)
+        }
+        return nil
+    }
+
+    private func bundledPaths(for key: String) -> [String] {
+        guard !limits.readOnlyDirectories.isEmpty else { return [] }
+        let name = DiskCacheLayout.fileName(for: key, hashes)
+        return limits.readOnlyDirectories.map { "\($0)/\(name)" }
+    }
+
+    private func read(_ path: String) -> Data? {
+        var file: Data?
+        attempt { file = try files.read(path) }
+        return file
+    }
+
+    private func parsed(_ file: Data, _ key: String) -> CacheEntry? {
+        (try? CacheEntryFile(tail: file, size: file.count, key: key, hashes))?.entry(file, hashes)
+    }
+
+    private func tail(of path: String, key: String) throws -> CacheEntryFile? {
+        let (tail, size) = try files.readTail(path, byteCount: Self.tailLength)
+        do {
+            return try CacheEntryFile(tail: tail, size: size, key: key, hashes)
+        } catch {
+            let (longer, size) = try files.readTail(path, byteCount: error.byteCount)
+            return try CacheEntryFile(tail: longer, size: size, key: key, hashes)
+        }
+    }
+}
+
+// Writing.
+extension DiskCache {
     package func store(_ entry: CacheEntry) {
         state.withLock { state in
-            guard now() >= state.restsUntil, entry.data.count <= limits.sizeLimit / 4 else { return }
+            guard now() >= state.pausedUntil, entry.data.count <= limits.sizeLimit / 4 else { return }
             let old = state.staged[entry.key]?.entry.data.count ?? 0
             guard state.stagedBytes - old + entry.data.count <= Self.stagedLimit else { return }
             state.lastNumber += 1
@@ -113,7 +170,7 @@ package final class DiskCache: DataCaching {
     }
 
     package func flush() {
-        // One thread writes; what others stage meanwhile is written by it too.
+        // One thread writes, including what other threads stage meanwhile.
         let isFirst = state.withLock { state in
             defer { state.isFlushing = true }
             return !state.isFlushing
@@ -121,37 +178,94 @@ package final class DiskCache: DataCaching {
         guard isFirst else { return }
         while let work = nextWork() {
             switch work {
-            case .remove(let url): removeOutdated(url)
+            case .removeVariants(let base): removeOutdatedVariants(of: base)
             case .write(let staged): write(staged)
             }
         }
     }
 
-    package func flush(_ key: String) {
+    package func waitUntilWritten(_ key: String) {
         while let staged = state.withLock({ $0.staged[key] }) { write(staged) }
     }
 
+    private enum Work {
+        case removeVariants(String)
+        case write(Staged)
+    }
+
+    /// The next thing to write or remove. After nil the calling thread is no longer the one that writes.
+    private func nextWork() -> Work? {
+        state.withLock { state in
+            if let base = state.outdated.first { return .removeVariants(base) }
+            if let staged = state.staged.first?.value { return .write(staged) }
+            state.isFlushing = false
+            return nil
+        }
+    }
+
     private func write(_ staged: Staged) {
-        if isOutdated(staged.entry.key) { removeOutdated(String(RenditionKey.parts(staged.entry.key).url)) }
+        if isOutdated(staged.entry.key) {
+            removeOutdatedVariants(of: String(CacheKey.parts(of: staged.entry.key).base))
+        }
         writing.withLock { _ in
             let isWanted = state.withLock { $0.staged[staged.entry.key]?.number == staged.number }
             guard isWanted else { return }
             write(staged.entry)
-            // Only this very entry is done with; a newer one under its key waits for the next round.
+            // A newer entry of the same key may have been staged meanwhile; it is written in the next round.
             state.withLock { state in
-                guard state.staged[staged.entry.key]?.number == staged.number else { return }
-                state.staged[staged.entry.key] = nil
-                state.stagedBytes -= staged.entry.data.count
+                if state.staged[staged.entry.key]?.number == staged.number { state.unstage(staged.entry.key) }
             }
         }
         trimIfNeeded()
     }
 
-    package func remove(_ key: String) {
-        state.withLock { state in
-            state.stagedBytes -= state.staged.removeValue(forKey: key)?.entry.data.count ?? 0
+    private func write(_ entry: CacheEntry) {
+        guard state.withLock({ now() >= $0.pausedUntil }) else { return }
+        do {
+            let pieces = try CacheEntryFile.encode(entry, hashes)
+            try files.write(pieces, to: filePath(for: entry.key))
+            // Whole blocks, by which the directory is measured as well.
+            let size = (pieces.reduce(0) { $0 + $1.count } + 4095) / 4096 * 4096
+            state.withLock { state in state.size = state.size.map { $0 + size } }
+        } catch {
+            report(error)
+            if let error = error as? FileError, error.isLasting { pause(after: error) }
         }
-        writing.withLock { _ in attempt { try store.remove(path(for: key)) } }
+    }
+
+    /// Writes nothing for a minute, because the disk is full or read-only. A full disk gets half of the cache back.
+    private func pause(after error: FileError) {
+        state.withLock { $0.pausedUntil = now() + 60 }
+        if error.isNoRoom { trim(toFraction: 0.5) }
+    }
+
+    fileprivate func attempt(_ body: () throws -> Void) {
+        do {
+            try body()
+        } catch let error as FileError where error.isNotFound {
+            return
+        } catch {
+            report(error)
+        }
+    }
+
+    /// Counts a failure. Only the first is logged above debug level: a full disk fails for every image.
+    private func report(_ error: any Error) {
+        let isFirst = state.withLock { state in
+            state.failureCount += 1
+            defer { state.hasLoggedFailure = true }
+            return !state.hasLoggedFailure
+        }
+        let message = "The disk cache in \(directory) fails (\(error)); images are loaded without it"
+        if isFirst { WebImageLog.error("\(message)") } else { WebImageLog.debug("\(message)") }
+    }
+}
+
+// Removing.
+extension DiskCache {
+    package func remove(_ key: String) {
+        state.withLock { $0.unstage(key) }
+        writing.withLock { _ in attempt { try files.remove(filePath(for: key)) } }
     }
 
     package func removeAll() {
@@ -160,157 +274,46 @@ package final class DiskCache: DataCaching {
             state.stagedBytes = 0
             state.size = 0
         }
-        writing.withLock { _ in attempt { try store.removeTree(directory) } }
+        writing.withLock { _ in attempt { try files.removeTree(directory) } }
     }
 
     package func removeExpired() { trim() }
 
-    package var totals: CacheUsage {
-        let files = store.files(below: directory).filter { !$0.path.hasSuffix(".tmp") }
-        return CacheUsage(count: files.count, byteCount: files.reduce(0) { $0 + $1.size })
-    }
-}
-
-// Reading and writing.
-extension DiskCache {
-    package func fileName(for key: String) -> String {
-        let (url, variant) = RenditionKey.parts(key)
-        let name = hashing.name(for: String(url))
-        let end = variant.map { "-\(hashing.name(for: String($0)).prefix(16))" } ?? Self.fileExtension(of: key)
-        return "\(name.prefix(2))/\(name)\(end)"
+    /// Removes all variants of a base key.
+    package func removeVariants(of base: String) {
+        outdateVariants(of: base)
+        removeOutdatedVariants(of: base)
     }
 
-    /// Removes all results of a URL.
-    package func removeVariants(of url: String) {
-        outdateVariants(of: url)
-        removeOutdated(url)
-    }
-
-    /// All results of a URL are of an image that is no longer there: they are not found any more, and gone with the next
-    /// flush(). Waits for nobody.
-    package func outdateVariants(of url: String) {
+    /// Hides all variants of a base key, because they are of an image that is no longer there; the next flush() removes them.
+    /// Does not block.
+    package func outdateVariants(of base: String) {
         state.withLock { state in
-            for key in state.staged.keys where RenditionKey.parts(key).url == url {
-                state.stagedBytes -= state.staged.removeValue(forKey: key)?.entry.data.count ?? 0
-            }
-            state.outdated.insert(url)
+            for key in state.staged.keys where CacheKey.parts(of: key).base == base { state.unstage(key) }
+            state.outdated.insert(base)
         }
     }
 
-    private func removeOutdated(_ url: String) {
-        let name = hashing.name(for: url)
+    fileprivate func removeOutdatedVariants(of base: String) {
+        let variants = DiskCacheLayout.variants(of: base, hashes)
         writing.withLock { _ in
-            for file in store.files(below: "\(directory)/\(name.prefix(2))") where file.path.contains("/\(name)-") {
-                attempt { try store.remove(file.path) }
+            for file in files.files(below: "\(directory)/\(variants.directory)")
+            where file.path.contains("/\(variants.namePrefix)") {
+                attempt { try files.remove(file.path) }
             }
-            _ = state.withLock { $0.outdated.remove(url) }
+            _ = state.withLock { $0.outdated.remove(base) }
         }
     }
 
-    private func isOutdated(_ key: String) -> Bool {
-        state.withLock { !$0.outdated.isEmpty && $0.outdated.contains(String(RenditionKey.parts(key).url)) }
-    }
-
-    private func staged(_ key: String) -> CacheEntry? { state.withLock { $0.staged[key]?.entry } }
-
-    private enum Work {
-        case remove(String)
-        case write(Staged)
-    }
-
-    /// What is to be done next; with nil the caller has ceased to be the one that does it.
-    private func nextWork() -> Work? {
-        state.withLock { state in
-            if let url = state.outdated.first { return .remove(url) }
-            if let staged = state.staged.first?.value { return .write(staged) }
-            state.isFlushing = false
-            return nil
-        }
-    }
-
-    private func entry(for key: String, at path: String, isOurs: Bool) -> CacheEntry? {
-        do {
-            let file = try store.read(path)
-            let parsed = try CacheEntryFile(tail: file, size: file.count, key: key, hashing)
-            if let entry = parsed?.entry(file, hashing) { return entry }
-            // In a directory of the app's own, an image as it is will do.
-            guard isOurs else { return CacheEntry(key: key, data: file, storedAt: .distantPast) }
-            WebImageLog.notice("Removed a damaged cache file: \(path)")
-            try store.remove(path)
-        } catch let error as FileError where error.isNotFound {
-            return nil
-        } catch {
-            failed(error)
-        }
-        return nil
-    }
-
-    private func tail(of path: String, key: String) throws -> CacheEntryFile? {
-        let (tail, size) = try store.readTail(path, byteCount: Self.tailLength)
-        do {
-            return try CacheEntryFile(tail: tail, size: size, key: key, hashing)
-        } catch {
-            let (longer, size) = try store.readTail(path, byteCount: error.byteCount)
-            return try CacheEntryFile(tail: longer, size: size, key: key, hashing)
-        }
-    }
-
-    private func write(_ entry: CacheEntry) {
-        guard state.withLock({ now() >= $0.restsUntil }) else { return }
-        do {
-            let pieces = try CacheEntryFile.encode(entry, hashing)
-            try store.write(pieces, to: path(for: entry.key))
-            // Blocks, as the directory will be measured.
-            let size = (pieces.reduce(0) { $0 + $1.count } + 4095) / 4096 * 4096
-            state.withLock { state in state.size = state.size.map { $0 + size } }
-        } catch {
-            failed(error)
-            if let error = error as? FileError, error.isLasting { rest(after: error) }
-        }
-    }
-
-    /// A disk that is full or read-only is left alone for a minute; of a full one half of the cache is given back.
-    private func rest(after error: FileError) {
-        state.withLock { $0.restsUntil = now() + 60 }
-        if error.isNoRoom { trim(toFraction: 0.5) }
-    }
-
-    func attempt(_ body: () throws -> Void) {
-        do {
-            try body()
-        } catch let error as FileError where error.isNotFound {
-            return
-        } catch {
-            failed(error)
-        }
-    }
-
-    /// One line in the log for a disk that is full or read-only, not one for each image.
-    private func failed(_ error: any Error) {
-        let isFirst = state.withLock { state in
-            state.failureCount += 1
-            defer { state.loggedFailure = true }
-            return !state.loggedFailure
-        }
-        let message = "The disk cache in \(directory) fails (\(error)); images are loaded without it"
-        if isFirst { WebImageLog.error("\(message)") } else { WebImageLog.debug("\(message)") }
-    }
-
-    /// The extension of a URL's path, when it is a short plain one.
-    private static func fileExtension(of key: String) -> String {
-        let path = key.prefix { $0 != "?" && $0 != "#" }
-        guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return "" }
-        let letters = path[path.index(after: dot)...]
-        guard (1...8).contains(letters.utf8.count), letters.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
-        else { return "" }
-        return ".\(letters)"
+    fileprivate func isOutdated(_ key: String) -> Bool {
+        state.withLock { !$0.outdated.isEmpty && $0.outdated.contains(String(CacheKey.parts(of: key).base)) }
     }
 }
 
 // Trimming.
 extension DiskCache {
-    /// Counts the directory at the first write, once an hour, and when it may have grown too large.
-    private func trimIfNeeded() {
+    /// Measures the directory at the first write, once an hour, and when it may have grown too large.
+    fileprivate func trimIfNeeded() {
         let isDue = state.withLock { state in
             guard let size = state.size else { return true }
             return size > limits.sizeLimit || now() > state.lastCount + 3600 || now() < state.lastCount
@@ -320,35 +323,34 @@ extension DiskCache {
 
     private func date(of file: StoredFile) -> Double {
         switch limits.expiry {
-        case .access: file.lastUse
-        case .modification: file.modified
-        case .change: file.changed
+        case .lastUse: file.lastUse
+        case .stored: file.modified
+        case .lastChange: file.changed
         }
     }
 
-    /// Removes what is too old, and then the oldest entries until at most fraction of the limit is left, if there is
-    /// more than the limit.
-    private func trim(toFraction fraction: Double? = nil) {
+    /// Removes entries that are too old. If more than the limit remains, or a fraction is given, it removes the oldest entries
+    /// until at most 80 % of the limit and that fraction of the present size remain.
+    fileprivate func trim(toFraction fraction: Double? = nil) {
         let now = now()
-        var files = store.files(below: directory)
-        var size = files.reduce(0) { $0 + $1.size }
+        var stored = files.files(below: directory)
+        var size = stored.reduce(0) { $0 + $1.size }
         func remove(_ file: StoredFile) {
             size -= file.size
-            attempt { try store.remove(file.path) }
+            attempt { try files.remove(file.path) }
         }
-        files.removeAll { file in
-            let date = date(of: file)
-            // A clock that was set back leaves files from the future; they are as good as new.
-            let isOld = date < now - limits.maximumAge
-            // Temporary files of processes that were killed while they wrote.
-            let isLeftover = file.path.hasSuffix(".tmp") && file.modified < now - 600
+        stored.removeAll { file in
+            // A clock that was set back leaves files from the future; they count as new.
+            let isOld = date(of: file) < now - limits.maximumAge
+            // A process that was killed while it wrote leaves a temporary file.
+            let isLeftover = file.path.hasSuffix(DiskCacheLayout.temporarySuffix) && file.modified < now - 600
             if isOld || isLeftover { remove(file) }
             return isOld || isLeftover
         }
         if size > limits.sizeLimit || fraction != nil {
             let target = Int(Double(limits.sizeLimit) * 0.8)
             let goal = fraction.map { min(target, Int(Double(size) * $0)) } ?? target
-            for file in files.sorted(by: { date(of: $0) < date(of: $1) }) where size > goal { remove(file) }
+            for file in stored.sorted(by: { date(of: $0) < date(of: $1) }) where size > goal { remove(file) }
         }
         state.withLock { state in
             state.size = size

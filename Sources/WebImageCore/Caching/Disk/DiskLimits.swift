@@ -5,13 +5,13 @@ package struct DiskLimits: Sendable {
     /// Seconds.
     package var maximumAge: Double
     package var expiry: CacheExpiry
-    /// Searched after a miss, never written to.
+    /// Directories that are searched after a miss and never written to.
     package var readOnlyDirectories: [String]
 
     package init(
         sizeLimit: Int,
         maximumAge: Double = 604_800,
-        expiry: CacheExpiry = .access,
+        expiry: CacheExpiry = .lastUse,
         readOnlyDirectories: [String] = []
     ) {
         self.sizeLimit = sizeLimit
@@ -21,12 +21,12 @@ package struct DiskLimits: Sendable {
     }
 }
 
-/// By which of its dates an entry of the disk cache is too old, and which entries are the oldest.
+/// The date by which an entry of the disk cache expires, and by which entries are removed when there are too many.
 public enum CacheExpiry: Sendable, Hashable {
-    /// When it was used last.
-    case access
-    /// When it was stored.
-    case modification
-    /// When anything about it changed: stored, used or renewed by the server.
-    case change
+    /// When the entry was last used.
+    case lastUse
+    /// When the entry was stored.
+    case stored
+    /// When the entry was last stored, used or renewed by the server.
+    case lastChange
 }

@@ -1,13 +1,13 @@
 /// The marker segments of a JPEG file (ITU-T T.81, annex B).
 package enum JPEGHeader {
-    /// The size from the frame header, and the orientation from an Exif segment before it.
-    static func read(_ bytes: ByteReader) -> ImageHeader? {
+    /// Reads the size from the frame header, and the orientation from an Exif segment before it.
+    @Sendable static func read(_ bytes: ByteReader) -> ImageHeader? {
         var orientation = ImageOrientation.up
         var offset = 2
         while let (marker, segment, length) = segment(bytes, at: offset) {
             switch marker {
             case 0xE1 where bytes.matches("Exif\0\0", at: segment):
-                // All of it, or none: the tag may come late in the segment.
+                // The tag can come late in the segment, so the whole segment must have arrived.
                 guard segment + length <= bytes.count else { return nil }
                 if let exif = bytes.slice(segment + 6, length - 6), let found = TIFFHeader.orientation(exif) {
                     orientation = found
@@ -28,18 +28,9 @@ package enum JPEGHeader {
         return nil
     }
 
-    /// Calls body with the marker, the start and the length of each segment before the first scan.
-    static func forEachSegmentBeforeScan(_ bytes: ByteReader, _ body: (UInt8, Int, Int) -> Void) {
-        var offset = 2
-        while let (marker, contents, length) = segment(bytes, at: offset), marker != 0xDA, marker != 0xD9 {
-            body(marker, contents, length)
-            offset = contents + length
-        }
-    }
-
-    /// Whether the file goes on to its end marker. Decoders fill in grey for what is missing, and say nothing.
+    /// Whether the file has an end marker. Decoders fill the missing part of a truncated file with grey and report nothing.
     package static func isComplete(_ bytes: ByteReader) -> Bool {
-        // So nearly all of them end, and none that was cut off does, but by an accident that costs nothing.
+        // Nearly every whole file ends so. A truncated one does by an accident, which does no harm.
         if bytes.count > 4, bytes.matches([0xFF, 0xD9], at: bytes.count - 2) { return true }
         var offset = 2
         while let (marker, segment, length) = segment(bytes, at: offset) {
@@ -50,9 +41,9 @@ package enum JPEGHeader {
         return false
     }
 
-    /// The marker at offset, where its contents begin, and how long they are without the length itself.
+    /// The first marker at or after start, the position of its contents, and their length without the length field.
     private static func segment(_ bytes: ByteReader, at start: Int) -> (marker: UInt8, contents: Int, length: Int)? {
-        // Rubbish between segments and fill bytes before a marker are skipped, as every decoder does.
+        // Decoders skip garbage between segments, and fill bytes before a marker.
         guard var offset = bytes.firstIndex(of: 0xFF, from: start) else { return nil }
         while bytes.uint8(offset) == 0xFF { offset += 1 }
         guard let marker = bytes.uint8(offset) else { return nil }
@@ -63,7 +54,7 @@ package enum JPEGHeader {
         return (marker, offset + 3, Int(length) - 2)
     }
 
-    /// Past the entropy-coded data: the next marker that is neither a stuffed zero nor a restart.
+    /// The end of entropy-coded data: the position of the next marker that is neither a stuffed zero nor a restart.
     private static func endOfScan(_ bytes: ByteReader, from start: Int) -> Int {
         var offset = start
         while let found = bytes.firstIndex(of: 0xFF, from: offset) {

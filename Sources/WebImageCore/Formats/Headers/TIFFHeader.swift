@@ -1,4 +1,4 @@
-/// The first directory of a TIFF file (TIFF 6.0, section 2), which is also the form of EXIF data.
+/// The first directory of a TIFF file (TIFF 6.0, section 2), which is also the format of Exif data.
 enum TIFFHeader {
     private enum Tag {
         static let width: UInt16 = 0x0100
@@ -6,7 +6,7 @@ enum TIFFHeader {
         static let orientation: UInt16 = 0x0112
     }
 
-    static func read(_ bytes: ByteReader) -> ImageHeader? {
+    @Sendable static func read(_ bytes: ByteReader) -> ImageHeader? {
         guard let tags = firstDirectory(bytes), let width = tags[Tag.width], let height = tags[Tag.height] else {
             return nil
         }
@@ -21,7 +21,7 @@ enum TIFFHeader {
         firstDirectory(bytes)?[Tag.orientation].flatMap { ImageOrientation(rawValue: Int($0)) }
     }
 
-    /// The tags that hold one number of 16 or 32 bits.
+    /// The values of the tags that hold one number of 16 or 32 bits.
     private static func firstDirectory(_ bytes: ByteReader) -> [UInt16: UInt32]? {
         let isBigEndian: Bool
         if bytes.matches([0x49, 0x49, 0x2A, 0x00], at: 0) {

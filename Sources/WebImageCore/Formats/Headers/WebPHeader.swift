@@ -1,6 +1,6 @@
 /// The chunks of a WebP file (RFC 9649).
 enum WebPHeader {
-    static func read(_ bytes: ByteReader) -> ImageHeader? {
+    @Sendable static func read(_ bytes: ByteReader) -> ImageHeader? {
         if bytes.matches("VP8X", at: 12) { return extended(bytes) }
         if bytes.matches("VP8 ", at: 12) { return lossy(bytes, at: 20) }
         if bytes.matches("VP8L", at: 12) { return lossless(bytes, at: 20) }
@@ -17,12 +17,12 @@ enum WebPHeader {
         return ImageHeader(format: .webp, storedSize: size, orientation: orientation)
     }
 
-    /// EXIF comes after the pixels, so it is known only when the whole file is there.
+    /// The orientation from the EXIF chunk, which comes after the pixels: it is known once the whole file is there.
     private static func exifOrientation(_ bytes: ByteReader) -> ImageOrientation {
         var offset = 12
         while let length = bytes.uint32LE(offset + 4) {
             if bytes.matches("EXIF", at: offset) {
-                // Some writers keep the six bytes that introduce Exif in a JPEG.
+                // Some writers keep the six bytes that precede Exif data in a JPEG.
                 let prefix = bytes.matches("Exif\0\0", at: offset + 8) ? 6 : 0
                 guard Int(length) > prefix else { return .up }
                 return bytes.slice(offset + 8 + prefix, Int(length) - prefix).flatMap(TIFFHeader.orientation) ?? .up

@@ -8,9 +8,9 @@ struct FlipStep: PixelTransforming {
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
         switch (isHorizontal, isVertical) {
         case (false, false): pixels
-        case (true, false): pixels.turned(.upMirrored)
-        case (false, true): pixels.turned(.downMirrored)
-        case (true, true): pixels.turned(.down)
+        case (true, false): pixels.oriented(.upMirrored)
+        case (false, true): pixels.oriented(.downMirrored)
+        case (true, true): pixels.oriented(.down)
         }
     }
 }

@@ -18,9 +18,9 @@ struct ResizeStep: PixelTransforming {
         }
         switch mode {
         case .stretch:
-            return pixels.picture(at: target, .up)
+            return pixels.resized(to: target, orientation: .up)
         case .contain:
-            return pixels.picture(at: scaled(by: min(factors.0, factors.1)), .up)
+            return pixels.resized(to: scaled(by: min(factors.0, factors.1)), orientation: .up)
         case .cover:
             let factor = max(factors.0, factors.1)
             // Only what stays is scaled.
@@ -34,9 +34,11 @@ struct ResizeStep: PixelTransforming {
                 width: kept.width,
                 height: kept.height
             )
-            return pixels.cropped(to: rect)?.picture(at: target, .up)
+            return pixels.cropped(to: rect)?.resized(to: target, orientation: .up)
         case .letterbox:
-            guard let small = pixels.picture(at: scaled(by: min(factors.0, factors.1)), .up) else { return nil }
+            guard let small = pixels.resized(to: scaled(by: min(factors.0, factors.1)), orientation: .up) else {
+                return nil
+            }
             return small.size == target ? small : small.centered(in: target)
         }
     }

@@ -30,9 +30,9 @@ struct RotateStep: PixelTransforming {
         let isSquare = pixels.size.width == pixels.size.height
         switch turn {
         case 0: return pixels
-        case 180: return pixels.turned(.down)
-        case 90 where growsToFit || isSquare: return pixels.turned(.right)
-        case 270 where growsToFit || isSquare: return pixels.turned(.left)
+        case 180: return pixels.oriented(.down)
+        case 90 where growsToFit || isSquare: return pixels.oriented(.right)
+        case 270 where growsToFit || isSquare: return pixels.oriented(.left)
         default: return rotated(pixels, by: turn * .pi / 180)
         }
     }

@@ -13,15 +13,16 @@ final class ColorConversion: Sendable {
     }
 
     private struct Known {
-        let byteCount: Int
-        let checksum: UInt64
-        /// nil for a profile that changes nothing, or that is none of red, green and blue.
+        let profile: Data
+        /// nil for a profile that changes nothing, or is not one of red, green and blue.
         let conversion: ColorConversion?
     }
 
     /// Cameras and programs put the same few profiles into all of their images.
     private static let known = Mutex<[Known]>([])
     private static let knownLimit = 16
+    /// Bytes. Larger profiles, such as those of printers, are rare and not kept.
+    private static let knownSizeLimit = 1 << 20
 
     private let opaque: Transform
     private let withAlpha: Transform
@@ -39,15 +40,13 @@ final class ColorConversion: Sendable {
     /// - Returns: nil when there is nothing to convert.
     static func from(_ profile: Data?) -> ColorConversion? {
         guard let profile, profile.count >= 128 else { return nil }
-        let (byteCount, checksum) = (profile.count, profile.withUnsafeBytes { XXHasher().checksum($0) })
-        let found = known.withLock { known in
-            known.first { $0.byteCount == byteCount && $0.checksum == checksum }
-        }
+        let found = known.withLock { known in known.first { $0.profile == profile } }
         if let found { return found.conversion }
         let made = make(profile).flatMap { $0.changesAnything ? $0 : nil }
+        guard profile.count <= knownSizeLimit else { return made }
         known.withLock { known in
             if known.count >= knownLimit { known.removeFirst() }
-            known.append(Known(byteCount: byteCount, checksum: checksum, conversion: made))
+            known.append(Known(profile: profile, conversion: made))
         }
         return made
     }

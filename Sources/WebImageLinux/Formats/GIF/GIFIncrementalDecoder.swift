@@ -56,7 +56,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
         guard let canvas = frame.canvas else { return nil }
         frame.painter.paint(frame.first.decoder, on: canvas, from: frame.shownCount, fillsGaps: true)
         frame.shownCount = frame.first.decoder.count
-        return canvas.picture(at: options.size.target(for: frame.size), .up, hasAlpha: true).map {
+        return canvas.resized(to: options.size.target(for: frame.size), orientation: .up, hasAlpha: true).map {
             WebImage(pixels: $0, naturalSize: frame.size, scale: options.scale, format: .gif, isPartial: true)
         }
     }

@@ -1,37 +1,26 @@
-internal import CWebImageTurboJPEG
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes JPEG with libjpeg-turbo straight to the pixels of a texture: scaled by the inverse DCT to the smallest size
-/// that will do, which is a quarter of the work for a quarter of the size, and from there to the size asked for.
+/// Decodes JPEG with libjpeg.
 ///
-/// The few files in CMYK are gdk-pixbuf's.
+/// libjpeg scales with the inverse DCT to the smallest size that is not smaller than the requested one, which is a quarter of
+/// the work for a quarter of the size; an area scaler does the rest.
 package struct JPEGCoder: ImageDecoding {
-    private let other: PixbufCoder
-
-    /// - Parameter other: Decodes what this one does not.
-    package init(other: PixbufCoder = PixbufCoder()) {
-        self.other = other
-    }
+    package init() {}
 
     package func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
 
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         let known = ImageHeader(reading: data)
         if let known { try options.check(known.size) }
-        guard let session = TurboSession() else { return try other.decode(data, options: options) }
-        let header = try session.readHeader(data, options)
-        guard header.isRGB else { return try other.decode(data, options: options) }
-        try options.check(header.size)
-        guard data.withUnsafeBytes({ JPEGHeader.isComplete(ByteReader($0)) }) else {
-            throw options.badData("The JPEG ends before its end marker: it is truncated")
+        let result: Result<WebImage, ImageError> = data.withUnsafeBytes { bytes in
+            do throws(ImageError) {
+                return .success(try decode(bytes, known?.orientation ?? .up, options))
+            } catch {
+                return .failure(error)
+            }
         }
-        let orientation = known?.orientation ?? .up
-        let natural = orientation.apply(to: header.size)
-        let target = orientation.apply(to: options.size.target(for: natural))
-        let pixels = try session.decode(data, at: target, of: header.size, orientation, options)
-        return WebImage(pixels: pixels, naturalSize: natural, format: .jpeg, orientation, options)
-            .converted(from: options.convertsToSRGB ? EmbeddedProfile.read(data) : nil)
+        return try result.get()
     }
 
     package func makeIncrementalDecoder(
@@ -40,94 +29,68 @@ package struct JPEGCoder: ImageDecoding {
     ) -> (any IncrementalImageDecoding)? {
         JPEGIncrementalDecoder(options)
     }
-}
 
-/// A decompressor of libjpeg-turbo, for one file.
-private struct TurboSession: ~Copyable {
-    struct Header {
-        let size: PixelSize
-        let isRGB: Bool
-    }
-
-    private let handle: tjhandle
-
-    init?() {
-        guard let handle = tjInitDecompress() else { return nil }
-        self.handle = handle
-    }
-
-    deinit {
-        tjDestroy(handle)
-    }
-
-    func readHeader(_ data: Data, _ options: DecodeOptions) throws(ImageError) -> Header {
-        var (width, height, sampling, space) = (Int32(0), Int32(0), Int32(0), Int32(0))
-        let code = data.withUnsafeBytes {
-            let bytes = $0.bindMemory(to: UInt8.self).baseAddress
-            return tjDecompressHeader3(handle, bytes, UInt($0.count), &width, &height, &sampling, &space)
-        }
-        guard code == 0 || tjGetErrorCode(handle) == TJERR_WARNING.rawValue else { throw options.badData(message) }
-        let isRGB = space != TJCS_CMYK.rawValue && space != TJCS_YCCK.rawValue
-        return Header(size: PixelSize(width: Int(width), height: Int(height)), isRGB: isRGB)
-    }
-
-    /// - Parameters:
-    ///   - target: The size as stored, before it is turned.
-    ///   - stored: That of the file.
-    func decode(
-        _ data: Data,
-        at target: PixelSize,
-        of stored: PixelSize,
+    private func decode(
+        _ bytes: UnsafeRawBufferPointer,
         _ orientation: ImageOrientation,
         _ options: DecodeOptions
-    ) throws(ImageError) -> PixelBuffer {
-        let size = stored.divided(by: stored.divisor(for: target))
-        var failure: ImageError?
-        let decoded = PixelBuffer(size: size, format: .rgb) { memory in
-            failure = decompress(data, into: memory, size, options)
+    ) throws(ImageError) -> WebImage {
+        guard let reader = JPEGReader(options) else { throw options.badData("There is no memory for the JPEG") }
+        reader.setFile(bytes)
+        guard let stored = try reader.readHeader() else { throw options.truncatedJPEG() }
+        try options.check(stored)
+        // libjpeg frees the profile at the end of the file.
+        let profile = reader.profile
+        guard JPEGHeader.isComplete(ByteReader(bytes)) else { throw options.truncatedJPEG() }
+        let natural = orientation.apply(to: stored)
+        let target = orientation.apply(to: options.size.target(for: natural))
+        let size = try reader.setUp(divisor: stored.divisor(for: target))
+        let decoded = try PixelBuffer(size: size, format: .rgb) { memory throws(ImageError) in
+            _ = try reader.decode(into: memory.bindMemory(to: UInt8.self).baseAddress!, width: size.width)
         }
-        if let failure { throw failure }
         guard let decoded else { throw options.outOfMemory(size) }
-        guard let result = decoded.picture(at: target, orientation) else {
+        guard let pixels = decoded.resized(to: target, orientation: orientation) else {
             throw options.outOfMemory(target)
         }
-        return result
+        return WebImage(pixels: pixels, naturalSize: natural, format: .jpeg, orientation, options)
+            .converted(from: profile)
     }
 
-    private func decompress(
-        _ data: Data,
+    /// Decodes a file into pixels whose number is known, such as a rendition on disk.
+    /// - Parameter size: The size that the file must have.
+    /// - Returns: Whether the file is sound and of that size.
+    static func decode(
+        _ bytes: UnsafeRawBufferPointer,
         into memory: UnsafeMutableRawBufferPointer,
-        _ size: PixelSize,
-        _ options: DecodeOptions
-    ) -> ImageError? {
-        let code = data.withUnsafeBytes {
-            tjDecompress2(
-                handle,
-                $0.bindMemory(to: UInt8.self).baseAddress,
-                UInt($0.count),
-                memory.bindMemory(to: UInt8.self).baseAddress,
-                Int32(size.width),
-                0,
-                Int32(size.height),
-                Int32(TJPF_RGB.rawValue),
-                TJFLAG_LIMITSCANS
-            )
+        size: PixelSize
+    ) -> Bool {
+        var options = DecodeOptions()
+        options.convertsToSRGB = false
+        guard let reader = JPEGReader(options) else { return false }
+        reader.setFile(bytes)
+        do throws(ImageError) {
+            guard try reader.readHeader() == size, try reader.setUp(divisor: 1, isFast: true) == size else {
+                return false
+            }
+            return try reader.decode(into: memory.bindMemory(to: UInt8.self).baseAddress!, width: size.width).isDone
+        } catch {
+            return false
         }
-        // A warning is for damage that shows as a smudge; what is there is shown, as everybody does.
-        return code == 0 || tjGetErrorCode(handle) == TJERR_WARNING.rawValue ? nil : options.badData(message)
     }
-
-    private var message: String { String(cString: tjGetErrorStr2(handle)) }
 }
 
 extension PixelSize {
-    func divided(by divisor: Int) -> PixelSize {
+    /// The size of an image that the inverse DCT has divided.
+    private func divided(by divisor: Int) -> PixelSize {
         PixelSize(width: (width + divisor - 1) / divisor, height: (height + divisor - 1) / divisor)
     }
 
-    /// By how much the inverse DCT may divide an image that is then scaled down to target: one of the numbers that
-    /// libjpeg-turbo has fast code for.
-    func divisor(for target: PixelSize) -> Int { [8, 4, 2].first { divided(by: $0).covers(target) } ?? 1 }
-
-    fileprivate func covers(_ other: PixelSize) -> Bool { width >= other.width && height >= other.height }
+    /// The largest divisor of the inverse DCT that leaves an image no smaller than target, of those for which libjpeg-turbo
+    /// has vector code.
+    func divisor(for target: PixelSize) -> Int {
+        [8, 4, 2].first {
+            let size = divided(by: $0)
+            return size.width >= target.width && size.height >= target.height
+        } ?? 1
+    }
 }

@@ -1,8 +1,9 @@
-internal import CWebImageTurboJPEG
+internal import CWebImageShims
 package import FoundationEssentials
+import Glibc
 package import WebImageCore
 
-/// Writes JPEG with libjpeg-turbo. At high quality colours keep their full resolution.
+/// Writes JPEG with libjpeg. From a quality of 0.9, colours keep their full resolution.
 package struct JPEGEncoder: ImageEncoding {
     package init() {}
 
@@ -11,33 +12,25 @@ package struct JPEGEncoder: ImageEncoding {
     package func encode(
         _ pixels: PixelBuffer,
         as format: ImageFormat,
-        quality: Double,
         options: EncodeOptions
     ) throws(ImageError) -> Data {
-        guard let flat = pixels.flattened(onto: options.background), let handle = tjInitCompress() else {
+        guard let flat = pixels.flattened(onto: options.background) else {
             throw .encodingFailed("There is no memory for a JPEG of \(pixels.size) pixels")
         }
-        defer { tjDestroy(handle) }
-        var output: UnsafeMutablePointer<UInt8>?
-        var count: UInt = 0
-        defer { tjFree(output) }
-        let sampling = quality >= 0.9 ? TJSAMP_444 : TJSAMP_420
-        let code = flat.withUnsafeBytes { bytes in
-            tjCompress2(
-                handle,
-                bytes.bindMemory(to: UInt8.self).baseAddress,
-                Int32(flat.size.width),
-                0,
-                Int32(flat.size.height),
-                Int32(TJPF_RGB.rawValue),
-                &output,
-                &count,
-                Int32(sampling.rawValue),
-                Int32(max(1, (quality * 100).rounded())),
-                0
-            )
+        let encoding = gwi_jpeg_encoding(
+            width: UInt32(flat.size.width),
+            height: UInt32(flat.size.height),
+            quality: Int32(max(1, (options.quality * 100).rounded())),
+            has_full_chroma: options.quality >= 0.9
+        )
+        var file = gwi_jpeg_file()
+        let isWritten = flat.withUnsafeBytes {
+            gwi_jpeg_encode($0.bindMemory(to: UInt8.self).baseAddress, encoding, &file)
         }
-        guard code == 0, let output else { throw .encodingFailed(String(cString: tjGetErrorStr2(handle))) }
-        return Data(bytes: output, count: Int(count))
+        guard isWritten, let bytes = file.bytes else {
+            let reason = withUnsafeBytes(of: file.message) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            throw .encodingFailed("libjpeg cannot write the image: \(reason)")
+        }
+        return Data(bytesNoCopy: bytes, count: file.count, deallocator: .free)
     }
 }

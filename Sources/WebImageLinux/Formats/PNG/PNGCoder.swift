@@ -35,7 +35,7 @@ package struct PNGCoder: ImageDecoding {
             }
             let natural = orientation.apply(to: reader.size)
             let target = orientation.apply(to: options.size.target(for: natural))
-            guard let pixels = try reader.pixels().picture(at: target, orientation) else {
+            guard let pixels = try reader.pixels().resized(to: target, orientation: orientation) else {
                 throw options.outOfMemory(target)
             }
             return WebImage(pixels: pixels, naturalSize: natural, format: .png, orientation, options)

@@ -12,7 +12,6 @@ package struct PNGEncoder: ImageEncoding {
     package func encode(
         _ pixels: PixelBuffer,
         as format: ImageFormat,
-        quality: Double,
         options: EncodeOptions
     ) throws(ImageError) -> Data {
         let data =

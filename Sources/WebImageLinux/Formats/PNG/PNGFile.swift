@@ -1,90 +1,81 @@
-internal import CWebImageShims
+internal import CWebImageDeflate
 import FoundationEssentials
 import WebImageCore
 
-/// The chunks of a PNG file, and the frames that some have (PNG specification, third edition).
+/// The chunks of a PNG file, with the frames of an animated one (PNG specification, third edition).
 struct PNGFile: Sendable {
     struct Frame: Sendable {
         var layout: FrameLayout
-        /// Where its compressed pixels are.
+        /// The positions of its compressed pixels in the file.
         var parts: [Range<Int>] = []
     }
 
     private(set) var size = PixelSize(width: 0, height: 0)
-    /// Of an animated image.
+    /// The frames of an animated image.
     private(set) var frames: [Frame] = []
     private(set) var loopCount = 0
-    /// The chunks that all frames need, as they are in the file: PLTE and tRNS.
+    /// The positions of the chunks that every frame needs: PLTE and tRNS.
     private(set) var shared: [Range<Int>] = []
-    /// Whether it says so before its pixels.
+    /// Whether an acTL chunk comes before the pixels.
     private(set) var isAnimated = false
     private var hasAlpha = false
-    /// Whether there are pixels for those who know no frames.
+    /// Whether there is a default image, which decoders without animation support show.
     private(set) var hasPixels = false
     private var isEnded = false
 
     /// - Parameters:
-    ///   - frameLimit: Further frames are left out.
-    ///   - isArriving: Whether there may be more of the last frame to come: it is left out.
+    ///   - frameLimit: The number of frames to read.
+    ///   - isArriving: Whether the file is still arriving: its last frame may be incomplete and is left out.
     init(_ data: Data, frameLimit: Int, isArriving: Bool = false) {
         data.withUnsafeBytes { raw in
             let bytes = ByteReader(raw)
-            var offset = 8
             var sequence: UInt32 = 0
-            while let length = bytes.uint32BE(offset), offset + 12 + Int(length) <= raw.count {
-                let end = offset + 12 + Int(length)
-                guard read(bytes, raw, offset, Int(length), &sequence), frames.count <= frameLimit else { break }
-                offset = end
+            for chunk in PNGChunks(bytes) {
+                guard chunk.isWhole, read(chunk, bytes, &sequence), frames.count <= frameLimit else { break }
             }
             if isArriving, !isEnded, !frames.isEmpty, frames.count <= frameLimit { frames.removeLast() }
-            // What did not come to its end is not played.
             if frames.count > frameLimit { frames.removeLast(frames.count - frameLimit) }
+            // A frame without pixels was cut off.
             while frames.last?.parts.isEmpty == true { frames.removeLast() }
         }
     }
 
-    /// - Returns: Whether to go on.
-    private mutating func read(
-        _ bytes: ByteReader,
-        _ raw: UnsafeRawBufferPointer,
-        _ offset: Int,
-        _ length: Int,
-        _ sequence: inout UInt32
-    ) -> Bool {
-        let contents = offset + 8
-        let name = bytes.uint32BE(offset + 4) ?? 0
-        switch name {
-        case Name.header:
+    /// - Returns: Whether to read the next chunk.
+    private mutating func read(_ chunk: PNGChunks.Chunk, _ bytes: ByteReader, _ sequence: inout UInt32) -> Bool {
+        let contents = chunk.contents.lowerBound
+        switch chunk.name {
+        case .header:
             guard let width = bytes.uint32BE(contents), let height = bytes.uint32BE(contents + 4),
                 let type = bytes.uint8(contents + 9)
             else { return false }
             size = PixelSize(width: Int(width), height: Int(height))
             hasAlpha = type & 4 != 0
-        case Name.palette, Name.transparency:
+        case .palette, .transparency:
             guard !hasPixels else { break }
-            if name == Name.transparency { hasAlpha = true }
-            shared.append(offset..<contents + length + 4)
-        case Name.animation:
+            if chunk.name == .transparency { hasAlpha = true }
+            shared.append(chunk.range)
+        case .animation:
             isAnimated = !hasPixels && bytes.uint32BE(contents).map { $0 > 0 } == true
             loopCount = Int(bytes.uint32BE(contents + 4) ?? 0)
-        case Name.frame where isAnimated:
-            guard isSound(raw, offset, length), bytes.uint32BE(contents) == sequence,
+        case .frame where isAnimated:
+            guard hasValidChecksum(chunk, bytes), bytes.uint32BE(contents) == sequence,
                 let layout = layout(bytes, contents)
             else { return false }
-            // One that has no pixels is the end of the animation.
+            // A frame without pixels ends the animation.
             guard frames.last?.parts.isEmpty != true else { return false }
             sequence += 1
             frames.append(Frame(layout: layout))
-        case Name.pixels:
+        case .pixels:
             hasPixels = true
-            // Those that come before any frame are for who knows no frames.
-            if frames.count == 1 { frames[0].parts.append(contents..<contents + length) }
-        case Name.framePixels where isAnimated:
-            guard isSound(raw, offset, length), bytes.uint32BE(contents) == sequence, length >= 4, !frames.isEmpty
+            // Pixels before the first frame are the default image, which is not part of the animation.
+            if frames.count == 1 { frames[0].parts.append(chunk.contents) }
+        case .framePixels where isAnimated:
+            guard hasValidChecksum(chunk, bytes), bytes.uint32BE(contents) == sequence, chunk.contents.count >= 4,
+                !frames.isEmpty
             else { return false }
             sequence += 1
-            frames[frames.count - 1].parts.append(contents + 4..<contents + length)
-        case Name.end:
+            frames[frames.count - 1].parts.append(contents + 4..<chunk.contents.upperBound)
+        case .end:
             isEnded = true
             return false
         default:
@@ -110,13 +101,14 @@ struct PNGFile: Sendable {
         )
     }
 
-    private func isSound(_ raw: UnsafeRawBufferPointer, _ offset: Int, _ length: Int) -> Bool {
-        let checked = UnsafeRawBufferPointer(rebasing: raw[offset + 4..<offset + 8 + length])
-        return gwi_crc32(checked.bindMemory(to: UInt8.self).baseAddress, checked.count)
-            == ByteReader(raw).uint32BE(offset + 8 + length)
+    private func hasValidChecksum(_ chunk: PNGChunks.Chunk, _ bytes: ByteReader) -> Bool {
+        // The checksum covers the name and the contents.
+        let checked = bytes.slice(chunk.range.lowerBound + 4, chunk.contents.count + 4)
+        return checked.map { libdeflate_crc32(0, $0.bytes.baseAddress, $0.count) }
+            == bytes.uint32BE(chunk.contents.upperBound)
     }
 
-    /// A file of one frame, with checksums that nobody checks.
+    /// A PNG file of one frame. Its checksums are 0, so it must be read without checking them.
     func file(of index: Int, from data: Data) -> Data {
         let frame = frames[index]
         return data.withUnsafeBytes { raw in
@@ -128,30 +120,16 @@ struct PNGFile: Sendable {
             for chunk in shared { file.append(contentsOf: raw[chunk]) }
             for part in frame.parts {
                 file.append(bigEndian: UInt32(part.count))
-                file.append(bigEndian: Name.pixels)
+                file.append(bigEndian: PNGChunks.Name.pixels.rawValue)
                 file.append(contentsOf: raw[part])
                 file.append(bigEndian: 0)
             }
             file.append(bigEndian: 0)
-            file.append(bigEndian: Name.end)
+            file.append(bigEndian: PNGChunks.Name.end.rawValue)
             file.append(bigEndian: 0)
             return file
         }
     }
-}
-
-/// The names of chunks, as numbers.
-private enum Name {
-    static let header = number("IHDR")
-    static let palette = number("PLTE")
-    static let transparency = number("tRNS")
-    static let animation = number("acTL")
-    static let frame = number("fcTL")
-    static let pixels = number("IDAT")
-    static let framePixels = number("fdAT")
-    static let end = number("IEND")
-
-    private static func number(_ name: String) -> UInt32 { name.utf8.reduce(0) { $0 << 8 | UInt32($1) } }
 }
 
 extension Data {

@@ -4,18 +4,10 @@ internal import CWebImageShims
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes with gdk-pixbuf: JPEG, PNG, GIF, TIFF, BMP, ICO, and whatever loaders are installed, such as those for SVG
-/// and AVIF.
+/// Decodes with gdk-pixbuf every format for which a loader is installed, such as TIFF, BMP, ICO, SVG and AVIF.
 package struct PixbufCoder: ImageDecoding {
-    /// The media types by which gdk-pixbuf is asked for a loader; with them it need not sniff.
-    private static let mediaTypes: [ImageFormat: String] = [
-        .jpeg: "image/jpeg", .png: "image/png", .gif: "image/gif", .tiff: "image/tiff", .bmp: "image/bmp",
-        .ico: "image/x-icon", .svg: "image/svg+xml", .avif: "image/avif", .heif: "image/heif", .jpegXL: "image/jxl",
-        .pnm: "image/x-portable-anymap", .tga: "image/x-tga", .icns: "image/x-icns", .xpm: "image/x-xpixmap",
-        .ani: "application/x-navi-animation",
-    ]
-
-    private let installed: Set<ImageFormat>
+    /// The media type of each format for which a loader is installed. With it, gdk-pixbuf need not sniff.
+    private let mediaTypes: [ImageFormat: String]
 
     /// Looks up which loaders are installed.
     package init() {
@@ -35,16 +27,20 @@ package struct PixbufCoder: ImageDecoding {
             list = node.pointee.next
         }
         g_slist_free(first)
-        installed = Set(Self.mediaTypes.filter { available.contains($0.value) }.keys)
+        var mediaTypes: [ImageFormat: String] = [:]
+        for descriptor in FormatDescriptor.all {
+            mediaTypes[descriptor.format] = descriptor.mediaTypes.first { available.contains($0) }
+        }
+        self.mediaTypes = mediaTypes
     }
 
-    package func canDecode(_ format: ImageFormat) -> Bool { installed.contains(format) }
+    package func canDecode(_ format: ImageFormat) -> Bool { mediaTypes[format] != nil }
 
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
         let session = try PixbufIncrementalDecoder(
             format,
-            mediaType: Self.mediaTypes[format] ?? "",
+            mediaType: mediaTypes[format] ?? "",
             options,
             isIncremental: false
         )
@@ -56,8 +52,8 @@ package struct PixbufCoder: ImageDecoding {
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        // The others show nothing until the end, or take quadratic time when fed in pieces, as GIF does.
-        guard format == .jpeg || format == .png, let mediaType = Self.mediaTypes[format] else { return nil }
+        // The other loaders show nothing until the end, or take quadratic time when they are fed in pieces, as that of GIF does.
+        guard format == .png, let mediaType = mediaTypes[format] else { return nil }
         return try? PixbufIncrementalDecoder(format, mediaType: mediaType, options, isIncremental: true)
     }
 }

@@ -121,7 +121,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         let target = orientation.apply(to: options.size.target(for: orientation.apply(to: storedSize ?? decoded)))
         let rows = pixelRows(pixbuf, isPremultiplied: format == .tiff)
         if let pixels = adopted(pixbuf, rows, target) { return makeImage(pixels, isPartial: false) }
-        guard let pixels = rows.picture(at: target, orientation) else {
+        guard let pixels = rows.resized(to: target, orientation: orientation) else {
             throw options.outOfMemory(target)
         }
         return makeImage(pixels, isPartial: false)
@@ -160,18 +160,9 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
             return
         }
         let target = orientation.apply(to: options.size.target(for: orientation.apply(to: size)))
-        let wanted: PixelSize
-        switch format {
-        case .jpeg:
-            // Sizes that the inverse DCT gives for less work than the full one. Any other size would be scaled by the
-            // loader at the end, with no partial images until then.
-            wanted = size.divided(by: size.divisor(for: target))
-        case .svg:
-            wanted = target
-        default:
-            return
-        }
-        if wanted != size { gdk_pixbuf_loader_set_size(loader, Int32(wanted.width), Int32(wanted.height)) }
+        // Any other loader would scale decoded pixels, which the area scaler does better.
+        guard format == .svg, target != size else { return }
+        gdk_pixbuf_loader_set_size(loader, Int32(target.width), Int32(target.height))
     }
 
     private func update(rows: Int) {
@@ -179,18 +170,10 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         hasNews = true
     }
 
-    /// The JPEG and PNG loaders leave out what is missing at the end and say nothing.
+    /// The PNG loader reports nothing when the end of a file is missing.
     private func checkEnd(_ data: Data) throws(ImageError) {
-        let isComplete = data.withUnsafeBytes { bytes in
-            switch format {
-            case .jpeg: JPEGHeader.isComplete(ByteReader(bytes))
-            case .png: PNGHeader.isComplete(ByteReader(bytes))
-            default: true
-            }
-        }
-        guard isComplete else {
-            throw options.badData("The \(format.rawValue.uppercased()) ends before its end marker: it is truncated")
-        }
+        guard format == .png, !data.withUnsafeBytes({ PNGHeader.isComplete(ByteReader($0)) }) else { return }
+        throw options.badData("The PNG ends before its end marker: it is truncated")
     }
 
     private func makeImage(_ pixels: PixelBuffer, isPartial: Bool) -> WebImage {

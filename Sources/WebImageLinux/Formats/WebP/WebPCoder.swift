@@ -2,7 +2,7 @@ internal import CWebImageWebP
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes WebP with libwebp, still and animated, at the size asked for.
+/// Decodes WebP with libwebp, still or animated, at the requested size.
 package struct WebPCoder: ImageDecoding {
     package init() {}
 
@@ -15,14 +15,14 @@ package struct WebPCoder: ImageDecoding {
         let stored = features.orientation.apply(to: features.size)
         var status = VP8_STATUS_OK
         let decoded = PixelBuffer(size: target, format: features.hasAlpha ? .rgbaPremultiplied : .rgb) { memory in
-            let mode = features.hasAlpha ? MODE_RGBA : MODE_RGB
-            status = Self.decode(data, into: memory, size: target, mode: mode, isScaled: target != stored)
-            // libwebp would do it, too, but does not round.
+            let bitmap = WebPBitmap(memory, target, hasAlpha: features.hasAlpha)
+            status = data.withUnsafeBytes { bitmap.decode($0, isScaled: target != stored) }
+            // libwebp multiplies as well, but does not round.
             if features.hasAlpha { PixelBuffer.multiplyAlpha(in: memory) }
         }
         guard let decoded else { throw options.outOfMemory(target) }
         guard status == VP8_STATUS_OK else { throw options.badData(Self.describe(status)) }
-        guard let upright = decoded.turned(features.orientation) else { throw options.outOfMemory(target) }
+        guard let upright = decoded.oriented(features.orientation) else { throw options.outOfMemory(target) }
         return features.image(upright, options, of: data)
     }
 
@@ -54,28 +54,6 @@ package struct WebPCoder: ImageDecoding {
         return try animation.image(options).converted(from: features.profile(of: data, options))
     }
 
-    private static func decode(
-        _ data: Data,
-        into memory: UnsafeMutableRawBufferPointer,
-        size: PixelSize,
-        mode: WEBP_CSP_MODE,
-        isScaled: Bool
-    ) -> VP8StatusCode {
-        var config = WebPDecoderConfig()
-        guard WebPInitDecoderConfig(&config) != 0 else { return VP8_STATUS_INVALID_PARAM }
-        // Scaling to the same size would spread the colours in a coarser way.
-        config.options.use_scaling = isScaled ? 1 : 0
-        config.options.scaled_width = Int32(size.width)
-        config.options.scaled_height = Int32(size.height)
-        config.output.colorspace = mode
-        config.output.is_external_memory = 1
-        config.output.u.RGBA.rgba = memory.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        config.output.u.RGBA.stride = Int32(memory.count / size.height)
-        config.output.u.RGBA.size = memory.count
-        defer { WebPFreeDecBuffer(&config.output) }
-        return data.withUnsafeBytes { WebPDecode($0.bindMemory(to: UInt8.self).baseAddress, $0.count, &config) }
-    }
-
     static func describe(_ status: VP8StatusCode) -> String {
         switch status {
         case VP8_STATUS_OUT_OF_MEMORY: "There is no memory for the WebP image"
@@ -86,9 +64,9 @@ package struct WebPCoder: ImageDecoding {
     }
 }
 
-/// What a WebP file is, from its header.
+/// The properties of a WebP file, from its header.
 struct WebPFeatures {
-    /// Upright.
+    /// The size in pixels after orientation.
     let size: PixelSize
     let orientation: ImageOrientation
     let hasAlpha: Bool
@@ -107,19 +85,74 @@ struct WebPFeatures {
         try options.check(size)
     }
 
-    /// What has come of an image.
+    /// An image of which a part has arrived.
     func partialImage(_ pixels: PixelBuffer, _ options: DecodeOptions) -> WebImage {
         WebImage(pixels: pixels, naturalSize: size, scale: options.scale, format: .webp, isPartial: true)
     }
 
-    /// All of an image, its colours converted.
+    /// A whole image in sRGB.
     func image(_ pixels: PixelBuffer, _ options: DecodeOptions, of data: Data) -> WebImage {
         WebImage(pixels: pixels, naturalSize: size, format: .webp, orientation, options)
             .converted(from: profile(of: data, options))
     }
 
-    /// The colour profile that is to be converted from.
+    /// The ICC profile of a whole file, when the options convert colours.
     func profile(of data: Data, _ options: DecodeOptions) -> Data? {
-        options.convertsToSRGB ? EmbeddedProfile.read(data) : nil
+        guard options.convertsToSRGB else { return nil }
+        return data.withUnsafeBytes { bytes in
+            var input = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
+            guard let demuxer = WebPDemuxPartial(&input, nil) else { return nil }
+            defer { WebPDemuxDelete(demuxer) }
+            var iterator = WebPChunkIterator()
+            defer { WebPDemuxReleaseChunkIterator(&iterator) }
+            guard WebPDemuxGetChunk(demuxer, "ICCP", 1, &iterator) != 0, let chunk = iterator.chunk.bytes else {
+                return nil
+            }
+            return Data(bytes: chunk, count: iterator.chunk.size)
+        }
+    }
+}
+
+/// Memory that libwebp decodes an image into.
+struct WebPBitmap {
+    let start: UnsafeMutableRawPointer
+    let size: PixelSize
+    let stride: Int
+    let hasAlpha: Bool
+
+    /// All of a buffer, row after row.
+    init(_ memory: UnsafeMutableRawBufferPointer, _ size: PixelSize, hasAlpha: Bool) {
+        self.init(memory.baseAddress!, size, stride: memory.count / size.height, hasAlpha: hasAlpha)
+    }
+
+    init(_ start: UnsafeMutableRawPointer, _ size: PixelSize, stride: Int, hasAlpha: Bool) {
+        self.start = start
+        self.size = size
+        self.stride = stride
+        self.hasAlpha = hasAlpha
+    }
+
+    /// Sets up a decoder to write into the memory. The output buffer of the configuration has to be freed.
+    /// - Parameter isScaled: Whether the image has another size. Scaling to the same size would only blur its colours.
+    /// - Returns: Whether libwebp is of the version of its headers.
+    func configure(_ config: inout WebPDecoderConfig, isScaled: Bool) -> Bool {
+        guard WebPInitDecoderConfig(&config) != 0 else { return false }
+        config.options.use_scaling = isScaled ? 1 : 0
+        config.options.scaled_width = Int32(size.width)
+        config.options.scaled_height = Int32(size.height)
+        config.output.colorspace = hasAlpha ? MODE_RGBA : MODE_RGB
+        config.output.is_external_memory = 1
+        config.output.u.RGBA.rgba = start.assumingMemoryBound(to: UInt8.self)
+        config.output.u.RGBA.stride = Int32(stride)
+        config.output.u.RGBA.size = stride * (size.height - 1) + size.width * (hasAlpha ? 4 : 3)
+        return true
+    }
+
+    /// Decodes a whole file, or the part of a file that holds a frame.
+    func decode(_ bytes: UnsafeRawBufferPointer, isScaled: Bool = false) -> VP8StatusCode {
+        var config = WebPDecoderConfig()
+        guard configure(&config, isScaled: isScaled) else { return VP8_STATUS_INVALID_PARAM }
+        defer { WebPFreeDecBuffer(&config.output) }
+        return WebPDecode(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &config)
     }
 }

@@ -1,5 +1,4 @@
 internal import CWebImageWebP
-internal import CWebImageWebPMux
 package import FoundationEssentials
 package import WebImageCore
 
@@ -7,7 +6,6 @@ extension WebPEncoder {
     package func encode(
         _ animation: ImageAnimation,
         as format: ImageFormat,
-        quality: Double,
         options: EncodeOptions
     ) throws(ImageError) -> Data? {
         var settings = WebPAnimEncoderOptions()
@@ -32,7 +30,7 @@ extension WebPEncoder {
                 guard index > 1 else { throw error }
                 break
             }
-            try add(pixels, at: time, to: encoder, quality: quality, options)
+            try add(pixels, at: time, to: encoder, options)
             time += animation.durations[index]
         }
         guard WebPAnimEncoderAdd(encoder, nil, time.milliseconds, nil) != 0 else { throw Self.failure(encoder) }
@@ -49,12 +47,11 @@ extension WebPEncoder {
         _ pixels: PixelBuffer,
         at time: Duration,
         to encoder: OpaquePointer,
-        quality: Double,
         _ options: EncodeOptions
     ) throws(ImageError) {
         var config = WebPConfig()
         var picture = WebPPicture()
-        guard Self.prepare(&config, &picture, pixels, quality: quality, options) else {
+        guard Self.prepare(&config, &picture, pixels, options) else {
             throw .encodingFailed("There is no memory for a WebP of \(pixels.size) pixels")
         }
         defer { WebPPictureFree(&picture) }

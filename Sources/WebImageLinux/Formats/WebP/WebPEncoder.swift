@@ -11,12 +11,11 @@ package struct WebPEncoder: ImageEncoding {
     package func encode(
         _ pixels: PixelBuffer,
         as format: ImageFormat,
-        quality: Double,
         options: EncodeOptions
     ) throws(ImageError) -> Data {
         var config = WebPConfig()
         var picture = WebPPicture()
-        guard Self.prepare(&config, &picture, pixels, quality: quality, options) else {
+        guard Self.prepare(&config, &picture, pixels, options) else {
             throw .encodingFailed("There is no memory for a WebP of \(pixels.size) pixels")
         }
         defer { WebPPictureFree(&picture) }
@@ -42,11 +41,10 @@ package struct WebPEncoder: ImageEncoding {
         _ config: inout WebPConfig,
         _ picture: inout WebPPicture,
         _ pixels: PixelBuffer,
-        quality: Double,
         _ options: EncodeOptions
     ) -> Bool {
         guard WebPConfigInit(&config) != 0, WebPPictureInit(&picture) != 0 else { return false }
-        config.quality = Float(quality * 100)
+        config.quality = Float(options.quality * 100)
         config.lossless = options.isLossless ? 1 : 0
         // Colours behind what cannot be seen are kept, as they are when an image is read.
         config.exact = options.isLossless ? 1 : 0

@@ -40,22 +40,14 @@ final class WebPFrameSource: FrameSource {
         _ size: PixelSize,
         stride: Int
     ) -> VP8StatusCode {
-        var config = WebPDecoderConfig()
-        guard WebPInitDecoderConfig(&config) != 0 else { return VP8_STATUS_INVALID_PARAM }
-        config.output.colorspace = MODE_RGBA
-        config.output.is_external_memory = 1
-        config.output.u.RGBA.rgba = target.assumingMemoryBound(to: UInt8.self)
-        config.output.u.RGBA.stride = Int32(stride)
-        config.output.u.RGBA.size = stride * (size.height - 1) + size.width * 4
-        defer { WebPFreeDecBuffer(&config.output) }
         return data.withUnsafeBytes { bytes in
             let part = UnsafeRawBufferPointer(rebasing: bytes[frame.part]).bindMemory(to: UInt8.self)
-            // The frame's own header may have another size than its place.
+            // The frame's own header can claim another size than the container does.
             var (width, height) = (Int32(0), Int32(0))
             guard WebPGetInfo(part.baseAddress, part.count, &width, &height) != 0, Int(width) == size.width,
                 Int(height) == size.height
             else { return VP8_STATUS_BITSTREAM_ERROR }
-            return WebPDecode(part.baseAddress, part.count, &config)
+            return WebPBitmap(target, size, stride: stride, hasAlpha: true).decode(UnsafeRawBufferPointer(part))
         }
     }
 }

@@ -84,7 +84,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         let format: PixelBuffer.Format = features.hasAlpha ? .rgbaPremultiplied : .rgb
         let decoded = PixelBuffer(adopting: canvas.baseAddress!, size: target, format: format)
         self.canvas = nil
-        guard let upright = decoded.turned(final.orientation) else { throw options.outOfMemory(target) }
+        guard let upright = decoded.oriented(final.orientation) else { throw options.outOfMemory(target) }
         return final.image(upright, options, of: data)
     }
 
@@ -108,15 +108,11 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         guard let start = malloc(target.height * stride) else { throw options.outOfMemory(target) }
         let memory = UnsafeMutableRawBufferPointer(start: start, count: target.height * stride)
         canvas = memory
-        guard WebPInitDecoderConfig(config) != 0 else { throw options.badData("This libwebp is of another version") }
-        config.pointee.options.use_scaling = target == features.orientation.apply(to: features.size) ? 0 : 1
-        config.pointee.options.scaled_width = Int32(target.width)
-        config.pointee.options.scaled_height = Int32(target.height)
-        config.pointee.output.colorspace = features.hasAlpha ? MODE_RGBA : MODE_RGB
-        config.pointee.output.is_external_memory = 1
-        config.pointee.output.u.RGBA.rgba = memory.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        config.pointee.output.u.RGBA.stride = Int32(stride)
-        config.pointee.output.u.RGBA.size = memory.count
+        let stored = features.orientation.apply(to: features.size)
+        let bitmap = WebPBitmap(memory, target, hasAlpha: features.hasAlpha)
+        guard bitmap.configure(&config.pointee, isScaled: target != stored) else {
+            throw options.badData("This libwebp is of another version than its headers")
+        }
         decoder = WebPIDecode(nil, 0, config)
         guard decoder != nil else { throw options.badData("There is no memory for the WebP decoder") }
     }

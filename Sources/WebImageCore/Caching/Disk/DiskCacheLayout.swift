@@ -1,0 +1,104 @@
+/// The layout of the cache directory: every name, suffix and number that files on disk carry.
+///
+///     CACHEDIR.TAG                          tells backup programs to leave the directory out
+///     originals-3/4f/4f…c2.jpg              an image file as it was loaded, with a footer behind it (CacheEntryFile)
+///     renditions-3/4f/4f…c2-91…0a           a decoded image at the size at which it was shown
+///
+/// A file name is the hash of the URL; that of a rendition adds the hash of its variant. The first two digits are a directory,
+/// so that no directory grows large, and an original keeps the extension of its URL, so that a file manager opens it.
+package enum DiskCacheLayout {
+    /// The version of the layout and of the files in it. Raise it whenever older files can no longer be read: the directories of
+    /// earlier versions are then removed.
+    package static let version = 3
+
+    /// A directory within the cache directory, which is a cache of its own.
+    package enum Section: CaseIterable, Sendable {
+        case originals
+        case renditions
+
+        /// The name of the directory.
+        package var directoryName: String { "\(prefixes[0])\(version)" }
+
+        /// The name without its version, now and in earlier versions.
+        fileprivate var prefixes: [String] {
+            switch self {
+            case .originals: ["originals-"]
+            case .renditions: ["renditions-", "results-"]
+            }
+        }
+    }
+
+    /// The last bytes of an entry file: eight of them.
+    static let magic = Array("GWIdisk\(version)".utf8)
+    /// The suffix of a file that is being written.
+    static let temporarySuffix = FileStore.temporarySuffix
+    package static let tagName = "CACHEDIR.TAG"
+    /// The contents of the tag (https://bford.info/cachedir/).
+    package static let tag = """
+        Signature: 8a477f597d28d172789f06886806bc55
+        # This directory holds images that can be loaded again. See https://bford.info/cachedir/
+
+        """
+
+    /// Whether a directory is left over from an earlier version. Unknown names belong to somebody else.
+    package static func isOutdated(_ name: String) -> Bool {
+        Section.allCases.flatMap(\.prefixes).contains { prefix in
+            name.hasPrefix(prefix) && Int(name.dropFirst(prefix.count)).map { $0 < version } == true
+        }
+    }
+
+    /// The path of an entry within its section.
+    static func fileName(for key: String, _ hashes: CacheHashes) -> String {
+        let (base, variant) = CacheKey.parts(of: key)
+        let name = hashes.name(String(base))
+        let end = variant.map { "-\(hashes.name(String($0)).prefix(16))" } ?? fileExtension(of: key)
+        return "\(directoryName(forHash: name))/\(name)\(end)"
+    }
+
+    /// The directory within its section that holds every variant of a base key, and the beginning of their names.
+    static func variants(of base: String, _ hashes: CacheHashes) -> (directory: String, namePrefix: String) {
+        let name = hashes.name(base)
+        return (String(directoryName(forHash: name)), "\(name)-")
+    }
+
+    private static func directoryName(forHash hash: String) -> Substring { hash.prefix(2) }
+
+    /// The extension of a URL's path with its dot, when it is short and plain; else nothing.
+    private static func fileExtension(of url: String) -> String {
+        let path = url.prefix { $0 != "?" && $0 != "#" }
+        guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return "" }
+        let letters = path[path.index(after: dot)...]
+        guard (1...8).contains(letters.utf8.count), letters.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
+        else { return "" }
+        return ".\(letters)"
+    }
+}
+
+/// The hash functions of the disk cache. WebImageLinux provides them, because this target links no C library.
+package struct CacheHashes: Sendable {
+    /// A collision-resistant hash of a key: at least 32 hexadecimal digits in lower case. It decides which file belongs to a key.
+    package let name: @Sendable (String) -> String
+    /// A checksum that detects damage.
+    package let checksum: @Sendable (UnsafeRawBufferPointer) -> UInt32
+
+    package init(
+        name: @escaping @Sendable (String) -> String,
+        checksum: @escaping @Sendable (UnsafeRawBufferPointer) -> UInt32
+    ) {
+        self.name = name
+        self.checksum = checksum
+    }
+}
+
+/// The keys of the disk cache: a base, such as a URL, and optionally one of its variants.
+package enum CacheKey {
+    private static let separator: Character = "\u{0}"
+
+    package static func string(base: String, variant: String) -> String { "\(base)\(separator)\(variant)" }
+
+    /// Takes a key apart. Keys of originals have no variant.
+    package static func parts(of key: String) -> (base: Substring, variant: Substring?) {
+        guard let index = key.firstIndex(of: separator) else { return (key[...], nil) }
+        return (key[..<index], key[key.index(after: index)...])
+    }
+}

@@ -1,0 +1,170 @@
+/// What the library knows about a format, apart from how to decode and encode it.
+package struct FormatDescriptor: Sendable {
+    package let format: ImageFormat
+    /// The media types, the one that is registered with IANA first.
+    package let mediaTypes: [String]
+    /// The file extensions without a dot, the usual one first.
+    package let fileExtensions: [String]
+    /// Whether encoding loses information, so that a rendition may lose a little more.
+    package let isLossy: Bool
+    /// Whether a decoder can show parts of a file that is arriving.
+    package let isDecodableInParts: Bool
+    /// Whether the first `ImageFormat.sniffLength` bytes of a file, or fewer, are those of the format.
+    let isSignature: @Sendable (ByteReader) -> Bool
+    /// Reads the size and the orientation from the beginning of a file; nil for formats without such a reader.
+    let readHeader: (@Sendable (ByteReader) -> ImageHeader?)?
+
+    private init(
+        _ format: ImageFormat,
+        mediaTypes: [String],
+        fileExtensions: [String],
+        isLossy: Bool = false,
+        isDecodableInParts: Bool = false,
+        readHeader: (@Sendable (ByteReader) -> ImageHeader?)? = nil,
+        isSignature: @escaping @Sendable (ByteReader) -> Bool
+    ) {
+        self.format = format
+        self.mediaTypes = mediaTypes
+        self.fileExtensions = fileExtensions
+        self.isLossy = isLossy
+        self.isDecodableInParts = isDecodableInParts
+        self.isSignature = isSignature
+        self.readHeader = readHeader
+    }
+
+    /// One row for each format. The first row whose signature matches wins.
+    ///
+    /// A new format is a row here, a folder in Sources/WebImageLinux/Formats with an entry in `CoderRegistry.builtIn`, and a module
+    /// in Sources/CLibraries for its C library. Colour profiles come from the decoders.
+    package static let all: [FormatDescriptor] = [
+        FormatDescriptor(
+            .jpeg,
+            mediaTypes: ["image/jpeg", "image/jpg", "image/pjpeg"],
+            fileExtensions: ["jpg", "jpeg", "jpe", "jfif"],
+            isLossy: true,
+            isDecodableInParts: true,
+            readHeader: JPEGHeader.read
+        ) { $0.matches([0xFF, 0xD8, 0xFF], at: 0) },
+        FormatDescriptor(
+            .png,
+            mediaTypes: ["image/png", "image/apng", "image/x-png"],
+            fileExtensions: ["png", "apng"],
+            isDecodableInParts: true,
+            readHeader: PNGHeader.read
+        ) { $0.matches([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], at: 0) },
+        FormatDescriptor(
+            .gif,
+            mediaTypes: ["image/gif"],
+            fileExtensions: ["gif"],
+            isDecodableInParts: true,
+            readHeader: GIFHeader.read
+        ) { $0.matches("GIF87a", at: 0) || $0.matches("GIF89a", at: 0) },
+        FormatDescriptor(
+            .webp,
+            mediaTypes: ["image/webp"],
+            fileExtensions: ["webp"],
+            isLossy: true,
+            isDecodableInParts: true,
+            readHeader: WebPHeader.read
+        ) { $0.matches("RIFF", at: 0) && $0.matches("WEBP", at: 8) },
+        FormatDescriptor(
+            .tiff,
+            mediaTypes: ["image/tiff"],
+            fileExtensions: ["tiff", "tif"],
+            readHeader: TIFFHeader.read
+        ) { $0.matches([0x49, 0x49, 0x2A, 0x00], at: 0) || $0.matches([0x4D, 0x4D, 0x00, 0x2A], at: 0) },
+        FormatDescriptor(
+            .bmp,
+            mediaTypes: ["image/bmp", "image/x-bmp", "image/x-ms-bmp"],
+            fileExtensions: ["bmp", "dib"],
+            readHeader: BMPHeader.read
+        ) { $0.matches("BM", at: 0) && $0.matches([0, 0, 0, 0], at: 6) },
+        FormatDescriptor(
+            .ico,
+            mediaTypes: ["image/vnd.microsoft.icon", "image/x-icon"],
+            fileExtensions: ["ico"]
+        ) { bytes in bytes.matches([0, 0, 1, 0], at: 0) && bytes.uint16LE(4).map { $0 > 0 } == true },
+        FormatDescriptor(.jpegXL, mediaTypes: ["image/jxl"], fileExtensions: ["jxl"], isLossy: true) {
+            $0.matches([0xFF, 0x0A], at: 0) || $0.matches([0, 0, 0, 0x0C], at: 0) && $0.matches("JXL ", at: 4)
+        },
+        FormatDescriptor(.icns, mediaTypes: ["image/x-icns"], fileExtensions: ["icns"]) { $0.matches("icns", at: 0) },
+        FormatDescriptor(.xpm, mediaTypes: ["image/x-xpixmap"], fileExtensions: ["xpm"]) {
+            $0.matches("/* XPM */", at: 0)
+        },
+        FormatDescriptor(.ani, mediaTypes: ["application/x-navi-animation"], fileExtensions: ["ani"]) {
+            $0.matches("RIFF", at: 0) && $0.matches("ACON", at: 8)
+        },
+        FormatDescriptor(
+            .pnm,
+            mediaTypes: [
+                "image/x-portable-anymap", "image/x-portable-pixmap", "image/x-portable-graymap",
+                "image/x-portable-bitmap",
+            ],
+            fileExtensions: ["pnm", "ppm", "pgm", "pbm"],
+            isSignature: isNetpbm
+        ),
+        FormatDescriptor(
+            .avif,
+            mediaTypes: ["image/avif", "image/avif-sequence"],
+            fileExtensions: ["avif", "avifs"],
+            isLossy: true
+        ) { formatOfBoxes($0) == .avif },
+        FormatDescriptor(
+            .heif,
+            mediaTypes: ["image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence"],
+            fileExtensions: ["heic", "heif", "heics"],
+            isLossy: true
+        ) { formatOfBoxes($0) == .heif },
+        FormatDescriptor(.pdf, mediaTypes: ["application/pdf"], fileExtensions: ["pdf"]) { $0.matches("%PDF-", at: 0) },
+        FormatDescriptor(
+            .svg,
+            mediaTypes: ["image/svg+xml", "image/svg"],
+            fileExtensions: ["svg", "svgz"],
+            isSignature: isSVG
+        ),
+        // The format has no signature: only a hint tells it.
+        FormatDescriptor(.tga, mediaTypes: ["image/x-tga"], fileExtensions: ["tga"]) { _ in false },
+    ]
+
+    fileprivate static let byFormat = Dictionary(uniqueKeysWithValues: all.map { ($0.format, $0) })
+}
+
+extension ImageFormat {
+    /// The row of the format; nil for formats of custom coders.
+    package var descriptor: FormatDescriptor? { FormatDescriptor.byFormat[self] }
+}
+
+// Signatures that are more than a few bytes.
+extension FormatDescriptor {
+    /// The letter P, a digit from 1 to 6, and white space or a comment (the manual page ppm(5)).
+    @Sendable private static func isNetpbm(_ bytes: ByteReader) -> Bool {
+        guard bytes.matches("P", at: 0), let kind = bytes.uint8(1), (0x31...0x36).contains(kind),
+            let next = bytes.uint8(2)
+        else { return false }
+        return next == UInt8(ascii: "#") || isSpace(next)
+    }
+
+    /// The format that the brands of an ISO base media file name (ISO/IEC 23008-12 for HEIF, AV1 Image File Format for AVIF).
+    private static func formatOfBoxes(_ bytes: ByteReader) -> ImageFormat? {
+        guard bytes.matches("ftyp", at: 4) else { return nil }
+        for brand: StaticString in ["avif", "avis"] where bytes.matches(brand, at: 8) { return .avif }
+        for brand: StaticString in ["heic", "heix", "hevc", "hevx", "heim", "heis"] where bytes.matches(brand, at: 8) {
+            return .heif
+        }
+        guard bytes.matches("mif1", at: 8) || bytes.matches("msf1", at: 8) else { return nil }
+        let end = min(Int(bytes.uint32BE(0) ?? 0), bytes.count)
+        for offset in stride(from: 16, to: end, by: 4) where bytes.matches("avif", at: offset) { return .avif }
+        return .heif
+    }
+
+    /// An svg element within the first bytes, after any declaration, comment or document type.
+    @Sendable private static func isSVG(_ bytes: ByteReader) -> Bool {
+        var start = bytes.matches([0xEF, 0xBB, 0xBF], at: 0) ? 3 : 0
+        while let byte = bytes.uint8(start), isSpace(byte) { start += 1 }
+        guard bytes.uint8(start) == UInt8(ascii: "<"), !bytes.matches("<!DOCTYPE html", at: start) else { return false }
+        for offset in start..<bytes.count where bytes.matches("<svg", at: offset) { return true }
+        return false
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+}

@@ -1,0 +1,55 @@
+import FoundationEssentials
+import WebImageCore
+
+/// The two disk caches of a manager, in one directory and with one limit.
+struct DiskCaches: Sendable {
+    let originals: DiskCache
+    /// nil when the configuration leaves no room for renditions.
+    let renditions: DiskCache?
+    private let directory: String
+
+    init(_ configuration: ImageManager.Configuration.DiskCache) {
+        directory = configuration.directory
+        let share = min(max(configuration.renditionShare, 0), 1)
+        let renditionLimit = Int(Double(configuration.sizeLimit) * share)
+        var limits = DiskLimits(
+            sizeLimit: configuration.sizeLimit - renditionLimit,
+            maximumAge: configuration.maximumAge / .seconds(1),
+            expiry: configuration.expiry,
+            readOnlyDirectories: configuration.readOnlyDirectories
+        )
+        originals = Self.cache(.originals, in: directory, limits)
+        limits.sizeLimit = renditionLimit
+        limits.readOnlyDirectories = []
+        renditions = renditionLimit > 0 ? Self.cache(.renditions, in: directory, limits) : nil
+    }
+
+    private static func cache(
+        _ section: DiskCacheLayout.Section,
+        in directory: String,
+        _ limits: DiskLimits
+    ) -> DiskCache {
+        DiskCache(directory: "\(directory)/\(section.directoryName)", limits: limits, hashes: .standard)
+    }
+
+    /// Makes the directory, tags it as a cache, and removes the directories of earlier layouts. Runs on the I/O queue.
+    func prepare() {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+            let tag = "\(directory)/\(DiskCacheLayout.tagName)"
+            if !FileManager.default.fileExists(atPath: tag) {
+                try FileStore().write([Data(DiskCacheLayout.tag.utf8)], to: tag)
+            }
+            for name in try FileManager.default.contentsOfDirectory(atPath: directory)
+            where DiskCacheLayout.isOutdated(name) {
+                try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
+            }
+        } catch {
+            WebImageLog.debug("The cache directory \(directory) could not be prepared: \(error)")
+        }
+    }
+}

@@ -1,0 +1,41 @@
+package import WebImageCore
+
+extension CoderRegistry {
+    /// A registry of every coder that the library brings, as managers have it.
+    package static var builtIn: CoderRegistry { builtIn(adding: []) }
+
+    /// A registry of every coder that the library brings, behind those of an app.
+    /// - Parameters:
+    ///   - decoders: The app's decoders, in the order in which they are asked.
+    ///   - encoders: The app's encoders, in the order in which they are asked.
+    package static func builtIn(
+        adding decoders: [any ImageDecoding],
+        encoders: [any ImageEncoding] = []
+    ) -> CoderRegistry {
+        // The registry asks the last coder first. gdk-pixbuf reads what no other decoder does, so it is asked last of
+        // all.
+        let pixbuf = PixbufCoder()
+        return CoderRegistry(
+            [pixbuf, WebPCoder(), GIFCoder(), PNGCoder(other: pixbuf), JPEGCoder()] + decoders.reversed(),
+            encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()] + encoders.reversed(),
+            remedy: debianRemedy
+        )
+    }
+
+    /// How to install a decoder of a format on Debian.
+    @Sendable package static func debianRemedy(for format: ImageFormat) -> String? {
+        debianPackage(of: format).map { "Install the Debian package \($0)." }
+    }
+
+    /// The Debian package of gdk-pixbuf's loader for a format, when it is not part of this library's dependencies.
+    private static func debianPackage(of format: ImageFormat) -> String? {
+        switch format {
+        case .svg: "librsvg2-common"
+        case .avif: "libavif-gdk-pixbuf"
+        case .heif: "heif-gdk-pixbuf"
+        case .jpegXL: "libjxl-gdk-pixbuf"
+        case .jpeg, .png, .gif, .tiff, .bmp, .ico, .pnm, .tga, .icns, .xpm, .ani: "libgdk-pixbuf-2.0-0"
+        default: nil
+        }
+    }
+}

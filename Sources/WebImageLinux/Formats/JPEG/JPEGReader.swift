@@ -1,0 +1,90 @@
+internal import CWebImageShims
+import FoundationEssentials
+import Glibc
+import WebImageCore
+
+/// One JPEG file that libjpeg reads, whole or as it arrives.
+struct JPEGReader: ~Copyable {
+    private let jpeg: OpaquePointer
+    private let options: DecodeOptions
+
+    /// Makes a reader without a file.
+    /// - Returns: nil when there is no memory.
+    init?(_ options: DecodeOptions) {
+        guard let jpeg = gwi_jpeg_new(options.convertsToSRGB) else { return nil }
+        self.jpeg = jpeg
+        self.options = options
+    }
+
+    deinit {
+        gwi_jpeg_free(jpeg)
+    }
+
+    /// Reads a whole file, whose bytes must stay in place as long as the reader.
+    func setFile(_ bytes: UnsafeRawBufferPointer) {
+        gwi_jpeg_set_file(jpeg, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
+    }
+
+    /// Takes the next bytes of a file that is arriving.
+    func append(_ data: Data) throws(ImageError) {
+        let isTaken = data.withUnsafeBytes {
+            gwi_jpeg_append(jpeg, $0.bindMemory(to: UInt8.self).baseAddress, $0.count)
+        }
+        guard isTaken else { throw options.badData("There is no memory for the JPEG") }
+    }
+
+    /// The size as stored, in pixels.
+    /// - Returns: nil when further bytes are needed.
+    func readHeader() throws(ImageError) -> PixelSize? {
+        var (width, height) = (UInt32(0), UInt32(0))
+        guard try isDone(gwi_jpeg_read_header(jpeg, &width, &height)) else { return nil }
+        return PixelSize(width: Int(width), height: Int(height))
+    }
+
+    /// The ICC profile of the file, when the options convert colours; known from the header to the end of the file.
+    var profile: Data? {
+        var bytes: UnsafeMutablePointer<UInt8>?
+        var count: UInt32 = 0
+        guard options.convertsToSRGB, gwi_jpeg_copy_profile(jpeg, &bytes, &count), let bytes else { return nil }
+        defer { free(bytes) }
+        return Data(bytes: bytes, count: Int(count))
+    }
+
+    /// Sets the size at which the file is decoded.
+    /// - Parameters:
+    ///   - divisor: 1, 2, 4 or 8: by how much the size of the file is divided.
+    ///   - isFast: Whether the inverse DCT is faster and less accurate.
+    /// - Returns: The size of the decoded image in pixels.
+    func setUp(divisor: Int, isFast: Bool = false) throws(ImageError) -> PixelSize {
+        var (width, height) = (UInt32(0), UInt32(0))
+        let setup = gwi_jpeg_setup(divisor: UInt32(divisor), is_fast: isFast)
+        _ = try isDone(gwi_jpeg_set_up(jpeg, setup, &width, &height))
+        return PixelSize(width: Int(width), height: Int(height))
+    }
+
+    /// Decodes the available bytes into rows of three bytes a pixel.
+    /// - Returns: The number of rows that are there, and whether the file is read to its end.
+    func decode(into target: UnsafeMutablePointer<UInt8>, width: Int) throws(ImageError) -> (rows: Int, isDone: Bool) {
+        var rows: UInt32 = 0
+        let isDone = try isDone(gwi_jpeg_decode(jpeg, target, width * 3, &rows))
+        return (Int(rows), isDone)
+    }
+
+    /// Draws the complete scans of a progressive file that is arriving.
+    /// - Returns: Whether there is a scan that was not drawn before.
+    func drawScans(into target: UnsafeMutablePointer<UInt8>, width: Int) throws(ImageError) -> Bool {
+        try isDone(gwi_jpeg_show_scans(jpeg, target, width * 3))
+    }
+
+    private func isDone(_ step: gwi_jpeg_step) throws(ImageError) -> Bool {
+        guard step != GWI_JPEG_FAILED else {
+            throw options.badData("The JPEG is damaged (\(String(cString: gwi_jpeg_message(jpeg))))")
+        }
+        return step == GWI_JPEG_DONE
+    }
+}
+
+extension DecodeOptions {
+    /// The error for a JPEG without its end marker.
+    func truncatedJPEG() -> ImageError { badData("The JPEG ends before its end marker: it is truncated") }
+}
