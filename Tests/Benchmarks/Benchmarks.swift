@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What the library costs, beside something that everybody can run.
+/// Measures the library side by side with programs that everyone can run.
 @main
 struct Benchmarks: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -8,9 +8,8 @@ struct Benchmarks: ParsableCommand {
         abstract: "Measures the library side by side with other programs; quote the ratios, machines are noisy.",
         subcommands: [
             Downloads.self, Caches.self, Results.self, Loading.self, Decoding.self, Requests.self,
-            RequestWorkCommand.self,
-            Binding.self, Scrolling.self, Playing.self, Scrolling.self,
-            Transforming.self,
+            RequestWorkCommand.self, Binding.self, Scrolling.self, Playing.self, Transforming.self,
+            Gate.self,
         ]
     )
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 internal import CWebImageGtk4
 import TestSupport
 
-/// For what needs GTK, and so a display, but nobody to look at it.
+/// Runs a benchmark that needs GTK on a Broadway display.
 enum Broadway {
     static func run(_ body: @MainActor () throws -> Void) throws {
         try MainActor.assumeIsolated {

@@ -7,7 +7,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// What decoding costs, format by format.
+/// Measures decoding, format by format.
 struct Decoding: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Milliseconds and peak memory of decoding, beside the plain call of the format's library in C."
@@ -91,9 +91,12 @@ struct Decoding: ParsableCommand {
             }
         }
         let times = ["ours", "plain"].map { Rounds.format(Rounds.median(measured.seconds[$0] ?? []) * 1000) }
-        let ratio = Rounds.format(measured.ratio("ours", to: "plain"))
+        let ratio = measured.ratio("ours", to: "plain")
+        Limits.check("\(name)\(size == nil ? "" : ", small"), to the plain call", ratio, atMost: 1.35)
         let what = "\(name)\(size.map { " at \($0)" } ?? "")".padding(toLength: 28, withPad: " ", startingAt: 0)
-        print("\(what) \(times[0]) ms, \(times[1]) ms, \(ratio); \(Self.megabytes(ours)), \(Self.megabytes(theirs))")
+        print(
+            "\(what) \(times[0]) ms, \(times[1]) ms, \(Rounds.format(ratio)); \(Self.megabytes(ours)), \(Self.megabytes(theirs))"
+        )
     }
 
     private func progressive(_ name: String, _ data: Data, _ coders: CoderRegistry) throws {
@@ -104,7 +107,7 @@ struct Decoding: ParsableCommand {
         var count = 0
         for _ in 0..<rounds {
             try measured.measure("at once") { _ = try coder.decode(data, options: DecodeOptions()) }
-            // As the manager does it: a partial image ten times a second, however quickly the bytes come.
+            // The manager makes a partial image ten times a second, however quickly the bytes arrive.
             for (kind, every) in [("pieces", Int.max), ("partial", 8)] {
                 try measured.measure(kind) {
                     let decoder = coder.makeIncrementalDecoder(for: format, options: DecodeOptions())!
@@ -144,8 +147,9 @@ struct Decoding: ParsableCommand {
                 }
             }
             let times = ["ours", "plain"].map { Rounds.format(Rounds.median(measured.seconds[$0] ?? []) * 1000) }
-            let ratio = Rounds.format(measured.ratio("ours", to: "plain"))
-            print("\(name), \(frameCount) frames: \(times[0]) ms, \(times[1]) ms, \(ratio)")
+            let ratio = measured.ratio("ours", to: "plain")
+            print("\(name), \(frameCount) frames: \(times[0]) ms, \(times[1]) ms, \(Rounds.format(ratio))")
+            Limits.check("\(name), frames, to the plain call", ratio, atMost: name == "GIF" ? 0.4 : 1.35)
         }
     }
 
@@ -159,7 +163,7 @@ struct Decoding: ParsableCommand {
     private static func megabytes(_ bytes: Int) -> String { "\(Rounds.format(Double(bytes) / 1e6)) MB" }
 }
 
-/// Ten seconds of something that moves, at 25 frames a second.
+/// A moving pattern of ten seconds at 25 frames a second.
 enum Animation {
     static func gif(in folder: String) throws -> Data {
         let size = PixelSize(width: 480, height: 360)
@@ -181,7 +185,7 @@ enum Animation {
         return try Data(contentsOf: URL(filePath: "\(folder)/animation.gif"))
     }
 
-    /// The same as WebP, once gif(in:) has been made.
+    /// The same animation as WebP, made from the file of gif(in:).
     static func webp(in folder: String) throws -> Data {
         let result = try ChildProcess.run(
             "gif2webp",

@@ -6,7 +6,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// The whole way of many images, but for the widgets.
+/// Measures the whole pipeline for many images, without widgets.
 struct Loading: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Loads a list of images at the size of a cell: cold, and again from disk with memory empty."
@@ -26,7 +26,7 @@ struct Loading: ParsableCommand {
     var cache: String?
 
     func run() throws {
-        // The program's main function: this is the main thread.
+        // ArgumentParser calls run() on the main thread.
         try MainActor.assumeIsolated { try measure() }
     }
 
@@ -94,7 +94,7 @@ struct Loading: ParsableCommand {
         _ = MainLoopPump.run(until: { done == urls.count }, timeout: .seconds(300))
         measurement.wall = (.now - start) / .seconds(1)
         measurement.cpu = Self.cpuSeconds() - cpu
-        // What is stored afterwards is not waited for by anybody, but counts as work.
+        // The writes after delivery count as work, although no load waits for them.
         _ = MainLoopPump.run(until: { manager.pendingWorkCount == 0 })
         measurement.cpuInAll = Self.cpuSeconds() - cpu
         return measurement

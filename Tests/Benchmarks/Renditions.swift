@@ -4,7 +4,7 @@ import TestSupport
 import WebImageCore
 import WebImageLinux
 
-/// In which form results are best kept on disk.
+/// Compares the encodings in which renditions can be kept on disk.
 struct Results: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Milliseconds, bytes and likeness of images kept at the size at which they are shown."

@@ -1,45 +1,53 @@
-import ArgumentParser
+import Dispatch
 import Foundation
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// Loads of one kind, with a loader that answers at once: what the manager itself costs.
-struct RequestWork {
-    enum Kind: String, CaseIterable, ExpressibleByArgument {
-        case through, hit, unknown, coalesced, cancelled
+/// Loads of one kind through a manager whose loader answers at once, so that only the library's own work is measured.
+package struct RequestWork {
+    package enum Kind: String, CaseIterable, Sendable {
+        /// Every image is fetched from the loader and decoded.
+        case load
+        /// Every image is in memory.
+        case hit
+        /// No image is in memory, and the request allows only caches.
+        case miss
+        /// A hundred loads at a time share one fetch and one decode.
+        case coalesced
+        /// Every load is cancelled as soon as it has started.
+        case cancelled
 
-        var title: String {
+        package var title: String {
             switch self {
-            case .through: "through all stages"
-            case .hit: "hit in memory"
-            case .unknown: "found nowhere"
-            case .coalesced: "a hundred for one image"
-            case .cancelled: "begun and cancelled"
+            case .load: "fetched and decoded"
+            case .hit: "memory hit"
+            case .miss: "memory miss"
+            case .coalesced: "coalesced, a hundred for one image"
+            case .cancelled: "started and cancelled"
             }
         }
 
-        /// How many make a fair number.
-        var count: Int {
+        /// Enough loads for a stable average.
+        package var count: Int {
             switch self {
-            case .through, .unknown: 5000
+            case .load, .miss: 5000
             case .hit: 20_000
             case .coalesced, .cancelled: 10_000
             }
         }
     }
 
+    private let kind: Kind
     private let requests: [ImageRequest]
     private let manager: ImageManager
-    private let holdsResponses: Bool
 
-    /// - Parameter kind: Whether its images have to be in memory already, whether the loader answers at all.
-    init(_ kind: Kind) {
-        holdsResponses = kind == .cancelled
-        let loader = FakeLoader(holdsResponses: holdsResponses)
-        let picture = TestImage.solid(0x336699, size: PixelSize(width: 32, height: 32))
+    package init(_ kind: Kind) {
+        self.kind = kind
+        let loader = FakeLoader(holdsResponses: kind == .cancelled)
+        let file = TestImage.solid(0x336699, size: PixelSize(width: 32, height: 32))
         let urls = (0..<5000).map { URL(string: "http://host/some/folder/\($0).png")! }
-        for url in urls { loader.answer(url, with: picture) }
+        for url in urls { loader.answer(url, with: file) }
         var configuration = ImageManager.Configuration()
         configuration.diskCache = nil
         configuration.loaders = [loader]
@@ -52,9 +60,10 @@ struct RequestWork {
         if kind == .hit { load(requests.prefix(1000)) }
     }
 
-    func run(_ kind: Kind, count: Int) {
+    /// Performs that many loads and waits for their completions.
+    package func run(count: Int) {
         switch kind {
-        case .through, .unknown:
+        case .load, .miss:
             for start in stride(from: 0, to: count, by: requests.count) {
                 load(requests.prefix(min(requests.count, count - start)))
                 manager.cache.removeAllFromMemory()
@@ -69,7 +78,7 @@ struct RequestWork {
             let group = DispatchGroup()
             for index in 0..<count {
                 group.enter()
-                manager.load(requests[index % 500], on: Anywhere()) { _ in group.leave() }.cancel()
+                manager.load(requests[index % 500], on: AnyThread()) { _ in group.leave() }.cancel()
             }
             group.wait()
         }
@@ -79,14 +88,14 @@ struct RequestWork {
         let group = DispatchGroup()
         for request in requests {
             group.enter()
-            manager.load(request, on: Anywhere()) { _ in group.leave() }
+            manager.load(request, on: AnyThread()) { _ in group.leave() }
         }
         group.wait()
     }
 }
 
-/// Completions on whatever thread they come.
-private struct Anywhere: CallbackDispatching {
+/// Calls completions on the thread that has the result.
+private struct AnyThread: CallbackDispatching {
     var isCurrent: Bool { true }
     func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
 }
