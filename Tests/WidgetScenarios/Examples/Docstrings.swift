@@ -1,0 +1,66 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+// The samples of the docstrings in Sources, compiled. What they do not declare is a parameter here.
+
+extension MyPicture: PictureBindable {
+    var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
+}
+
+private final class MyPicture {
+    let gobjectPointer: OpaquePointer
+
+    init(gobjectPointer: OpaquePointer) {
+        self.gobjectPointer = gobjectPointer
+    }
+}
+
+extension MyAvatar: WidgetBindable {
+    var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
+}
+
+private final class MyAvatar {
+    let gobjectPointer: OpaquePointer
+
+    init(gobjectPointer: OpaquePointer) {
+        self.gobjectPointer = gobjectPointer
+    }
+}
+
+@MainActor
+private func pointers(url: URL) {
+    WidgetPointer(gtk_image_new()).setImage(with: url)
+    PicturePointer(gtk_picture_new()).setImage(with: url)
+    ButtonPointer(gtk_button_new()).setImage(with: url)
+    EntryPointer(gtk_entry_new()).setImage(with: url)
+    ApplicationIcon().setImage(with: url)
+}
+
+@MainActor
+private func paintables(url: URL, image: WidgetPointer, native: OpaquePointer) {
+    let paintable = ImagePaintable()
+    paintable.setImage(with: url)
+    image.bindImage(with: url) { paintable in
+        gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
+    }
+}
+
+@MainActor
+private func cells(urls: [URL], grid: OpaquePointer) {
+    let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
+    gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))
+}
+
+@MainActor
+private func prefetching(urls: [URL], grid: UnsafeMutableRawPointer) {
+    let prefetcher: ListPrefetcher
+    prefetcher = ListPrefetcher(view: grid) { position in
+        ImageRequest(url: urls[position], decodeSize: .fill(PixelSize(width: 160, height: 120)))
+    }
+    _ = prefetcher
+}
+
+private func updates(manager: ImageManager, url: URL) async {
+    for await update in manager.updates(for: url) { print(update) }
+}
