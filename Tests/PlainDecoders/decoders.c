@@ -12,7 +12,7 @@ bool plain_jpeg(const uint8_t *data, size_t count, int width, int height) {
     tjhandle handle = tjInitDecompress();
     int w, h, sampling, space;
     if (tjDecompressHeader3(handle, data, count, &w, &h, &sampling, &space)) return false;
-    // The smallest that is not smaller than what is asked for.
+    // The smallest scale that is not below the requested size is taken.
     for (int d = 8; d > 1 && width; d /= 2) {
         if ((w + d - 1) / d >= width && (h + d - 1) / d >= height) {
             w = (w + d - 1) / d;
@@ -72,7 +72,7 @@ bool plain_pixbuf(const uint8_t *data, size_t count, int width, int height, size
 
 bool plain_pixbuf_animation(const uint8_t *data, size_t count) {
     GdkPixbufLoader *loader = gdk_pixbuf_loader_new();
-    // All at once takes minutes: the loader moves all that is left after each block of 255 bytes.
+    // A whole file at once takes minutes, since the loader moves the rest after each block of 255 bytes.
     for (size_t offset = 0; offset < count; offset += 65536) {
         size_t length = count - offset < 65536 ? count - offset : 65536;
         if (!gdk_pixbuf_loader_write(loader, data + offset, length, NULL)) return false;

@@ -1,7 +1,7 @@
 import Synchronization
 package import WebImageCore
 
-/// A network that is as a test says.
+/// A network monitor whose status a test sets.
 package final class ManualNetwork: NetworkMonitoring {
     private final class Observation: Sendable {}
 
