@@ -6,7 +6,9 @@ import Synchronization
 ///
 /// The way of a request, a file each in the folder Flow:
 ///
-///     load -> MemoryStage -> DiskStage -> LoadStage -> DecodeStage -> StoreStage -> completion
+/// ```
+/// load -> MemoryStage -> DiskStage -> LoadStage -> DecodeStage -> StoreStage -> completion
+/// ```
 ///
 /// JobGraph knows who waits for what. All methods may be called from any thread.
 public final class ImageManager: Sendable {
@@ -167,7 +169,7 @@ public final class ImageManager: Sendable {
     /// Loads an image and reports each step, up to ``ImageUpdate/finished(_:)``. Ending the loop cancels the load. A
     /// slow consumer receives the newest steps.
     ///
-    ///     for await update in manager.updates(for: url) { ... }
+    ///     for await update in manager.updates(for: url) { print(update) }
     ///
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func updates(for request: some ImageRequestConvertible) -> AsyncStream<ImageUpdate> {

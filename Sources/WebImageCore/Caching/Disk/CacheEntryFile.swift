@@ -3,8 +3,10 @@ package import FoundationEssentials
 /// How an entry lies in its file: the image first, so that any program opens it, then the rest as JSON, then a footer
 /// of fixed size. One file, so that one rename puts all of it in place.
 ///
-///     bytes of the picture | JSON | length of the picture, length of the JSON, checksum of the picture, checksum of
-///     the JSON and of the lengths (8 bytes each, little-endian), magic number (8 bytes)
+/// ```
+/// bytes of the image | JSON | length of the image, length of the JSON, checksum of the image, checksum of the JSON and
+/// of the lengths (8 bytes each, little-endian), magic number (8 bytes)
+/// ```
 package struct CacheEntryFile {
     /// What is in the JSON.
     private struct Metadata: Codable {
