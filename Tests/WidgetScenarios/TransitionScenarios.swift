@@ -73,7 +73,7 @@ extension Scenario {
             expectEqual(effect.layers(at: 0.49).outgoing.opacity, 1)
             expectEqual(effect.layers(at: 0.51).incoming.opacity, 1)
             expectEqual(effect.layers(at: 1).incoming.rotation, 0)
-            // Edge on, next to nothing is drawn.
+            // Almost nothing is drawn edge-on.
             let drawn = try middle(.flip())
             expect(![0xFF0000, 0x0000FF].contains(drawn.color(0.25, 0.5)))
         },

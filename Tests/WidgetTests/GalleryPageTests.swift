@@ -37,9 +37,9 @@ struct GalleryPageTests {
             #expect(result.exitCode == 0, "\(result.output)")
             #expect(!result.output.contains("WARNING"), "\(result.output)")
             let picture = try PNGCoder().decode(Data(contentsOf: file), options: DecodeOptions())
-            // Nothing on it is wider than the window.
+            // No content is wider than the window.
             #expect(display == .xvfb || picture.pixelSize == PixelSize(width: 360, height: 640))
-            // Images have thousands of colours; text on one ground has a few hundred.
+            // Images have thousands of colours, text on a solid background a few hundred.
             let least = ["prefetching": 20, "failures": 20, "density": 500, "links": 200][name] ?? 1000
             let count = picture.colors().count
             #expect(count > least, "\(count) colours at \(size)")

@@ -90,7 +90,7 @@ struct GalleryTests {
         // When the gallery is started again
         server.resetLog()
         let second = try run(["--scroll-through", "--trace", file.path()], urls: urls)
-        // Then nothing is asked for, and all is shown again
+        // Then nothing is requested, and all images are shown again
         #expect(second.exitCode == 0, "\(second.output)")
         #expect(server.requests.isEmpty)
         let again = try trace(file).filter(\.isAtRest)
@@ -129,7 +129,7 @@ struct GalleryTests {
     }
 
     @Test(
-        "It photographs its wall and a large image, drawn by broadway and by OpenGL",
+        "Screenshots show the wall and a large image, drawn by Broadway and by OpenGL",
         arguments: GalleryDisplay.allCases
     )
     func screenshots(display: GalleryDisplay) throws {

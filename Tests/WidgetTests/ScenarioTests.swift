@@ -36,7 +36,7 @@ struct ScenarioTests {
     func listing() throws {
         let all = try Self.listed.get()
         #expect(all.count >= 100, "\(all.count) scenarios")
-        #expect(Self.names("drawing").count >= 17)
+        #expect(Self.names("drawing").count >= 15)
         #expect(Self.names("density").count >= 8)
         #expect(Set(all.map(\.name)).count == all.count, "two scenarios have one name, and only one of them runs")
         #expect(all.reduce(into: Set()) { $0.formUnion($1.tags) } == ["drawing", "density"])
