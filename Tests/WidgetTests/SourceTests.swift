@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import WebImageTesting
 
 /// The rules of the house for the sources, which two scripts check.
 @Suite("The sources")
