@@ -8,7 +8,7 @@ import WebImageTesting
 /// Measures the main-thread cost of setting an image.
 struct Binding: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Time and allocations of setImage on the main thread: in memory, not in memory, the same again."
+        abstract: "Time and allocations of setImage on the main thread: memory hit, miss, the same image again."
     )
 
     func run() throws {

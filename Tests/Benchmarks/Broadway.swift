@@ -9,7 +9,7 @@ enum Broadway {
             let display = try BroadwayDisplay.start()
             defer { display.stop() }
             display.exportEnvironment()
-            guard gtk_init_check() != 0 else { throw ValidationError("GTK finds no display") }
+            guard gtk_init_check() != 0 else { throw ValidationError("GTK finds no display. Install libgtk-4-bin.") }
             try body()
         }
     }

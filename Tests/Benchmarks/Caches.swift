@@ -11,7 +11,7 @@ struct Caches: ParsableCommand {
         abstract: "Nanoseconds and allocations of the memory cache, milliseconds of the disk cache."
     )
 
-    @Option(help: "Entries of the directory that is trimmed.")
+    @Option(help: "The number of entries in the directory that is trimmed.")
     var entries = 100_000
 
     func run() throws {
@@ -87,7 +87,7 @@ struct Caches: ParsableCommand {
             let read = milliseconds { _ = disk.entry(for: "result \($0)")! }
             let encode = milliseconds { _ in _ = renditionCoder.encode(image, hasRoom: hasRoom) }
             print(
-                "disk: result (\(encoding)) \(data.count) bytes, \(Rounds.format(result)) ms,"
+                "disk: rendition (\(encoding)) \(data.count) bytes, \(Rounds.format(result)) ms,"
                     + " of which reading \(Rounds.format(read)); writing \(Rounds.format(encode))"
             )
             renditions.append((hasRoom, result))

@@ -10,10 +10,10 @@ import WebImageTesting
 /// Measures decoding, format by format.
 struct Decoding: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Milliseconds and peak memory of decoding, beside the plain call of the format's library in C."
+        abstract: "Milliseconds and peak memory of decoding, compared with the plain call of the C library."
     )
 
-    @Option(help: "How often each is measured; medians are shown.")
+    @Option(help: "The number of measurements of each. Medians are shown.")
     var rounds = 9
 
     private typealias Plain = (UnsafePointer<UInt8>?, Int, Int32, Int32) -> Bool
@@ -28,13 +28,13 @@ struct Decoding: ParsableCommand {
         let folder = TemporaryDirectory()
         let files = try Self.make(photo, coders, folder.path)
         let small = PixelSize(width: 256, height: 192)
-        print("1600x1200, whole and at \(small): ours, the plain call, their ratio; peak of bytes allocated")
+        print("1600x1200, whole and at \(small): the library, the plain call, their ratio; peak of allocated bytes")
         for (name, data, plain) in [("JPEG", jpeg, plain_jpeg as Plain)] + files {
             for size in [nil, small] {
                 try compare(name, data, size, coders, plain)
             }
         }
-        print("All at once, and in pieces of 16 KiB with a partial image after each")
+        print("At once, and in pieces of 16 KiB with partial images")
         for (name, data, _) in [("JPEG", jpeg, plain_jpeg as Plain)] + files where name != "TIFF" && name != "BMP" {
             try progressive(name, data, coders)
         }

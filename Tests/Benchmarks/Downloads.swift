@@ -11,13 +11,13 @@ struct Downloads: ParsableCommand {
         abstract: "Fetches files from nginx on this machine over HTTP/1.1 and HTTP/2, with the library and with curl."
     )
 
-    @Option(help: "Files to fetch.")
+    @Option(help: "The number of files to fetch.")
     var count = 500
-    @Option(help: "Bytes of each file.")
+    @Option(help: "The size of each file in bytes.")
     var size = 200_000
-    @Option(help: "Rounds; each rival runs once in each.")
+    @Option(help: "The number of rounds. Each rival runs once per round.")
     var rounds = 7
-    @Option(help: "Transfers at a time.")
+    @Option(help: "The number of concurrent transfers.")
     var window = 6
 
     func run() throws {

@@ -12,7 +12,7 @@ struct Playing: ParsableCommand {
         abstract: "CPU time and memory of ten seconds of 480x360 at 25 frames a second, beside GdkPixbufAnimation."
     )
 
-    @Option(help: "How long each plays.")
+    @Option(help: "The duration of each playback in seconds.")
     var seconds = 10.0
 
     func run() throws {

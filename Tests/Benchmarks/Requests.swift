@@ -9,7 +9,7 @@ struct Requests: ParsableCommand {
         abstract: "Time and allocations of a request: fetched and decoded, memory hit and miss, coalesced, cancelled."
     )
 
-    @Flag(help: "Count instructions instead, under valgrind: the same on every machine, and slow.")
+    @Flag(help: "Count instructions under valgrind instead, which is slow but the same on every machine.")
     var instructions = false
 
     /// Allocations of a load, with little slack above what it takes today.
@@ -72,7 +72,7 @@ enum Instructions {
         guard let line = child.output.split(separator: "\n").last(where: { $0.contains("Collected : ") }),
             let count = line.split(separator: " ").last.flatMap({ Int($0) })
         else {
-            throw Failure(description: "valgrind does not say how many instructions there were. Is it installed?")
+            throw Failure(description: "valgrind prints no count of instructions. Install valgrind.")
         }
         return count
     }

@@ -6,7 +6,7 @@ import WebImageTesting
 /// release build.
 struct Scrolling: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Own main-thread work for each frame of a list of 10,000 rows that is flung; memory after each round."
+        abstract: "The library's main-thread work per frame of a flung list of 10,000 rows; memory after each round."
     )
 
     func run() throws {

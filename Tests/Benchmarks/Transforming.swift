@@ -7,10 +7,10 @@ import WebImageTesting
 /// Measures transformers.
 struct Transforming: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Milliseconds of transformers, and of ImageMagick where it does the same (with reading and writing)."
+        abstract: "Milliseconds of transformers, and of ImageMagick where it does the same, with reading and writing."
     )
 
-    @Option(help: "How often each is measured; medians are shown.")
+    @Option(help: "The number of measurements of each. Medians are shown.")
     var rounds = 5
 
     func run() throws {

@@ -107,7 +107,7 @@ struct MemoryCacheTests {
     }
 
     @Test(
-        "Short of memory, it gives the least recently used images back, as many as the shortage says",
+        "Under memory pressure the least recently used images are evicted, as many as the level asks for",
         arguments: [(MemoryPressure.low, 5), (.medium, 2), (.critical, 0)]
     )
     func pressure(pressure: MemoryPressure, left: Int) {
