@@ -41,10 +41,11 @@ package struct RequestWork {
     private let kind: Kind
     private let requests: [ImageRequest]
     private let manager: ImageManager
+    private let loader: FakeLoader
 
     package init(_ kind: Kind) {
         self.kind = kind
-        let loader = FakeLoader(holdsResponses: kind == .cancelled)
+        loader = FakeLoader(holdsResponses: kind == .cancelled || kind == .coalesced)
         let file = TestImage.solid(0x336699, size: PixelSize(width: 32, height: 32))
         let urls = (0..<5000).map { URL(string: "http://host/some/folder/\($0).png")! }
         for url in urls { loader.answer(url, with: file) }
@@ -71,9 +72,8 @@ package struct RequestWork {
         case .hit:
             for _ in 0..<count / 1000 { load(requests.prefix(1000)) }
         case .coalesced:
-            for index in 0..<count / 100 {
-                load(Array(repeating: requests[index % requests.count], count: 100)[...])
-            }
+            for index in 0..<count / 100 { coalesce(requests[index % requests.count]) }
+            manager.cache.removeAllFromMemory()
         case .cancelled:
             let group = DispatchGroup()
             for index in 0..<count {
@@ -82,6 +82,18 @@ package struct RequestWork {
             }
             group.wait()
         }
+    }
+
+    /// Starts a hundred loads before the loader answers.
+    private func coalesce(_ request: ImageRequest) {
+        let group = DispatchGroup()
+        for _ in 0..<100 {
+            group.enter()
+            manager.load(request, on: AnyThread()) { _ in group.leave() }
+        }
+        while loader.runningCount == 0 { sched_yield() }
+        loader.finish(request.url)
+        group.wait()
     }
 
     private func load(_ requests: ArraySlice<ImageRequest>) {
