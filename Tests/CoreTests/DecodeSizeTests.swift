@@ -21,7 +21,7 @@ struct DecodeSizeTests {
         #expect(DecodeSize.stretch(box).target(for: natural) == box)
     }
 
-    @Test("An image is never scaled up", arguments: [DecodeSize.contain, DecodeSize.cover, DecodeSize.stretch])
+    @Test("An image is never upscaled", arguments: [DecodeSize.contain, DecodeSize.cover, DecodeSize.stretch])
     func neverUp(make: @Sendable (PixelSize) -> DecodeSize) {
         let small = PixelSize(width: 20, height: 10)
         #expect(make(box).target(for: small) == small)

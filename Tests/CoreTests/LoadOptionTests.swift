@@ -41,12 +41,12 @@ struct LoadOptionTests {
         let fixture = ManagerFixture(resultStore: store)
         for name in ["a", "b"] { fixture.loader.answer(fixture.url(name), with: TestImage.solid(1, size: size)) }
         gate.close()
-        // Given a disk that is busy with the result of a load
+        // Given a disk that is busy with the rendition of a load
         fixture.load("a", size: .contain(PixelSize(width: 16, height: 16)))
         #expect(writes.wait { $0.count == 1 })
         // When another image is loaded
         fixture.load("b", size: .contain(PixelSize(width: 16, height: 16)))
-        // Then it is there
+        // Then it is delivered
         #expect(fixture.outcomes.wait { $0.count == 2 })
         gate.open()
     }

@@ -50,7 +50,7 @@ struct MemoryCacheTests {
         #expect(!asks(.contain(PixelSize(width: 128, height: 128))))
         #expect(!asks(.original))
         #expect(asks(nil))
-        // One that draws it scaled takes one up to twice as large, but neither a smaller nor a much larger one
+        // A widget that scales accepts an image up to twice as large, but neither a smaller nor a much larger one.
         #expect(asks(.contain(PixelSize(width: 200, height: 200)), larger: true))
         #expect(!asks(.contain(PixelSize(width: 300, height: 300)), larger: true))
         #expect(!asks(.contain(PixelSize(width: 64, height: 64)), larger: true))

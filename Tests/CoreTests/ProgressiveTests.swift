@@ -54,7 +54,7 @@ struct ProgressiveTests {
         fixture.load(request, partial: { first.add($0) }) { _ in }
         fixture.loader.send(file.prefix(file.count / 2), for: url)
         #expect(first.wait { !$0.isEmpty })
-        // When another size is asked for now, and a little more comes
+        // When another size is requested and a few more bytes arrive
         request.decodeSize = .contain(PixelSize(width: 100, height: 100))
         fixture.load(request, partial: { second.add($0) }) { fixture.outcomes.add(.init($0)) }
         fixture.loader.send(file[(file.count / 2)..<(file.count / 2 + 100)], for: url)
@@ -87,7 +87,7 @@ struct ProgressiveTests {
 
     @Test("However often it pauses, all that has come is shown, though no more comes")
     func pauses() {
-        // Given transfers that each send some bytes and then a few, at the time the last partial image is due
+        // Given transfers that send a few more bytes when the next partial image is due
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.partialInterval = .microseconds(50) }
         for number in 0..<2000 {
             let url = fixture.url("\(number)")
@@ -100,7 +100,7 @@ struct ProgressiveTests {
             for _ in 0..<(number % 50) { sched_yield() }
             fixture.loader.send(Data(count: 4), for: url)
             for _ in 0..<(number % 17) { sched_yield() }
-            // When the last bytes have come, and the transfer pauses
+            // When the transfer pauses after its last bytes
             fixture.loader.send(Data(count: 4), for: url)
             // Then they are shown
             let isShown = partials.wait { $0.last == 608 }
@@ -110,7 +110,7 @@ struct ProgressiveTests {
         }
     }
 
-    @Test("However small the pieces are in which it comes, it is known what it is")
+    @Test("The format is detected however small the pieces are")
     func crumbs() {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let url = fixture.url("a")

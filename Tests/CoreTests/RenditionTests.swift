@@ -186,7 +186,7 @@ struct ResultTests {
         #expect(fixture.loader.requests.count == 2 && fixture.disk?.contains(fixture.url("a").absoluteString) == false)
         try await load(request { $0.cacheAccess.reads = [] })
         #expect(fixture.loader.requests.count == 3)
-        // Not kept in memory, it is not found there
+        // An image that is not kept in memory is not found there.
         try await load(request { $0.cacheAccess.writes = .originals })
         #expect(fixture.manager.cachedImage(for: request()) == nil)
     }

@@ -139,7 +139,7 @@ struct RetryTests {
         fixture.clock.advance(by: .seconds(301))
         _ = try? await fixture.manager.image(for: url)
         #expect(fixture.loader.requests.count == 2)
-        // When it is asked for, or the failure was forgotten
+        // When a request retries failed URLs, or the failure was forgotten
         _ = try? await fixture.manager.response(for: ImageRequest(url: url, retry: .always))
         fixture.manager.forgetFailure(of: url)
         _ = try? await fixture.manager.image(for: url)
@@ -219,7 +219,7 @@ struct RetryTests {
         fixture.loader.finish(fixture.url("a"))
         #expect(disk.entry(for: fixture.url("a").absoluteString)?.data == Self.picture)
         #expect(fixture.isIdle)
-        // With nothing to keep it in, it is cancelled
+        // Without a disk cache it is cancelled.
         let other = fixture.load("b", cacheAccess: .memoryOnly)
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
         other.cancel()

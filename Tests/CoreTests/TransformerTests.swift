@@ -43,7 +43,7 @@ struct TransformerTests {
         }
         #expect(try sized(.contain, 2, 2).pixelSize == PixelSize(width: 2, height: 1))
         #expect(try pixels(try sized(.contain, 2, 2)) == [red, green])
-        // The middle is kept
+        // The middle is kept.
         #expect(try pixels(try sized(.cover, 2, 2)) == [red, green, red, green])
         #expect(try pixels(try sized(.stretch, 1, 1)) == [0xFF00_8080])
         #expect(try pixels(try sized(.letterbox, 2, 3)) == [clear, clear, red, green, clear, clear])

@@ -55,7 +55,7 @@ package struct RequestWork {
         manager = ImageManager(configuration: configuration)
         requests = urls.map { url in
             var request = ImageRequest(url: url)
-            if kind == .unknown { request.cachePolicy = .cachedOnly }
+            if kind == .miss { request.cachePolicy = .cachedOnly }
             return request
         }
         if kind == .hit { load(requests.prefix(1000)) }

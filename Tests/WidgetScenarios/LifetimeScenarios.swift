@@ -153,7 +153,7 @@ extension Scenario {
             g_object_unref(UnsafeMutableRawPointer(texture))
             // When the widget shows something else and another thread empties the cache
             picture.clearImage()
-            // The frame before holds it until the next one is drawn.
+            // The last frame retains the texture until the next one is drawn.
             expect(stage.waitForFrame())
             expectEqual(log.all, [])
             let manager = stage.manager

@@ -41,7 +41,7 @@ extension Scenario {
             stage.waitForResults(3)
             expectEqual(picture.currentImage?.color, 0x00FF00)
             expectEqual(stage.server.requests.count, 2)
-            // And again, when nothing has changed
+            // Another refresh finds nothing changed.
             picture.setImage(
                 with: ImageRequest(url: url, cachePolicy: .refresh),
                 manager: stage.manager,

@@ -39,7 +39,7 @@ extension Scenario {
                 expectEqual(button.imageBinding(for: state).currentImage?.color, color)
                 expectEqual(button.imageBinding(for: state).currentImageURL, stage.url(color))
             }
-            // Without its image a state falls back again.
+            // A state whose image is removed falls back again.
             button.imageBinding(for: .normal).clearImage()
             button.imageBinding(for: .prelight).clearImage()
             gtk_widget_set_state_flags(button.widget, GTK_STATE_FLAG_PRELIGHT, 0)

@@ -38,6 +38,14 @@ private func pointers(url: URL) {
 }
 
 @MainActor
+private func tasks(picture: PicturePointer, url: URL, size: PixelSize) async throws {
+    let task = picture.setImage(with: url)
+    let image = try await task.image
+    picture.setImage(with: url, transformer: .resize(to: size, .cover) + .rounded(12))
+    _ = image
+}
+
+@MainActor
 private func paintables(url: URL, image: WidgetPointer, native: OpaquePointer) {
     let paintable = ImagePaintable()
     paintable.setImage(with: url)
@@ -56,9 +64,20 @@ private func cells(urls: [URL], grid: OpaquePointer) {
 private func prefetching(urls: [URL], grid: UnsafeMutableRawPointer) {
     let prefetcher: ListPrefetcher
     prefetcher = ListPrefetcher(view: grid) { position in
-        ImageRequest(url: urls[position], decodeSize: .fill(PixelSize(width: 160, height: 120)))
+        ImageRequest(url: urls[position], decodeSize: .cover(PixelSize(width: 160, height: 120)))
     }
     _ = prefetcher
+}
+
+@MainActor
+private func lazyRows(urls: [URL], listBox: UnsafeMutableRawPointer) {
+    let rows: LazyRowBinder
+    rows = LazyRowBinder(container: listBox) { row, index in
+        WidgetPointer(row).setImage(with: urls[index])
+    } unbind: { row, _ in
+        WidgetPointer(row).clearImage()
+    }
+    _ = rows
 }
 
 private func updates(manager: ImageManager, url: URL) async {
