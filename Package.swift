@@ -114,7 +114,7 @@ let package = Package(
         // The tests.
         .target(
             name: "TestSupport",
-            dependencies: ["WebImageCore", "WebImageTesting", "CWebImageGLib", "CWebImageLCMS"],
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "CWebImageGLib", "CWebImageLCMS"],
             path: "Tests/Support",
             swiftSettings: strict
         ),
@@ -135,6 +135,12 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
+            name: "AllocationWorker",
+            dependencies: ["GtkWebImage", "WebImageTesting", "TestSupport", "CAllocationCounter", "CWebImageGtk4"],
+            path: "Tests/AllocationWorker",
+            swiftSettings: strict
+        ),
+        .executableTarget(
             name: "WidgetScenarios",
             dependencies: [
                 "GtkWebImage", "WebImageTesting", "TestSupport", "CWebImageGtk4",
@@ -147,7 +153,7 @@ let package = Package(
             name: "WidgetTests",
             dependencies: [
                 "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "WidgetScenarios",
-                "webimage-gallery",
+                "AllocationWorker", "webimage-gallery",
                 "example-viewer", "example-list", "example-pointers",
             ],
             swiftSettings: strict

@@ -170,7 +170,7 @@ public final class ImageManager: Sendable {
     /// Loads an image and reports each step, up to ``ImageUpdate/finished(_:)``. Ending the loop cancels the load. A
     /// slow consumer receives the newest steps.
     ///
-    ///     for await update in manager.updates(for: url) { ... }
+    ///     for await update in manager.updates(for: url) { print(update) }
     ///
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func updates(for request: some ImageRequestConvertible) -> AsyncStream<ImageUpdate> {

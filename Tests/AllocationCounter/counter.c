@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-// glibc's own, under the names that it keeps for those who take the place of malloc (malloc(3)).
+// glibc keeps its own functions under these names for programs that replace malloc (malloc(3)).
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);

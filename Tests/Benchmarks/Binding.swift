@@ -5,10 +5,10 @@ import Foundation
 import GtkWebImage
 import WebImageTesting
 
-/// What setting an image costs the main thread.
+/// Measures the main-thread cost of setting an image.
 struct Binding: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Time and allocations of setImage on the main thread: in memory, not in memory, the same again."
+        abstract: "Time and allocations of setImage on the main thread: memory hit, miss, the same image again."
     )
 
     func run() throws {
@@ -31,30 +31,30 @@ struct Binding: ParsableCommand {
             gtk_box_append(UnsafeMutableRawPointer(box).assumingMemoryBound(to: GtkBox.self), picture)
             return PicturePointer(picture)
         }
-        // Bound for the first time, with all that hangs on a widget from then on.
-        measure("first image of a widget that is not on screen", pictures.count) {
+        // The first image of a widget also creates the state that stays with the widget.
+        measure("first image of a widget that is not on screen", pictures.count, limit: 60) {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[1000 + index], manager: manager)
             }
         }
-        measure("not in memory, not on screen", pictures.count) {
+        measure("not in memory, not on screen", pictures.count, limit: 6.2) {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[1200 + index], manager: manager)
             }
         }
         gtk_window_present(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self))
         _ = MainLoopPump.run(until: { pictures.allSatisfy { $0.currentImage != nil } })
-        measure("the same again", pictures.count) {
+        measure("the same again", pictures.count, limit: 2) {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[1200 + index], manager: manager)
             }
         }
-        measure("in memory, on screen", pictures.count) {
+        measure("in memory, on screen", pictures.count, limit: 9.1) {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[1200 + (index + 1) % 200], manager: manager)
             }
         }
-        measure("not in memory, on screen, cancelled", pictures.count) {
+        measure("not in memory, on screen, cancelled", pictures.count, limit: 195) {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[index], manager: manager)
                 picture.cancelCurrentImageLoad()
@@ -62,12 +62,14 @@ struct Binding: ParsableCommand {
         }
     }
 
+    /// - Parameter limit: The allocations that each may take.
     @MainActor
-    private func measure(_ name: String, _ count: Int, _ body: () -> Void) {
+    private func measure(_ name: String, _ count: Int, limit: Double, body: () -> Void) {
         let before = allocation_count()
         let time = ContinuousClock().measure(body)
         let allocations = Double(allocation_count() - before) / Double(count)
         let microseconds = time / .microseconds(1) / Double(count)
         print("\(name): \(Rounds.format(microseconds)) us, \(Rounds.format(allocations)) allocations")
+        Limits.check("\(name), allocations", allocations, atMost: limit)
     }
 }

@@ -5,13 +5,13 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// What the caches cost.
+/// Measures the memory and disk caches.
 struct Caches: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Nanoseconds and allocations of the memory cache, milliseconds of the disk cache."
     )
 
-    @Option(help: "Entries of the directory that is trimmed.")
+    @Option(help: "The number of entries in the directory that is trimmed.")
     var entries = 100_000
 
     func run() throws {
@@ -35,15 +35,16 @@ struct Caches: ParsableCommand {
         let (full, half) = (MemoryCache(costLimit: cost * 1000), MemoryCache(costLimit: cost * 500))
         let queries = requests.map { MemoryQuery($0) }
         for (request, image) in zip(requests, images) { full.store(image, for: ImageKey(request)) }
-        measure("memory: query of a request") { _ = MemoryQuery(requests[$0]) }
-        measure("memory: hit") { precondition(full.image(for: queries[$0]) != nil) }
+        measure("memory: query of a request", limit: 0) { _ = MemoryQuery(requests[$0]) }
+        measure("memory: hit", limit: 0) { precondition(full.image(for: queries[$0]) != nil) }
         let empty = MemoryCache(costLimit: cost * 1000)
-        measure("memory: miss") { precondition(empty.image(for: queries[$0]) == nil) }
-        measure("memory: put, known key") { full.store(images[$0], for: queries[$0].key) }
-        measure("memory: put and evict") { half.store(images[$0], for: queries[$0].key) }
+        measure("memory: miss", limit: 0) { precondition(empty.image(for: queries[$0]) == nil) }
+        measure("memory: put, known key", limit: 18) { full.store(images[$0], for: queries[$0].key) }
+        measure("memory: put and evict", limit: 19) { half.store(images[$0], for: queries[$0].key) }
     }
 
-    private func measure(_ name: String, _ body: (Int) -> Void) {
+    /// - Parameter limit: The allocations that each call may take.
+    private func measure(_ name: String, limit: Double, body: (Int) -> Void) {
         for index in 0..<1000 { body(index) }
         let rounds = 200
         let before = allocation_count()
@@ -54,9 +55,10 @@ struct Caches: ParsableCommand {
         let allocations = Double(allocation_count() - before) / count
         let nanoseconds = Int((time / .nanoseconds(1) / count).rounded())
         print("\(name): \(nanoseconds) ns, \(Rounds.format(allocations)) allocations")
+        Limits.check("\(name), allocations", allocations, atMost: limit)
     }
 
-    /// A photograph of 1600x1200 shown at 256x192.
+    /// Measures a photograph of 1600x1200 pixels that is shown at 256x192.
     private func disk() throws {
         let photo = TestImage.make(size: PixelSize(width: 1600, height: 1200), format: .jpeg) { x, y in
             UInt32(truncatingIfNeeded: (x * 255 / 1600) << 16 | (y * 255 / 1200) << 8 | (x * y / 500) & 255)
@@ -69,6 +71,7 @@ struct Caches: ParsableCommand {
         for index in 0..<100 { disk.store(CacheEntry(key: "original \(index)", data: photo, storedAt: Date())) }
         disk.flush()
         print("disk: original \(photo.count) bytes, pixels \(image.cost)")
+        var renditions: [(hasRoom: Bool, milliseconds: Double)] = []
         for hasRoom in [true, false] {
             let (data, encoding) = renditionCoder.encode(image, hasRoom: hasRoom)!
             for index in 0..<100 {
@@ -84,22 +87,28 @@ struct Caches: ParsableCommand {
             let read = milliseconds { _ = disk.entry(for: "result \($0)")! }
             let encode = milliseconds { _ in _ = renditionCoder.encode(image, hasRoom: hasRoom) }
             print(
-                "disk: result (\(encoding)) \(data.count) bytes, \(result) ms, of which reading \(read); writing \(encode)"
+                "disk: rendition (\(encoding)) \(data.count) bytes, \(Rounds.format(result)) ms,"
+                    + " of which reading \(Rounds.format(read)); writing \(Rounds.format(encode))"
             )
+            renditions.append((hasRoom, result))
         }
         let original = try milliseconds { index in
             _ = try coder.decode(disk.entry(for: "original \(index)")!.data, options: options)
         }
-        print("disk: original with decode \(original) ms")
+        print("disk: original with decode \(Rounds.format(original)) ms")
+        for (hasRoom, milliseconds) in renditions {
+            let name = "disk: rendition, with\(hasRoom ? "" : "out") room, to original with decode"
+            Limits.check(name, milliseconds / original, atMost: hasRoom ? 0.1 : 0.3)
+        }
     }
 
-    private func milliseconds(_ body: (Int) throws -> Void) rethrows -> String {
+    private func milliseconds(_ body: (Int) throws -> Void) rethrows -> Double {
         var times: [Double] = []
         for index in 0..<100 {
             let time = try ContinuousClock().measure { try body(index) }
             times.append(time / .milliseconds(1))
         }
-        return Rounds.format(Rounds.median(times))
+        return Rounds.median(times)
     }
 
     private func trim() throws {

@@ -7,13 +7,13 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// What decoding costs, format by format.
+/// Measures decoding, format by format.
 struct Decoding: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Milliseconds and peak memory of decoding, beside the plain call of the format's library in C."
+        abstract: "Milliseconds and peak memory of decoding, compared with the plain call of the C library."
     )
 
-    @Option(help: "How often each is measured; medians are shown.")
+    @Option(help: "The number of measurements of each. Medians are shown.")
     var rounds = 9
 
     private typealias Plain = (UnsafePointer<UInt8>?, Int, Int32, Int32) -> Bool
@@ -25,13 +25,13 @@ struct Decoding: ParsableCommand {
         let folder = TemporaryDirectory()
         let files = try Self.make(photo, coders, folder.path)
         let small = PixelSize(width: 256, height: 192)
-        print("1600x1200, whole and at \(small): ours, the plain call, their ratio; peak of bytes allocated")
+        print("1600x1200, whole and at \(small): the library, the plain call, their ratio; peak of allocated bytes")
         for (name, data, plain) in [("JPEG", jpeg, plain_jpeg as Plain)] + files {
             for size in [nil, small] {
                 try compare(name, data, size, coders, plain)
             }
         }
-        print("All at once, and in pieces of 16 KiB with a partial image after each")
+        print("At once, and in pieces of 16 KiB with partial images")
         for (name, data, _) in [("JPEG", jpeg, plain_jpeg as Plain)] + files where name != "TIFF" && name != "BMP" {
             try progressive(name, data, coders)
         }
@@ -88,9 +88,12 @@ struct Decoding: ParsableCommand {
             }
         }
         let times = ["ours", "plain"].map { Rounds.format(Rounds.median(measured.seconds[$0] ?? []) * 1000) }
-        let ratio = Rounds.format(measured.ratio("ours", to: "plain"))
+        let ratio = measured.ratio("ours", to: "plain")
+        Limits.check("\(name)\(size == nil ? "" : ", small"), to the plain call", ratio, atMost: 1.35)
         let what = "\(name)\(size.map { " at \($0)" } ?? "")".padding(toLength: 28, withPad: " ", startingAt: 0)
-        print("\(what) \(times[0]) ms, \(times[1]) ms, \(ratio); \(Self.megabytes(ours)), \(Self.megabytes(theirs))")
+        print(
+            "\(what) \(times[0]) ms, \(times[1]) ms, \(Rounds.format(ratio)); \(Self.megabytes(ours)), \(Self.megabytes(theirs))"
+        )
     }
 
     private func progressive(_ name: String, _ data: Data, _ coders: CoderRegistry) throws {
@@ -101,7 +104,7 @@ struct Decoding: ParsableCommand {
         var count = 0
         for _ in 0..<rounds {
             try measured.measure("at once") { _ = try coder.decode(data, options: DecodeOptions()) }
-            // As the manager does it: a partial image ten times a second, however quickly the bytes come.
+            // The manager makes a partial image ten times a second, however quickly the bytes arrive.
             for (kind, every) in [("pieces", Int.max), ("partial", 8)] {
                 try measured.measure(kind) {
                     let decoder = coder.makeIncrementalDecoder(for: format, options: DecodeOptions())!
@@ -141,8 +144,9 @@ struct Decoding: ParsableCommand {
                 }
             }
             let times = ["ours", "plain"].map { Rounds.format(Rounds.median(measured.seconds[$0] ?? []) * 1000) }
-            let ratio = Rounds.format(measured.ratio("ours", to: "plain"))
-            print("\(name), \(frameCount) frames: \(times[0]) ms, \(times[1]) ms, \(ratio)")
+            let ratio = measured.ratio("ours", to: "plain")
+            print("\(name), \(frameCount) frames: \(times[0]) ms, \(times[1]) ms, \(Rounds.format(ratio))")
+            Limits.check("\(name), frames, to the plain call", ratio, atMost: name == "GIF" ? 0.4 : 1.35)
         }
     }
 
@@ -156,7 +160,7 @@ struct Decoding: ParsableCommand {
     private static func megabytes(_ bytes: Int) -> String { "\(Rounds.format(Double(bytes) / 1e6)) MB" }
 }
 
-/// Ten seconds of something that moves, at 25 frames a second.
+/// A moving pattern of ten seconds at 25 frames a second.
 enum Animation {
     static func gif(in folder: String) throws -> Data {
         let size = PixelSize(width: 480, height: 360)
@@ -178,7 +182,7 @@ enum Animation {
         return try Data(contentsOf: URL(filePath: "\(folder)/animation.gif"))
     }
 
-    /// The same as WebP, once gif(in:) has been made.
+    /// The same animation as WebP, made from the file of gif(in:).
     static func webp(in folder: String) throws -> Data {
         let result = try ChildProcess.run(
             "gif2webp",

@@ -5,19 +5,19 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// Fetching many images, without decoding them: the downloader beside curl --parallel.
+/// Compares the downloader with curl --parallel on many files, without decoding.
 struct Downloads: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Fetches files from nginx on this machine over HTTP/1.1 and HTTP/2, with the library and with curl."
     )
 
-    @Option(help: "Files to fetch.")
+    @Option(help: "The number of files to fetch.")
     var count = 500
-    @Option(help: "Bytes of each file.")
+    @Option(help: "The size of each file in bytes.")
     var size = 200_000
-    @Option(help: "Rounds; each rival runs once in each.")
+    @Option(help: "The number of rounds. Each rival runs once per round.")
     var rounds = 7
-    @Option(help: "Transfers at a time.")
+    @Option(help: "The number of concurrent transfers.")
     var window = 6
 
     func run() throws {
@@ -39,10 +39,11 @@ struct Downloads: ParsableCommand {
             print(measurements.table())
             let ratio = measurements.ratio("library, \(kind)", to: "curl, \(kind)")
             print("library to curl, \(kind): \(Rounds.format(ratio))\n")
+            Limits.check("library to curl, \(kind)", ratio, atMost: 1.6)
         }
     }
 
-    /// A downloader of its own, so that no connection is open yet, as with curl.
+    /// Fetches with a new downloader, which like curl has no open connection yet.
     private func fetch(_ urls: [URL], _ authorityFile: String) {
         var configuration = ImageDownloader.Configuration()
         configuration.certificateAuthorityFile = authorityFile
@@ -59,7 +60,7 @@ struct Downloads: ParsableCommand {
         precondition(ends.all.allSatisfy { $0 == size }, "a transfer failed")
     }
 
-    /// Bytes that do not compress, the same in each run.
+    /// Incompressible bytes that are the same in each run.
     private static func content(_ name: String, _ size: Int) -> Data {
         var state = UInt64(truncatingIfNeeded: name.utf8.reduce(14_695_981_039) { ($0 ^ Int($1)) &* 1_099_511_628_211 })
         return Data(

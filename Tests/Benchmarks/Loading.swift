@@ -6,27 +6,27 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// The whole way of many images, but for the widgets.
+/// Measures the whole pipeline for many images, without widgets.
 struct Loading: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Loads a list of images at the size of a cell: cold, and again from disk with memory empty."
+        abstract: "Loads a list of images at the size of a cell: cold, and again from disk with an empty memory cache."
     )
 
-    @Option(help: "A file with a URL a line. Default: photographs of 1600x1200 made on the spot, from nginx.")
+    @Option(help: "A file with one URL per line. Default: generated photographs of 1600x1200, served by nginx.")
     var list: String?
-    @Option(help: "Images that are made, when there is no list.")
+    @Option(help: "The number of generated images when there is no list.")
     var count = 500
-    @Option(help: "Width of the box in pixels.")
+    @Option(help: "The width of the box in pixels.")
     var width = 256
-    @Option(help: "Height of the box in pixels.")
+    @Option(help: "The height of the box in pixels.")
     var height = 192
-    @Option(help: "Rounds.")
+    @Option(help: "The number of rounds.")
     var rounds = 5
-    @Option(help: "Load the list once only, with this cache directory, to be compared with another program.")
+    @Option(help: "Load the list only once, with this cache directory, to compare it with another program.")
     var cache: String?
 
     func run() throws {
-        // The program's main function: this is the main thread.
+        // ArgumentParser calls run() on the main thread.
         try MainActor.assumeIsolated { try measure() }
     }
 
@@ -94,7 +94,7 @@ struct Loading: ParsableCommand {
         _ = MainLoopPump.run(until: { done == urls.count }, timeout: .seconds(300))
         measurement.wall = (.now - start) / .seconds(1)
         measurement.cpu = Self.cpuSeconds() - cpu
-        // What is stored afterwards is not waited for by anybody, but counts as work.
+        // The writes after delivery count as work, although no load waits for them.
         _ = MainLoopPump.run(until: { manager.pendingWorkCount == 0 })
         measurement.cpuInAll = Self.cpuSeconds() - cpu
         return measurement

@@ -2,7 +2,7 @@ import FoundationEssentials
 import WebImageCore
 import WebImageTesting
 
-/// Something that compresses like a photograph: soft shapes with some grain.
+/// A generated image that compresses like a photograph: soft shapes with some grain.
 enum Photograph {
     static func jpeg(seed: Int, size: PixelSize = PixelSize(width: 1600, height: 1200)) -> Data {
         var state = UInt64(seed &* 7919 &+ 1)

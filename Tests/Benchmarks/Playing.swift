@@ -6,13 +6,13 @@ import Foundation
 import GtkWebImage
 import WebImageTesting
 
-/// What playing an animated image costs.
+/// Measures the cost of playing an animation.
 struct Playing: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "CPU time and memory of ten seconds of 480x360 at 25 frames a second, beside GdkPixbufAnimation."
     )
 
-    @Option(help: "How long each plays.")
+    @Option(help: "The duration of each playback in seconds.")
     var seconds = 10.0
 
     func run() throws {
@@ -26,8 +26,9 @@ struct Playing: ParsableCommand {
         let webp = try Animation.webp(in: folder.path)
         let loop = try cpuSeconds { {} }.cpu
         print("the main loop alone: \(Rounds.format(loop)) CPU s, taken off the others")
+        var ours: [String: (cpu: Double, bytes: Int)] = [:]
         for (name, data) in [("GIF", gif), ("WebP", webp)] {
-            try measure("\(name), ours", loop) {
+            ours[name] = try measure("\(name), ours", loop) {
                 let image = try WebImage(data: data)
                 let paintable = ImagePaintable()
                 paintable.show(image)
@@ -39,10 +40,17 @@ struct Playing: ParsableCommand {
         print(
             "WebP, each of the 250 frames decoded once by libwebp in C: \(Rounds.format(Self.cpuSeconds - start)) CPU s"
         )
-        try measure("GIF, GdkPixbufAnimation", loop) { pixbufAnimation(gif) }
+        let pixbuf = try measure("GIF, GdkPixbufAnimation", loop) { pixbufAnimation(gif) }
+        let gifCost = ours["GIF"] ?? (.nan, .max)
+        Limits.check("GIF, CPU time to that of GdkPixbufAnimation", gifCost.cpu / pixbuf.cpu, atMost: 0.6)
+        Limits.check(
+            "GIF, memory to that of GdkPixbufAnimation",
+            Double(gifCost.bytes) / Double(pixbuf.bytes),
+            atMost: 0.5
+        )
     }
 
-    /// As a widget does it at each frame that it draws, but for the drawing itself.
+    /// Does what a widget does for each frame, apart from drawing.
     @MainActor
     private func drawing(_ paintable: ImagePaintable, _ index: @escaping () -> Int) -> () -> Void {
         var last = -1
@@ -55,11 +63,11 @@ struct Playing: ParsableCommand {
         }
     }
 
-    /// What apps do with it: a pixbuf for each frame, and a texture of that.
+    /// Does what apps do with GdkPixbufAnimation: a pixbuf for each frame and a texture from it.
     @MainActor
     private func pixbufAnimation(_ data: Data) -> () -> Void {
         let loader = gdk_pixbuf_loader_new()!
-        // In pieces: at once it moves the rest of the file after each block.
+        // The loader moves the rest of its buffer after each block, so it gets the file in pieces.
         for start in stride(from: 0, to: data.count, by: 65536) {
             let piece = [UInt8](data[start..<min(start + 65536, data.count)])
             gdk_pixbuf_loader_write(loader, piece, gsize(piece.count), nil)
@@ -75,9 +83,14 @@ struct Playing: ParsableCommand {
     }
 
     @MainActor
-    private func measure(_ name: String, _ loop: Double, _ make: () throws -> () -> Void) throws {
+    private func measure(
+        _ name: String,
+        _ loop: Double,
+        make: () throws -> () -> Void
+    ) throws -> (cpu: Double, bytes: Int) {
         let (cpu, bytes) = try cpuSeconds(make)
         print("\(name): \(Rounds.format(cpu - loop)) CPU s, \(Rounds.format(Double(bytes) / 1e6)) MB at most")
+        return (cpu - loop, bytes)
     }
 
     @MainActor
@@ -87,7 +100,7 @@ struct Playing: ParsableCommand {
         let start = Self.cpuSeconds
         let frame = try make()
         let end = ContinuousClock.now + .seconds(seconds)
-        // Sixty frames of a screen a second.
+        // A screen draws sixty frames a second.
         while ContinuousClock.now < end {
             let next = ContinuousClock.now + .microseconds(16_667)
             _ = MainLoopPump.run(until: { ContinuousClock.now >= next })

@@ -4,13 +4,13 @@ import TestSupport
 import WebImageCore
 import WebImageLinux
 
-/// In which form results are best kept on disk.
-struct Results: ParsableCommand {
+/// Compares the encodings in which renditions can be kept on disk.
+struct Renditions: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Milliseconds, bytes and likeness of images kept at the size at which they are shown."
+        abstract: "Milliseconds, bytes and fidelity of the encodings for renditions."
     )
 
-    @Option(help: "Width of the box in pixels; its height is three quarters of that.")
+    @Option(help: "The width of the box in pixels. Its height is three quarters of that.")
     var width = 256
 
     func run() throws {

@@ -1,4 +1,4 @@
-/// Measurements of several rivals, taken in turn.
+/// Measurements of several rivals that take turns.
 struct Rounds {
     private(set) var seconds: [String: [Double]] = [:]
     private var order: [String] = []
@@ -31,7 +31,7 @@ struct Rounds {
         return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
     }
 
-    /// Three decimals.
+    /// Formats a number with three decimals.
     static func format(_ number: Double) -> String {
         let thousandths = Int((number * 1000).rounded())
         let decimals = String(thousandths % 1000)

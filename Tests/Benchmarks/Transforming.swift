@@ -4,13 +4,13 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// What transformers cost.
+/// Measures transformers.
 struct Transforming: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Milliseconds of transformers, and of ImageMagick where it does the same (with reading and writing)."
+        abstract: "Milliseconds of transformers, and of ImageMagick where it does the same, with reading and writing."
     )
 
-    @Option(help: "How often each is measured; medians are shown.")
+    @Option(help: "The number of measurements of each. Medians are shown.")
     var rounds = 5
 
     func run() throws {
@@ -44,6 +44,9 @@ struct Transforming: ParsableCommand {
             }
             let times = ["ours", "ImageMagick"].compactMap { rival in
                 measured.seconds[rival].map { "\(rival) \(Rounds.format(Rounds.median($0) * 1000)) ms" }
+            }
+            if !arguments.isEmpty {
+                Limits.check("\(name), to ImageMagick", measured.ratio("ours", to: "ImageMagick"), atMost: 0.8)
             }
             print("\(name): \(times.joined(separator: ", "))")
         }

@@ -2,8 +2,8 @@ import Foundation
 import WebImageCore
 import WebImageLinux
 
-// Works on a directory of the disk cache, as one of several processes, until its time is up or it is killed:
-// CacheWorker DIRECTORY SECONDS KEYS LIMIT. Prints what it did, and everything that was not a hit or a miss.
+// Uses a directory of the disk cache as one of several processes, until its time is over or it is killed:
+// CacheWorker DIRECTORY SECONDS KEYS LIMIT. Prints the numbers of its operations and of wrong entries.
 
 let arguments = CommandLine.arguments
 let (directory, seconds, keyCount, limit) = (
@@ -12,7 +12,7 @@ let (directory, seconds, keyCount, limit) = (
 let cache = DiskCache(directory: directory, limits: DiskLimits(sizeLimit: limit), hashes: .standard)
 var (stored, hits, misses, wrong) = (0, 0, 0, 0)
 
-/// What is stored under a key: its number over and over, and a generation in front.
+/// The content of a key: its number over and over, after a generation byte.
 func content(_ number: Int) -> Data {
     let count = 500 + number * 37 % 8000
     return Data((0..<count).map { $0 == 0 ? UInt8.random(in: 0...255) : UInt8(truncatingIfNeeded: $0 &* number) })

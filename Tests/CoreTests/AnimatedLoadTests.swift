@@ -18,7 +18,7 @@ struct AnimatedLoadTests {
         fixture.loader.answer(fixture.url("ball.gif"), with: ShippedImage.data("bouncing-ball.gif"))
     }
 
-    @Test("One URL gives the animation or its first frame; the caches do not mix them up")
+    @Test("A request gets the animation or only its first frame, and the caches keep the two apart")
     func firstFrameOnly() async throws {
         for _ in 0..<2 {
             let (animated, still) = (try await load().image, try await load(isFirstFrameOnly: true).image)
@@ -28,7 +28,7 @@ struct AnimatedLoadTests {
         #expect(fixture.loader.requests.count == 1 && fixture.decodes.count == 2)
     }
 
-    @Test("A small animation is still one when it comes from disk")
+    @Test("A small animation is still animated when it comes from disk")
     func fromDisk() async throws {
         let size = DecodeSize.contain(PixelSize(width: 24, height: 24))
         let first = try await load(size).image
@@ -40,7 +40,7 @@ struct AnimatedLoadTests {
         #expect(fixture.results.totals.count == 0)
     }
 
-    @Test("A hint, and how pixels are stored, are part of what an image is")
+    @Test("A format hint and the pixel format are part of the memory-cache key")
     func keys() async throws {
         var request = ImageRequest(url: fixture.url("ball.gif"))
         request.pixelFormat = .rgbaPremultiplied

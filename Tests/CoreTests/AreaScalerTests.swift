@@ -1,7 +1,7 @@
 import Testing
 import WebImageCore
 
-@Suite("Scaling down")
+@Suite("Downsampling")
 struct AreaScalerTests {
     private func scale(_ size: PixelSize, to target: PixelSize, padding: Int = 0, _ color: (Int, Int) -> [UInt8])
         -> [UInt8]
@@ -21,7 +21,7 @@ struct AreaScalerTests {
         return result
     }
 
-    @Test("One colour stays what it is, to the last bit, whatever the ratio")
+    @Test("A solid colour stays bit-exact at any ratio")
     func flat() {
         for (width, target) in [(400, 256), (7, 3), (3, 2), (1000, 1), (5, 5), (129, 128), (2, 1)] {
             for value in [UInt8(0), 1, 127, 254, 255] {
@@ -34,14 +34,14 @@ struct AreaScalerTests {
         }
     }
 
-    @Test("Half the size is the mean of four pixels")
+    @Test("At half the size each pixel is the mean of four")
     func half() {
         let size = PixelSize(width: 4, height: 2)
         let result = scale(size, to: PixelSize(width: 2, height: 1)) { x, y in [UInt8(x * 40 + y * 20), 0, 10] }
         #expect(result == [30, 0, 10, 110, 0, 10])
     }
 
-    @Test("Every pixel counts for its share: the mean of the whole stays what it was")
+    @Test("Every source pixel contributes its share, so the mean of the image is preserved")
     func mean() {
         let size = PixelSize(width: 97, height: 61)
         let color = { (x: Int, y: Int) -> [UInt8] in
@@ -58,7 +58,7 @@ struct AreaScalerTests {
         }
     }
 
-    @Test("An edge stays where it is")
+    @Test("An edge keeps its position")
     func edge() {
         let result = scale(PixelSize(width: 300, height: 2), to: PixelSize(width: 100, height: 1)) { x, _ in
             x < 150 ? [0, 0, 0] : [255, 255, 255]

@@ -3,11 +3,11 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Cancelling")
+@Suite("Cancellation")
 struct CancellationTests {
     private let picture = TestImage.solid(0xFF0000, size: PixelSize(width: 64, height: 48))
 
-    @Test("The transfer stops when the last one leaves, not before")
+    @Test("A fetch is cancelled when its last task is cancelled, not before")
     func lastOne() {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         fixture.loader.answer(fixture.url("a"), with: picture)
@@ -21,7 +21,7 @@ struct CancellationTests {
         #expect(fixture.isIdle)
     }
 
-    @Test("Those who stay get their image")
+    @Test("The remaining tasks get their image")
     func stayers() {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         fixture.loader.answer(fixture.url("a"), with: picture)
@@ -34,7 +34,7 @@ struct CancellationTests {
         #expect(fixture.outcomes.all.last == .image(PixelSize(width: 64, height: 48), .loader))
     }
 
-    @Test("A cancel after the result was sent, but before it was delivered, wins; the completion is called once")
+    @Test("A cancellation before delivery wins over the result, and the completion is called once")
     func late() {
         let dispatcher = ManualDispatcher()
         let fixture = ManagerFixture(dispatcher: dispatcher)
@@ -49,7 +49,7 @@ struct CancellationTests {
         #expect(fixture.outcomes.all.count == 1)
     }
 
-    @Test("An await that is cancelled resumes with the error, and the transfer stops")
+    @Test("A cancelled await throws, and its fetch is cancelled")
     func awaiting() async {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let waiting = Task { () -> ImageError.Code? in
@@ -66,7 +66,7 @@ struct CancellationTests {
         #expect(fixture.isIdle)
     }
 
-    @Test("An await in a task that is cancelled already resumes")
+    @Test("An await in a task that is already cancelled throws")
     func cancelledBefore() async {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let waiting = Task { () -> Bool in
@@ -82,7 +82,7 @@ struct CancellationTests {
         #expect(fixture.isIdle)
     }
 
-    @Test("Thousands of loads and cancels from many threads: every completion once, nothing left")
+    @Test("With thousands of loads and cancellations from many threads each completion is called once")
     func storm() async {
         let fixture = ManagerFixture()
         for number in 0..<20 { fixture.loader.answer(fixture.url("\(number)"), with: picture) }
@@ -106,7 +106,7 @@ struct CancellationTests {
             }
         }
         #expect(log.wait(seconds: 60) { $0.count == 4000 })
-        // Each once: as many different ones as calls, and none after the last.
+        // There are as many different numbers as calls, so each completion was called once.
         #expect(Set(log.all).count == 4000)
         #expect(log.all.count == 4000)
         #expect(fixture.isIdle)

@@ -3,19 +3,19 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("However many ask: one transfer per URL, one decode per size")
+@Suite("Coalescing: one fetch per URL, one decode per size")
 struct CoalescingTests {
     private let size = PixelSize(width: 64, height: 48)
 
-    @Test("Many who ask for the same image share one transfer and one decode")
+    @Test("Tasks for the same image share one fetch and one decode")
     func sameImage() {
-        // Given 50 who ask while nothing has come
+        // Given 50 tasks and no bytes yet
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
         for _ in 0..<50 { fixture.load("a") }
-        // When it comes
+        // When the bytes arrive
         fixture.loader.finish(fixture.url("a"))
-        // Then all have it
+        // Then all tasks have the image
         #expect(fixture.outcomes.wait { $0.count == 50 })
         #expect(fixture.outcomes.all.allSatisfy { $0 == .image(size, .loader) })
         #expect(fixture.loader.started.count == 1)
@@ -23,7 +23,7 @@ struct CoalescingTests {
         #expect(fixture.isIdle)
     }
 
-    @Test("Different sizes of an image share the transfer and are decoded each")
+    @Test("Different sizes of an image share the fetch, and each is decoded")
     func sizes() {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
@@ -40,7 +40,7 @@ struct CoalescingTests {
         #expect(fixture.decodes.count == 3)
     }
 
-    @Test("Asking again finds it in memory, within the call")
+    @Test("A second load finds the image in memory and returns it within the call")
     func memory() {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
@@ -51,7 +51,7 @@ struct CoalescingTests {
         #expect(fixture.outcomes.all.count == 2)
     }
 
-    @Test("Another size of an image that has come is read from disk, not fetched again")
+    @Test("Another size of a loaded image is decoded from disk, not fetched again")
     func disk() {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
@@ -63,7 +63,7 @@ struct CoalescingTests {
         #expect(fixture.loader.started.count == 1)
     }
 
-    @Test("A transfer is as urgent as the most urgent of those who wait, and changes with them")
+    @Test("A fetch has the highest priority of its tasks and follows their changes")
     func priority() {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let url = fixture.url("a")

@@ -4,7 +4,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Several caches as one")
+@Suite("A group of data caches")
 struct DataCacheGroupTests {
     private let first = DictionaryCache()
     private let second = DictionaryCache()
@@ -19,7 +19,7 @@ struct DataCacheGroupTests {
         CacheEntry(key: key, data: Data([byte]), storedAt: .distantPast)
     }
 
-    @Test("Asked one after the other; what the second has is put into the first")
+    @Test("In serial order the entry of the second cache is copied into the first")
     func serial() {
         second.store(entry("a"))
         #expect(group().entry(for: "a") == entry("a"))
@@ -27,7 +27,7 @@ struct DataCacheGroupTests {
         #expect(group().entry(for: "b") == nil)
     }
 
-    @Test("Asked all at once, the first one's answer counts")
+    @Test("In concurrent order the first answer wins")
     func concurrent() {
         first.store(entry("a", 1))
         second.store(entry("a", 2))
@@ -38,7 +38,7 @@ struct DataCacheGroupTests {
         #expect(first.entry(for: "b") == nil)
     }
 
-    @Test("Only the highest, or only the lowest")
+    @Test("A policy can restrict operations to the first or to the last cache")
     func ends() {
         second.store(entry("a"))
         #expect(group { $0.query = .firstOnly }.entry(for: "a") == nil)
@@ -51,7 +51,7 @@ struct DataCacheGroupTests {
         #expect(group().totals == CacheUsage(count: 5, byteCount: 5))
     }
 
-    @Test("Whether there is one goes by its own policy, not by that for emptying")
+    @Test("A lookup follows its own policy, not the one for removal")
     func contains() {
         second.store(entry("a"))
         let group = group {
@@ -62,7 +62,7 @@ struct DataCacheGroupTests {
         #expect(self.group().contains("a"))
     }
 
-    @Test("Removing and emptying reach all of them, or those that the policies say")
+    @Test("Removal reaches all caches or those that the policies name")
     func removing() {
         for cache in [first, second] { for key in ["a", "b"] { cache.store(entry(key)) } }
         group().remove("a")
@@ -73,7 +73,7 @@ struct DataCacheGroupTests {
         #expect(group().totals.count == 0)
     }
 
-    @Test("A group without caches misses, and answers all the same")
+    @Test("A group without caches misses and still calls back")
     func empty() {
         for policy in [DataCacheGroup.Policy.serial, .concurrent, .firstOnly, .lastOnly] {
             var policies = DataCacheGroup.Policies()
@@ -88,7 +88,7 @@ struct DataCacheGroupTests {
         }
     }
 
-    @Test("Caches are added and taken out at run time")
+    @Test("Caches are added and removed at run time")
     func changes() {
         let group = DataCacheGroup([first])
         second.store(entry("a"))
@@ -98,7 +98,7 @@ struct DataCacheGroupTests {
     }
 }
 
-/// A cache of an app's own: entries in a dictionary.
+/// An app's own cache, which keeps its entries in a dictionary.
 private final class DictionaryCache: DataCaching {
     private let entries = Mutex<[String: CacheEntry]>([:])
 

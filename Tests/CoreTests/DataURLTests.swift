@@ -6,7 +6,7 @@ import Testing
 @Suite("data: URLs")
 struct DataURLTests {
     @Test(
-        "Content and media type are taken apart as RFC 2397 says",
+        "Content and media type are parsed as RFC 2397 defines them",
         arguments: [
             ("data:image/png;base64,AQID", "image/png", [1, 2, 3]),
             ("DATA:image/gif;charset=x;base64,AQ%49D", "image/gif", [1, 2, 3]),
@@ -22,7 +22,7 @@ struct DataURLTests {
     }
 
     @Test(
-        "Malformed ones are refused",
+        "Malformed URLs are rejected",
         arguments: ["data:image/png", "data:;base64,A", "data:,%4", "data:,%zz", "http://h/"]
     )
     func malformed(text: String) {

@@ -1,33 +1,33 @@
 import Testing
 import WebImageCore
 
-@Suite("The size an image is decoded at")
+@Suite("Decode sizes")
 struct DecodeSizeTests {
     private let natural = PixelSize(width: 1600, height: 1200)
     private let box = PixelSize(width: 256, height: 256)
 
-    @Test("A box to fit in leaves room at two sides")
+    @Test(".fit stays within the box")
     func fit() {
         #expect(DecodeSize.contain(box).target(for: natural) == PixelSize(width: 256, height: 192))
     }
 
-    @Test("A box to cover is exceeded at two sides")
+    @Test(".fill covers the box")
     func fill() {
         #expect(DecodeSize.cover(box).target(for: natural) == PixelSize(width: 341, height: 256))
     }
 
-    @Test("A box to stretch to is taken as it is")
+    @Test(".stretch takes the size of the box")
     func stretch() {
         #expect(DecodeSize.stretch(box).target(for: natural) == box)
     }
 
-    @Test("An image is never scaled up", arguments: [DecodeSize.contain, DecodeSize.cover, DecodeSize.stretch])
+    @Test("An image is never upscaled", arguments: [DecodeSize.contain, DecodeSize.cover, DecodeSize.stretch])
     func neverUp(make: @Sendable (PixelSize) -> DecodeSize) {
         let small = PixelSize(width: 20, height: 10)
         #expect(make(box).target(for: small) == small)
     }
 
-    @Test("A very long image keeps at least one pixel of width")
+    @Test("A very narrow image keeps a width of at least one pixel")
     func atLeastOne() {
         let long = PixelSize(width: 1, height: 100_000)
         #expect(
@@ -35,7 +35,7 @@ struct DecodeSizeTests {
         )
     }
 
-    @Test("An empty box means the size of the file")
+    @Test("An empty box means the size of the source")
     func emptyBox() {
         #expect(DecodeSize.contain(PixelSize(width: 0, height: 0)).target(for: natural) == natural)
     }

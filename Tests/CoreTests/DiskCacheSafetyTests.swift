@@ -7,7 +7,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("The disk cache when things go wrong")
+@Suite("The disk cache under faults")
 struct DiskCacheSafetyTests {
     private let directory = TemporaryDirectory()
 
@@ -33,9 +33,9 @@ struct DiskCacheSafetyTests {
         }
     }
 
-    @Test("Two processes store, read, remove and trim the same 5,000 keys: no wrong image, no error beyond a miss")
+    @Test("Two processes that store, read, remove and trim 5,000 keys see no wrong entry and no error beyond a miss")
     func twoProcesses() throws {
-        // A limit below what the keys would take, so that both trim.
+        // The limit is below the size of all entries, so that both processes trim.
         let outputs = EventLog<String>()
         let (program, path) = (BuiltProgram.path("CacheWorker"), path)
         for _ in 0..<2 {
@@ -51,14 +51,14 @@ struct DiskCacheSafetyTests {
             #expect(counts["wrong"] == 0 && counts["failures"] == 0, "\(output)")
             #expect(counts["hits"] ?? 0 > 100 && counts["stored"] ?? 0 > 100, "\(output)")
         }
-        // Each counts what it knows of: two of them together may exceed the limit by what one writes before it looks.
+        // Each process counts the entries that it knows, so two of them may exceed the limit by what one writes between its scans.
         #expect(cache().totals.byteCount <= 2 * 16_000_000)
     }
 
-    @Test("Killed 200 times at any point, it leaves entries that are whole or gone")
+    @Test("A process that is killed 200 times at any point leaves entries that are whole or absent")
     func killed() throws {
         let program = BuiltProgram.path("CacheWorker")
-        // How long it takes to start and to end, here and now
+        // The time that a process takes to start and to end on this machine
         let start = try ContinuousClock().measure {
             _ = try ChildProcess.run(program, [path, "0", "60", "1000000000"])
         }
@@ -67,7 +67,7 @@ struct DiskCacheSafetyTests {
             let result = try ChildProcess.run(program, [path, "10", "60", "1000000000"], seconds: time)
             #expect(result.signal == SIGKILL, "\(result.output)")
         }
-        // Half written files are under other names; none is in the place of an entry.
+        // Incomplete files have temporary names, so none stands in the place of an entry.
         let files = FileStore().files(below: path)
         #expect(files.count > 20)
         let reader = cache()
@@ -83,7 +83,7 @@ struct DiskCacheSafetyTests {
         #expect(found > 20)
     }
 
-    @Test("A tmpfs of 1 MB that fills up: it works on with what there is room for", .enabled(if: Self.canMount))
+    @Test("On a full tmpfs of 1 MB the cache keeps working with the entries that fit", .enabled(if: Self.canMount))
     func fullDisk() throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         let script = "mount -t tmpfs -o size=1m none '\(path)' && exec \"$0\" '\(path)' 3 2000 100000000"
@@ -98,7 +98,7 @@ struct DiskCacheSafetyTests {
         return (try? ChildProcess.run("unshare", test))?.exitCode == 0
     }()
 
-    @Test("When the disk is full, half is given back, and nothing is written for a minute")
+    @Test("On a full disk the cache removes half of its entries and writes nothing for a minute")
     func noRoom() {
         let isFull = Mutex(false)
         let store = FaultyStore { call, _ in
@@ -126,7 +126,7 @@ struct DiskCacheSafetyTests {
     }
 
     @Test(
-        "Whatever call fails, is cut short or is slow, there is no wrong image and nothing piles up",
+        "When any system call fails, is cut short or is slow, no entry is wrong and no work piles up",
         arguments: ["read", "write", "unlink", "utimensat", "readdir", "rmdir"]
     )
     func faults(call: String) {
@@ -150,7 +150,7 @@ struct DiskCacheSafetyTests {
         }
     }
 
-    @Test("A read that hangs holds up neither other reads nor a store")
+    @Test("A hanging read blocks neither other reads nor writes")
     func slow() {
         let (gate, held) = (EventLog<Int>(), EventLog<Int>())
         let store = FaultyStore { call, number in
@@ -173,7 +173,7 @@ struct DiskCacheSafetyTests {
         #expect(ended.wait { $0 == [true] })
     }
 
-    @Test("A disk that is slower than the network keeps what there is room for, and not all of it in memory")
+    @Test("With a disk slower than the network, pending writes stay within their memory limit")
     func backlog() {
         let cache = cache()
         for number in 0..<100 { cache.store(entry("\(number)", 1 << 20)) }
@@ -183,7 +183,7 @@ struct DiskCacheSafetyTests {
         #expect(cache.totals.count == staged)
     }
 
-    @Test("A read-only directory, one that cannot be entered, and a file in its place are caches that miss")
+    @Test("A read-only directory, an inaccessible one and a file in its place are caches that miss")
     func unusable() throws {
         try Data().write(to: URL(filePath: path))
         for path in [path, "/proc/self/nowhere", "/dev/null/cache"] {
@@ -196,7 +196,7 @@ struct DiskCacheSafetyTests {
         }
     }
 
-    @Test("A clock that is set back, or far ahead for a while, neither removes what is new nor keeps it for ever")
+    @Test("A clock that is set back, or far ahead for a while, neither removes new entries nor keeps them forever")
     func clock() {
         let time = Mutex(Date().timeIntervalSince1970)
         let cache = cache { time.withLock { $0 } }
@@ -212,7 +212,7 @@ struct DiskCacheSafetyTests {
         #expect(cache.totals.count == 0)
     }
 
-    @Test("A key of any length and content has a file")
+    @Test("A key of any length and content has a file name")
     func keys() {
         let cache = cache()
         let keys = [
@@ -228,7 +228,7 @@ struct DiskCacheSafetyTests {
         #expect(cache.totals.count == keys.count)
     }
 
-    @Test("The limit is kept within a tenth while 10,000 entries are stored without a pause")
+    @Test("The size stays within a tenth of the limit while 10,000 entries are stored without a pause")
     func limit() {
         let cache = cache(limit: 4_000_000)
         var largest = 0

@@ -25,7 +25,7 @@ struct DiskCacheTests {
         return CacheEntry(key: key, data: data, response: response, storedAt: Date(timeIntervalSince1970: 1.1))
     }
 
-    @Test("What was stored is found by another cache on the same directory, with what was said about it")
+    @Test("An entry and its metadata are found by another cache on the same directory")
     func persistence() {
         let entry = entry("http://host/a.png")
         let cache = makeCache()
@@ -35,9 +35,9 @@ struct DiskCacheTests {
         #expect(makeCache().entry(for: "http://host/b.png") == nil)
     }
 
-    @Test("An entry that is removed while it is being written is not there afterwards", arguments: [true, false])
+    @Test("An entry that is removed during its write stays removed", arguments: [true, false])
     func removedWhileWritten(removesAll: Bool) {
-        // Given a write that takes its time
+        // Given a slow write
         let gate = Gate()
         gate.close()
         let store = FaultyStore { call, _ in call == "write" ? .waits { gate.wait() } : nil }
@@ -49,19 +49,19 @@ struct DiskCacheTests {
             ends.add("written")
         }
         #expect(EventLog<Int>.poll { store.callCount > 0 })
-        // When it is removed meanwhile
+        // When the entry is removed during the write
         Thread.detachNewThread {
             if removesAll { cache.removeAll() } else { cache.remove("a") }
             ends.add("removed")
         }
         #expect(EventLog<Int>.poll { cache.entry(for: "a") == nil })
         gate.open()
-        // Then it stays away
+        // Then it does not come back
         #expect(ends.wait { $0.count == 2 })
         #expect(cache.entry(for: "a") == nil && !FileManager.default.fileExists(atPath: cache.filePath(for: "a")))
     }
 
-    @Test("An entry is found from the moment it is announced, before anything is written")
+    @Test("An entry is found as soon as it is staged, before anything is written")
     func staging() {
         let cache = makeCache()
         cache.store(entry("a"))
@@ -73,7 +73,7 @@ struct DiskCacheTests {
     }
 
     @Test(
-        "A file is named by a hash and the extension of its URL",
+        "A file is named after a hash and the extension of the URL",
         arguments: [
             ("http://h/a/b.jpg", ".jpg"), ("http://h/a.png?x=1.gif", ".png"), ("http://h/a", ""),
             ("http://h.de/a", ""), ("http://h/a.b c", ""), ("http://h/a.toolongextension", ""),
@@ -86,7 +86,7 @@ struct DiskCacheTests {
         #expect(name.hasSuffix(suffix))
     }
 
-    @Test("The file begins with the image as it came, so that any program opens it")
+    @Test("The file begins with the original bytes, so that any program opens it")
     func readable() throws {
         let cache = makeCache()
         cache.store(entry("a"))
@@ -95,7 +95,7 @@ struct DiskCacheTests {
         #expect(file.prefix(1000) == entry("a").data)
     }
 
-    @Test("A file that is damaged anywhere or cut off is a miss, and removed")
+    @Test("A damaged or truncated file is a miss and is removed")
     func damage() throws {
         let cache = makeCache()
         let path = cache.filePath(for: "a")
@@ -117,7 +117,7 @@ struct DiskCacheTests {
         #expect(cache.entry(for: "a") == entry("a", 300))
     }
 
-    @Test("The sound file of another key in its place is a miss")
+    @Test("An intact file of another key is a miss")
     func otherKey() throws {
         let cache = makeCache()
         for key in ["a", "b"] { cache.store(entry(key)) }
@@ -127,7 +127,7 @@ struct DiskCacheTests {
         #expect(cache.entry(for: "b") != nil)
     }
 
-    @Test("A directory that was deleted while the cache is in use is made again")
+    @Test("A directory that is deleted while the cache is in use is created again")
     func deletedDirectory() throws {
         let cache = makeCache()
         cache.store(entry("a"))
@@ -139,7 +139,7 @@ struct DiskCacheTests {
         #expect(makeCache().entry(for: "a") == entry("a"))
     }
 
-    @Test("A cache that cannot write is one that misses")
+    @Test("A cache that cannot write misses")
     func cannotWrite() throws {
         // Given a file where the directory should be
         try Data().write(to: URL(filePath: directory.path + "/cache"))
@@ -151,7 +151,7 @@ struct DiskCacheTests {
         #expect(cache.entry(for: "a") == nil)
     }
 
-    @Test("The least recently used files go first when the limit is exceeded")
+    @Test("Above the limit the least recently used files are evicted first")
     func trimming() {
         let cache = makeCache(sizeLimit: 400_000)
         for number in 0..<40 {
@@ -167,7 +167,7 @@ struct DiskCacheTests {
         #expect(size <= 400_000 + 400_000 / 16 + 24_576)
     }
 
-    @Test("What a killed process left half written is removed in time")
+    @Test("Incomplete files of a killed process are removed in time")
     func leftovers() throws {
         let cache = makeCache(sizeLimit: 400_000)
         cache.store(entry("a"))

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import WebImageCore
 
-@Suite("Putting frames together")
+@Suite("Composing frames")
 struct FrameComposerTests {
-    /// Frames of one colour each, drawn when they are asked for.
+    /// Frames of one colour each, drawn on demand.
     private final class ColorFrames: FrameSource {
         let colors: [UInt32]
         let layouts: [FrameLayout]
@@ -72,7 +72,7 @@ struct FrameComposerTests {
         }
     }
 
-    @Test("Frames stay, are cleared, or give back what was there before them, as each says")
+    @Test("Each frame stays, is cleared or restores the previous canvas, as its disposal says")
     func disposals() throws {
         let source = ColorFrames(
             [red, green, blue, green],
@@ -86,7 +86,7 @@ struct FrameComposerTests {
         #expect(source.drawn == [0, 1, 2, 3])
     }
 
-    @Test("Going back begins at the nearest frame that needs no other; asking twice decodes once")
+    @Test("Seeking back starts at the nearest independent frame, and the current frame is not decoded twice")
     func seeking() throws {
         let whole = layout(0, 4, hasAlpha: false)
         let source = ColorFrames(
@@ -103,7 +103,7 @@ struct FrameComposerTests {
         #expect(source.drawn == [2, 3, 4, 0, 1, 2, 3])
     }
 
-    @Test("A frame that covers all and gives back what was before it depends on that")
+    @Test("A covering frame that restores the previous canvas depends on it")
     func restoringWhole() throws {
         let source = ColorFrames(
             [red, green, blue],
@@ -112,7 +112,7 @@ struct FrameComposerTests {
         #expect(pixels(try composer(source).frame(at: 2)) == [blue, red, red, red])
     }
 
-    @Test("A frame after one that was cleared, and covered all, needs no other")
+    @Test("A frame that follows a cleared covering frame is independent")
     func cleared() throws {
         let source = ColorFrames([red, green], [layout(0, 4, .clear), layout(1, 1)])
         let composer = composer(source)
@@ -120,7 +120,7 @@ struct FrameComposerTests {
         #expect(source.drawn == [1])
     }
 
-    @Test("Pixels that are not opaque are mixed with those below, or replace them", arguments: [true, false])
+    @Test("Translucent pixels are blended with those below or replace them", arguments: [true, false])
     func blending(isBlended: Bool) throws {
         let half: UInt32 = 0x8000_0080
         let source = ColorFrames([red, half], [layout(0, 4), layout(0, 2, isBlended: isBlended)])
@@ -128,7 +128,7 @@ struct FrameComposerTests {
         #expect(pixels(try composer(source).frame(at: 1)) == [mixed, mixed, red, red])
     }
 
-    @Test("Mixing is exact to the nearest level, for every alpha")
+    @Test("Blending is exact to the nearest level for every alpha")
     func rounding() throws {
         let canvas = try #require(FrameCanvas(size: PixelSize(width: 256, height: 1)))
         let rect = PixelRect(x: 0, y: 0, width: 256, height: 1)
@@ -142,7 +142,7 @@ struct FrameComposerTests {
         }
     }
 
-    @Test("A damaged frame is an error, and leaves the others as they are")
+    @Test("A damaged frame is an error and leaves the others intact")
     func damage() throws {
         let source = ColorFrames([red, 0xBAD, blue], [layout(0, 4), layout(0, 1), layout(0, 4, hasAlpha: false)])
         let composer = composer(source)
@@ -153,7 +153,7 @@ struct FrameComposerTests {
         #expect(throws: ImageError.self) { try composer.frame(at: -1) }
     }
 
-    @Test("Whether frames need alpha")
+    @Test("Frames need alpha only where they leave the canvas uncovered")
     func alpha() {
         let opaque = layout(0, 4, hasAlpha: false)
         #expect(![opaque, layout(1, 1)].hasTransparency(on: Self.canvas))

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImageCore
 
-/// Against the programs that those who made the hashes have published.
+/// Compares both hashes with the reference implementations of their authors.
 @Suite("Placeholders from hashes")
 struct HashTests {
     private func image(_ width: Int, _ height: Int, alpha: Bool = false, _ color: (Int, Int) -> [Int]) -> WebImage {
@@ -34,7 +34,7 @@ struct HashTests {
         #expect(zip(found, expected).allSatisfy { abs($0 - $1) <= limit }, "(\(x), \(y)) is \(found), not \(expected)")
     }
 
-    @Test("A BlurHash becomes the image that others make of it")
+    @Test("A BlurHash is decoded to the image of the reference implementation")
     func blurHash() throws {
         let hash = try #require(BlurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"))
         #expect(hash.components == (4, 3))
@@ -45,7 +45,7 @@ struct HashTests {
         #expect(hash.image(size: PixelSize(width: 7, height: 3))?.pixelSize == PixelSize(width: 7, height: 3))
     }
 
-    @Test("An image becomes the BlurHash that others make of it")
+    @Test("An image is encoded to the BlurHash of the reference implementation")
     func makeBlurHash() throws {
         let picture = image(64, 48) { x, y in [x * 16 % 256, y * 20 % 256, x * y * 3 % 256] }
         #expect(BlurHash(of: picture)?.string == "LBGuwS2-fL2,vPawfNawdFf4fNf4")
@@ -55,14 +55,14 @@ struct HashTests {
     }
 
     @Test(
-        "What is no BlurHash is none",
+        "An invalid BlurHash is rejected",
         arguments: ["", "LEHV6n", "LEHV6nWB2yk8pyo0adR*.7kCMdn", "\"\"\"\"\"\"", "zzzzzzzz"]
     )
     func noBlurHash(text: String) {
         #expect(BlurHash(text) == nil)
     }
 
-    @Test("An image becomes the ThumbHash that others make of it, and that becomes about the image")
+    @Test("An image is encoded to the ThumbHash of the reference implementation and resembles it when decoded")
     func thumbHash() throws {
         let picture = image(64, 48) { x, y in [x * 4 % 256, y * 5 % 256, (x + y) % 256] }
         let hash = try #require(ThumbHash(of: picture))
@@ -75,7 +75,7 @@ struct HashTests {
         }
     }
 
-    @Test("A ThumbHash has alpha where the image has")
+    @Test("A ThumbHash keeps alpha")
     func thumbHashAlpha() throws {
         let picture = image(32, 64, alpha: true) { _, y in [200, 100, 60, y < 32 ? 255 : 0] }
         let hash = try #require(ThumbHash(of: picture))
@@ -86,7 +86,7 @@ struct HashTests {
         #expect(abs(top[0] * 255 / top[3] - 200) < 25 && abs(top[1] * 255 / top[3] - 100) < 25)
     }
 
-    @Test("Any bytes are a ThumbHash or none")
+    @Test("Arbitrary bytes are a ThumbHash or are rejected")
     func anyBytes() {
         var state: UInt64 = 1
         for length in 0..<80 {

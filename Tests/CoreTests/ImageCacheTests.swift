@@ -7,7 +7,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("What apps do with the caches")
+@Suite("The image cache of an app")
 struct ImageCacheTests {
     private let fixture = ManagerFixture()
     private let picture = TestImage.solid(0x336699, size: PixelSize(width: 400, height: 300))
@@ -24,7 +24,7 @@ struct ImageCacheTests {
         #expect(EventLog<Int>.poll { fixture.isQuiet && fixture.results.totals.count > 0 })
     }
 
-    @Test("Where an image is, and removing it from there, in all sizes")
+    @Test("An image is located and removed in every tier and in all sizes")
     func locations() async throws {
         let url = fixture.url("a")
         #expect(await cache.tiers(containing: small(url)) == [])
@@ -35,7 +35,7 @@ struct ImageCacheTests {
         await cache.remove(url)
         #expect(await cache.tiers(containing: small(url)) == [])
         #expect(await cache.diskUsage().count == 0)
-        // The same with completions
+        // The forms with completions do the same.
         let answers = EventLog<CacheTiers>()
         try await loadSmall(url)
         cache.tiers(containing: small(url)) { answers.add($0) }
@@ -56,7 +56,7 @@ struct ImageCacheTests {
         #expect(await cache.tiers(containing: small(fixture.url("b"))) == .all)
     }
 
-    @Test("Bytes and images that an app has are put in, and found without a loader")
+    @Test("Bytes and images that the app stores are found without a loader")
     func storing() async throws {
         let url = fixture.url("a")
         cache.storeOnDisk(picture, for: url)
@@ -72,15 +72,15 @@ struct ImageCacheTests {
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: other)) == nil)
     }
 
-    @Test("Putting an image in by hand ends the memory of its failure")
+    @Test("An image stored by hand is found although its URL failed before")
     func storingAfterFailure() async throws {
         let url = fixture.url("missing")
-        _ = try? await fixture.manager.image(for: url)
+        await #expect(throws: ImageError.self) { try await fixture.manager.image(for: url) }
         cache.storeOnDisk(picture, for: url)
-        _ = try await fixture.manager.image(for: url)
+        #expect(try await fixture.manager.response(for: ImageRequest(url: url)).source == .disk)
     }
 
-    @Test("The file of an image is where the cache says, and any program opens it")
+    @Test("The file of an image is at the path that the cache returns, and any program opens it")
     func path() async throws {
         let url = fixture.url("photo.png")
         cache.storeOnDisk(picture, for: url)
@@ -91,7 +91,7 @@ struct ImageCacheTests {
         #expect(try Data(contentsOf: URL(filePath: path)).starts(with: picture))
     }
 
-    @Test("Emptying the disk removes originals and results; what is too old goes once an hour")
+    @Test("Emptying the disk removes originals and renditions; expired entries are removed once an hour")
     func emptying() async throws {
         try await loadSmall(fixture.url("a"))
         #expect(await cache.diskUsage().count == 2)
@@ -113,7 +113,7 @@ struct ImageCacheTests {
         }
     }
 
-    @Test("Memory that is given back is counted; what is shown stays")
+    @Test("Evicted images are counted; images on screen stay")
     func trimming() async throws {
         let url = fixture.url("a")
         fixture.loader.answer(url, with: picture)
@@ -123,7 +123,7 @@ struct ImageCacheTests {
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: url)) == shown)
     }
 
-    @Test("Directories of the app's own are searched after a miss, and never written to")
+    @Test("Read-only directories are searched after a miss and never written")
     func readOnlyDirectories() throws {
         let (folder, bundle) = (TemporaryDirectory(), TemporaryDirectory())
         let limits = DiskLimits(sizeLimit: 1 << 30, readOnlyDirectories: [bundle.path])
@@ -136,13 +136,13 @@ struct ImageCacheTests {
         disk.remove(key)
         disk.removeAll()
         #expect(disk.entry(for: key)?.data == picture)
-        // One's own comes first
+        // The cache itself is searched first.
         disk.store(CacheEntry(key: key, data: Data([1]), storedAt: .distantPast))
         disk.flush()
         #expect(disk.entry(for: key)?.data == Data([1]))
     }
 
-    @Test("An entry is too old by its last use, by when it was stored, or by when anything about it changed")
+    @Test("An entry expires by its last use, its storage date or its last change")
     func expiry() throws {
         for expiry in [CacheExpiry.lastUse, .stored, .lastChange] {
             let folder = TemporaryDirectory()
@@ -151,7 +151,7 @@ struct ImageCacheTests {
             let disk = DiskCache(directory: folder.path, limits: limits, hashes: .standard) { time.withLock { $0 } }
             for key in ["used", "unused"] { disk.store(CacheEntry(key: key, data: Data([1]), storedAt: .distantPast)) }
             disk.flush()
-            // Stored and used long ago; then one of them is used
+            // Given entries that were stored and used long ago, one of them is used now.
             let long = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
             for key in ["used", "unused"] { utimensat(AT_FDCWD, disk.filePath(for: key), long, 0) }
             _ = disk.entry(for: "used")
@@ -169,7 +169,7 @@ struct ImageCacheTests {
         }
     }
 
-    @Test("A serializer decides what is kept: other bytes, or none")
+    @Test("A serializer replaces the stored bytes or prevents storing")
     func serializer() async throws {
         let other = TestImage.solid(0xFF0000, size: PixelSize(width: 10, height: 10))
         for (kept, source) in [(other, ImageResponse.Source.disk), (nil, .loader)] {

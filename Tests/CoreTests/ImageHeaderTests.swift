@@ -4,10 +4,10 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Telling formats and sizes from the first bytes")
+@Suite("Image headers")
 struct ImageHeaderTests {
     @Test(
-        "Formats are told from the content",
+        "The format is detected from the content",
         arguments: [
             ([0xFF, 0xD8, 0xFF, 0xE0], ImageFormat.jpeg),
             ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], .png),
@@ -34,7 +34,7 @@ struct ImageHeaderTests {
     }
 
     @Test(
-        "The size of real files is read from their header",
+        "The size of real files is read from their headers",
         arguments: [TestImage.Format.png, .jpeg, .bmp, .tiff]
     )
     func sizes(format: TestImage.Format) throws {
@@ -46,7 +46,7 @@ struct ImageHeaderTests {
     }
 
     @Test(
-        "Shipped images that lie on their side say so",
+        "The orientation of the shipped images is read",
         arguments: [
             ("lighthouse.jpg", ImageOrientation.right, PixelSize(width: 1000, height: 1500)),
             ("raccoon.jpg", .down, PixelSize(width: 1024, height: 768)),
@@ -60,7 +60,7 @@ struct ImageHeaderTests {
     }
 
     @Test(
-        "No prefix and no damaged byte of a header traps or gives another format",
+        "No prefix and no damaged byte of a header traps or changes the format",
         arguments: ShippedImage.oneOfEach
     )
     func hostileHeaders(name: String) {
@@ -78,7 +78,7 @@ struct ImageHeaderTests {
         }
     }
 
-    @Test("A JPEG is complete with its end marker only, also when a preview inside of it has one")
+    @Test("A JPEG is complete only with its own end marker, not with that of an embedded preview")
     func completeJPEG() {
         let file = TestImage.solid(0x336699, size: PixelSize(width: 64, height: 64), format: .jpeg)
         func isComplete(_ data: Data) -> Bool { data.withUnsafeBytes { JPEGHeader.isComplete(ByteReader($0)) } }
@@ -86,7 +86,7 @@ struct ImageHeaderTests {
         #expect(isComplete(file + Data([0, 1, 2, 3])))
         for length in stride(from: 0, to: file.count - 1, by: 7) { #expect(!isComplete(file.prefix(length))) }
 
-        // An application segment that contains a whole JPEG, as EXIF previews do.
+        // The application segment contains a whole JPEG, as EXIF previews do.
         var nested = Data([0xFF, 0xD8, 0xFF, 0xE1])
         let length = UInt16(file.count + 2)
         nested.append(contentsOf: [UInt8(length >> 8), UInt8(length & 255)])

@@ -4,13 +4,13 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Loads: what is said about how they went, where they are kept, who loads")
+@Suite("Options of a load")
 struct LoadOptionTests {
     private let size = PixelSize(width: 64, height: 48)
 
-    @Test("The end of a load that waits for its store comes when both tiers have it")
+    @Test("With .waitForStore the completion is called when both tiers have the image")
     func waitsForStore() {
-        // Given a disk that can be held up
+        // Given a disk whose writes can be held
         let gate = Gate()
         let store = FaultyStore { call, _ in call == "write" ? .waits { gate.wait() } : nil }
         let fixture = ManagerFixture(resultStore: store)
@@ -27,7 +27,7 @@ struct LoadOptionTests {
         #expect(FileManager.default.fileExists(atPath: fixture.disk?.path(for: fixture.url("a").absoluteString) ?? ""))
     }
 
-    @Test("No load waits for what another one writes to a slow disk")
+    @Test("A load does not wait for the writes of another load")
     func slowDisk() {
         let gate = Gate()
         let writes = EventLog<Void>()
@@ -41,17 +41,17 @@ struct LoadOptionTests {
         let fixture = ManagerFixture(resultStore: store)
         for name in ["a", "b"] { fixture.loader.answer(fixture.url(name), with: TestImage.solid(1, size: size)) }
         gate.close()
-        // Given a disk that is busy with the result of a load
+        // Given a disk that is busy with the rendition of a load
         fixture.load("a", size: .contain(PixelSize(width: 16, height: 16)))
         #expect(writes.wait { $0.count == 1 })
         // When another image is loaded
         fixture.load("b", size: .contain(PixelSize(width: 16, height: 16)))
-        // Then it is there
+        // Then it is delivered
         #expect(fixture.outcomes.wait { $0.count == 2 })
         gate.open()
     }
 
-    @Test("A failure that waits for its store ends, too, and so does what is stored nowhere")
+    @Test("With .waitForStore a failure ends, and so does a load that stores nothing")
     func nothingToStore() {
         let fixture = ManagerFixture()
         fixture.load("missing", cacheAccess: .awaitingWrites)
@@ -61,7 +61,7 @@ struct LoadOptionTests {
         #expect(fixture.outcomes.wait { $0.count == 2 } && fixture.disk?.totals.count == 0)
     }
 
-    @Test("A load says how long its stages took")
+    @Test("A response carries the durations of its stages")
     func durations() async throws {
         let fixture = ManagerFixture()
         let url = fixture.url("a")
@@ -77,7 +77,7 @@ struct LoadOptionTests {
         #expect(read.source == .disk && read.durations.reading > .zero && read.durations.decoding > .zero)
     }
 
-    @Test("A request may bring its own loader; transfers are shared with its like only")
+    @Test("A request can bring its own loader and shares fetches only with requests that have the same one")
     func ownLoader() {
         let fixture = ManagerFixture(holdsResponses: true)
         let (first, second) = (FakeLoader(holdsResponses: true), FakeLoader(holdsResponses: true))
@@ -98,7 +98,7 @@ struct LoadOptionTests {
         #expect(fixture.outcomes.wait { $0 == Array(repeating: .image(size, .loader), count: 4) })
     }
 
-    @Test("A request asks for the same as another when the same pixels come in the same way")
+    @Test("Two requests are equivalent when the same pixels come in the same way")
     func sameness() {
         let base = ImageRequest(url: URL(string: "http://host/a")!)
         func changed(_ change: (inout ImageRequest) -> Void) -> Bool {
@@ -118,11 +118,11 @@ struct LoadOptionTests {
     }
 }
 
-@Suite("Blurred versions beside the originals on disk")
+@Suite("Stored ThumbHashes")
 struct KeptHashTests {
     private func picture() -> Data { TestImage.solid(0xC04020, size: PixelSize(width: 200, height: 100)) }
 
-    @Test("They are made when an image is first decoded, and survive a new start")
+    @Test("A ThumbHash is made with the first decode and survives a restart")
     func made() async throws {
         let fixture = ManagerFixture { $0.keepsThumbHashes = true }
         let url = fixture.url("a")
@@ -134,7 +134,7 @@ struct KeptHashTests {
         #expect(fixture.disk?.entry(for: url.absoluteString)?.data == picture())
     }
 
-    @Test("An original that has none gets one when it is decoded")
+    @Test("An original without one gets one with its next decode")
     func added() async throws {
         let fixture = ManagerFixture { $0.keepsThumbHashes = true }
         let url = fixture.url("a")
@@ -146,7 +146,7 @@ struct KeptHashTests {
         #expect(await fixture.manager.cache.thumbHash(for: url) != nil)
     }
 
-    @Test("Progressive loads from disk show them first; without the setting there are none")
+    @Test("A progressive load from disk shows the ThumbHash first; without the setting there is none")
     func shown() async throws {
         for isOn in [true, false] {
             let fixture = ManagerFixture { $0.keepsThumbHashes = isOn }

@@ -9,7 +9,7 @@ struct LoadingTests {
     private var picture: Data { TestImage.solid(0xFF0000, size: size) }
 
     @Test(
-        "Bad bytes end in an error that says what they are, and are not cached",
+        "Bytes that are no image fail with an error that names them and are not cached",
         arguments: [
             (Data(), "empty"),
             (Data("<!DOCTYPE html><html>Not found</html>".utf8), "HTML"),
@@ -25,13 +25,13 @@ struct LoadingTests {
         #expect(error?.code == .badImageData)
         #expect(error?.url == url)
         #expect(error?.reason.contains(word) == true, "\(String(describing: error))")
-        // Loaded again, it is fetched again
+        // The next load fetches again.
         fixture.loader.answer(url, with: picture)
         _ = try await fixture.manager.response(for: ImageRequest(url: url, retry: .always))
         #expect(fixture.loader.started.count == 2)
     }
 
-    @Test("From the caches only: a miss is an error of its own, and nothing is fetched")
+    @Test("With .fromCacheOnly a miss is an error of its own, and nothing is fetched")
     func fromCacheOnly() {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture)
@@ -39,7 +39,7 @@ struct LoadingTests {
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all == [.failure(.notInCache)])
         #expect(fixture.loader.started.isEmpty)
-        // When it has been loaded, also after memory was emptied
+        // When the image has been loaded, it is found, even after memory was emptied
         fixture.load("a")
         #expect(fixture.outcomes.wait { $0.count == 2 })
         fixture.manager.cache.removeAllFromMemory()
@@ -48,7 +48,7 @@ struct LoadingTests {
         #expect(fixture.outcomes.all.last == .image(size, .disk))
     }
 
-    @Test("From the loader only: fetched although it is cached")
+    @Test("With .fromLoaderOnly the image is fetched although it is cached")
     func fromLoaderOnly() {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture)
@@ -60,7 +60,10 @@ struct LoadingTests {
         #expect(fixture.loader.started.count == 2)
     }
 
-    @Test("In memory only, and what the server forbids to store: nothing on disk", arguments: [true, false])
+    @Test(
+        "With .memoryCacheOnly, and with no-store from the server, nothing is written to disk",
+        arguments: [true, false]
+    )
     func notStored(byOption: Bool) {
         let fixture = ManagerFixture()
         let control = byOption ? nil : "private, No-Store"
@@ -75,7 +78,7 @@ struct LoadingTests {
         #expect(fixture.outcomes.all.last == .failure(.notInCache))
     }
 
-    @Test("A transformer's result is cached under its key, the bytes under the URL")
+    @Test("A transformed image is cached under the key of its transformer, the bytes under the URL")
     func transformer() {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture)
@@ -89,7 +92,7 @@ struct LoadingTests {
         #expect(fixture.outcomes.all.last == .image(PixelSize(width: 20, height: 48), .disk))
     }
 
-    @Test("A transformer that fails ends in its own error, and its input is not taken for the result")
+    @Test("A failing transformer fails the load, and its input is not shown instead")
     func failingTransformer() {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture)
@@ -101,7 +104,7 @@ struct LoadingTests {
         #expect(fixture.outcomes.all.last == .image(size, .disk))
     }
 
-    @Test("A name with @2x has twice the pixels per application pixel")
+    @Test("A file name with @2x means two pixels per application pixel")
     func scale() async throws {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a@2x.png"), with: picture)
@@ -111,7 +114,7 @@ struct LoadingTests {
         #expect(image.pixelSize == size)
     }
 
-    @Test("Progress is reported to those who ask, the newest only")
+    @Test("Progress handlers get the newest value only")
     func progress() {
         let dispatcher = ManualDispatcher()
         let fixture = ManagerFixture(holdsResponses: true, dispatcher: dispatcher, hasDisk: false)
@@ -121,13 +124,13 @@ struct LoadingTests {
         for count in [10, 20, 30] { fixture.loader.send(Data(count: count), for: fixture.url("a"), expected: 100) }
         dispatcher.run()
         #expect(log.all == [30])
-        // What is never finished keeps its manager.
+        // An unfinished load keeps its manager alive.
         fixture.loader.finish(fixture.url("a"))
         dispatcher.run()
         #expect(fixture.isIdle)
     }
 
-    @Test("A URL that nothing loads ends in an error that says so")
+    @Test("A URL without a loader fails with an error that says so")
     func unknownScheme() async {
         let manager = ImageManager(
             dependencies: Pipeline.Dependencies(
@@ -148,7 +151,7 @@ struct LoadingTests {
     }
 }
 
-/// The leftmost columns of an image; fails when there are fewer.
+/// Keeps the leftmost columns of an image and fails when there are fewer.
 private struct Crop: ImageTransforming {
     let width: Int
 
@@ -170,9 +173,9 @@ private struct Crop: ImageTransforming {
     }
 }
 
-@Suite("A decoder of the request's own")
+@Suite("A decoder that the request brings")
 struct RequestDecoderTests {
-    @Test("It decodes what it can, for this request only; what it makes is kept apart")
+    @Test("It decodes its formats for this request only, and its images are cached apart")
     func ownDecoder() async throws {
         let fixture = ManagerFixture()
         let url = fixture.url("a")
@@ -184,7 +187,7 @@ struct RequestDecoderTests {
         #expect(plain.image.pixelSize == PixelSize(width: 40, height: 30) && plain.source == .disk)
         #expect(try await fixture.manager.response(for: request).source == .memory)
         #expect(fixture.loader.requests.count == 1)
-        // What it cannot decode is decoded by the others
+        // The registered decoders take the other formats.
         let jpeg = fixture.url("b")
         fixture.loader.answer(jpeg, with: TestImage.solid(1, size: PixelSize(width: 40, height: 30), format: .jpeg))
         request.url = jpeg
@@ -192,7 +195,7 @@ struct RequestDecoderTests {
     }
 }
 
-/// One grey pixel for every PNG.
+/// Decodes every PNG to one grey pixel.
 private struct SmallDecoder: ImageDecoding {
     func canDecode(_ format: ImageFormat) -> Bool { format == .png }
 

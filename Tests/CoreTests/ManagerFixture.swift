@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// A manager with real queues, caches and coders, on a loader that the test commands.
+/// A manager with real queues, caches and coders, and a loader that the test controls.
 struct ManagerFixture {
     enum Outcome: Sendable, Equatable {
         case image(PixelSize, ImageResponse.Source)
@@ -70,7 +70,7 @@ struct ManagerFixture {
         manager = ImageManager(dependencies: dependencies)
     }
 
-    /// Waits without blocking the thread.
+    /// Waits for a condition without blocking the thread.
     func polled(_ condition: @escaping @Sendable () -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: EventLog<Int>.poll(until: condition)) }
@@ -110,12 +110,12 @@ struct ManagerFixture {
         manager.load(request, on: dispatcher, progress: progress, partial: partial, completion: completion)
     }
 
-    /// Whether nothing is done any more, storing included.
+    /// Whether all work has ended, including the writes to disk.
     var isQuiet: Bool {
         isIdle && ioQueue.pendingCount == 0 && decodeQueue.pendingCount == 0 && ioQueue.pendingCount == 0
     }
 
-    /// Whether nothing is left of any load.
+    /// Whether no load is in progress.
     var isIdle: Bool {
         let counts = manager.activeCounts
         return counts.jobs == 0 && counts.fetches == 0 && loader.runningCount == 0

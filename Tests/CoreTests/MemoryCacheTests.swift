@@ -4,21 +4,21 @@ import WebImageCore
 
 @Suite("The memory cache")
 struct MemoryCacheTests {
-    @Test("The least recently used images go first when the limit is exceeded")
+    @Test("Above the limit the least recently used images are evicted first")
     func leastRecentlyUsed() {
-        // Given room for three images of 100 pixels
+        // Given room for three images of 100 pixels each
         let cache = MemoryCache(costLimit: 900)
         for name in ["a", "b", "c"] { cache.store(Self.image(), for: Self.key(name)) }
-        // When the oldest is used and a fourth comes
+        // When the oldest is used and a fourth one is stored
         _ = cache.image(for: Self.query("a"))
         cache.store(Self.image(), for: Self.key("d"))
-        // Then the one that was not used for the longest time is gone
+        // Then the least recently used one is gone
         #expect(cache.image(for: Self.query("b")) == nil)
         for name in ["a", "c", "d"] { #expect(cache.image(for: Self.query(name)) != nil) }
         #expect(cache.totalCost == 900)
     }
 
-    @Test("An image that is still shown is found again after it was evicted")
+    @Test("An evicted image is found again while it is on screen")
     func weakSecondChance() {
         // Given
         let cache = MemoryCache(costLimit: 300)
@@ -26,18 +26,18 @@ struct MemoryCacheTests {
         cache.store(shown!, for: Self.key("a"))
         cache.store(Self.image(), for: Self.key("b"))
         #expect(cache.totalCost == 300)
-        // When it is asked for while somebody shows it
+        // When it is looked up while something still shows it
         let found = cache.image(for: Self.query("a"))
-        // Then it is the very same image, and counts again
+        // Then it is the same instance, and its cost counts again
         #expect(found == shown)
         #expect(cache.image(for: Self.query("b")) == nil)
-        // And it is gone when nobody shows it any more
+        // And it is gone when nothing shows it
         cache.removeAll()
         shown = nil
         #expect(cache.image(for: Self.query("a")) == nil)
     }
 
-    @Test("An image of another size of the same URL does not serve, one of the same size in pixels does")
+    @Test("Only an image of the same size in pixels is a hit")
     func sizes() {
         // Given an image of 1600x1200 decoded at 256x192
         let cache = MemoryCache(costLimit: 1 << 20)
@@ -50,13 +50,13 @@ struct MemoryCacheTests {
         #expect(!asks(.contain(PixelSize(width: 128, height: 128))))
         #expect(!asks(.original))
         #expect(asks(nil))
-        // One that draws it scaled takes one up to twice as large, but neither a smaller nor a much larger one
+        // A widget that scales accepts an image up to twice as large, but neither a smaller nor a much larger one.
         #expect(asks(.contain(PixelSize(width: 200, height: 200)), larger: true))
         #expect(!asks(.contain(PixelSize(width: 300, height: 300)), larger: true))
         #expect(!asks(.contain(PixelSize(width: 64, height: 64)), larger: true))
     }
 
-    @Test("An image larger than the whole cache, or a partial one, is not kept")
+    @Test("An image larger than the cache and a partial image are not kept")
     func notKept() {
         let cache = MemoryCache(costLimit: 299)
         cache.store(Self.image(), for: Self.key("a"))
@@ -67,7 +67,7 @@ struct MemoryCacheTests {
         #expect(roomy.image(for: Self.query("a")) == nil)
     }
 
-    @Test("Storing again, removing and evicting keep the count of bytes right")
+    @Test("Storing again, removing and evicting keep the total cost correct")
     func cost() {
         let cache = MemoryCache(costLimit: 10_000)
         for round in 0..<50 {
@@ -83,7 +83,7 @@ struct MemoryCacheTests {
         #expect(cache.totalCost == 0)
     }
 
-    @Test("There are no more images than the count says")
+    @Test("The count limit is kept")
     func countLimit() {
         let cache = MemoryCache(costLimit: 1 << 20, countLimit: 3)
         for number in 0..<10 { cache.store(Self.image(), for: Self.key("\(number)")) }
@@ -94,7 +94,7 @@ struct MemoryCacheTests {
         #expect(none.statistics.count == 0)
     }
 
-    @Test("It counts what it holds, hits, misses and evictions")
+    @Test("The statistics count images, hits, misses and evictions")
     func statistics() {
         let cache = MemoryCache(costLimit: 600)
         for name in ["a", "b", "c"] { cache.store(Self.image(), for: Self.key(name)) }
@@ -107,7 +107,7 @@ struct MemoryCacheTests {
     }
 
     @Test(
-        "Short of memory, it gives the least recently used images back, as many as the shortage says",
+        "Under memory pressure the least recently used images are evicted, as many as the level asks for",
         arguments: [(MemoryPressure.low, 5), (.medium, 2), (.critical, 0)]
     )
     func pressure(pressure: MemoryPressure, left: Int) {
@@ -118,7 +118,7 @@ struct MemoryCacheTests {
         if left > 0 { #expect(cache.image(for: Self.query("9")) != nil) }
     }
 
-    @Test("The traces of thousands of evicted images are swept out")
+    @Test("The weak references of thousands of evicted images are removed")
     func sweep() {
         let cache = MemoryCache(costLimit: 3000)
         for number in 0..<5000 { cache.store(Self.image(), for: Self.key("\(number)")) }

@@ -1,7 +1,7 @@
 import Testing
 import WebImageCore
 
-@Suite("Copying decoded rows upright")
+@Suite("Copying decoded rows into upright buffers")
 struct PixelBufferTests {
     // 3 x 2 pixels, numbered as stored; a row is padded to 12 bytes.
     private static let stored: [UInt8] = [
@@ -10,7 +10,7 @@ struct PixelBufferTests {
     ]
 
     @Test(
-        "Each orientation comes out as EXIF says",
+        "Each orientation is applied as EXIF defines it",
         arguments: [
             (ImageOrientation.up, [[1, 2, 3], [4, 5, 6]]),
             (.upMirrored, [[3, 2, 1], [6, 5, 4]]),
@@ -29,7 +29,7 @@ struct PixelBufferTests {
         #expect(buffer.bytes == expected.flatMap { row in row.flatMap { [$0, $0, $0] } })
     }
 
-    @Test("Straight alpha is multiplied in, rounded to nearest")
+    @Test("Straight alpha is premultiplied and rounded to nearest")
     func premultiplied() throws {
         let row: [UInt8] = [255, 128, 1, 128, 10, 20, 30, 0, 200, 100, 50, 255]
         let buffer = try #require(Self.copy(row, .rgba, bytesPerRow: 12, .up, size: PixelSize(width: 3, height: 1)))
@@ -37,7 +37,7 @@ struct PixelBufferTests {
         #expect(buffer.bytes == [128, 64, 1, 128, 0, 0, 0, 0, 200, 100, 50, 255])
     }
 
-    @Test("Rows that have not come yet are transparent")
+    @Test("Rows that have not arrived yet are transparent")
     func partial() throws {
         let buffer = try #require(
             Self.stored.withUnsafeBytes { bytes in
@@ -53,7 +53,7 @@ struct PixelBufferTests {
         #expect(buffer.bytes == [1, 1, 1, 255, 2, 2, 2, 255, 3, 3, 3, 255] + [UInt8](repeating: 0, count: 12))
     }
 
-    @Test("A size that is empty or larger than memory is refused, not a trap")
+    @Test("A size that is empty or larger than memory is rejected without a trap")
     func refused() {
         for size in [
             PixelSize(width: 0, height: 5), PixelSize(width: .max, height: .max), PixelSize(width: -1, height: 1),

@@ -4,7 +4,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Which frame is seen when")
+@Suite("The timeline of frames")
 struct PlaybackTimelineTests {
     private let durations: [Duration] = [.milliseconds(100), .milliseconds(200), .milliseconds(300)]
 
@@ -15,7 +15,7 @@ struct PlaybackTimelineTests {
         }
     }
 
-    @Test("Each frame has its own time, in each mode")
+    @Test("Each frame is shown for its own duration in each mode")
     func modes() {
         #expect(
             frames(.normal, loops: 0, every: .milliseconds(100), until: .milliseconds(700)) == [0, 1, 1, 2, 2, 2, 0]
@@ -34,7 +34,7 @@ struct PlaybackTimelineTests {
     }
 
     @Test(
-        "When all rounds are through, the last frame stays; a bounce ends where it began",
+        "After the last loop the last frame stays; a bounce ends on its first frame",
         arguments: [(PlaybackMode.normal, 2), (.reverse, 0), (.bounce, 0), (.reversedBounce, 2)]
     )
     func end(mode: PlaybackMode, last: Int) {
@@ -45,7 +45,7 @@ struct PlaybackTimelineTests {
         #expect(timeline.position(at: timeline.loopDuration).loop == 1)
     }
 
-    @Test("The frames that come next go over the end of a round, and end with the last one")
+    @Test("The frames to decode ahead wrap around at the end of a loop and stop after the last loop")
     func ahead() {
         let forever = PlaybackTimeline(durations: durations, mode: .normal, loopCount: 0)
         #expect(forever.frames(after: 1, count: 4) == [2, 0, 1, 2])
@@ -56,7 +56,7 @@ struct PlaybackTimelineTests {
     }
 }
 
-@Suite("Playing")
+@Suite("Playback")
 @MainActor
 struct AnimationPlayerTests {
     private let clock = ManualPlaybackClock()
@@ -84,7 +84,7 @@ struct AnimationPlayerTests {
         )
     }
 
-    /// Waits until the queue has done what there is to do, and what it said has been heard.
+    /// Waits until the queue is idle and its callbacks have run.
     private func settle() async {
         for _ in 0..<3 {
             while queue.pendingCount > 0 { await Task.yield() }
@@ -117,7 +117,7 @@ struct AnimationPlayerTests {
         )
     }
 
-    @Test("Frames come at their times, with one wake-up each, and the rounds are counted")
+    @Test("Each frame is shown at its time with one wake-up, and the loops are counted")
     func plays() async throws {
         let player = try player(FakeFrames(count: 4), loops: 2)
         var seen: [Int] = []
@@ -133,13 +133,13 @@ struct AnimationPlayerTests {
         await advance(0.2)
         #expect(player.isFinished && !player.isPlaying && loops == [1, 2] && player.currentFrameIndex == 3)
         #expect(clock.pendingCount == 0 && clock.wakeups <= 8)
-        // And once more from the start
+        // The animation plays once more from the start.
         player.play()
         await advance(0.1)
         #expect(player.currentFrameIndex == 1 && player.currentLoop == 0)
     }
 
-    @Test("What comes late is skipped, and nothing drifts")
+    @Test("Late frames are skipped, and the timeline does not drift")
     func skips() async throws {
         let player = try player(FakeFrames(count: 10))
         var seen: [Int] = []
@@ -150,13 +150,13 @@ struct AnimationPlayerTests {
         clock.stall(for: 0.5)
         clock.advance(by: 0.01)
         await settle()
-        // 0.61 s after the start it is frame 6, whatever was missed.
+        // After 0.61 s frame 6 is due, whatever was missed.
         #expect(seen == [1, 6] || seen == [1, 2, 6] || seen.last == 6, "\(seen)")
         await advance(0.1)
         #expect(player.currentFrameIndex == 7)
     }
 
-    @Test("Where decoding is too slow, the newest frame that is there is shown, and it goes on")
+    @Test("When decoding is too slow, the newest decoded frame is shown and playback continues")
     func slowDecoder() async throws {
         let frames = FakeFrames(count: 50)
         let gate = Gate()
@@ -175,7 +175,7 @@ struct AnimationPlayerTests {
         #expect(player.currentFrameIndex >= 17, "\(player.currentFrameIndex)")
     }
 
-    @Test("Pausing, going on, stopping, seeking and stepping")
+    @Test("Pausing, resuming, stopping, seeking and stepping")
     func controls() async throws {
         let player = try player(FakeFrames(count: 5))
         player.play()
@@ -205,7 +205,7 @@ struct AnimationPlayerTests {
         #expect(player.currentFrameIndex == 0 && !player.isPlaying)
     }
 
-    @Test("Twice as fast, standing still, backwards: changed while it plays, it goes on from where it is")
+    @Test("A change of the rate or the direction during playback continues from the current frame")
     func settings() async throws {
         let player = try player(FakeFrames(count: 10))
         player.play()
@@ -229,7 +229,7 @@ struct AnimationPlayerTests {
         #expect(player.isFinished && player.currentFrameIndex == 0)
     }
 
-    @Test("Backwards, frames are decoded in stretches, not each from the start")
+    @Test("Reverse playback decodes frames in runs, not each from the start")
     func reverse() async throws {
         let frames = FakeFrames(count: 40)
         let player = try player(frames, ImagePlayback(mode: .reverse))
@@ -256,7 +256,7 @@ struct AnimationPlayerTests {
         #expect(Set(seen) == [0, 1, 2] && seen.count >= 7 && player.currentLoop > 0, "\(seen)")
     }
 
-    @Test("While nobody looks it stands still, holds next to nothing, and goes on where it was")
+    @Test("Off screen an animation pauses, releases its frames and later continues from the same frame")
     func hidden() async throws {
         let player = try player(FakeFrames(count: 30))
         player.play()
@@ -273,7 +273,7 @@ struct AnimationPlayerTests {
         #expect(player.currentFrameIndex == 4)
     }
 
-    @Test("A small animation is decoded once and kept; a large one stays within what all may have")
+    @Test("A small animation is decoded once and kept; a large one stays within the shared budget")
     func buffers() async throws {
         let small = FakeFrames(count: 8)
         let first = try player(small, wholeByteCount: 1 << 20)
@@ -295,7 +295,7 @@ struct AnimationPlayerTests {
         #expect(budget.used <= small.decoded.count * 64 * 4)
     }
 
-    @Test("A limit of one animation's own is kept")
+    @Test("The budget of a single animation is kept")
     func ownLimit() async throws {
         var settings = ImagePlayback()
         settings.maximumBufferByteCount = 3 * FakeFrames.byteCount
@@ -306,9 +306,9 @@ struct AnimationPlayerTests {
         #expect(budget.used <= 3 * FakeFrames.byteCount && player.currentFrameIndex == 5)
     }
 
-    @Test("What is still arriving waits at its last frame; with all frames it goes on, and never goes back")
+    @Test("A partial animation waits at its last frame, continues with the next ones and never goes back")
     func arriving() async throws {
-        // Given three of eight frames, through long ago, which was noticed late
+        // Given three of eight frames whose end was noticed late
         let part = try player(FakeFrames(count: 3), isPartial: true)
         part.play()
         await settle()
@@ -316,7 +316,7 @@ struct AnimationPlayerTests {
         clock.stall(for: 5)
         await advance(1)
         #expect(part.isFinished && part.currentFrameIndex == 2)
-        // When all are there, but not decoded yet
+        // When all frames have arrived but are not decoded yet
         let frames = FakeFrames(count: 8)
         let gate = Gate()
         gate.close()
@@ -325,9 +325,9 @@ struct AnimationPlayerTests {
         var seen: [Int] = []
         part.onFrame = { seen.append($0) }
         whole.takeOver(from: part)
-        // Then what was seen stays
+        // Then the current frame stays
         #expect(whole.currentFrameIndex == 2 && FakeFrames.number(whole.currentFrame) == 2 && seen.isEmpty)
-        // And the next ones follow
+        // And the next frames follow
         gate.open()
         await settle()
         await advance(0.55)
@@ -335,7 +335,7 @@ struct AnimationPlayerTests {
         #expect(whole.currentLoop == 1)
     }
 
-    @Test("A player that goes takes its frames along")
+    @Test("A player that is released frees its frames")
     func gone() async throws {
         var player: AnimationPlayer? = try player(FakeFrames(count: 30))
         player?.play()
@@ -355,15 +355,15 @@ extension ImagePlayback {
     }
 }
 
-/// Comes to the main queue, as the main loop does in an app.
+/// Drains the main queue, as the main loop of an app does.
 private struct MainDispatcher: CallbackDispatching {
     var isCurrent: Bool { Thread.isMainThread }
     func dispatch(_ work: @escaping @Sendable () -> Void) { DispatchQueue.main.async(execute: work) }
 }
 
-/// Frames whose pixels say which they are, a tenth of a second each.
+/// Frames whose pixels hold their index, each a tenth of a second long.
 private final class FakeFrames: FrameDecoding, @unchecked Sendable {
-    // @unchecked: what changes is behind the lock, or set before the frames are used.
+    // @unchecked: mutable state is behind the lock or set before the frames are used.
     private let lock = NSLock()
     private var order: [Int] = []
     private let count: Int
@@ -378,7 +378,7 @@ private final class FakeFrames: FrameDecoding, @unchecked Sendable {
         self.size = size
     }
 
-    /// The frames that were decoded, in order.
+    /// The indices of the decoded frames, in order.
     var decoded: [Int] { lock.withLock { order } }
 
     func frame(at index: Int) throws(ImageError) -> PixelBuffer {

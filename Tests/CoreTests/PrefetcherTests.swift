@@ -16,7 +16,7 @@ struct PrefetcherTests {
         }
     }
 
-    @Test("All are loaded into the caches, and counted; progress comes for each, completion once")
+    @Test("All images are loaded into the caches; progress is reported for each, completion once")
     func counts() {
         let fixture = ManagerFixture()
         var urls = urls(fixture, 10)
@@ -34,7 +34,7 @@ struct PrefetcherTests {
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: urls[0])) != nil)
     }
 
-    @Test("A prefetcher counts over all its batches, and says so after each image")
+    @Test("A prefetcher reports its totals over all batches after each image")
     func totals() {
         let fixture = ManagerFixture()
         let urls = urls(fixture, 6)
@@ -57,7 +57,7 @@ struct PrefetcherTests {
         #expect(EventLog<Int>.poll { prefetcher.totals == expected })
     }
 
-    @Test("To disk only, nothing is kept in memory")
+    @Test("With destination .disk nothing is kept in memory")
     func toDisk() {
         let fixture = ManagerFixture()
         let urls = urls(fixture, 4)
@@ -70,7 +70,7 @@ struct PrefetcherTests {
         #expect(fixture.outcomes.wait { $0 == [.image(PixelSize(width: 8, height: 8), .disk)] })
     }
 
-    @Test("The number of loads at a time can be changed while they run")
+    @Test("The number of concurrent loads can be changed while they run")
     func widened() {
         let fixture = ManagerFixture(holdsResponses: true)
         let prefetcher = ImagePrefetcher(manager: fixture.manager, maximumConcurrentCount: 1)
@@ -82,7 +82,7 @@ struct PrefetcherTests {
         #expect(EventLog<Int>.poll { fixture.isIdle })
     }
 
-    @Test("Three at a time, at the lowest priority")
+    @Test("Three loads run at a time, at the lowest priority")
     func window() {
         let fixture = ManagerFixture(holdsResponses: true)
         let urls = urls(fixture, 10)
@@ -97,7 +97,7 @@ struct PrefetcherTests {
         #expect(EventLog<Int>.poll { task.isFinished })
     }
 
-    @Test("Cancelled, it ends with the right counts; what others wait for goes on")
+    @Test("A cancelled batch reports the right counts, and loads shared with other tasks continue")
     func cancelled() {
         let fixture = ManagerFixture(holdsResponses: true)
         let urls = urls(fixture, 10)
@@ -115,7 +115,7 @@ struct PrefetcherTests {
         #expect(EventLog<Int>.poll { fixture.isIdle })
     }
 
-    @Test("Nothing to do is done at once; a thousand images in memory need no deep stack")
+    @Test("An empty batch ends at once, and a thousand memory hits need no deep stack")
     func cached() {
         let fixture = ManagerFixture()
         let results = EventLog<PrefetchResult>()
@@ -131,7 +131,7 @@ struct PrefetcherTests {
     }
 
     @Test(
-        "Offline, on a metered network, and while the machine saves power, it rests, and goes on after that",
+        "Prefetching pauses offline, on a metered network and in power-saver mode, and resumes afterwards",
         arguments: [
             NetworkStatus(isAvailable: false), NetworkStatus(isMetered: true), NetworkStatus(isPowerSaving: true),
         ]
@@ -154,7 +154,7 @@ struct PrefetcherTests {
         #expect(results.all[0].loadedCount == 5)
     }
 
-    @Test("Paused, it starts nothing")
+    @Test("A paused prefetcher starts no load")
     func paused() {
         let fixture = ManagerFixture()
         let prefetcher = ImagePrefetcher(manager: fixture.manager)

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 import WebImageCore
 
-@Suite("The queue by priority")
+@Suite("The priority queue")
 struct PriorityQueueTests {
     private func queue(_ elements: [(String, ImagePriority)]) -> (PriorityQueue<String>, [UInt64]) {
         var queue = PriorityQueue<String>()
@@ -15,7 +16,7 @@ struct PriorityQueueTests {
         return order
     }
 
-    @Test("The highest goes first, then the one that came first, or last")
+    @Test("The highest priority goes first, then the oldest or the newest element")
     func order() {
         let elements: [(String, ImagePriority)] = [
             ("a", .normal), ("b", .high), ("c", .normal), ("d", .low), ("e", .high),
@@ -26,7 +27,7 @@ struct PriorityQueueTests {
         #expect(drain(&last, newestFirst: true) == "ebcad")
     }
 
-    @Test("What is not ready stays where it is", arguments: [false, true])
+    @Test("An element that is not ready keeps its place", arguments: [false, true])
     func notReady(newestFirst: Bool) {
         var (queue, numbers) = queue([("a", .normal), ("b", .normal), ("x", .normal), ("c", .normal), ("d", .low)])
         _ = queue.remove(numbers[2])
@@ -36,7 +37,7 @@ struct PriorityQueueTests {
         #expect(drain(&queue, newestFirst: newestFirst) == (newestFirst ? "ca" : "ac"))
     }
 
-    @Test("Moved and moved back, an element comes once")
+    @Test("An element that is moved and moved back is popped once")
     func moved() {
         var (queue, numbers) = queue([("a", .normal), ("b", .normal)])
         queue.move(numbers[0], to: .low)
@@ -45,18 +46,18 @@ struct PriorityQueueTests {
         #expect(drain(&queue) == "ab")
     }
 
-    @Test("Whatever is done to it, it agrees with a plain list")
-    func model() {
-        var generator = SystemRandomNumberGenerator()
+    @Test("After any sequence of operations it agrees with a plain list", arguments: 1...5)
+    func model(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
         var queue = PriorityQueue<Int>()
         var model: [(number: UInt64, element: Int, priority: ImagePriority)] = []
-        for element in 0..<3000 {
+        for element in 0..<1000 {
             let priority = ImagePriority.allCases.randomElement(using: &generator)!
-            switch Int.random(in: 0..<5) {
+            switch Int.random(in: 0..<5, using: &generator) {
             case 0, 1:
                 model.append((queue.push(element, priority), element, priority))
             case 2 where !model.isEmpty:
-                let index = model.indices.randomElement()!
+                let index = model.indices.randomElement(using: &generator)!
                 #expect(queue.remove(model[index].number) == model[index].element)
                 model.remove(at: index)
             case 3:

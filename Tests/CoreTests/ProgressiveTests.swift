@@ -3,16 +3,16 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Partial images while the bytes arrive")
+@Suite("Progressive images")
 struct ProgressiveTests {
     private let size = PixelSize(width: 400, height: 300)
 
     @Test(
-        "Partial images come while bytes do, then the whole one, decoded once",
+        "Partial images are delivered while bytes arrive, then the whole one, decoded once",
         arguments: [TestImage.Format.jpeg, .png]
     )
     func partials(format: TestImage.Format) {
-        // Given a held transfer
+        // Given a held response
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let url = fixture.url("a")
         let file = TestImage.make(size: size, format: format) { x, y in UInt32(x * 77 ^ y * 1013) & 0xFFFFFF }
@@ -20,9 +20,9 @@ struct ProgressiveTests {
         let partials = EventLog<WebImage>()
         let request = ImageRequest(url: url, loading: .progressive)
         fixture.load(request, partial: { partials.add($0) }) { fixture.outcomes.add(.init($0)) }
-        // When half of it comes
+        // When half of the bytes arrive
         fixture.loader.send(file.prefix(file.count / 2), for: url)
-        // Then what is there can be seen: rows at the top, nothing at the bottom
+        // Then the rows at the top are visible, those at the bottom are not
         #expect(partials.wait { !$0.isEmpty })
         let partial = partials.all[0]
         #expect(partial.isPartial)
@@ -31,10 +31,10 @@ struct ProgressiveTests {
         #expect(partial.alpha(x: 5, y: 5) == 255)
         #expect(partial.alpha(x: 5, y: size.height - 5) == 0)
         #expect(fixture.outcomes.all.isEmpty)
-        // When the rest comes
+        // When the rest arrives
         fixture.loader.send(file.suffix(file.count - file.count / 2), for: url)
         fixture.loader.finish(url)
-        // Then the image is whole, and nothing was decoded a second time
+        // Then the image is whole, and nothing was decoded twice
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all == [.image(size, .loader)])
         #expect(fixture.decodes.count == 0)
@@ -42,7 +42,7 @@ struct ProgressiveTests {
         #expect(fixture.manager.cachedImage(for: request)?.isPartial == false)
     }
 
-    @Test("One who joins late gets partial images of all that has come")
+    @Test("A task that joins late gets partial images of all bytes so far")
     func lateJoiner() {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let url = fixture.url("a")
@@ -54,11 +54,11 @@ struct ProgressiveTests {
         fixture.load(request, partial: { first.add($0) }) { _ in }
         fixture.loader.send(file.prefix(file.count / 2), for: url)
         #expect(first.wait { !$0.isEmpty })
-        // When another size is asked for now, and a little more comes
+        // When another size is requested and a few more bytes arrive
         request.decodeSize = .contain(PixelSize(width: 100, height: 100))
         fixture.load(request, partial: { second.add($0) }) { fixture.outcomes.add(.init($0)) }
         fixture.loader.send(file[(file.count / 2)..<(file.count / 2 + 100)], for: url)
-        // Then it sees the top, which came before
+        // Then its partial image has the top, which arrived before
         #expect(second.wait { !$0.isEmpty })
         #expect(second.all.first?.alpha(x: 5, y: 5) == 255)
         fixture.loader.send(file.suffix(from: file.count / 2 + 100), for: url)
@@ -67,7 +67,7 @@ struct ProgressiveTests {
         #expect(fixture.outcomes.all == [.image(PixelSize(width: 100, height: 75), .loader)])
     }
 
-    @Test("A file that goes bad half way ends in an error, whatever was shown")
+    @Test("A file that is damaged half way fails, although partial images were shown")
     func badEnd() {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let url = fixture.url("a")
@@ -87,7 +87,7 @@ struct ProgressiveTests {
 
     @Test("However often it pauses, all that has come is shown, though no more comes")
     func pauses() {
-        // Given transfers that each send some bytes and then a few, at the time the last partial image is due
+        // Given transfers that send a few more bytes when the next partial image is due
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.partialInterval = .microseconds(50) }
         for number in 0..<2000 {
             let url = fixture.url("\(number)")
@@ -100,7 +100,7 @@ struct ProgressiveTests {
             for _ in 0..<(number % 50) { sched_yield() }
             fixture.loader.send(Data(count: 4), for: url)
             for _ in 0..<(number % 17) { sched_yield() }
-            // When the last bytes have come, and the transfer pauses
+            // When the transfer pauses after its last bytes
             fixture.loader.send(Data(count: 4), for: url)
             // Then they are shown
             let isShown = partials.wait { $0.last == 608 }
@@ -110,7 +110,7 @@ struct ProgressiveTests {
         }
     }
 
-    @Test("However small the pieces are in which it comes, it is known what it is")
+    @Test("The format is detected however small the pieces are")
     func crumbs() {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let url = fixture.url("a")
@@ -124,7 +124,7 @@ struct ProgressiveTests {
         task.cancel()
     }
 
-    @Test("A cancel in the middle of partial decoding leaves nothing behind")
+    @Test("A cancellation during progressive decoding leaves no work behind")
     func cancelled() {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
         let file = TestImage.make(size: size, format: .jpeg) { x, y in UInt32(x ^ y) }
@@ -139,33 +139,6 @@ struct ProgressiveTests {
         #expect(fixture.outcomes.all.allSatisfy { $0 == .failure(.cancelled) })
         #expect(fixture.isIdle)
     }
-}
-
-/// Its partial images are as wide as the bytes are many.
-private struct ByteCountingCoder: ImageDecoding {
-    final class Session: IncrementalImageDecoding, @unchecked Sendable {
-        // @unchecked: a decoder is used by one thread at a time.
-        private var count = 0
-
-        func append(_ data: Data) throws(ImageError) { count += data.count }
-
-        func partialImage() -> WebImage? {
-            PixelBuffer(size: PixelSize(width: count, height: 1), format: .rgb) { _ in }.map {
-                WebImage(pixels: $0, isPartial: true)
-            }
-        }
-
-        func finish(_ data: Data) throws(ImageError) -> WebImage { partialImage()! }
-    }
-
-    func canDecode(_ format: ImageFormat) -> Bool { true }
-
-    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage { Session().partialImage()! }
-
-    func makeIncrementalDecoder(
-        for format: ImageFormat,
-        options: DecodeOptions
-    ) -> (any IncrementalImageDecoding)? { Session() }
 }
 
 extension WebImage {

@@ -5,14 +5,14 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("Results on disk: images at the size at which they were shown")
+@Suite("Renditions: decoded copies on disk at the size at which they were shown")
 struct ResultTests {
     private let fixture: ManagerFixture
     private let natural = PixelSize(width: 400, height: 300)
     private let size = DecodeSize.contain(PixelSize(width: 200, height: 200))
     private let shown = PixelSize(width: 200, height: 150)
 
-    /// Closed, the cache of results takes its time to answer.
+    /// Holds the answers of the rendition cache while it is closed.
     private let gate: Gate
 
     init() {
@@ -50,7 +50,7 @@ struct ResultTests {
         return request
     }
 
-    /// Loads with nothing in memory, and waits until what came of it is kept.
+    /// Loads with an empty memory cache and waits until the image is stored.
     @discardableResult
     private func load(_ request: ImageRequest? = nil) async throws -> ImageResponse {
         fixture.manager.cache.removeAllFromMemory()
@@ -70,7 +70,7 @@ struct ResultTests {
         try #require(fixture.disk).remove(fixture.url("a").absoluteString)
     }
 
-    @Test("A load that fails takes nothing from those that the cache of results serves")
+    @Test("A failing load does not disturb loads that are served from renditions")
     func failureMeanwhile() async throws {
         answer()
         try await load()
@@ -89,7 +89,7 @@ struct ResultTests {
         #expect(EventLog<Int>.poll { fixture.isIdle })
     }
 
-    @Test("Shown again, an image is neither fetched nor decoded from the original, and looks the same")
+    @Test("An image that is shown again is neither fetched nor decoded from the original, and looks the same")
     func again() async throws {
         answer()
         try await load()
@@ -100,13 +100,13 @@ struct ResultTests {
         #expect(response.image.pixelSize == shown && response.image.naturalSize == natural)
         #expect(response.image.format == .png && !response.image.pixels.hasAlpha)
         #expect(response.image.pixels.withUnsafeBytes { Array($0.prefix(3)) } == [0x33, 0x66, 0x99])
-        // Also when the original was removed to make room
+        // The rendition also serves when the original was evicted.
         try removeOriginal()
         #expect(try await load().source == .disk)
         #expect(fixture.decodes.count == decodes)
     }
 
-    @Test("Another size is decoded from the original, and kept beside it")
+    @Test("Another size is decoded from the original and stored beside it")
     func otherSize() async throws {
         answer()
         try await load()
@@ -118,7 +118,7 @@ struct ResultTests {
         #expect(EventLog<Int>.poll { resultCount == 2 })
     }
 
-    @Test("A size near that of the original is not kept twice")
+    @Test("A size near that of the original gets no rendition")
     func nearlyOriginal() async throws {
         answer()
         try await load(request { $0.decodeSize = .contain(PixelSize(width: 390, height: 390)) })
@@ -126,7 +126,7 @@ struct ResultTests {
         #expect(!hasResult)
     }
 
-    @Test("A result of an image that has changed is not shown")
+    @Test("The rendition of an image that has changed is not shown")
     func changed() async throws {
         answer()
         try await load()
@@ -139,7 +139,7 @@ struct ResultTests {
     }
 
     @Test(
-        "A stale result is asked about, with or without its original; confirmed, it is shown without decoding",
+        "A stale rendition is revalidated with or without its original and, once confirmed, shown without a decode",
         arguments: [true, false]
     )
     func stale(hasOriginal: Bool) async throws {
@@ -153,12 +153,12 @@ struct ResultTests {
         #expect(try await load().source == .revalidated)
         #expect(fixture.decodes.count == decodes)
         #expect(fixture.loader.requests.last?.validators?.etag == "\"1\"")
-        // It is fresh again
+        // The rendition is fresh again.
         #expect(try await load().source == .disk)
         #expect(fixture.loader.requests.count == 2)
     }
 
-    @Test("A stale result serves when the server cannot be asked", arguments: [true, false])
+    @Test("A stale rendition serves when the server is unreachable", arguments: [true, false])
     func staleIfError(hasOriginal: Bool) async throws {
         answer()
         try await load()
@@ -170,7 +170,7 @@ struct ResultTests {
         #expect(response.refreshError?.code == .connectionFailed && response.image.pixelSize == shown)
     }
 
-    @Test("Policies: no results are asked for, none are kept, no originals are kept")
+    @Test("Cache policies can leave out lookups of renditions, renditions and originals")
     func policies() async throws {
         answer()
         try await load(request { $0.cacheAccess.writes = [.memory, .originals] })
@@ -186,12 +186,12 @@ struct ResultTests {
         #expect(fixture.loader.requests.count == 2 && fixture.disk?.contains(fixture.url("a").absoluteString) == false)
         try await load(request { $0.cacheAccess.reads = [] })
         #expect(fixture.loader.requests.count == 3)
-        // Not kept in memory, it is not found there
+        // An image that is not kept in memory is not found there.
         try await load(request { $0.cacheAccess.writes = .originals })
         #expect(fixture.manager.cachedImage(for: request()) == nil)
     }
 
-    @Test("A damaged result is a miss")
+    @Test("A damaged rendition is a miss")
     func damaged() async throws {
         answer()
         try await load()
@@ -203,7 +203,7 @@ struct ResultTests {
         #expect(fixture.decodes.count == decodes + 1 && fixture.loader.requests.count == 1)
     }
 
-    @Test("Whoever wants another size of an image that is being loaded shares the transfer")
+    @Test("A request for another size of an image in flight shares the fetch")
     func shared() {
         let fixture = ManagerFixture(holdsResponses: true)
         fixture.loader.answer(fixture.url("a"), with: TestImage.solid(1, size: natural))
@@ -215,7 +215,7 @@ struct ResultTests {
     }
 
     @Test(
-        "Pixels come back as they were, or nearly so where the image was lossy before",
+        "Pixels are restored exactly, or nearly so where the source was lossy",
         arguments: [(ImageFormat.png, 90, 0.0), (.jpeg, 90, 0), (.png, 300, 0), (.jpeg, 300, 3)]
     )
     func coder(format: ImageFormat, side: Int, tolerance: Double) throws {
@@ -238,9 +238,9 @@ struct ResultTests {
                 decoded.withUnsafeBytes { new in zip(old, new).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) } }
             }
             #expect(Double(difference) / Double(pixels.byteCount) <= (hasAlpha ? 0 : tolerance))
-            // Where there is room, more of them are kept as they are
+            // With enough room more renditions are stored uncompressed.
             #expect(RenditionCoder().encode(image, hasRoom: true)?.1 == (pixels.byteCount <= 196_608 ? .raw : encoding))
-            // Cut short, they do not come back
+            // A truncated rendition is rejected.
             #expect(RenditionCoder().decode(data.prefix(data.count / 3), info) == nil || encoding == .jpeg)
             var larger = info
             larger.size = PixelSize(width: side, height: side)

@@ -5,7 +5,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Requests: keys, other URLs, and what the app has a say in")
+@Suite("Requests: keys, fallback URLs and the hooks of the app")
 struct RequestTests {
     private let small = PixelSize(width: 8, height: 8)
     private let large = PixelSize(width: 80, height: 60)
@@ -13,7 +13,7 @@ struct RequestTests {
     private func picture(_ size: PixelSize) -> Data { TestImage.solid(0x123456, size: size) }
 
     @Test(
-        "What only signs a URL can be left out of its name in the caches",
+        "A cache-key filter leaves signatures out of the key",
         arguments: [
             ("http://h/a.jpg?X-Amz-Signature=1&w=2&X-Amz-Date=3", "http://h/a.jpg?w=2"),
             ("http://h/a.jpg?sig=1", "http://h/a.jpg"), ("http://h/a.jpg?w=2", nil), ("http://h/a.jpg", nil),
@@ -25,7 +25,7 @@ struct RequestTests {
         #expect(fixture.manager.pipeline.cacheKey(for: url) == key ?? url.absoluteString)
     }
 
-    @Test("URLs of one name are one transfer and one image, in memory and on disk")
+    @Test("URLs with one key share the fetch and the image, in memory and on disk")
     func oneName() async throws {
         let fixture = ManagerFixture { $0.cacheKeyFilter = .withoutQuery }
         for name in ["a?1", "a?2", "a?3"] { fixture.loader.answer(fixture.url(name), with: picture(small)) }
@@ -38,13 +38,13 @@ struct RequestTests {
         #expect(fixture.loader.requests.count == 1)
         await fixture.manager.cache.remove(fixture.url("a?4"))
         #expect(try await fixture.manager.response(for: ImageRequest(url: fixture.url("a?3"))).source == .loader)
-        // A request can have a name of its own
+        // A request can have its own key.
         var request = ImageRequest(url: fixture.url("a?1"))
         request.cacheKey = "mine"
         #expect(try await fixture.manager.response(for: request).source == .loader)
     }
 
-    @Test("Requests can be changed before anything is done with them")
+    @Test("A request processor changes requests before they start")
     func processor() async throws {
         let fixture = ManagerFixture { parts in
             parts.requestProcessor = { request in
@@ -59,7 +59,7 @@ struct RequestTests {
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: fixture.url("b"))) != nil)
     }
 
-    @Test("The app says what may be loaded, and which failures are remembered")
+    @Test("The app decides which URLs are loaded and which failures are remembered")
     func policies() async throws {
         let fixture = ManagerFixture { parts in
             parts.shouldLoad = { !$0.path().hasSuffix("secret") }
@@ -77,7 +77,7 @@ struct RequestTests {
         #expect(fixture.loader.started.map { $0.lastPathComponent } == ["often", "once", "once"])
     }
 
-    @Test("When a URL fails the next one is tried; the error is that of the last")
+    @Test("When a URL fails, the next fallback is tried; the error is that of the last one")
     func fallbacks() async throws {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("c"), with: picture(small))
@@ -91,7 +91,7 @@ struct RequestTests {
         #expect(error?.url == fixture.url("b") && EventLog<Int>.poll { fixture.isIdle })
     }
 
-    @Test("Cancelling reaches the URL that is tried instead; so does a change of priority")
+    @Test("Cancellation and changes of priority reach the fallback")
     func fallbackCancelled() {
         let fixture = ManagerFixture(holdsResponses: true)
         var request = ImageRequest(url: fixture.url("a"))
@@ -107,7 +107,7 @@ struct RequestTests {
         #expect(fixture.loader.cancelled == [fixture.url("b")] && EventLog<Int>.poll { fixture.isIdle })
     }
 
-    @Test("On a metered network the small version is loaded instead")
+    @Test("On a metered network the low-data URL is loaded instead")
     func lowData() async throws {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture(large))
@@ -120,7 +120,7 @@ struct RequestTests {
         #expect(try await fixture.manager.response(for: request).image.pixelSize == large)
     }
 
-    @Test("A small version is shown until the image is there, and not after it")
+    @Test("The preview is shown until the image is loaded, and not after it")
     func preview() {
         let fixture = ManagerFixture(holdsResponses: true)
         fixture.loader.answer(fixture.url("a"), with: picture(large))
@@ -139,7 +139,7 @@ struct RequestTests {
         #expect(shown.wait { $0.count == 1 })
         fixture.loader.finish(fixture.url("a"))
         #expect(shown.wait { $0 == ["partial 8x8 true", "80x60"] })
-        // The other way round: it is not wanted any more
+        // A preview that arrives after the image is dropped.
         fixture.manager.cache.removeAllFromMemory()
         request.cachePolicy = .reload
         load()
@@ -149,7 +149,7 @@ struct RequestTests {
         #expect(EventLog<Int>.poll { fixture.isIdle } && shown.all.last == "80x60")
     }
 
-    @Test("With partial images, a smaller one in memory is shown at once")
+    @Test("A progressive load shows a smaller image from memory at once")
     func smaller() async throws {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture(large))
@@ -167,7 +167,7 @@ struct RequestTests {
         #expect(sizes == [PixelSize(width: 10, height: 8), large])
     }
 
-    @Test("Updates come in order, end with the result, and ending the loop cancels the load")
+    @Test("Updates arrive in order and end with the result, and leaving the loop cancels the load")
     func updates() async throws {
         let fixture = ManagerFixture(holdsResponses: true)
         fixture.loader.answer(fixture.url("a"), with: picture(small))
@@ -194,7 +194,7 @@ struct RequestTests {
         #expect(await fixture.polled { fixture.loader.cancelled.contains(fixture.url("b")) })
     }
 
-    @Test("Every step of a load can be watched")
+    @Test("An observer sees every step of a load")
     func observing() async throws {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture(large))
@@ -222,7 +222,7 @@ struct RequestTests {
         #expect(steps.all.count == count)
     }
 
-    @Test("The bytes of the file come along when they are wanted, wherever the image comes from")
+    @Test("The response carries the bytes on request, whatever the source")
     func data() async throws {
         let fixture = ManagerFixture()
         let bytes = picture(large)
@@ -240,7 +240,7 @@ struct RequestTests {
         #expect(try await fixture.manager.response(for: request).data == bytes)
     }
 
-    @Test("Completions come where the caller wants them")
+    @Test("Completions are called where the caller asks for them")
     func dispatcher() {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture(small))

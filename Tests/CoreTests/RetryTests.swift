@@ -4,7 +4,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Failures: trying again, remembering, being offline")
+@Suite("Failures: retries, the failure cache, offline")
 struct RetryTests {
     private static let picture = TestImage.solid(1, size: PixelSize(width: 8, height: 8))
 
@@ -32,7 +32,7 @@ struct RetryTests {
         fixture.loader.answer(fixture.url("a"), with: .failure(error))
     }
 
-    @Test("A failure that may pass is tried again after growing pauses; the result is delivered once")
+    @Test("A transient failure is retried after growing pauses, and the result is delivered once")
     func backoff() {
         let fixture = ManagerFixture(retryPolicy: Self.policy { $0.maximumCount = 3 })
         fail(fixture, .connectionFailed)
@@ -50,7 +50,7 @@ struct RetryTests {
         #expect(fixture.loader.requests.count == 4)
     }
 
-    @Test("When the count is used up the error says how often it was tried")
+    @Test("After the last retry the error states the number of attempts")
     func attempts() {
         let fixture = ManagerFixture(retryPolicy: Self.policy { $0.initialDelay = .zero })
         fail(fixture, .timedOut)
@@ -69,7 +69,7 @@ struct RetryTests {
     }
 
     @Test(
-        "What is tried again, and when",
+        "The retry policy decides which failures are retried and when",
         arguments: [
             (ImageError.Code.badStatus, 503, nil, 0.5), (.badStatus, 429, 7.0, 7), (.badStatus, 408, nil, 0.5),
             (.badStatus, 503, 3600.0, nil), (.badStatus, 404, nil, nil), (.badStatus, 501, nil, nil),
@@ -88,7 +88,7 @@ struct RetryTests {
         #expect(Self.policy().delay(after: error, attempt: 1, chance: 1) == expected.map { .seconds($0) })
     }
 
-    @Test("Chance takes up to its share off a pause, and no pause is longer than the longest")
+    @Test("Jitter shortens a pause by up to its share, and no pause exceeds the maximum")
     func jitter() {
         let error = ImageError(.timedOut, url: nil, reason: "", remedy: "")
         var policy = RetryPolicy()
@@ -99,7 +99,7 @@ struct RetryTests {
         #expect(RetryPolicy.never.delay(after: error, attempt: 1, chance: 0) == nil)
     }
 
-    @Test("Cancelled while it waits, a load ends at once, and the loader is not asked again")
+    @Test("A load that is cancelled during a pause ends at once without another attempt")
     func cancelled() {
         let fixture = ManagerFixture(retryPolicy: Self.policy())
         fail(fixture, .connectionFailed)
@@ -112,7 +112,7 @@ struct RetryTests {
         #expect(fixture.loader.requests.count == 1)
     }
 
-    @Test("One who joins while a load waits gets what it brings")
+    @Test("A task that joins during a pause gets the result of the retry")
     func joined() {
         let fixture = ManagerFixture(retryPolicy: Self.policy())
         fail(fixture, .connectionFailed)
@@ -125,7 +125,7 @@ struct RetryTests {
         #expect(fixture.loader.requests.count == 2)
     }
 
-    @Test("What failed for good is not asked for again for a time, unless that is asked for")
+    @Test("A permanent failure is remembered for a time, unless the request retries failed URLs")
     func remembered() async {
         let fixture = ManagerFixture()
         let url = fixture.url("a")
@@ -135,23 +135,26 @@ struct RetryTests {
         let second = await #expect(throws: ImageError.self) { try await fixture.manager.image(for: url) }
         #expect(second?.isRemembered == true && second?.httpStatus == 404)
         #expect(fixture.loader.requests.count == 1)
-        // After the time
+        // The time passes.
         fixture.clock.advance(by: .seconds(301))
         _ = try? await fixture.manager.image(for: url)
         #expect(fixture.loader.requests.count == 2)
-        // When it is asked for, or the failure was forgotten
+        // When a request retries failed URLs, or the failure was forgotten
         _ = try? await fixture.manager.response(for: ImageRequest(url: url, retry: .always))
         fixture.manager.forgetFailure(of: url)
         _ = try? await fixture.manager.image(for: url)
         #expect(fixture.loader.requests.count == 4)
-        // A success is the end of it
+        // A success removes the failure.
         fixture.loader.answer(url, with: Self.picture)
         _ = try? await fixture.manager.response(for: ImageRequest(url: url, retry: .always))
         fixture.manager.cache.removeAllFromMemory()
         await #expect(throws: Never.self) { try await fixture.manager.image(for: url) }
     }
 
-    @Test("What may pass is not remembered", arguments: [ImageError.Code.connectionFailed, .timedOut, .tlsFailed])
+    @Test(
+        "A transient failure is not remembered",
+        arguments: [ImageError.Code.connectionFailed, .timedOut, .tlsFailed]
+    )
     func notRemembered(code: ImageError.Code) async {
         let fixture = ManagerFixture()
         fail(fixture, code)
@@ -159,7 +162,7 @@ struct RetryTests {
         #expect(fixture.loader.requests.count == 2)
     }
 
-    @Test("Offline, a load fails at once with an error of its own, and cached images still come")
+    @Test("Offline, a load fails at once with its own error, and cached images are still delivered")
     func offline() async throws {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("b"), with: Self.picture)
@@ -170,13 +173,13 @@ struct RetryTests {
         #expect(fixture.loader.requests.count == 1)
         fixture.manager.cache.removeAllFromMemory()
         #expect(try await fixture.manager.response(for: ImageRequest(url: fixture.url("b"))).source == .disk)
-        // What is near needs no network
+        // Hosts nearby need no network.
         let near = try #require(URL(string: "http://127.0.0.1/a"))
         fixture.loader.answer(near, with: Self.picture)
         _ = try await fixture.manager.image(for: near)
     }
 
-    @Test("When the network is back, whoever waits need not wait any longer")
+    @Test("When connectivity returns, waiting loads are retried at once")
     func backOnline() {
         let fixture = ManagerFixture(retryPolicy: Self.policy { $0.offlineWait = .seconds(60) })
         fixture.network.status = NetworkStatus(isAvailable: false)
@@ -186,12 +189,12 @@ struct RetryTests {
         fixture.network.status = NetworkStatus()
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all == [.image(PixelSize(width: 8, height: 8), .loader)])
-        // The clock that runs on does no harm
+        // The timer that still runs does no harm.
         fixture.clock.advance(by: .seconds(100))
         #expect(fixture.loader.requests.count == 1)
     }
 
-    @Test("When the network does not come back, waiting for it ends")
+    @Test("Without connectivity the wait for it ends")
     func neverOnline() {
         let fixture = ManagerFixture(retryPolicy: Self.policy { $0.offlineWait = .seconds(60) })
         fixture.network.status = NetworkStatus(isAvailable: false)
@@ -202,7 +205,7 @@ struct RetryTests {
         #expect(fixture.outcomes.all == [.failure(.offline)])
     }
 
-    @Test("A load that nobody waits for is finished for the disk cache when that is cheaper than cancelling it")
+    @Test("A fetch without tasks is finished for the disk cache when that is cheaper than cancelling it")
     func finished() throws {
         let fixture = ManagerFixture(holdsResponses: true)
         let disk = try #require(fixture.disk)
@@ -216,14 +219,14 @@ struct RetryTests {
         fixture.loader.finish(fixture.url("a"))
         #expect(disk.entry(for: fixture.url("a").absoluteString)?.data == Self.picture)
         #expect(fixture.isIdle)
-        // With nothing to keep it in, it is cancelled
+        // Without a disk cache it is cancelled.
         let other = fixture.load("b", cacheAccess: .memoryOnly)
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
         other.cancel()
         #expect(fixture.loader.cancelled.count == 1)
     }
 
-    @Test("Whoever comes while such a load is finished shares it")
+    @Test("A new task joins a fetch that is being finished")
     func finishedAndShared() {
         let fixture = ManagerFixture(holdsResponses: true)
         fixture.loader.isNearlyComplete = true
@@ -237,7 +240,7 @@ struct RetryTests {
         #expect(fixture.loader.requests.count == 1)
     }
 
-    @Test("Loaders are added and taken out at run time; the newest goes first")
+    @Test("Loaders are added and removed at run time, and the newest is tried first")
     func loaders() async throws {
         let fixture = ManagerFixture()
         let newer = FakeLoader()

@@ -5,7 +5,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Asking the server about cached images")
+@Suite("Revalidation")
 struct RevalidationTests {
     private let fixture = ManagerFixture()
     private let small = PixelSize(width: 10, height: 10)
@@ -41,7 +41,7 @@ struct RevalidationTests {
         return try await fixture.manager.response(for: ImageRequest(url: fixture.url("a"), cachePolicy: policy))
     }
 
-    @Test("A fresh image is shown without a request; a stale one costs one, and a 304 makes it fresh again")
+    @Test("A fresh image needs no request; a stale one needs one, and a 304 makes it fresh again")
     func renewal() async throws {
         answer("a", small, "max-age=60")
         #expect(try await load().source == .loader)
@@ -50,13 +50,13 @@ struct RevalidationTests {
         answerNotModified("a", "max-age=100")
         #expect(try await load().source == .revalidated)
         #expect(fixture.loader.requests.last?.validators?.etag == "\"1\"")
-        // From then on it is fresh for as long as the 304 said
+        // The 304 decides how long the image stays fresh.
         fixture.clock.advance(by: .seconds(99))
         #expect(try await load().source == .disk)
         #expect(fixture.loader.requests.count == 2)
     }
 
-    @Test("A stale image that has changed is replaced, in every size")
+    @Test("A stale image that has changed is replaced in every size")
     func replacement() async throws {
         answer("a", small, "max-age=60")
         try await load()
@@ -68,7 +68,7 @@ struct RevalidationTests {
         #expect(fixture.loader.requests.count == 2)
     }
 
-    @Test("Stale while revalidate: shown at once, asked about behind its back, new the next time")
+    @Test("With stale-while-revalidate the stale image is shown, revalidated in the background and new the next time")
     func staleWhileRevalidate() async throws {
         answer("a", small, "max-age=60, stale-while-revalidate=600")
         try await load()
@@ -82,7 +82,7 @@ struct RevalidationTests {
         #expect(fixture.loader.requests.count == 2)
     }
 
-    @Test("Refresh: the cached image is handed out first; one conditional request; the completion has the result")
+    @Test("A refresh delivers the cached image first and completes with the result of one conditional request")
     func refresh() async throws {
         answer("a", small)
         try await load()
@@ -109,7 +109,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("Refreshing decodes the cached image once, not once to show it and once to confirm it")
+    @Test("A refresh decodes the cached image once")
     func refreshDecodesOnce() async throws {
         answer("a", small)
         try await load()
@@ -123,19 +123,19 @@ struct RevalidationTests {
         #expect(fixture.decodes.count == before + 1)
     }
 
-    @Test("A refresh that fails gives the cached image and says why")
+    @Test("A failed refresh delivers the cached image and the error")
     func refreshFailure() async throws {
         answer("a", small)
         try await load()
         answerFailure("a", .connectionFailed)
         let response = try await load(.refresh)
         #expect(response.image.pixelSize == small && response.refreshError?.code == .connectionFailed)
-        // The server has it no longer: that is an answer
+        // A 404 is an answer, so the image is gone.
         answerFailure("a", .badStatus, status: 404)
         await #expect(throws: ImageError.self) { try await load(.refresh) }
     }
 
-    @Test("A stale image serves when the server has an error, but not if it forbids that")
+    @Test("A stale image serves on a server error, unless the server forbids it")
     func staleIfError() async throws {
         answer("a", small, "max-age=60")
         try await load()
@@ -150,7 +150,7 @@ struct RevalidationTests {
         await #expect(throws: ImageError.self) { try await load() }
     }
 
-    @Test("An image that must not be stored any more is removed", arguments: [true, false])
+    @Test("An image that must no longer be stored is removed", arguments: [true, false])
     func noStore(isNotModified: Bool) async throws {
         answer("a", small)
         try await load()
@@ -160,7 +160,7 @@ struct RevalidationTests {
         #expect(EventLog<Int>.poll { disk.entry(for: fixture.url("a").absoluteString) == nil })
     }
 
-    @Test("A response that varies is loaded again for a request with other header fields")
+    @Test("A response with Vary is fetched again for other header fields")
     func vary() async throws {
         var metadata = ResponseMetadata()
         metadata.vary = ["x-theme": "dark"]

@@ -1,6 +1,6 @@
 #if THREAD_SANITIZER
     import WebImageCore
 
-    /// ThreadSanitizer does not see the other one; see SanitizerMutex.
+    /// ThreadSanitizer does not understand the other implementation; see SanitizerMutex in WebImageCore.
     typealias Mutex = SanitizerMutex
 #endif

@@ -5,14 +5,14 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("Many loads at a time")
+@Suite("Many loads at once")
 struct StressTests {
-    @Test("5,000 loads from 8 threads, of all kinds: each ends exactly once, and nothing is left")
+    @Test("5,000 loads of all kinds from 8 threads each complete exactly once and leave no work behind")
     func everything() {
         let fixture = ManagerFixture()
         let size = PixelSize(width: 40, height: 30)
         for index in 0..<60 {
-            // Every seventh is not there, every eleventh is no image.
+            // Every seventh image is missing, every eleventh is no image.
             if index % 7 == 0 { continue }
             let data = index % 11 == 0 ? Data("no image".utf8) : TestImage.solid(UInt32(index), size: size)
             fixture.loader.answer(fixture.url("\(index)"), with: data)
@@ -53,7 +53,32 @@ struct StressTests {
         #expect(EventLog<Int>.poll { fixture.isQuiet })
     }
 
-    @Test("10,000 loads that are cancelled at once leave nothing behind")
+    @Test("All bytes so far are shown whenever a transfer pauses, 500 times in a row")
+    func pauses() {
+        // Given transfers that send a few more bytes when the next partial image is due
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.partialInterval = .microseconds(50) }
+        for number in 0..<500 {
+            let url = fixture.url("\(number)")
+            fixture.loader.answer(url, with: Data(count: 608))
+            let partials = EventLog<Int>()
+            var request = ImageRequest(url: url, options: .progressive)
+            request.decoder = ByteCountingCoder()
+            let task = fixture.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
+            fixture.loader.send(Data(count: 600), for: url)
+            for _ in 0..<(number % 50) { sched_yield() }
+            fixture.loader.send(Data(count: 4), for: url)
+            for _ in 0..<(number % 17) { sched_yield() }
+            // When the transfer pauses after its last bytes
+            fixture.loader.send(Data(count: 4), for: url)
+            // Then they are shown
+            let isShown = partials.wait { $0.last == 608 }
+            #expect(isShown, "number \(number): \(partials.all)")
+            task.cancel()
+            if !isShown { break }
+        }
+    }
+
+    @Test("10,000 loads that are cancelled at once leave no work behind")
     func cancelStorm() {
         let fixture = ManagerFixture(holdsResponses: true)
         let ends = Atomic(0)

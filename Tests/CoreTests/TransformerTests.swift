@@ -10,7 +10,7 @@ struct TransformerTests {
     private let green: UInt32 = 0xFF00_FF00
     private let clear: UInt32 = 0
 
-    /// An image of pixels as they are stored, from the top left.
+    /// An image of pixels in storage order, from the top left.
     private func image(_ width: Int, _ pixels: [UInt32], scale: Double = 1) -> WebImage {
         let size = PixelSize(width: width, height: pixels.count / width)
         let buffer = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
@@ -34,7 +34,7 @@ struct TransformerTests {
         return try pixels(image)[y * image.pixelSize.width + x] >> 24
     }
 
-    @Test("Resizing fits, fills, stretches or letterboxes, also to more pixels")
+    @Test("Resizing fits, covers, stretches or letterboxes, also to a larger size")
     func resize() throws {
         let wide = image(4, [red, red, green, green, red, red, green, green])
         func sized(_ mode: ResizeMode, _ width: Int, _ height: Int) throws -> WebImage {
@@ -43,7 +43,7 @@ struct TransformerTests {
         }
         #expect(try sized(.contain, 2, 2).pixelSize == PixelSize(width: 2, height: 1))
         #expect(try pixels(try sized(.contain, 2, 2)) == [red, green])
-        // The middle is kept
+        // The middle is kept.
         #expect(try pixels(try sized(.cover, 2, 2)) == [red, green, red, green])
         #expect(try pixels(try sized(.stretch, 1, 1)) == [0xFF00_8080])
         #expect(try pixels(try sized(.letterbox, 2, 3)) == [clear, clear, red, green, clear, clear])
@@ -53,14 +53,14 @@ struct TransformerTests {
         #expect(ImageTransformer.resize(to: PixelSize(width: 0, height: 4)).transform(wide) == nil)
     }
 
-    @Test("Transparent pixels lend no colour to a smaller image")
+    @Test("Transparent pixels add no colour when an image is downsampled")
     func resizeAlpha() throws {
         let half = image(2, [red, clear])
         let small = ImageTransformer.resize(to: PixelSize(width: 1, height: 1), .stretch).transform(half)
         #expect(try pixels(small) == [0x8000_0080])
     }
 
-    @Test("Cropping leaves what is inside; outside is nothing")
+    @Test("Cropping keeps the pixels inside the rectangle; an empty intersection fails")
     func crop() throws {
         let picture = image(3, [red, green, red, green, red, green])
         #expect(try pixels(ImageTransformer.crop(x: 1, y: 0, width: 5, height: 1).transform(picture)) == [green, red])
@@ -68,7 +68,7 @@ struct TransformerTests {
         #expect(ImageTransformer.crop(x: 0, y: 0, width: -1, height: 1).transform(picture) == nil)
     }
 
-    @Test("Corners are cut round where that is asked for, with smooth edges; the radius is in application pixels")
+    @Test("The chosen corners are rounded with smooth edges, and the radius is in application pixels")
     func rounded() throws {
         let picture = solid(20, 20, red)
         let round = ImageTransformer.rounded(6, corners: [.topLeft, .bottomRight]).transform(picture)
@@ -76,17 +76,17 @@ struct TransformerTests {
         #expect(try alpha(round, 19, 0) == 255 && alpha(round, 0, 19) == 255 && alpha(round, 10, 0) == 255)
         let edge = try alpha(round, 1, 2)
         #expect(edge > 0 && edge < 255)
-        // A quarter of a circle of radius 6 is left out of a square twice: 36 - 9 pi pixels each.
+        // Each of two corners lacks what a quarter circle of radius 6 leaves of its square: 36 - 9 pi pixels.
         let sum = try pixels(round).reduce(0.0) { $0 + Double($1 >> 24) / 255 }
         #expect(abs(400 - sum - 2 * (36 - 9 * Double.pi)) < 0.5)
-        // Colours stay multiplied by alpha
+        // Colours stay premultiplied.
         #expect(try pixels(round).allSatisfy { $0 & 0xFF == $0 >> 24 })
         let dense = ImageTransformer.rounded(3).transform(solid(20, 20, red, scale: 2))
         #expect(try pixels(dense) == pixels(ImageTransformer.rounded(6).transform(picture)))
         #expect(try pixels(ImageTransformer.rounded(0).transform(picture)) == pixels(picture))
     }
 
-    @Test("A circle is cut out of the middle, with a border as wide as asked for")
+    @Test("A circle is cut out of the middle, with a border of the given width")
     func circle() throws {
         let border = ImageBorder(width: 2, color: ImageColor(0x00FF00))
         let picture = try #require(ImageTransformer.circle(border: border).transform(solid(30, 20, red)))
@@ -99,7 +99,7 @@ struct TransformerTests {
         #expect(abs(covered - 100 * Double.pi) < 1)
     }
 
-    @Test("Turning by quarters is exact; by anything else the image grows, or its corners are cut off")
+    @Test("Rotation by quarters is exact; by other angles the image grows or its corners are cut off")
     func rotate() throws {
         let picture = image(2, [red, green])
         #expect(try pixels(ImageTransformer.rotate(degrees: 90).transform(picture)) == [red, green])
@@ -123,7 +123,7 @@ struct TransformerTests {
         #expect(try pixels(ImageTransformer.flip(vertically: true).transform(picture)) == [green, green, red, green])
     }
 
-    @Test("A tint colours what is opaque, as strongly as its alpha says")
+    @Test("A tint colours opaque pixels by the share of its alpha")
     func tint() throws {
         let picture = image(3, [red, clear, 0x8000_0080])
         #expect(
@@ -133,11 +133,11 @@ struct TransformerTests {
         #expect(half[0] == 0xFF00_807F && half[1] == clear)
     }
 
-    @Test("A blur spreads a point like a Gaussian, loses nothing, and leaves even images alone")
+    @Test("A blur spreads a point like a Gaussian, preserves the sum and leaves solid images alone")
     func blur() throws {
         var points = [UInt32](repeating: 0xFF00_0000, count: 41 * 41)
         points[20 * 41 + 20] = 0xFFFF_FFFF
-        // Brighter, so that rounding does not matter
+        // The image is brighter, so that rounding does not matter.
         for y in 18...22 { for x in 18...22 { points[y * 41 + x] = 0xFFFF_FFFF } }
         let blurred = try pixels(ImageTransformer.blur(3).transform(image(41, points)))
         let total = blurred.reduce(0.0) { $0 + Double($1 & 255) }
@@ -146,7 +146,7 @@ struct TransformerTests {
             blurred.enumerated().reduce(0.0) { sum, pixel in
                 sum + Double(pixel.element & 255) * Double((pixel.offset % 41 - 20) * (pixel.offset % 41 - 20))
             } / total
-        // That of the square, and that of the Gaussian
+        // The variance is that of the square plus that of the Gaussian.
         #expect(abs(variance - (2 + 9)) < 1.5)
         let even = solid(30, 10, 0x8012_3456)
         #expect(try pixels(ImageTransformer.blur(4).transform(even)) == pixels(even))
@@ -154,7 +154,7 @@ struct TransformerTests {
         #expect(try pixels(ImageTransformer.blur(50).transform(solid(3, 2, red))) == pixels(solid(3, 2, red)))
     }
 
-    @Test("Colours are changed, alpha is not, and no colour becomes more than its alpha")
+    @Test("Filters change colours but not alpha, and no colour exceeds its alpha")
     func colors() throws {
         let picture = image(3, [red, 0xFF80_8080, 0x8000_0080])
         func changed(_ transformer: ImageTransformer) throws -> [UInt32] { try pixels(transformer.transform(picture)) }
@@ -166,7 +166,7 @@ struct TransformerTests {
         #expect(try changed(.sepia)[0] == 0xFF45_5964)
     }
 
-    @Test("Steps come one after the other; equal keys mean equal images; one that fails ends it")
+    @Test("Steps run in order, equal keys mean equal images, and a failing step fails the transformer")
     func pipeline() throws {
         let both = ImageTransformer.rounded(4) + .grayscale
         #expect(both.key == "rounded(4.0,15) saturation(0.0)" && both.steps.count == 2)
@@ -176,7 +176,7 @@ struct TransformerTests {
         #expect(ImageTransformer([]).transform(solid(9, 9, red)) != nil)
     }
 
-    @Test("An animated image is changed frame by frame, when a frame is decoded")
+    @Test("An animation is transformed frame by frame, when each frame is decoded")
     func animated() async throws {
         let fixture = ManagerFixture()
         let url = fixture.url("ball.gif")
@@ -192,7 +192,7 @@ struct TransformerTests {
         #expect(last.size == size && last.withUnsafeBytes { $0[3] } == 0)
     }
 
-    @Test("Loads of one URL that begin with the same steps share the decoding and those steps")
+    @Test("Loads of one URL with the same first steps share the decode and those steps")
     func sharedSteps() {
         let fixture = ManagerFixture(holdsResponses: true)
         let url = fixture.url("a")

@@ -4,9 +4,9 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("A queue of bounded threads")
+@Suite("The work queue")
 struct WorkQueueTests {
-    /// Keeps a queue of one thread busy until it is opened.
+    /// Keeps a queue with one thread busy until it is opened.
     private func block(_ queue: WorkQueue) -> DispatchSemaphore {
         let gate = DispatchSemaphore(value: 0)
         let started = DispatchSemaphore(value: 0)
@@ -18,7 +18,7 @@ struct WorkQueueTests {
         return gate
     }
 
-    @Test("Urgent work goes first; within a priority, first come first served")
+    @Test("Higher priorities run first; within a priority the oldest work runs first")
     func order() {
         let queue = WorkQueue(name: "test", threadCount: 1)
         let log = EventLog<String>()
@@ -33,7 +33,7 @@ struct WorkQueueTests {
         #expect(log.all == ["h1", "h2", "n1", "n2", "l1"])
     }
 
-    @Test("Work whose priority changes is moved; cancelled work never runs")
+    @Test("A change of priority moves work, and cancelled work never runs")
     func moveAndCancel() {
         let queue = WorkQueue(name: "test", threadCount: 1)
         let log = EventLog<String>()
@@ -48,7 +48,7 @@ struct WorkQueueTests {
         #expect(log.all == ["d", "c", "a"])
     }
 
-    @Test("Never more work at a time than threads")
+    @Test("No more work runs at a time than there are threads")
     func bounded() {
         let queue = WorkQueue(name: "test", threadCount: 3)
         let running = Mutex((now: 0, most: 0))
@@ -67,7 +67,7 @@ struct WorkQueueTests {
         #expect(running.withLock { $0.most } <= 3)
     }
 
-    @Test("Work that was submitted runs although the queue is dropped; then its threads end")
+    @Test("Submitted work still runs when the queue is released; then its threads end")
     func dropped() {
         let log = EventLog<Int>()
         var queue: WorkQueue? = WorkQueue(name: "test", threadCount: 2)

@@ -2,9 +2,9 @@ import Foundation
 import WebImageCore
 import WebImageLinux
 
-// Hands what libFuzzer makes up to everything that decodes: see Tests/fuzz.
+// Passes the inputs of libFuzzer to all decoders. See Tests/fuzz.
 
-/// libFuzzer's own main, with our callback.
+/// The main function of libFuzzer, which calls back for each input.
 @_silgen_name("LLVMFuzzerRunDriver")
 private func runFuzzer(
     _ count: UnsafeMutablePointer<CInt>,
@@ -14,7 +14,7 @@ private func runFuzzer(
 
 private let registry = CoderRegistry.builtIn
 
-/// Larger images take time without showing more.
+/// Larger images take time without finding more.
 private let pixelLimit = 1 << 18
 
 private func decode(_ data: Data) {
@@ -39,7 +39,7 @@ private func decode(_ data: Data) {
     } catch {}
 }
 
-/// What libFuzzer's own main calls; it is linked, though not run.
+/// The entry point that libFuzzer's own main calls. It has to exist for the linker.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     decode(bytes.map { Data(bytes: $0, count: count) } ?? Data())

@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("How the caches are set up")
+@Suite("The setup of the caches")
 struct CacheSetupTests {
     private let folder = TemporaryDirectory()
 

@@ -7,8 +7,8 @@ extension WebImage {
         return pixels.withUnsafeBytes { Int($0[offset]) << 16 | Int($0[offset + 1]) << 8 | Int($0[offset + 2]) }
     }
 
-    /// The mean difference of the channels, 0 to 255, between two images whose sizes may differ: each pixel of the
-    /// smaller one against the mean of those that it stands for.
+    /// The mean difference of the channels, 0 to 255, between two images whose sizes may differ. Each pixel of the smaller
+    /// image is compared with the mean of those that it stands for.
     func difference(from other: WebImage) -> Double {
         let (large, small) = pixelSize.width >= other.pixelSize.width ? (self, other) : (other, self)
         let (size, from) = (small.pixelSize, large.pixelSize)
@@ -42,7 +42,7 @@ extension WebImage {
 }
 
 extension Int {
-    /// Whether two colours 0xRRGGBB differ by no more than JPEG makes them.
+    /// Whether two 0xRRGGBB colours differ by no more than JPEG's loss.
     func isClose(to other: Int) -> Bool {
         [16, 8, 0].allSatisfy { abs((self >> $0 & 255) - (other >> $0 & 255)) < 24 }
     }

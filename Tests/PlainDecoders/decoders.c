@@ -84,7 +84,7 @@ bool plain_pixbuf(const uint8_t *data, size_t count, int width, int height, size
 
 bool plain_pixbuf_animation(const uint8_t *data, size_t count) {
     GdkPixbufLoader *loader = gdk_pixbuf_loader_new();
-    // All at once takes minutes: the loader moves all that is left after each block of 255 bytes.
+    // A whole file at once takes minutes, since the loader moves the rest after each block of 255 bytes.
     for (size_t offset = 0; offset < count; offset += 65536) {
         size_t length = count - offset < 65536 ? count - offset : 65536;
         if (!gdk_pixbuf_loader_write(loader, data + offset, length, NULL)) return false;

@@ -1,6 +1,6 @@
 internal import CWebImageGLib
 
-/// What a client answers to a Digest challenge (RFC 7616, 3.4), taken apart.
+/// The parsed answer of a client to a Digest challenge (RFC 7616, 3.4).
 package struct DigestAnswer {
     private var fields: [String: String] = [:]
 
@@ -13,7 +13,7 @@ package struct DigestAnswer {
         }
     }
 
-    /// For GET, MD5 and qop=auth.
+    /// Whether the answer proves the password, for GET, MD5 and qop=auth.
     package func isRight(user: String, password: String) -> Bool {
         let value = { (name: String) in fields[name] ?? "" }
         let first = Self.md5("\(user):\(value("realm")):\(password)")

@@ -2,15 +2,15 @@ package import FoundationEssentials
 import Synchronization
 package import WebImageCore
 
-/// A file system whose calls fail, are cut short or hang when a test says so, in front of a real one.
+/// A file system in front of the real one whose calls fail, are cut short or hang as a test commands.
 package final class FaultyStore: FileStoring {
-    /// What goes wrong with a call.
+    /// A fault of a call.
     package enum Fault: Sendable {
-        /// It fails with this error number.
+        /// The call fails with this error number.
         case fails(Int32)
-        /// It reads or writes only a part, and says nothing.
+        /// The call reads or writes only a part without an error.
         case isShort
-        /// It waits until the gate is opened.
+        /// The call waits until the gate is opened.
         case waits(@Sendable () -> Void)
     }
 
@@ -18,15 +18,15 @@ package final class FaultyStore: FileStoring {
     private let fault: @Sendable (_ call: String, _ number: Int) -> Fault?
     private let count = Mutex(0)
 
-    /// - Parameter fault: What goes wrong with a call, by its name and its number.
+    /// - Parameter fault: Returns the fault of a call, given its name and its number.
     package init(_ fault: @escaping @Sendable (_ call: String, _ number: Int) -> Fault?) {
         self.fault = fault
     }
 
-    /// Calls so far.
+    /// The number of calls so far.
     package var callCount: Int { count.withLock { $0 } }
 
-    /// - Returns: Whether it is to be cut short.
+    /// - Returns: Whether the call is to be cut short.
     private func meet(_ call: String, _ path: String) throws -> Bool {
         let number = count.withLock { count in
             count += 1

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Holds threads up while it is closed. Open at first.
+/// Blocks threads while it is closed. It starts open.
 package final class Gate: @unchecked Sendable {
-    // isClosed is touched with the condition locked only.
+    // isClosed is accessed only with the condition locked.
     private let condition = NSCondition()
     private var isClosed = false
 

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Ports of this machine.
+/// TCP ports of this machine.
 package enum LocalPort {
-    /// Whether somebody listens on 127.0.0.1.
+    /// Whether a process listens on that port of 127.0.0.1.
     package static func isOpen(_ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

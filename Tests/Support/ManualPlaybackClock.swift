@@ -1,12 +1,12 @@
 import WebImageCore
 
-/// A clock for animations that stands still until a test turns it.
+/// A playback clock that stands still until a test advances it.
 @MainActor
 package final class ManualPlaybackClock: PlaybackClock {
     private var calls: [(id: Int, time: Double, body: @MainActor () -> Void)] = []
     private var lastID = 0
     package private(set) var now = 100.0
-    /// How often it has called back.
+    /// The number of callbacks so far.
     package private(set) var wakeups = 0
 
     package nonisolated init() {}
@@ -18,13 +18,13 @@ package final class ManualPlaybackClock: PlaybackClock {
         return { [weak self] in self?.calls.removeAll { $0.id == id } }
     }
 
-    /// Calls that are to come.
+    /// The number of pending calls.
     package var pendingCount: Int { calls.count }
 
-    /// Turns it, call by call.
+    /// Advances the clock and makes the calls that become due, one after the other.
     package func advance(by seconds: Double) {
         let end = now + seconds
-        // Whoever asks for the past is called, but not for ever.
+        // A call in the past is made, but not in an endless loop.
         while wakeups < 100_000, let next = calls.filter({ $0.time <= end + 1e-9 }).min(by: { $0.time < $1.time }) {
             calls.removeAll { $0.id == next.id }
             now = max(now, next.time)
@@ -34,6 +34,6 @@ package final class ManualPlaybackClock: PlaybackClock {
         now = end
     }
 
-    /// Turns it without calling: the machine was busy.
+    /// Advances the clock without calls, as a busy machine does.
     package func stall(for seconds: Double) { now += seconds }
 }

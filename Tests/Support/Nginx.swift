@@ -1,22 +1,22 @@
 package import FoundationEssentials
 import WebImageTesting
 
-/// nginx on 127.0.0.1 with files of the test's: cleartext, and TLS with HTTP/2.
+/// nginx on 127.0.0.1 with files of the test, without TLS and with TLS and HTTP/2.
 package final class Nginx: Sendable {
-    /// Why it does not run.
+    /// The reason why nginx does not run.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// A certificate that a server shows.
+    /// The certificate of a server.
     package enum Certificate: CaseIterable, Sendable {
-        /// For 127.0.0.1, signed by the authority of authorityFile.
+        /// Valid for 127.0.0.1 and signed by the authority of authorityFile.
         case good
-        /// The same, but for another host.
+        /// Like `good`, but for another host.
         case otherName
-        /// The same, but over since yesterday.
+        /// Like `good`, but expired yesterday.
         case expired
-        /// Signed by nobody but itself.
+        /// Signed only by itself.
         case selfSigned
     }
 
@@ -24,8 +24,8 @@ package final class Nginx: Sendable {
     private let ports: [String: UInt16]
     private let daemon: DaemonProcess
 
-    /// Starts it.
-    /// - Parameter files: Their contents by name.
+    /// Starts nginx.
+    /// - Parameter files: The contents of the files by name.
     package init(files: [String: Data]) throws {
         let root = folder.path
         try FileManager.default.createDirectory(atPath: "\(root)/files", withIntermediateDirectories: true)
@@ -54,20 +54,20 @@ package final class Nginx: Sendable {
         }
     }
 
-    /// A certificate that the server of securedURL(_:) wants to see, in PEM, and its key.
+    /// The client certificate that the server of securedURL(_:) requires, in PEM, and its key.
     package var clientCertificate: (file: String, key: String) {
         ("\(folder.path)/client.pem", "\(folder.path)/client.key")
     }
 
-    /// Where only those get anything who show a certificate.
+    /// The URL of a file on the server that requires a client certificate.
     package func securedURL(_ name: String) -> URL { URL(string: "https://127.0.0.1:\(ports["secured"]!)/\(name)")! }
 
-    /// A host of a name that wants to be asked over TLS only (RFC 6797).
+    /// The URL of a file on a host that sends Strict-Transport-Security (RFC 6797).
     package func strictURL(_ name: String, scheme: String) -> URL {
         URL(string: "\(scheme)://localhost:\(ports["good"]!)/\(name)")!
     }
 
-    /// The certificate of the authority that signed the good one, in PEM.
+    /// The path of the certificate of the authority that signed `good`, in PEM.
     package var authorityFile: String { "\(folder.path)/authority.pem" }
 
     package func url(_ name: String) -> URL { URL(string: "http://127.0.0.1:\(ports["clear"]!)/\(name)")! }
@@ -76,7 +76,7 @@ package final class Nginx: Sendable {
         URL(string: "https://127.0.0.1:\(ports["\(certificate)"]!)/\(name)")!
     }
 
-    /// A line for each request that was answered: protocol, number of the connection, path.
+    /// A line for each answered request: protocol, number of the connection, path.
     package var log: [String] {
         let text = (try? String(contentsOfFile: "\(folder.path)/access.log", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map(String.init)
@@ -125,7 +125,7 @@ package final class Nginx: Sendable {
             """
     }
 
-    /// An authority, and a certificate of each kind.
+    /// Makes an authority and a certificate of each kind.
     private static func makeCertificates(in root: String) throws {
         let script = """
             set -e

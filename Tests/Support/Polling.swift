@@ -2,12 +2,12 @@ import Glibc
 package import WebImageTesting
 
 extension EventLog {
-    /// Waits for something that another thread or process does and that nobody announces.
+    /// Waits for something that another thread or process does without a notification.
     package static func poll(seconds: Double = 60, until condition: () -> Bool) -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while !condition() {
             if ContinuousClock.now > deadline { return false }
-            // Not a spin: the other tests need the processors.
+            // The pause leaves the processors to the other tests.
             usleep(500)
         }
         return true

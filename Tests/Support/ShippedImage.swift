@@ -12,13 +12,13 @@ package enum ShippedImage {
         return names.filter { !$0.hasSuffix(".md") }.sorted()
     }()
 
-    /// One of each kind, quick to decode.
+    /// One small image of each kind.
     package static let small = [
         "cat.jpg", "coffee.jpg", "bauhaus-poster.png", "pixel-sunset.gif", "bouncing-ball.gif", "aurora.webp",
         "day-and-night.webp",
     ]
 
-    /// One of each kind, large ones too.
+    /// One image of each kind, including large ones.
     package static let oneOfEach = [
         "cat.jpg", "deep-field.jpg", "lighthouse.jpg", "butterfly.png", "stained-glass.png", "bauhaus-poster.png",
         "pinwheel.gif", "aurora.webp", "jellyfish.webp", "mushroom.webp", "day-and-night.webp",

@@ -3,17 +3,17 @@ import WebImageCore
 package import WebImageTesting
 
 extension TestImage {
-    /// A PNG with a colour profile put into it (PNG specification, 11.3.2.3). gdk-pixbuf's writer takes none for RGB.
-    /// - Parameter profile: At most 65,535 bytes.
+    /// Inserts a colour profile into a PNG (PNG specification, 11.3.2.3). gdk-pixbuf's writer accepts none for RGB.
+    /// - Parameter profile: The profile, at most 65,535 bytes.
     package static func png(_ file: Data, with profile: Data) -> Data {
-        // Not compressed: one stored block (RFC 1950, RFC 1951).
+        // The profile is one stored block without compression (RFC 1950, RFC 1951).
         let length = UInt16(profile.count)
         var contents = Data("p\0\0".utf8) + Data([0x78, 0x01, 0x01])
         contents += Data([UInt8(length & 255), UInt8(length >> 8), UInt8(~length & 255), UInt8(~length >> 8)])
         contents += profile + bigEndian(adler(profile))
         let typed = Data("iCCP".utf8) + contents
         let chunk = bigEndian(UInt32(contents.count)) + typed + bigEndian(crc(typed))
-        // After the signature and IHDR.
+        // The chunk follows the signature and IHDR.
         return file.prefix(33) + chunk + file.dropFirst(33)
     }
 

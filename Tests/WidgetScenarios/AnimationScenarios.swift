@@ -5,8 +5,7 @@ import WebImageTesting
 
 private let colors: [UInt32] = [0xFF0000, 0x00FF00, 0x0000FF, 0xFFFF00, 0x00FFFF, 0xFF00FF]
 
-/// A stage whose server has animated images at /gif/DURATION-ROUNDS, or /gif/DURATION-ROUNDS-SCALE; png and
-/// webp, too.
+/// A stage whose server has animations at /gif/DURATION-LOOPS and /gif/DURATION-LOOPS-SCALE, likewise for png and webp.
 @MainActor
 private func animatedStage() throws -> Stage {
     try Stage { request in
@@ -34,7 +33,7 @@ extension Scenario {
         TestImage.AnimationFormat.allCases.flatMap { [playsByItself($0), playsWhileItArrives($0)] } + otherAnimations
 
     private static func playsByItself(_ format: TestImage.AnimationFormat) -> Scenario {
-        Scenario("An animated image plays by itself, each frame as it is in the file, in order: \(format.rawValue)") {
+        Scenario("An animation plays automatically, with each frame of the file in order: \(format.rawValue)") {
             let stage = try animatedStage()
             let picture = stage.addImage(width: 60, height: 40)
             stage.present()
@@ -53,7 +52,7 @@ extension Scenario {
                     let index = player.currentFrameIndex
                     if seen.last != index { seen.append(index) }
                     if let drawn = rendered(picture.widget), player.currentFrameIndex == index {
-                        // What is drawn may be the frame before: it changes with the next frame of the window.
+                        // The previous frame may still be drawn; it changes with the next frame of the window.
                         let expected = [colors[index], colors[max(index - 1, 0)]]
                         expect(expected.contains(drawn.color(0.5, 0.5)), "\(index)")
                     }
@@ -65,7 +64,7 @@ extension Scenario {
             stage.waitForFrame()
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0xFF00FF)
             expectEqual(player.currentLoop, 1)
-            // A still of it never changes.
+            // A still image of it never changes.
             let still = try require(gdk_paintable_get_current_image(gtk_picture_get_paintable(picture.widget.opaque)))
             expectEqual(WebImage(texture: still)?.color, 0xFF00FF)
             g_object_unref(UnsafeMutableRawPointer(still))
@@ -73,7 +72,7 @@ extension Scenario {
     }
 
     private static func playsWhileItArrives(_ format: TestImage.AnimationFormat) -> Scenario {
-        Scenario("While it arrives, an animated image plays what is there, waits, and goes on: \(format.rawValue)") {
+        Scenario("A partial animation plays its frames, waits and resumes when more arrive: \(format.rawValue)") {
             let gate = ServerGate()
             let file = TestImage.animation(
                 colors,
@@ -100,7 +99,7 @@ extension Scenario {
                     stage.completion(result)
                 }
             )
-            // Three of six frames have come
+            // Three of six frames have arrived.
             let isThere = MainLoopPump.run(
                 until: { picture.animationPlayer?.currentFrameIndex == 2 },
                 timeout: .seconds(10)
@@ -112,7 +111,7 @@ extension Scenario {
             expectEqual(picture.animationPlayer?.frameCount, 3)
             expect(MainLoopPump.run(until: { picture.animationPlayer?.isFinished == true }))
             expect(stage.results.isEmpty, "\(stage.results)")
-            // When the rest comes
+            // When the rest arrives
             gate.open()
             stage.waitForResults(1)
             let player = try require(picture.animationPlayer)
@@ -124,7 +123,7 @@ extension Scenario {
     }
 
     private static let otherAnimations: [Scenario] = [
-        Scenario("It stands still while its widget is not on screen, and goes on from there") {
+        Scenario("An animation pauses while its widget is off screen and resumes from the same frame") {
             let stage = try animatedStage()
             let picture = stage.addImage()
             stage.present()
@@ -144,8 +143,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { changes > 2 }))
         },
 
-        Scenario("It does not move while the user wants nothing to move, unless it is told to; nor with firstFrameOnly")
-        {
+        Scenario("An animation does not play with reduced motion, unless started by hand, nor with firstFrameOnly") {
             let stage = try animatedStage()
             stage.setAnimations(false)
             let picture = stage.addImage()
@@ -155,7 +153,7 @@ extension Scenario {
             let player = try require(picture.animationPlayer)
             expect(!player.isPlaying && !player.isRunning)
             expectEqual(player.currentFrameIndex, 0)
-            // When the user changes his mind
+            // When the user turns animations on again
             stage.setAnimations(true)
             expect(MainLoopPump.run(until: { player.currentFrameIndex > 0 }))
             stage.setAnimations(false)
@@ -176,7 +174,7 @@ extension Scenario {
             stage.setAnimations(true)
         },
 
-        Scenario("It rests while the machine saves power, unless it is told not to") {
+        Scenario("An animation pauses in power-saver mode, unless configured otherwise") {
             let stage = try animatedStage()
             let picture = stage.addImage()
             stage.present()
@@ -191,7 +189,7 @@ extension Scenario {
             PlaybackEnvironment.isPowerSaving = { true }
             PlaybackEnvironment.reconsider()
             expect(!player.isPlaying)
-            // By hand it plays all the same.
+            // Started by hand it plays all the same.
             player.play()
             expect(player.isPlaying)
             let other = stage.addImage()
@@ -201,7 +199,9 @@ extension Scenario {
             expect(MainLoopPump.run(until: { (other.animationPlayer?.currentFrameIndex ?? 0) > 0 }))
         },
 
-        Scenario("Without automatic playing it waits; rate, rounds and order are the widget's; the player obeys") {
+        Scenario(
+            "Without autoplay an animation waits; rate, loops and order come from the widget, and the player can be controlled"
+        ) {
             let stage = try animatedStage()
             let picture = stage.addImage()
             picture.imagePlayback.isAutomatic = false
@@ -213,7 +213,7 @@ extension Scenario {
             stage.waitForResults(1)
             let player = try require(picture.animationPlayer)
             expect(!player.isPlaying)
-            // Changed while it is shown, it begins
+            // A change while the image is shown starts it.
             picture.imagePlayback.isAutomatic = true
             expect(player.isPlaying)
             player.pause()
@@ -231,7 +231,7 @@ extension Scenario {
             expect(seen.contains(5) || seen.count > 2, "\(seen)")
         },
 
-        Scenario("Widgets that share the playing of an image show the same frame; others each have their own") {
+        Scenario("Widgets with synchronized playback show the same frame; others each have their own") {
             let stage = try animatedStage()
             let pictures = (0..<3).map { _ in stage.addImage(width: 40, height: 30) }
             stage.present()
@@ -248,7 +248,7 @@ extension Scenario {
             stage.waitForResults(3)
             expect(pictures[0].animationPlayer === pictures[1].animationPlayer)
             expect(pictures[0].animationPlayer !== pictures[2].animationPlayer)
-            // It plays for as long as one of them is on screen.
+            // The animation plays while one of the widgets is on screen.
             gtk_widget_set_visible(pictures[0].widget, 0)
             let player = try require(pictures[1].animationPlayer)
             let index = player.currentFrameIndex
@@ -257,7 +257,7 @@ extension Scenario {
             expect(!player.isRunning)
         },
 
-        Scenario("A paintable by itself plays in whatever draws it, and rests when nothing does") {
+        Scenario("A standalone paintable plays wherever it is drawn and pauses when nothing draws it") {
             let stage = try animatedStage()
             let paintable = ImagePaintable()
             let raw = gtk_picture_new_for_paintable(OpaquePointer(paintable.nativePaintablePointer))!
@@ -269,7 +269,7 @@ extension Scenario {
             let player = try require(paintable.animationPlayer)
             expect(MainLoopPump.run(until: { player.currentFrameIndex > 1 }))
             gtk_widget_set_visible(raw, 0)
-            // It notices after a second.
+            // The paintable notices after a second.
             expect(MainLoopPump.run(until: { !player.isRunning }))
             var changes = 0
             player.onFrame = { _ in changes += 1 }
@@ -277,11 +277,11 @@ extension Scenario {
             expect(MainLoopPump.run(until: { changes > 1 }))
         },
 
-        Scenario("A larger image of an animation goes on where the smaller one was") {
+        Scenario("A larger rendition of an animation continues from the frame of the smaller one") {
             let stage = try animatedStage()
             let picture = stage.addImage()
             constrain(picture, width: 60, height: 40, in: stage)
-            // However busy the machine is, the last two frames last longer than this.
+            // The last two frames last longer than this even on a busy machine.
             picture.imagePlayback.rate = 0.05
             stage.present()
             picture.setImage(
@@ -304,7 +304,7 @@ extension Scenario {
             expectEqual(second.image.pixelSize, PixelSize(width: 240, height: 160))
             expect(MainLoopPump.run(until: { second.currentFrameIndex > 0 }))
             expect(second.currentFrameIndex >= 4 && second.isPlaying && second.currentLoop == 0)
-            // One that was paused stays so, and hears still what the user wants.
+            // A paused animation stays paused and still follows the user's settings.
             second.pause()
             constrain(picture, width: 300, height: 200, in: stage)
             expect(
@@ -321,7 +321,7 @@ extension Scenario {
             stage.setAnimations(true)
         },
 
-        Scenario("Several images are played in the order of their URLs, whatever order they arrive in") {
+        Scenario("Several images play as an animation in the order of their URLs, in whatever order they arrive") {
             let gates = [0xFF0000, 0x00FF00, 0x0000FF].reduce(into: [UInt32: ServerGate]()) { $0[$1] = ServerGate() }
             let stage = try Stage(gates: gates)
             let picture = stage.addImage()
@@ -331,7 +331,7 @@ extension Scenario {
             }
             picture.imagePlayback.isAutomatic = false
             picture.setAnimationImages(with: urls, loopCount: 2, manager: stage.manager, completion: stage.completion)
-            // The last one comes first, and is shown
+            // The last image arrives first and is shown.
             gates[0x0000FF]?.open()
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x0000FF }))
             expect(picture.animationPlayer == nil)
@@ -340,7 +340,7 @@ extension Scenario {
             expect(stage.results.isEmpty)
             gates[0x00FF00]?.open()
             stage.waitForResults(1)
-            // One that fails is left out
+            // An image that fails is left out.
             let player = try require(picture.animationPlayer)
             expectEqual(player.frameCount, 3)
             expectEqual(player.image.loopCount, 2)
@@ -350,7 +350,7 @@ extension Scenario {
                 stage.waitForFrame()
                 expectEqual(rendered(picture.widget)?.color(0.5, 0.5), color)
             }
-            // Another image ends it; when none can be had there is an error
+            // Another image ends the animation; when all images fail, there is an error.
             picture.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(2)
             expect(picture.animationPlayer == nil)
@@ -368,7 +368,7 @@ extension Scenario {
             stage.waitUntilIdle()
         },
 
-        Scenario("Fifty animations in one window stay within what all of them may have") {
+        Scenario("Fifty animations in one window stay within the shared budget") {
             let stage = try Stage { request in
                 let number = request.path.split(separator: "/").last.flatMap { UInt32($0) } ?? 0
                 let shades = (0..<60).map { number << 16 | UInt32($0) << 8 }
@@ -394,7 +394,7 @@ extension Scenario {
                 )
             }
             stage.waitForResults(50)
-            // Each plays, though they need not be beyond the start of a round at the same moment.
+            // Each animation plays, though not all are past the first frame at the same moment.
             var playing = Set<Int>()
             expect(
                 MainLoopPump.run(until: {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What did not hold in this process, for the one that started it.
+/// The expectations that failed in this process. The program prints them for the test that started it.
 enum Expectations {
     private static let failures = Mutex<[String]>([])
 
@@ -12,7 +12,7 @@ enum Expectations {
     }
 }
 
-/// Notes a failure and goes on.
+/// Records a failure when the condition is false. The scenario continues.
 func expect(
     _ condition: Bool,
     _ message: @autoclosure () -> String = "does not hold",
@@ -22,7 +22,7 @@ func expect(
     if !condition { Expectations.fail(message(), file, line) }
 }
 
-/// Notes a failure when two values differ, with both of them.
+/// Records a failure with both values when they differ.
 func expectEqual<T: Equatable>(
     _ value: T,
     _ expected: T,
@@ -33,7 +33,7 @@ func expectEqual<T: Equatable>(
     if value != expected { Expectations.fail("\(message()) is \(value), not \(expected)", file, line) }
 }
 
-/// What cannot be done without ends the scenario.
+/// Ends a scenario that lacks a required value.
 struct Missing: Error {}
 
 func require<T>(

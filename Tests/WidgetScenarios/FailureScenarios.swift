@@ -4,7 +4,7 @@ import GtkWebImage
 import WebImageTesting
 
 extension Scenario {
-    /// What a server may do wrong, and what the app hears of it.
+    /// Faults of a server, each with the error that the app gets.
     private static let mistakes: [(name: String, code: ImageError.Code, answer: @Sendable () -> ServerResponse)] = [
         ("a 404", .badStatus, { .notFound }),
         ("a 500", .badStatus, { .status(500) }),
@@ -50,14 +50,18 @@ extension Scenario {
 
     static let failures: [Scenario] =
         mistakes.map { mistake in
-            Scenario("From \(mistake.name) comes a clear error; the placeholder stays and the next image comes") {
+            Scenario(
+                "A load of \(mistake.name) fails with its own error; the placeholder stays, and the next image loads"
+            ) {
                 let stage = try Stage { request in
                     request.path == "/wrong" ? mistake.answer() : Stage.answer(request)
                 }
                 try check(stage, stage.server.url("/wrong"), mistake.code)
             }
         } + [
-            Scenario("From a closed port comes a clear error; the placeholder stays and the next image comes") {
+            Scenario(
+                "A load from a closed port fails with its own error; the placeholder stays, and the next image loads"
+            ) {
                 let stage = try Stage()
                 let closed = try LocalImageServer { _ in .notFound }
                 let url = closed.url("/wrong")
@@ -86,7 +90,7 @@ extension Scenario {
         expect(picture.currentImage == nil)
         let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
         expectEqual(gdk_paintable_get_intrinsic_width(paintable), 32, "the placeholder")
-        // When it is asked for again, it is loaded again; when another is, that comes.
+        // A second request for the URL loads again, and another URL succeeds.
         picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
         picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
         stage.waitForResults(3)
@@ -94,7 +98,7 @@ extension Scenario {
         stage.waitUntilIdle()
     }
 
-    /// The head of a PNG that would take 10.8 GB, with nothing behind it.
+    /// The header of a PNG that would take 10.8 GB, without any pixels.
     private static let bombPNG = Data(
         [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8)
             + [0, 0, 0xEA, 0x60, 0, 0, 0xEA, 0x60, 8, 2, 0, 0, 0, 0xB5, 0x15, 0x02, 0x3F]

@@ -4,7 +4,7 @@ import GtkWebImage
 import TestSupport
 import WebImageTesting
 
-/// Notes what it is asked to draw.
+/// Records what it is asked to draw.
 @MainActor
 private final class Witness: ImageIndicating {
     var fractions: [Double?] = []
@@ -21,7 +21,7 @@ private final class Witness: ImageIndicating {
 
 extension Scenario {
     static let indicators: [Scenario] = [
-        Scenario("An indicator is drawn while an image is loaded, knows how far it is, and goes") {
+        Scenario("An indicator is drawn during a load, knows its progress and disappears") {
             let gate = ServerGate()
             let file = TestImage.make(size: PixelSize(width: 200, height: 100), format: .png) { x, y in
                 UInt32(x * 7919 ^ y * 104_729) & 0xFFFFFF
@@ -40,7 +40,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { witness.fractions.contains { ($0 ?? 0) > 0.1 } }))
             expect(witness.fractions.allSatisfy { ($0 ?? 0) < 0.9 }, "\(witness.fractions)")
             expect(progress.fraction > 0.1 && progress.fraction < 0.9 && progress.expected == Int64(file.count))
-            // It moves.
+            // The indicator moves.
             expect(MainLoopPump.run(until: { (witness.times.last ?? 0) > 0.02 }))
             gate.open()
             stage.waitForResults(1)
@@ -51,7 +51,7 @@ extension Scenario {
             expectEqual(witness.fractions.count, count, "it is drawn still")
         },
 
-        Scenario("An indicator appears only when a load takes its time, and never for an image in memory") {
+        Scenario("An indicator appears only for slow loads and never for a memory hit") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])
             let picture = stage.addImage()
@@ -72,7 +72,11 @@ extension Scenario {
             expect(witness.fractions.isEmpty)
         },
 
-        Scenario("Each indicator of the library's draws something, and another thing as the load goes on") {
+        Scenario(
+            "Each built-in indicator draws something and changes as the load progresses",
+            .drawing,
+            .density
+        ) {
             for indicator in [ImageIndicator.activity, .progress, .bar, .activity(size: 12), .progress(size: 400)] {
                 let gate = ServerGate()
                 let stage = try Stage(gates: [0x0000FF: gate])
@@ -103,7 +107,7 @@ extension Scenario {
             }
         },
 
-        Scenario("While animations are off, an indicator stands still") {
+        Scenario("With reduced motion an indicator stands still") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])
             stage.setAnimations(false)
@@ -120,7 +124,7 @@ extension Scenario {
             stage.waitForResults(1)
         },
 
-        Scenario("An image that cannot be had shows its error image, and is tried again on a click") {
+        Scenario("A failed load shows the error placeholder, and a click retries it") {
             let answers = EventLog<String>()
             let stage = try Stage { request in
                 answers.add(request.path)
@@ -147,7 +151,7 @@ extension Scenario {
             var x = 0.0
             var y = 0.0
             gtk_widget_translate_coordinates(picture.widget, stage.window, 150, 150, &x, &y)
-            // The first click may come before the window is where the display thinks it is.
+            // The first click may arrive before the display knows the position of the window.
             for _ in 0..<10 where picture.currentImage == nil {
                 display.click(x: Int(x), y: Int(y))
                 _ = MainLoopPump.run(until: { picture.currentImage != nil }, timeout: .seconds(1))
@@ -157,7 +161,7 @@ extension Scenario {
             expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) == 0)
         },
 
-        Scenario("What was said of a failure is taken back as soon as another image is set") {
+        Scenario("The error placeholder and the retry disappear as soon as another image is set") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])
             let picture = stage.addImage()
@@ -174,7 +178,7 @@ extension Scenario {
             gate.open()
         },
 
-        Scenario("Assistive technology hears what an image is, that it is under way, and that it is there") {
+        Scenario("Assistive technology gets the label of an image and its busy state") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])
             let picture = stage.addImage()
@@ -197,7 +201,7 @@ extension Scenario {
             expect(!isBusy(picture.widget), "it is busy still")
         },
 
-        Scenario("A placeholder may be a colour, a paintable of the app's, or an image with a URL of its own") {
+        Scenario("A placeholder can be a colour, a paintable of the app or an image with its own URL") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])
             let picture = stage.addImage()
@@ -217,7 +221,7 @@ extension Scenario {
             own.show(solid(0xFF0000))
             show(.paintable(own.nativePaintablePointer))
             expectEqual(rendered(picture.widget)?.color(0.1, 0.1), 0xFF0000)
-            // It may change.
+            // The placeholder can change.
             own.show(solid(0x00FFFF))
             stage.waitForFrame()
             expectEqual(rendered(picture.widget)?.color(0.1, 0.1), 0x00FFFF)
@@ -229,7 +233,7 @@ extension Scenario {
                 })
             )
             expect(picture.currentImage == nil)
-            // From memory it is there at once.
+            // A placeholder in memory is shown at once.
             show(.color(ImageColor(0x00FF00)))
             show(.url(stage.url(0x123456)))
             expectEqual(rendered(picture.widget)?.color(0.1, 0.1), 0x123456)

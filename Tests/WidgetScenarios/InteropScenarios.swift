@@ -4,8 +4,8 @@ import GtkWebImage
 import TestSupport
 import WebImageTesting
 
-// Classes of other GTK bindings, each with its pointer under the name and of the type that it has there, and the line
-// that joins it: those of README.md.
+// Classes of other GTK bindings, each with its pointer under the name and of the type that it has there, and the line of
+// README.md that joins it.
 
 /// rhx/SwiftGtk
 private class PictureRef {
@@ -40,7 +40,7 @@ extension Gtk.Picture: PictureBindable { public var nativeWidgetPointer: UnsafeM
 // swift-format-ignore
 extension Adwaita.Picture: PictureBindable { public var nativeWidgetPointer: UnsafeMutableRawPointer { pointer } }
 
-/// Adwaita for Swift: the storage of a view, as inspect hands it out.
+/// Adwaita for Swift: the storage of a view, as inspect passes it.
 @MainActor
 private enum AdwaitaForSwift {
     final class Storage {
@@ -61,7 +61,7 @@ private enum AdwaitaForSwift {
 
 extension Scenario {
     static let interop: [Scenario] = [
-        Scenario("Images of four other bindings join in one line each") {
+        Scenario("The GtkPicture classes of four other GTK bindings join with one line each") {
             let stage = try Stage()
             let view = AdwaitaForSwift.Picture()
             var pictures: [any PictureBindable] = [PictureRef(), Gtk.Picture(), Adwaita.Picture()]
@@ -80,12 +80,12 @@ extension Scenario {
             withExtendedLifetime(view) {}
         },
 
-        Scenario("An avatar of libadwaita shows its image, where that library is") {
+        Scenario("An avatar of libadwaita shows its image") {
             typealias New = @convention(c) (gint, UnsafePointer<CChar>?, gboolean) -> UnsafeMutablePointer<GtkWidget>
             typealias Initialize = @convention(c) () -> Void
             guard let library = dlopen("libadwaita-1.so.0", RTLD_NOW), let initialize = dlsym(library, "adw_init"),
                 let new = dlsym(library, "adw_avatar_new")
-            else { return }
+            else { throw Skipped(reason: "libadwaita is not installed") }
             unsafeBitCast(initialize, to: Initialize.self)()
             let avatar = unsafeBitCast(new, to: New.self)(48, "Anna", 1)
             let stage = try Stage()
@@ -104,10 +104,10 @@ extension Scenario {
             expectEqual(decoded, PixelSize(width: 48, height: 48))
         },
 
-        Scenario("A marker on a map of libshumate shows its image, where that library is") {
+        Scenario("A marker on a map of libshumate shows its image") {
             typealias New = @convention(c) () -> UnsafeMutablePointer<GtkWidget>
             guard let library = dlopen("libshumate-1.0.so.1", RTLD_NOW), let new = dlsym(library, "shumate_marker_new")
-            else { return }
+            else { throw Skipped(reason: "libshumate is not installed") }
             let marker = unsafeBitCast(new, to: New.self)()
             let stage = try Stage()
             gtk_widget_set_size_request(marker, 40, 40)
@@ -123,7 +123,11 @@ extension Scenario {
             expectEqual(rendered(marker)?.color(0.5, 0.5), 0x336699)
         },
 
-        Scenario("An image is decoded for the density of its screen, and once more when that becomes denser") {
+        Scenario(
+            "An image is decoded for the scale factor of its screen and once more when that grows",
+            .drawing,
+            .density
+        ) {
             typealias SetScale = @convention(c) (OpaquePointer?, gint) -> Void
             let stage = try Stage()
             let picture = stage.addImage(width: 100, height: 80)
@@ -150,7 +154,7 @@ extension Scenario {
                 }),
                 "\(String(describing: picture.currentImage?.pixelSize))"
             )
-            // The image never went away meanwhile, and the file was fetched once.
+            // The image stayed visible, and the file was fetched once.
             expectEqual(stage.server.requests.count, 1)
         },
     ]

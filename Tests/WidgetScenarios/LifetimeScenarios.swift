@@ -6,7 +6,7 @@ import WebImageTesting
 
 extension Scenario {
     static let lifetime: [Scenario] = [
-        Scenario("Nothing is loaded before the widget is mapped") {
+        Scenario("Loading starts when the widget is mapped") {
             let stage = try Stage()
             let pictures = (0..<225).map { number in
                 let picture = Picture()
@@ -20,7 +20,7 @@ extension Scenario {
             MainLoopPump.runPending()
             expectEqual(stage.server.requests.count, 0)
             expect(stage.isIdle)
-            // When three of them are put into the window
+            // When three of the widgets are added to the window
             for picture in pictures.prefix(3) {
                 gtk_widget_set_size_request(picture.widget, 50, 50)
                 stage.append(picture.widget)
@@ -46,13 +46,13 @@ extension Scenario {
             expect(stage.isIdle)
             expectEqual(stage.server.requests.count, 0)
             expectEqual(stage.results.map(\.errorCode), [.cancelled])
-            // And another one does.
+            // Another load starts.
             picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(2)
             expectEqual(picture.currentImage?.color, 0x111111)
         },
 
-        Scenario("With loadUnmapped the load starts at once") {
+        Scenario("With .loadUnmapped the load starts at once") {
             let stage = try Stage()
             let picture = Picture()
             picture.setImage(
@@ -65,7 +65,7 @@ extension Scenario {
             expectEqual(picture.currentImage?.color, 0x111111)
         },
 
-        Scenario("A widget that leaves its window ends its load; when it comes back, so does its image") {
+        Scenario("A widget that leaves its window cancels its load and restarts it when it returns") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
             let picture = stage.addImage()
@@ -82,7 +82,7 @@ extension Scenario {
             expectEqual(stage.results.count, 1)
         },
 
-        Scenario("A widget that is moved to another parent within a turn keeps its load") {
+        Scenario("A widget that moves to another parent within one main-loop iteration keeps its load") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
             let picture = stage.addImage()
@@ -100,7 +100,7 @@ extension Scenario {
             expectEqual(stage.server.requests.count, 1)
         },
 
-        Scenario("A widget that is destroyed while it loads is freed, and its completion called") {
+        Scenario("A widget that is destroyed during its load is freed, and its completion is called") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
             let log = EventLog<String>()
@@ -109,7 +109,7 @@ extension Scenario {
             picture?.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             noteEnd(of: picture!.nativeWidgetPointer, log)
-            // When the window goes, then the wrapper
+            // When the window is destroyed, then the wrapper is released
             gtk_window_destroy(stage.window.as(GtkWindow.self))
             picture = nil
             stage.waitForResults(1)
@@ -121,8 +121,9 @@ extension Scenario {
             expectEqual(stage.results.count, 1)
         },
 
-        Scenario("A widget that was never shown is freed with its wrapper, on the main thread wherever that is dropped")
-        {
+        Scenario(
+            "A widget that was never shown is freed on the main thread, on whatever thread its wrapper is released"
+        ) {
             let stage = try Stage()
             let log = EventLog<String>()
             var picture: Picture? = Picture()
@@ -133,12 +134,15 @@ extension Scenario {
             expectEqual(stage.results.map(\.errorCode), [.cancelled])
         },
 
-        Scenario("A texture that was drawn is released on the main thread, whoever drops it last") {
+        Scenario(
+            "A drawn texture is released on the main thread, on whatever thread its last reference is dropped",
+            .drawing
+        ) {
             let stage = try Stage()
-            // Larger than what the GL renderer copies into its atlas of icons, and keeps.
+            // The image is larger than those that the GL renderer copies into its texture atlas and keeps.
             let picture = stage.addImage(width: 300, height: 240)
             stage.present()
-            // Nobody keeps the response, which would keep the image.
+            // Nothing retains the response, which would retain the image.
             picture.setImage(with: stage.url(0x111111, "400x300"), manager: stage.manager)
             expect(MainLoopPump.run(until: { picture.currentImage != nil }))
             expect(stage.waitForFrame())
@@ -149,7 +153,7 @@ extension Scenario {
             g_object_unref(UnsafeMutableRawPointer(texture))
             // When the widget shows something else and another thread empties the cache
             picture.clearImage()
-            // The frame before holds it until the next one is drawn.
+            // The last frame retains the texture until the next one is drawn.
             expect(stage.waitForFrame())
             expectEqual(log.all, [])
             let manager = stage.manager
@@ -159,12 +163,13 @@ extension Scenario {
                 done.signal()
             }
             done.wait()
-            // Then it goes in the next turn of the main loop
+            // Then the texture is released in the next main-loop iteration
             expect(MainLoopPump.run(until: { log.all.count == 1 }), "the texture leaks")
             expectEqual(log.all, ["finalised"])
         },
 
-        Scenario("The async form returns the response, and throws when the load is superseded or the task cancelled") {
+        Scenario("The async form returns the response and throws when the load is superseded or the task is cancelled")
+        {
             let gate = ServerGate()
             let stage = try Stage { request in
                 var response = Stage.answer(request)
@@ -200,7 +205,7 @@ extension Scenario {
         },
     ]
 
-    /// Notes when an object is finalised, and whether that is on the main thread.
+    /// Records when an object is finalized and whether that happens on the main thread.
     @MainActor
     private static func noteEnd(of object: UnsafeMutableRawPointer, _ log: EventLog<String>) {
         g_object_set_data_full(
@@ -213,7 +218,7 @@ extension Scenario {
         }
     }
 
-    /// Gives up the last reference on another thread.
+    /// Releases the last reference on another thread.
     private static func dropElsewhere(_ picture: consuming Picture) {
         let box = Unmanaged.passRetained(picture)
         let address = UInt(bitPattern: box.toOpaque())

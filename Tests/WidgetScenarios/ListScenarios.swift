@@ -6,7 +6,7 @@ import WebImageTesting
 
 extension Scenario {
     static let lists: [Scenario] = [
-        Scenario("A factory makes cells that show the images of their positions, also after a jump") {
+        Scenario("The cells of a factory show the images of their positions, also after a jump") {
             let stage = try ListStage(count: 500, isGrid: true)
             stage.stage.present()
             expect(MainLoopPump.run(until: { stage.isAtRest }))
@@ -14,7 +14,7 @@ extension Scenario {
             for share in [0.9, 0.5, 0] {
                 stage.scroll(to: share)
                 stage.stage.waitForFrame()
-                // A list of GTK 4.8 may show nothing after a jump until it is moved once more.
+                // A list in GTK 4.8 may stay empty after a jump until it is scrolled once more.
                 gtk_adjustment_set_value(stage.adjustment, gtk_adjustment_get_value(stage.adjustment) - 30)
                 expect(MainLoopPump.run(until: { stage.isAtRest }))
                 stage.expectNoWrongImage()
@@ -22,7 +22,10 @@ extension Scenario {
             expect(stage.stage.server.requests.count < 200, "\(stage.stage.server.requests.count) requests")
         },
 
-        Scenario("A list of 10,000 rows flung from end to end never shows a wrong image, nor loads what was not near") {
+        Scenario(
+            "A list of 10,000 rows flung from end to end shows no wrong image and loads only rows nearby",
+            .drawing
+        ) {
             let stage = try ListStage(count: 10_000)
             let prefetcher = ListPrefetcher(
                 view: stage.list,
@@ -35,7 +38,7 @@ extension Scenario {
             var near = Set<String>()
             var work: [Double] = []
             var memory: [Int] = []
-            // What is drawn, and what is loaded ahead of it.
+            // The rows that are drawn and those that are prefetched count as near.
             stage.stage.afterPaint {
                 for picture in stage.mapped { if let url = picture.currentImageURL { near.insert(url.path) } }
                 for position in prefetcher.ahead { near.insert(stage.urls[position].path) }
@@ -46,7 +49,7 @@ extension Scenario {
                     let share = Double(step) / 40
                     stage.scroll(to: round % 2 == 0 ? share : 1 - share)
                     stage.expectNoWrongImage()
-                    // What the meter counts from here on belongs to this frame.
+                    // The meter counts the work of this frame from here on.
                     stage.stage.waitForFrame()
                     work.append(MainThreadMeter.take())
                     stage.expectNoWrongImage()
@@ -63,24 +66,19 @@ extension Scenario {
             let sorted = work.sorted()
             let median = sorted[sorted.count / 2] * 1000
             let longest = MainThreadMeter.longest * 1000
+            // Tests/bench scrolling reads the median from this line and holds it against a limit.
             print(
                 "own main-thread work a frame, ms: median \(median), most \(sorted.last! * 1000); longest turn \(longest)"
             )
             print("resident memory after each round, MB: \(memory.map { $0 >> 20 })")
             print("\(asked.count) of 10000 images were asked for")
-            #if DEBUG
-                let limit = 20.0
-            #else
-                let limit = 2.5
-            #endif
-            expect(median < limit, "the median of own work a frame is \(median) ms")
-            // The caches are full after some rounds; from then on nothing is added.
+            // The caches are full after a few rounds, so memory must not grow any further.
             expect(memory[9] - memory[4] < 24 << 20, "memory grows: \(memory.map { $0 >> 20 })")
             prefetcher.stop()
             stage.stage.waitUntilIdle()
         },
 
-        Scenario("Ahead of the rows on screen those are loaded that come next, whichever way it goes") {
+        Scenario("The rows ahead of those on screen are prefetched in the direction of scrolling") {
             let stage = try ListStage(count: 1000)
             let manager = stage.stage.manager
             let prefetcher = ListPrefetcher(view: stage.list, prefetcher: ImagePrefetcher(manager: manager)) {
@@ -99,16 +97,16 @@ extension Scenario {
             }
             expect(prefetcher.visible.contains(0) && prefetcher.ahead.lowerBound >= prefetcher.visible.upperBound)
             expect(MainLoopPump.run(until: { isInMemory(prefetcher.ahead) }))
-            // A row further than that is untouched
+            // A row beyond that distance is not loaded.
             expect(!isInMemory(prefetcher.ahead.upperBound + 3..<prefetcher.ahead.upperBound + 4))
-            // Flung to the middle: nothing is loaded on the way; it goes on when the list rests
+            // During a fling nothing is loaded on the way; prefetching resumes when the list rests.
             stage.scroll(to: 0.5)
             expect(prefetcher.ahead.isEmpty, "\(prefetcher.ahead)")
             stage.stage.waitForFrame()
             gtk_adjustment_set_value(stage.adjustment, gtk_adjustment_get_value(stage.adjustment) + 30)
             expect(MainLoopPump.run(until: { stage.isAtRest && !prefetcher.ahead.isEmpty }))
             expect(prefetcher.ahead.lowerBound > 400, "\(prefetcher.ahead)")
-            // A little up: what is above comes next
+            // After scrolling up a little, the rows above come next.
             let value = gtk_adjustment_get_value(stage.adjustment)
             gtk_adjustment_set_value(stage.adjustment, value - 100)
             expect(prefetcher.ahead.upperBound <= prefetcher.visible.lowerBound, "\(prefetcher.ahead)")
@@ -117,7 +115,7 @@ extension Scenario {
             expect(prefetcher.ahead.isEmpty)
         },
 
-        Scenario("Of a list box only the rows near the screen are bound") {
+        Scenario("Only the rows of a list box that are near the screen are bound") {
             let stage = try Stage()
             let list = gtk_list_box_new()!
             for _ in 0..<200 {
@@ -145,7 +143,7 @@ extension Scenario {
             expect(rows.bound.lowerBound > 150, "\(rows.bound)")
             let first = try require(gtk_list_box_get_row_at_index(list.opaque, 0))
             expect(WidgetPointer(OpaquePointer(first)).currentImageURL == nil, "the first row was not let go of")
-            // A row that comes in is bound like the others.
+            // A row that is added is bound like the others.
             gtk_list_box_insert(list.opaque, gtk_list_box_row_new(), -1)
             expect(
                 MainLoopPump.run(until: {

@@ -4,7 +4,7 @@ import GtkWebImage
 import WebImageLinux
 import WebImageTesting
 
-/// A list of many images in a scrolled window, each of a colour of its own.
+/// A list of many images in a scrolled window. Each image has its own colour.
 @MainActor
 final class ListStage {
     let stage: Stage
@@ -32,7 +32,7 @@ final class ListStage {
         stage.append(scrolled)
     }
 
-    /// A colour that no other row has.
+    /// The colour of a row, which no other row has.
     static func color(_ index: Int) -> UInt32 { UInt32(truncatingIfNeeded: index &* 40_503 &+ 1) & 0xFFFFFF }
 
     var adjustment: UnsafeMutablePointer<GtkAdjustment> { gtk_scrolled_window_get_vadjustment(scrolled.opaque) }
@@ -62,7 +62,7 @@ final class ListStage {
         return !mapped.isEmpty && mapped.allSatisfy { $0.currentImage.map { !$0.isPartial } ?? false }
     }
 
-    /// Whether none shows an image that is not its own.
+    /// Expects that every row on screen shows its own image.
     func expectNoWrongImage() {
         for picture in mapped {
             guard let url = picture.currentImageURL, let image = picture.currentImage else { continue }
@@ -72,7 +72,7 @@ final class ListStage {
     }
 }
 
-/// The memory of this process, in bytes.
+/// The resident memory of this process in bytes.
 func residentMemory() -> Int {
     let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
     return (pages.flatMap { $0.count > 1 ? Int($0[1]) : nil } ?? 0) * 4096

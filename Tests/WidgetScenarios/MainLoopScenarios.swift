@@ -6,7 +6,7 @@ import WebImageTesting
 
 extension Scenario {
     static let mainLoop: [Scenario] = [
-        Scenario("What is dispatched from many threads runs on the main thread, each thread's in its order") {
+        Scenario("Work from many threads runs on the main thread, in order for each thread") {
             let log = EventLog<(thread: Int, number: Int, isMain: Bool)>()
             for thread in 0..<8 {
                 DispatchQueue.global().async {
@@ -25,7 +25,7 @@ extension Scenario {
         },
 
         Scenario("A flood of deliveries leaves time for drawing") {
-            // Given more work than fits into a turn, and something that waits at the priority of redrawing
+            // Given more work than fits into one main-loop iteration, and a source with the priority of redrawing
             let log = EventLog<String>()
             for _ in 0..<400 {
                 MainLoopDispatcher.shared.dispatch {
@@ -44,7 +44,7 @@ extension Scenario {
                 box,
                 nil
             )
-            // Then that does not wait for the last of it
+            // Then that source runs before the last of the work
             expect(MainLoopPump.run(until: { log.all.count == 401 }))
             let position = try require(log.all.firstIndex(of: "redraw"))
             expect(position > 0 && position < 100, "drawn after \(position) deliveries")
@@ -93,7 +93,7 @@ extension Scenario {
             expectEqual(log.all, Array(0..<1000))
         },
 
-        Scenario("Async code in a GTK app just works: an image is awaited inside g_application_run") {
+        Scenario("Async code can await an image inside g_application_run") {
             let server = try LocalImageServer(handler: Stage.answer)
             var configuration = ImageManager.Configuration()
             configuration.diskCache = nil

@@ -6,7 +6,7 @@ import WebImageTesting
 
 extension Scenario {
     static let places: [Scenario] = [
-        Scenario("A whole request is set: its preview is seen first, and where it fails its next URL is tried") {
+        Scenario("A request shows its preview first and tries its fallback URL after a failure") {
             let gate = ServerGate()
             let stage = try Stage { request in
                 var response = Stage.answer(request)
@@ -32,7 +32,7 @@ extension Scenario {
             expect(picture.setImage(with: request, manager: stage.manager) !== load)
         },
 
-        Scenario("A GtkImage shows its image at the size of an icon") {
+        Scenario("A GtkImage shows its image at the size of an icon", .density) {
             let stage = try Stage()
             let image = Image()
             image.pixelSize = 24
@@ -44,13 +44,13 @@ extension Scenario {
             expectEqual(image.currentImage?.pixelSize, PixelSize(width: 24 * scale, height: 12 * scale))
             expect(stage.waitForFrame())
             expectEqual(rendered(image.widget)?.color(0.5, 0.5), 0x336699)
-            // The same again, or another one: the widget is told of its paintable once.
+            // The widget gets its paintable once, for the same image and for another one.
             let changes = EventLog<Int>()
             notify(image.widget, "paintable") { changes.add(1) }
             image.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(2)
             expect(changes.all.isEmpty, "\(changes.all.count) times")
-            // Another icon of the app's stays; the next image takes its place.
+            // An icon that the app sets stays until the next image replaces it.
             gtk_image_set_from_icon_name(image.widget.opaque, "image-missing")
             expect(gtk_image_get_paintable(image.widget.opaque) == nil)
             image.setImage(with: stage.url(0x112233), manager: stage.manager, completion: stage.completion)
@@ -58,7 +58,7 @@ extension Scenario {
             expect(gtk_image_get_paintable(image.widget.opaque) != nil)
         },
 
-        Scenario("The icons of an entry are two places that do not disturb each other") {
+        Scenario("The two icons of an entry are independent", .density) {
             let stage = try Stage()
             let entry = Entry()
             stage.append(entry.widget)
@@ -83,7 +83,10 @@ extension Scenario {
             expectEqual(entry.iconBinding(at: .secondary).currentImage?.color, 0x0000FF)
         },
 
-        Scenario("What has room for one child gets an image; what takes a paintable gets that; a window an icon") {
+        Scenario(
+            "A widget shows its image as its child, its paintable or its window icon, whichever it supports",
+            .drawing
+        ) {
             let stage = try Stage()
             let widgets = [
                 gtk_frame_new(nil)!, gtk_list_box_row_new()!, gtk_check_button_new()!, gtk_menu_button_new()!,
@@ -114,15 +117,15 @@ extension Scenario {
             for widget in widgets { expectEqual(WidgetPointer(widget).currentImage?.color, 0x336699) }
             expect(stage.waitForFrame())
             expectEqual(rendered(widgets[0])?.color(0.5, 0.5), 0x336699)
-            // The icon survives a window that is hidden and shown again. GTK's broadway, which has no icons, may never
-            // draw such a window again when the machine is busy.
+            // The icon survives hiding and showing the window. GTK's Broadway, which has no icons, may never
+            // draw such a window again on a busy machine.
             guard broadway == nil else { return }
             gtk_widget_set_visible(stage.window, 0)
             stage.present()
             expectEqual(WidgetPointer(stage.window).currentImage?.color, 0x336699)
         },
 
-        Scenario("The icon of the app goes to all windows, those that come later included") {
+        Scenario("The application icon applies to all windows, including later ones") {
             let stage = try Stage()
             stage.present()
             var image: WebImage?
@@ -139,7 +142,7 @@ extension Scenario {
             expect(ApplicationIcon().currentImage == nil)
         },
 
-        Scenario("A paintable is bound by itself, and drawn by whatever draws it; its load ends with it") {
+        Scenario("A paintable is bound without a widget, drawn anywhere, and cancels its load when it is released") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x445566: gate])
             var paintable: ImagePaintable? = ImagePaintable()
@@ -165,7 +168,7 @@ extension Scenario {
             stage.waitUntilIdle()
         },
 
-        Scenario("A load can be taken off a widget, and hung on another, without being cancelled") {
+        Scenario("A load can be detached from one widget and attached to another without being cancelled") {
             let (gate, other) = (ServerGate(), ServerGate())
             let stage = try Stage(gates: [0x336699: gate, 1: other])
             let (first, second) = (stage.addImage(), stage.addImage())
@@ -183,14 +186,14 @@ extension Scenario {
             stage.waitForResults(1)
             expectEqual(stage.results[0].errorCode, nil)
             expect(first.currentImage == nil && second.currentImage == nil, "it was shown")
-            // And what hangs on a widget goes with the next one.
+            // A load that is attached to a widget ends with the next one.
             let third = first.setImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
             _ = first.removeImageTask(for: .image)
             second.setImageTask(third, for: "more")
             second.cancelImageLoad(for: "more")
             stage.waitForResults(2)
             expectEqual(stage.results[1].errorCode, .cancelled)
-            // Where only a load hung, an image can be shown all the same.
+            // A widget with only an attached load can still show an image.
             let fourth = stage.addImage()
             stage.waitForFrame()
             let hung = first.setImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
@@ -203,7 +206,7 @@ extension Scenario {
             other.open()
         },
 
-        Scenario("With avoidAutoCancel the load before goes on, and touches the widget no more") {
+        Scenario("With .avoidAutoCancel the previous load continues and no longer updates the widget") {
             let gate = ServerGate()
             let stage = try Stage { request in
                 var response = Stage.answer(request)
@@ -228,7 +231,7 @@ extension Scenario {
             expectEqual(picture.currentImage?.color, 0x00FF00)
         },
 
-        Scenario("With pauseUnmapped a load is broken off while the widget is away, and its completion waits") {
+        Scenario("With .pauseUnmapped a load pauses while the widget is unmapped, and so does its completion") {
             let (gate, other) = (ServerGate(), ServerGate())
             let stage = try Stage(gates: [0x336699: gate, 0x445566: other])
             let picture = stage.addImage()
@@ -248,7 +251,7 @@ extension Scenario {
             stage.waitForResults(1)
             expectEqual(stage.results.map(\.errorCode), [nil])
             expectEqual(picture.currentImage?.color, 0x336699)
-            // Cancelled while it is away, it ends like any other.
+            // A paused load can be cancelled like any other.
             picture.setImage(
                 with: stage.url(0x445566),
                 options: BindingOptions(start: .onlyWhileMapped),

@@ -5,7 +5,7 @@ import WebImageTesting
 
 extension Scenario {
     static let placeholders: [Scenario] = [
-        Scenario("The placeholder is shown while the image is loaded, and stays when that fails") {
+        Scenario("The placeholder is shown during the load and stays after a failure") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
             let picture = stage.addImage()
@@ -26,7 +26,7 @@ extension Scenario {
             expectEqual(shownColor(picture), 0x00FF00)
         },
 
-        Scenario("A delayed placeholder comes only when the load fails") {
+        Scenario("A delayed placeholder appears only when the load fails") {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
@@ -45,7 +45,7 @@ extension Scenario {
             expectEqual(shownColor(picture), 0x00FF00, "when it has failed")
         },
 
-        Scenario("Without a placeholder the widget is cleared, unless it is to keep what it shows") {
+        Scenario("Without a placeholder the widget is cleared, unless it keeps its current image") {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
@@ -63,7 +63,7 @@ extension Scenario {
             expectEqual(shownColor(picture), 0x778899)
         },
 
-        Scenario("Without a URL the placeholder is shown and the completion told, later") {
+        Scenario("Without a URL the placeholder is shown and the completion is called later") {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
@@ -75,7 +75,7 @@ extension Scenario {
             expectEqual(stage.results[1].errorCode, .invalidURL)
         },
 
-        Scenario("An icon is drawn as a placeholder, in the middle and never larger than the widget") {
+        Scenario("An icon placeholder is drawn in the middle and never larger than the widget") {
             let stage = try Stage()
             let picture = stage.addImage(width: 10, height: 200)
             stage.present()
@@ -99,7 +99,7 @@ extension Scenario {
         },
     ]
 
-    /// The colour in the middle of what the widget's paintable shows, placeholders included.
+    /// The colour in the middle of the widget's paintable, including placeholders.
     @MainActor
     private static func shownColor(_ picture: Picture) -> UInt32? {
         guard let paintable = gtk_picture_get_paintable(picture.widget.opaque),

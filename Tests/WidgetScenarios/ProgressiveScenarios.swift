@@ -5,8 +5,8 @@ import WebImageTesting
 
 extension Scenario {
     static let progressive: [Scenario] = [
-        Scenario("A progressive image is seen before it is whole, at its final size in the layout") {
-            // Given a server that stops in the middle
+        Scenario("A progressive image is visible before it is complete, at its final size in the layout", .drawing) {
+            // Given a server that pauses in the middle
             let gate = ServerGate()
             let file = TestImage.make(size: PixelSize(width: 300, height: 200), format: .jpeg) { x, y in
                 UInt32(x * 77 ^ y * 1013) & 0xFFFFFF
@@ -31,7 +31,7 @@ extension Scenario {
                 partial: { _ in partials += 1 },
                 completion: stage.completion
             )
-            // Then half of it is shown
+            // Then half of the image is shown
             expect(MainLoopPump.run(until: { picture.currentImage != nil }))
             expectEqual(picture.currentImage?.isPartial, true)
             expect(partials > 0)
@@ -39,7 +39,7 @@ extension Scenario {
             expect(stage.waitForFrame())
             expectEqual(gtk_widget_get_width(picture.widget), 300)
             expect(stage.results.isEmpty)
-            // When the rest comes
+            // When the rest arrives
             gate.open()
             stage.waitForResults(1)
             expectEqual(picture.currentImage?.isPartial, false)

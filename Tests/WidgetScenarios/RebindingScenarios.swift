@@ -5,7 +5,7 @@ import WebImageTesting
 
 extension Scenario {
     static let rebinding: [Scenario] = [
-        Scenario("A slow image never replaces the one that was asked for after it") {
+        Scenario("A slow image never replaces the one that was requested after it") {
             let gate = ServerGate()
             let stage = try Stage { request in
                 var response = Stage.answer(request)
@@ -25,7 +25,7 @@ extension Scenario {
             expectEqual(picture.currentImage?.color, 0x222222)
         },
 
-        Scenario("A cancelled load ends with its error, once, and its transfer stops") {
+        Scenario("A cancelled load fails once with its own error, and its transfer stops") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
             let picture = stage.addImage()
@@ -42,7 +42,7 @@ extension Scenario {
         },
 
         Scenario(
-            "One image bound 10,000 times over 50 URLs: the last wins, no wrong one is ever set, nothing is left"
+            "A widget that is bound 10,000 times to 50 URLs shows only right images, the last one at the end"
         ) {
             let stage = try Stage()
             let picture = stage.addImage()
@@ -57,7 +57,7 @@ extension Scenario {
                     ended += 1
                     if let shown = picture.currentImage, case .success = result, shown.color != color { wrong += 1 }
                 }
-                // Sometimes the loop runs a little, so that loads are caught at every stage.
+                // The loop runs a little from time to time, so that loads are interrupted at every stage.
                 if round % 3 == 0 { g_main_context_iteration(nil, 0) }
                 if let shown = picture.currentImage, shown.color != color { wrong += 1 }
                 if round == 2000 { residentAtStart = residentPages() }
@@ -68,11 +68,11 @@ extension Scenario {
             expectEqual(picture.currentImage?.color, colors[9999 * 7 % 50])
             let growth = (residentPages() - residentAtStart) * 4096
             expect(growth < 16 << 20, "memory grew by \(growth) bytes")
-            // At most once each in flight: what was cancelled may have been asked for again.
+            // Each URL has at most one fetch in flight; a cancelled one may have been requested again.
             expect(stage.manager.activeCounts == (0, 0))
         },
 
-        Scenario("Loads under different keys of one widget do not disturb each other") {
+        Scenario("Loads under different keys of one widget are independent") {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
@@ -95,7 +95,7 @@ extension Scenario {
         },
     ]
 
-    /// Pages of memory that the process has in use (proc(5), statm).
+    /// The number of resident memory pages of the process (proc(5), statm).
     private static func residentPages() -> Int {
         let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
         return text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0

@@ -7,7 +7,7 @@ import WebImageTesting
 
 extension Scenario {
     static let refreshing: [Scenario] = [
-        Scenario("Refreshed, the cached image is shown within the call and the new one when it is there") {
+        Scenario("A refresh shows the cached image within the call and the new one when it arrives") {
             let color = Mutex<UInt32>(0xFF0000)
             let gate = ServerGate()
             let stage = try Stage { request in
@@ -23,7 +23,7 @@ extension Scenario {
             picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
             color.withLock { $0 = 0x00FF00 }
-            // When the widget that shows it is told to refresh
+            // When the widget that shows the image refreshes it
             var seen: [UInt32?] = []
             for _ in 0..<2 {
                 picture.setImage(
@@ -41,7 +41,7 @@ extension Scenario {
             stage.waitForResults(3)
             expectEqual(picture.currentImage?.color, 0x00FF00)
             expectEqual(stage.server.requests.count, 2)
-            // And again, when nothing has changed
+            // Another refresh finds nothing changed.
             picture.setImage(
                 with: ImageRequest(url: url, cachePolicy: .refresh),
                 manager: stage.manager,
@@ -51,7 +51,7 @@ extension Scenario {
             expectEqual(stage.results[3].source, .revalidated)
             expectEqual(stage.server.requests.count, 3)
         },
-        Scenario("Refreshed without a server, the cached image stays, and the completion says why") {
+        Scenario("A refresh without a server keeps the cached image and completes with the error") {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
@@ -68,7 +68,7 @@ extension Scenario {
             expect((try? stage.results[1].get().refreshError) != nil)
             expectEqual(picture.currentImage?.color, 0x336699)
         },
-        Scenario("An image that failed for want of a network comes when the network is back") {
+        Scenario("An image that failed offline is loaded when connectivity returns") {
             let network = ManualNetwork()
             let stage = try Stage(network: network)
             let picture = stage.addImage()
@@ -87,7 +87,7 @@ extension Scenario {
             expectEqual(stage.results.count, 1)
             expectEqual(server.requests.count, 1)
         },
-        Scenario("With the last window gone from the screen, half of the memory cache is given back") {
+        Scenario("Half of the memory cache is evicted when the last window is hidden") {
             let stage = try Stage()
             let other = gtk_window_new()!
             stage.present()
@@ -110,7 +110,7 @@ extension Scenario {
             gtk_widget_set_visible(stage.window, 0)
             expectEqual(manager.cache.memoryStatistics.count, 5)
         },
-        Scenario("The network and the power saver are as GLib says") {
+        Scenario("The state of the network and of the power saver is that of GLib") {
             let manager = ImageManager(configuration: ImageManager.Configuration())
             let network = g_network_monitor_get_default()
             expect(

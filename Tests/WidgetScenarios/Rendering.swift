@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import GtkWebImage
 import WebImageTesting
 
-/// What a widget looks like, as its own renderer draws it.
+/// The image of a widget as its own renderer draws it.
 @MainActor
 func rendered(_ widget: UnsafeMutablePointer<GtkWidget>) -> WebImage? {
     let paintable = gtk_widget_paintable_new(widget)!
@@ -23,7 +23,7 @@ func rendered(_ widget: UnsafeMutablePointer<GtkWidget>) -> WebImage? {
 }
 
 extension WebImage {
-    /// The pixel at a share of width and height as 0xRRGGBB; 0 where nothing was drawn.
+    /// The pixel at a fraction of width and height as 0xRRGGBB, or 0 where nothing was drawn.
     func color(_ x: Double, _ y: Double) -> UInt32 {
         let column = min(Int(Double(pixelSize.width) * x), pixelSize.width - 1)
         let row = min(Int(Double(pixelSize.height) * y), pixelSize.height - 1)
@@ -33,7 +33,7 @@ extension WebImage {
         }
     }
 
-    /// How many pixels differ.
+    /// The number of bytes that differ.
     func difference(from other: WebImage) -> Int {
         guard pixelSize == other.pixelSize else { return .max }
         return pixels.withUnsafeBytes { mine in
@@ -42,7 +42,7 @@ extension WebImage {
     }
 }
 
-/// An image of one colour, made here.
+/// An image of one colour.
 @MainActor
 func solid(_ color: UInt32, width: Int = 4, height: Int = 4) -> WebImage {
     let pixels = PixelBuffer(size: PixelSize(width: width, height: height), format: .rgb) { memory in
@@ -51,12 +51,12 @@ func solid(_ color: UInt32, width: Int = 4, height: Int = 4) -> WebImage {
     return WebImage(pixels: pixels!)
 }
 
-/// Whether two colours are alike but for rounding.
+/// Whether two colours are equal apart from rounding.
 func isNear(_ color: UInt32, _ expected: UInt32, within limit: Int = 3) -> Bool {
     [16, 8, 0].allSatisfy { abs(Int(color >> $0 & 255) - Int(expected >> $0 & 255)) <= limit }
 }
 
-/// Calls back when a property of an object is set to something else.
+/// Calls back when a property of an object changes.
 @MainActor
 func notify(_ object: UnsafeMutablePointer<GtkWidget>, _ property: String, _ body: @escaping @Sendable () -> Void) {
     typealias Callback = @convention(c) (gpointer, gpointer, gpointer) -> Void

@@ -1,17 +1,37 @@
 import WebImageTesting
 
-/// A test that needs a GTK main loop on the main thread, and so a process of its own.
+/// A test that needs a GTK main loop on the main thread and therefore runs in a process of its own.
 struct Scenario: Sendable {
-    /// What has to hold, as a sentence.
+    /// Says on which displays, besides Broadway, a scenario runs.
+    enum Tag: String {
+        /// The renderer matters: the scenario also runs with OpenGL on an X server.
+        case drawing
+        /// The scale factor matters: the scenario also runs on an X server with two device pixels per application pixel.
+        case density
+    }
+
+    /// States what has to hold, as a sentence.
     let name: String
+    let tags: [Tag]
     let body: @MainActor () throws -> Void
 
-    init(_ name: String, _ body: @escaping @MainActor () throws -> Void) {
+    init(_ name: String, _ tags: Tag..., body: @escaping @MainActor () throws -> Void) {
         self.name = name
+        self.tags = tags
         self.body = body
     }
 
+    /// The scenarios of all files. A test compares this list with the sources, so that no file is left out.
     static let all: [Scenario] =
         mainLoop + showing + placeholders + rebinding + lifetime + sizes + failures + refreshing + widgets + progressive
         + places + states + transitions + indicators + lists + interop + teardown + animations
+}
+
+/// Ends a scenario that cannot run on this machine. The test reports it as skipped.
+struct Skipped: Error {
+    /// The exit status of the program in this case.
+    static let exitCode: Int32 = 77
+
+    /// States what is missing.
+    let reason: String
 }

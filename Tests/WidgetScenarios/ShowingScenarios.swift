@@ -5,7 +5,7 @@ import WebImageTesting
 
 extension Scenario {
     static let showing: [Scenario] = [
-        Scenario("An image is fetched, decoded and shown; the completion comes when it is in place") {
+        Scenario("An image is fetched, decoded and shown, and the completion is called when it is in place", .drawing) {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
@@ -22,32 +22,32 @@ extension Scenario {
             let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
             expectEqual(gdk_paintable_get_intrinsic_width(paintable), 64)
             expectEqual(gdk_paintable_get_intrinsic_height(paintable), 48)
-            // And GTK draws it without complaint.
+            // GTK draws the image without warnings.
             expect(stage.waitForFrame())
         },
 
-        Scenario("An image in memory is shown before setImage returns: no placeholder, no turn of the loop") {
+        Scenario("A memory hit is shown before setImage returns, without placeholder or main-loop iteration") {
             let stage = try Stage()
             let first = stage.addImage()
             let second = stage.addImage()
             stage.present()
             first.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
-            // When another widget asks for it
+            // When another widget requests the image
             second.setImage(
                 with: stage.url(0x336699),
                 placeholder: .icon("image-missing-symbolic"),
                 manager: stage.manager,
                 completion: stage.completion
             )
-            // Then it is there
+            // Then the image is there
             expectEqual(stage.results.count, 2)
             expectEqual(stage.results.last?.source, .memory)
             expectEqual(second.currentImage, first.currentImage)
             expectEqual(stage.server.requests.count, 1)
         },
 
-        Scenario("A transformed image is round on screen, and in memory for the next widget of that size") {
+        Scenario("A transformed image is shown round and is a memory hit for the next widget of that size") {
             let stage = try Stage { _ in
                 .ok(TestImage.solid(0x336699, size: PixelSize(width: 400, height: 400)), contentType: "image/png")
             }
@@ -67,7 +67,7 @@ extension Scenario {
             expectEqual(image.pixels.withUnsafeBytes { [$0[3], $0[(50 * 100 + 50) * 4 + 3]] }, [0, 255])
         },
 
-        Scenario("An image in memory is shown within the call also by a widget that has no size yet") {
+        Scenario("A widget without a size also shows a memory hit within the call") {
             let stage = try Stage()
             let first = stage.addImage()
             stage.present()
@@ -79,7 +79,7 @@ extension Scenario {
             expectEqual(second.currentImage, first.currentImage)
         },
 
-        Scenario("The texture that GTK gets has the pixels of the image") {
+        Scenario("The texture that GTK gets has the pixels of the image", .drawing) {
             let stage = try Stage { _ in
                 .ok(TestImage.quarters(size: PixelSize(width: 61, height: 40)), contentType: "image/png")
             }
@@ -102,7 +102,7 @@ extension Scenario {
             expectEqual(pixels[39 * 61 + 60], 0xFFFF_FFFF, "bottom right")
         },
 
-        Scenario("The same URL again neither restarts nor flickers, while it is loaded and when it is shown") {
+        Scenario("Setting the same URL again neither restarts nor flickers, during the load and afterwards") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
             let picture = stage.addImage()
@@ -122,7 +122,7 @@ extension Scenario {
             expectEqual(stage.server.requests.count, 1)
         },
 
-        Scenario("Many widgets that show one URL share the transfer") {
+        Scenario("Many widgets with one URL share the transfer") {
             let stage = try Stage()
             let pictures = (0..<5).map { _ in stage.addImage() }
             stage.present()
@@ -134,7 +134,7 @@ extension Scenario {
             expect(pictures.allSatisfy { $0.currentImage?.color == 0x336699 })
         },
 
-        Scenario("Images of file, data and resource URLs are shown too") {
+        Scenario("Images of file, data and resource URLs are shown") {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
@@ -143,7 +143,7 @@ extension Scenario {
             try bytes.write(to: file)
             defer { try? FileManager.default.removeItem(at: file) }
             let data = try require(URL(string: "data:image/png;base64,\(bytes.base64EncodedString())"))
-            // GTK's own resources are always there.
+            // GTK's own resources are always available.
             let resource = try require(URL(string: "resource:///org/gtk/libgtk/icons/16x16/status/image-missing.png"))
             for (index, url) in [file, data, resource].enumerated() {
                 picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
@@ -154,7 +154,7 @@ extension Scenario {
         },
 
         Scenario(
-            "Nothing is decoded on the main thread: not what is fetched, not parts of it, not what is read from disk"
+            "Nothing is decoded on the main thread: no fetched image, no partial image, no image from disk"
         ) {
             let coder = WitnessCoder()
             let stage = try Stage(coders: [coder])
@@ -180,7 +180,7 @@ extension Scenario {
             expect(!coder.wasOnMainThread.all.contains(true), "decoded on the main thread")
         },
 
-        Scenario("With avoidAutoSetImage the completion gets the image and the widget is left alone") {
+        Scenario("With .avoidAutoSetImage the completion gets the image and the widget is not changed") {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
@@ -197,7 +197,7 @@ extension Scenario {
     ]
 }
 
-/// gdk-pixbuf, watched: where is it called?
+/// Decodes with gdk-pixbuf and records the threads on which it is called.
 private final class WitnessCoder: ImageDecoding {
     let wasOnMainThread = EventLog<Bool>()
     private let coder = PixbufCoder()

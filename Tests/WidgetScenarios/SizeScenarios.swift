@@ -5,7 +5,7 @@ import WebImageTesting
 
 extension Scenario {
     static let sizes: [Scenario] = [
-        Scenario("An image is decoded at the size of the widget, and keeps its own size for the layout") {
+        Scenario("An image is decoded at the size of the widget and keeps its own size for the layout") {
             let stage = try Stage()
             let picture = stage.addImage(width: 100, height: 80)
             gtk_widget_set_overflow(picture.widget, GTK_OVERFLOW_HIDDEN)
@@ -25,7 +25,7 @@ extension Scenario {
             expectEqual(gdk_paintable_get_intrinsic_width(paintable), 800)
         },
 
-        Scenario("An image that covers its widget is decoded large enough to do so") {
+        Scenario("An image that covers its widget is decoded large enough to cover it") {
             let stage = try Stage()
             let picture = stage.addImage()
             picture.contentFit = .cover
@@ -36,7 +36,7 @@ extension Scenario {
             expectEqual(try stage.results[0].get().image.pixelSize, PixelSize(width: 107, height: 80))
         },
 
-        Scenario("At the original size every pixel is decoded") {
+        Scenario("With the original size every pixel is decoded") {
             let stage = try Stage()
             let picture = stage.addImage()
             constrain(picture, width: 100, height: 80, in: stage)
@@ -51,7 +51,7 @@ extension Scenario {
             expectEqual(try stage.results[0].get().image.pixelSize, PixelSize(width: 800, height: 600))
         },
 
-        Scenario("A widget without a size gets that of its image") {
+        Scenario("A widget without a size takes that of its image") {
             let stage = try Stage()
             let picture = stage.addImage(width: -1, height: -1)
             stage.present()
@@ -62,7 +62,7 @@ extension Scenario {
             expectEqual(gtk_widget_get_height(picture.widget), 45)
         },
 
-        Scenario("A widget that grows gets a larger image, without losing the one it shows") {
+        Scenario("A growing widget gets a larger image and keeps the current one until then", .drawing) {
             let stage = try Stage()
             let picture = stage.addImage()
             constrain(picture, width: 100, height: 80, in: stage)
@@ -81,7 +81,7 @@ extension Scenario {
             expectEqual(stage.server.requests.count, 1)
         },
 
-        Scenario("A larger image that cannot be had is asked for once, not with every frame") {
+        Scenario("A larger image that fails is requested once, not with every frame") {
             let log = EventLog<Int>()
             let stage = try Stage { request in
                 log.add(1)
@@ -111,7 +111,7 @@ extension Scenario {
             expectEqual(picture.currentImage?.pixelSize.width, 100)
         },
 
-        Scenario("An image named @2x takes half as many application pixels") {
+        Scenario("An image with @2x in its name takes half as many application pixels") {
             let stage = try Stage { _ in
                 .ok(TestImage.solid(1, size: PixelSize(width: 64, height: 48)), contentType: "image/png")
             }
@@ -124,7 +124,7 @@ extension Scenario {
             expectEqual(gtk_widget_get_height(picture.widget), 24)
         },
 
-        Scenario("A change of image of the same size does not lay out anything again") {
+        Scenario("Replacing an image by one of the same size triggers no layout") {
             let stage = try Stage()
             let picture = stage.addImage(width: -1, height: -1)
             stage.present()
@@ -158,7 +158,7 @@ extension Scenario {
         },
     ]
 
-    /// Gives a widget exactly a size, through a scrolled window that takes no notice of what it would like.
+    /// Gives a widget an exact size through a scrolled window, which ignores its size request.
     @MainActor
     static func constrain(_ picture: Picture, width: Int32, height: Int32, in stage: Stage) {
         let parent = gtk_widget_get_parent(picture.widget)

@@ -3,7 +3,7 @@ import FoundationEssentials
 import GtkWebImage
 import WebImageTesting
 
-/// A window, a server, a manager with caches of its own, and what happened: what most scenarios start with.
+/// The window, server and manager with private caches that most scenarios start with. It records all results.
 @MainActor
 final class Stage {
     typealias Result = Swift.Result<ImageResponse, ImageError>
@@ -16,9 +16,9 @@ final class Stage {
     private(set) var results: [Result] = []
 
     /// - Parameters:
-    ///   - handler: What the server answers; by default Stage/answer(_:).
-    ///   - coders: Asked before those of the library.
-    ///   - network: Whether the machine is online.
+    ///   - handler: Answers the requests to the server. Default: Stage/answer(_:).
+    ///   - coders: Decoders that are tried before the built-in ones.
+    ///   - network: Tells whether the machine is online.
     init(
         _ handler: @escaping @Sendable (ServerRequest) -> ServerResponse = Stage.answer,
         coders: [any ImageDecoding] = [],
@@ -37,7 +37,7 @@ final class Stage {
         gtk_window_set_child(window.as(GtkWindow.self), box)
     }
 
-    /// With a server that answers when the gate is open.
+    /// Makes a stage whose server answers when the gate is open.
     convenience init(heldBy gate: ServerGate) throws {
         try self.init { request in
             var response = Stage.answer(request)
@@ -46,7 +46,7 @@ final class Stage {
         }
     }
 
-    /// With a server that holds images of some colours back, each until its gate is open.
+    /// Makes a stage whose server holds images of some colours, each until its gate is open.
     convenience init(gates: [UInt32: ServerGate]) throws {
         try self.init { request in
             var response = Stage.answer(request)
@@ -56,7 +56,7 @@ final class Stage {
         }
     }
 
-    /// /RRGGBB/WxH.png: an image of that colour and size; anything else is not found.
+    /// Answers /RRGGBB/WxH.png with an image of that colour and size, and anything else with 404.
     nonisolated static func answer(_ request: ServerRequest) -> ServerResponse {
         let parts = request.path.split(separator: "/").map(String.init)
         guard parts.count == 2, let color = UInt32(parts[0], radix: 16), let dot = parts[1].firstIndex(of: ".") else {
@@ -86,7 +86,7 @@ final class Stage {
         gtk_box_remove(box.as(GtkBox.self), widget)
     }
 
-    /// An image in the window, of a size of its own.
+    /// Adds an image widget with a size request to the window.
     func addImage(width: Int32 = 100, height: Int32 = 80) -> Picture {
         let picture = Picture()
         gtk_widget_set_size_request(picture.widget, width, height)
@@ -102,7 +102,7 @@ final class Stage {
         expect(waitForFrame(), "the window was not drawn")
     }
 
-    /// What the user's settings say of things that move.
+    /// Turns the user's setting for animations on or off.
     func setAnimations(_ isOn: Bool) {
         var value = GValue()
         g_value_init(&value, g_type_from_name("gboolean"))
@@ -111,7 +111,7 @@ final class Stage {
         g_object_set_property(settings.assumingMemoryBound(to: GObject.self), "gtk-enable-animations", &value)
     }
 
-    /// Calls back after each frame of the window, for as long as it lives.
+    /// Calls back after each frame of the window during its lifetime.
     func afterPaint(_ body: @escaping @MainActor () -> Void) {
         guard let clock = gtk_widget_get_frame_clock(window) else { return }
         let box = Unmanaged.passRetained(FrameHandler(body)).toOpaque()
@@ -141,18 +141,18 @@ final class Stage {
         })
     }
 
-    /// A completion that keeps its result.
+    /// A completion that records its result.
     var completion: @MainActor @Sendable (Result) -> Void {
         { [weak self] result in self?.results.append(result) }
     }
 
-    /// Waits until so many completions were called.
+    /// Waits until that many completions have been called.
     func waitForResults(_ count: Int, file: StaticString = #fileID, line: UInt = #line) {
         let isDone = MainLoopPump.run(until: { self.results.count >= count })
         expect(isDone, "\(results.count) results instead of \(count)", file: file, line: line)
     }
 
-    /// Waits until nothing is loaded any more.
+    /// Waits until no load is in progress.
     func waitUntilIdle(file: StaticString = #fileID, line: UInt = #line) {
         let isIdle = MainLoopPump.run(until: { self.isIdle })
         expect(isIdle, "loads are left: \(manager.activeCounts)", file: file, line: line)
@@ -192,7 +192,7 @@ extension UnsafeMutablePointer {
 }
 
 extension WebImage {
-    /// The pixel in the middle as 0xRRGGBB; JPEG is off by a little.
+    /// The pixel in the middle as 0xRRGGBB, which JPEG changes slightly.
     var color: UInt32 {
         let offset = pixels.size.height / 2 * pixels.bytesPerRow + pixels.size.width / 2 * pixels.format.bytesPerPixel
         return pixels.withUnsafeBytes {

@@ -5,7 +5,8 @@ import WebImageTesting
 
 extension Scenario {
     static let states: [Scenario] = [
-        Scenario("A button shows the image of its state; a state without one shows that of the normal state") {
+        Scenario("A button shows the image of its state, or that of the normal state when the state has none", .drawing)
+        {
             let stage = try Stage()
             let button = ToggleButton()
             gtk_widget_set_size_request(button.widget, 80, 60)
@@ -38,7 +39,7 @@ extension Scenario {
                 expectEqual(button.imageBinding(for: state).currentImage?.color, color)
                 expectEqual(button.imageBinding(for: state).currentImageURL, stage.url(color))
             }
-            // Without its image a state falls back again.
+            // A state whose image is removed falls back again.
             button.imageBinding(for: .normal).clearImage()
             button.imageBinding(for: .prelight).clearImage()
             gtk_widget_set_state_flags(button.widget, GTK_STATE_FLAG_PRELIGHT, 0)
@@ -46,7 +47,7 @@ extension Scenario {
             expectEqual(shown(), 0xFF0000)
         },
 
-        Scenario("The states of one button load side by side; cancelling one leaves the others") {
+        Scenario("The states of one button load independently, and cancelling one leaves the others") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
             let button = Button()
@@ -69,7 +70,11 @@ extension Scenario {
             expectEqual(button.imageBinding(for: .insensitive).currentImage?.color, 0x555555)
         },
 
-        Scenario("A background covers the button behind its label, has no say in its size, and goes with it") {
+        Scenario(
+            "A background covers the button behind its label, does not affect its size and is freed with it",
+            .drawing,
+            .density
+        ) {
             let stage = try Stage()
             let button = Button()
             gtk_button_set_label(button.widget.as(GtkButton.self), "Label")
@@ -93,7 +98,7 @@ extension Scenario {
             expectEqual(gtk_widget_get_width(button.widget), width)
             expectEqual(gtk_widget_get_height(button.widget), height)
             let drawn = try require(rendered(button.widget))
-            // Within the rounded corners it reaches over the padding.
+            // The background covers the padding inside the rounded corners.
             expectEqual(drawn.color(0.06, 0.5), 0x00AA00, "left")
             expectEqual(drawn.color(0.5, 0.1), 0x00AA00, "top")
             expectEqual(drawn.color(0.94, 0.5), 0x00AA00, "right")
@@ -106,7 +111,7 @@ extension Scenario {
             stage.remove(button.widget)
         },
 
-        Scenario("A menu button has a background, too") {
+        Scenario("A menu button can have a background") {
             let stage = try Stage()
             let button = MenuButton()
             gtk_widget_set_size_request(button.widget, 80, 60)

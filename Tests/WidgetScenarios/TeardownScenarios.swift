@@ -3,7 +3,7 @@ import FoundationEssentials
 import GtkWebImage
 import WebImageTesting
 
-/// What may happen to a widget while its images are loaded.
+/// Events that can happen to a widget during its loads.
 private enum Step: CaseIterable {
     case destroyWindow, dropWrapper, removeWidget, answer
 }
@@ -11,7 +11,7 @@ private enum Step: CaseIterable {
 extension Scenario {
     static let teardown: [Scenario] = [
         Scenario(
-            "Windows destroyed, widgets removed, wrappers dropped, answers come, in every order: no completion is lost"
+            "No completion is lost when windows, widgets, wrappers and responses go and come in any order"
         ) {
             let freed = UnsafeMutablePointer<Int>.allocate(capacity: 1)
             freed.initialize(to: 0)
@@ -60,7 +60,7 @@ extension Scenario {
                     }
                     MainLoopPump.runPending()
                 }
-                // An image that is on screen in the end waits for its transition.
+                // The completion of an image that is on screen at the end waits for its transition.
                 if picture == nil, isInWindow { gtk_window_destroy(stage.window.as(GtkWindow.self)) }
                 stage.waitForResults(4)
                 stage.waitUntilIdle()
@@ -72,7 +72,7 @@ extension Scenario {
             expectEqual(freed.pointee, orders, "images were freed")
         },
 
-        Scenario("A widget that is moved from window to window while it loads keeps its load and its image") {
+        Scenario("A widget that moves from window to window keeps its load and its image") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
             let picture = stage.addImage()
@@ -93,7 +93,7 @@ extension Scenario {
     ]
 }
 
-/// All orders of some things.
+/// All permutations of the elements.
 private func permutations<T>(_ things: [T]) -> [[T]] {
     guard let first = things.first else { return [[]] }
     return permutations(Array(things.dropFirst())).flatMap { rest in

@@ -3,13 +3,13 @@ import FoundationEssentials
 import GtkWebImage
 import WebImageTesting
 
-/// A transition that stays in its middle for as long as a test looks.
+/// A transition that stays in its middle as long as a test needs.
 @MainActor
 private func halfway(_ effect: ImageTransition) -> ImageTransition {
     ImageTransition(effect.effect, duration: .seconds(600), easing: ImageEasing { $0 < 1 ? 0.5 : 1 })
 }
 
-/// Shows a second image after a first one, and gives what is drawn in the middle of the way.
+/// Shows a second image after a first one and returns what is drawn in the middle of the transition.
 @MainActor
 private func middle(_ effect: ImageTransition) throws -> WebImage {
     let stage = try Stage()
@@ -37,12 +37,16 @@ private struct Nothing: ImageTransitioning {
 
 extension Scenario {
     static let transitions: [Scenario] = [
-        Scenario("In the middle of a cross-fade both images are seen, mixed") {
+        Scenario("A cross-fade mixes both images in its middle", .drawing, .density) {
             let drawn = try middle(.crossfade())
             expect(isNear(drawn.color(0.5, 0.5), 0x7F007F), "\(String(drawn.color(0.5, 0.5), radix: 16))")
         },
 
-        Scenario("In the middle of a slide the new image covers one half, or pushes the old one out") {
+        Scenario(
+            "A slide covers one half with the new image in its middle, or pushes the old one out",
+            .drawing,
+            .density
+        ) {
             for pushes in [true, false] {
                 let drawn = try middle(.slide(from: .right, pushesOutgoing: pushes))
                 expectEqual(drawn.color(0.25, 0.5), 0xFF0000, "left")
@@ -53,24 +57,28 @@ extension Scenario {
             expectEqual(drawn.color(0.5, 0.75), 0xFF0000, "bottom")
         },
 
-        Scenario("In the middle of a zoom the new image is smaller and half seen over the old one") {
+        Scenario(
+            "A zoom shows the new image smaller and half transparent over the old one in its middle",
+            .drawing,
+            .density
+        ) {
             let drawn = try middle(.zoom(from: 0))
             expect(isNear(drawn.color(0.5, 0.5), 0x80007F), "\(String(drawn.color(0.5, 0.5), radix: 16))")
             expectEqual(drawn.color(0.1, 0.5), 0xFF0000)
         },
 
-        Scenario("A flip turns the old image to its edge and the new one from there") {
+        Scenario("A flip turns the old image edge-on and the new one from there", .drawing) {
             let effect = ImageTransition.flip().effect
             expectEqual(effect.layers(at: 0).outgoing.rotation, 0)
             expectEqual(effect.layers(at: 0.49).outgoing.opacity, 1)
             expectEqual(effect.layers(at: 0.51).incoming.opacity, 1)
             expectEqual(effect.layers(at: 1).incoming.rotation, 0)
-            // Edge on, next to nothing is drawn.
+            // Almost nothing is drawn edge-on.
             let drawn = try middle(.flip())
             expect(![0xFF0000, 0x0000FF].contains(drawn.color(0.25, 0.5)))
         },
 
-        Scenario("A transition ends with the new image alone; whoever waits for it hears of it then") {
+        Scenario("A transition ends with the new image alone and then calls the completion") {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
@@ -84,10 +92,10 @@ extension Scenario {
                 manager: stage.manager,
                 completion: { _ in wasThere = true }
             )
-            // The image is set before the completion comes.
+            // The image is set before the completion is called.
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x0000FF }))
             expect(!wasThere, "it did not wait")
-            // The same again joins the one that waits.
+            // A second call for the same image joins the waiting one.
             picture.setImage(
                 with: stage.url(0x0000FF),
                 options: BindingOptions(whileLoading: .placeholderOrCurrentImage, awaitsTransition: true),
@@ -101,7 +109,7 @@ extension Scenario {
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0x0000FF)
         },
 
-        Scenario("Images from memory are shown without a transition, unless it is forced") {
+        Scenario("A memory hit is shown without a transition, unless it is forced") {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
@@ -123,7 +131,7 @@ extension Scenario {
             expect(isNear(rendered(picture.widget)?.color(0.5, 0.5) ?? 0, 0x7F007F))
         },
 
-        Scenario("There is no transition while animations are off, and none off screen; unmapping ends one") {
+        Scenario("Reduced motion and widgets off screen suppress transitions, and unmapping ends a running one") {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
@@ -151,7 +159,7 @@ extension Scenario {
             expectEqual(stage.results.map(\.errorCode), [nil, nil])
         },
 
-        Scenario("A transition that is superseded ends, and its completion is called") {
+        Scenario("A superseded transition ends and calls its completion") {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
@@ -167,7 +175,7 @@ extension Scenario {
             picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(2)
             expectEqual(picture.currentImage?.color, 0x0000FF)
-            // And so does that of a widget that is destroyed in the middle of one.
+            // The transition of a widget that is destroyed in between does the same.
             picture.setImage(
                 with: stage.url(0x00FF00),
                 options: BindingOptions(awaitsTransition: true),
@@ -179,7 +187,7 @@ extension Scenario {
             stage.waitForResults(3)
         },
 
-        Scenario("A transition of an app's own is asked for each frame, and may be anything") {
+        Scenario("An app's own transition draws each frame") {
             let drawn = try middle(ImageTransition(Nothing()))
             expectEqual(drawn.color(0.5, 0.5), 0x0000FF)
             expectEqual(ImageEasing.easeIn.value(at: 0.5), 0.125)

@@ -3,7 +3,7 @@ import FoundationEssentials
 import GtkWebImage
 import WebImageTesting
 
-/// A class of another GTK binding, with the pointer under the name it has there. One line joins it.
+/// A class of another GTK binding, with the pointer under the name that it has there. One line joins it.
 @MainActor
 private final class ForeignPicture {
     let gobjectPointer: UnsafeMutablePointer<GObject>
@@ -20,7 +20,7 @@ extension ForeignPicture: PictureBindable {
 
 extension Scenario {
     static let widgets: [Scenario] = [
-        Scenario("An image goes to a GdkTexture and a GdkPixbuf and comes back the same") {
+        Scenario("An image survives the conversion to GdkTexture and GdkPixbuf and back") {
             let size = PixelSize(width: 3, height: 2)
             for format in [PixelBuffer.Format.rgb, .rgbaPremultiplied] {
                 let pixels = PixelBuffer(size: size, format: format) { memory in
@@ -58,7 +58,7 @@ extension Scenario {
             expect(stage.waitForFrame())
         },
 
-        Scenario("A label that the app gives a button stays, although an image comes after it") {
+        Scenario("A label that the app sets on a button stays when an earlier load ends") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
             let button = Button()
@@ -72,13 +72,13 @@ extension Scenario {
             expectEqual(stage.results.map(\.errorCode), [nil])
             expectEqual(String(cString: gtk_button_get_label(button.widget.as(GtkButton.self))), "Label")
             expect(button.currentImage == nil)
-            // And the next image takes the place of the label.
+            // The next image replaces the label.
             button.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(2)
             expectEqual(button.currentImage?.color, 0x445566)
         },
 
-        Scenario("A button's image is awaited") {
+        Scenario("The image of a button can be awaited") {
             let stage = try Stage()
             let button = Button()
             stage.append(button.widget)
@@ -93,7 +93,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { log.all == [0x336699] }))
         },
 
-        Scenario("A class of another binding joins in one line; a raw pointer needs none") {
+        Scenario("A class of another binding joins with one line, and a raw pointer needs none") {
             let stage = try Stage()
             let foreign = ForeignPicture()
             let raw = gtk_picture_new()!
@@ -113,7 +113,7 @@ extension Scenario {
             expectEqual(PicturePointer(OpaquePointer(raw)).currentImage?.color, 0x222222)
         },
 
-        Scenario("Any widget is bound through a closure that takes the paintable") {
+        Scenario("Any widget can be bound through a closure that takes the paintable") {
             let stage = try Stage()
             let image = gtk_image_new()!
             gtk_image_set_pixel_size(image.opaque, 48)
@@ -138,7 +138,7 @@ extension Scenario {
             expect(stage.waitForFrame())
         },
 
-        Scenario("A paintable of the library's is shown by any widget, without a binding") {
+        Scenario("Any widget can show a paintable of the library without a binding") {
             let stage = try Stage()
             let paintable = ImagePaintable()
             let raw = gtk_picture_new_for_paintable(OpaquePointer(paintable.nativePaintablePointer))!

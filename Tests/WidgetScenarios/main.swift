@@ -4,12 +4,16 @@ import GtkWebImage
 import TestSupport
 import WebImageTesting
 
-// Without arguments: the names of all scenarios. With one: runs it, on a broadway display of its own, or on an X server
-// of its own when GWI_DISPLAY is xvfb. Top-level code runs on the main thread, and stays there.
+// Without arguments the program lists all scenarios: a name a line, with the tags after it, separated by tabs. With a name it
+// runs that scenario, on a Broadway display of its own or, when GWI_DISPLAY is xvfb, on an X server of its own. Top-level
+// code runs on the main thread and stays there.
 
 let arguments = CommandLine.arguments.dropFirst()
 guard let name = arguments.first else {
-    for scenario in Scenario.all { FileHandle.standardOutput.write(Data("\(scenario.name)\n".utf8)) }
+    for scenario in Scenario.all {
+        let line = ([scenario.name] + scenario.tags.map(\.rawValue)).joined(separator: "\t")
+        FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+    }
     exit(0)
 }
 guard let scenario = Scenario.all.first(where: { $0.name == name }) else {
@@ -32,12 +36,16 @@ guard gtk_init_check() != 0 else {
     FileHandle.standardError.write(Data("GTK finds no display\n".utf8))
     exit(2)
 }
+var exitCode: Int32 = 0
 do {
     try scenario.body()
+} catch let skipped as Skipped {
+    FileHandle.standardError.write(Data("Skipped: \(skipped.reason)\n".utf8))
+    exitCode = Skipped.exitCode
 } catch {
     Expectations.fail("ended with \(error)", #fileID, #line)
 }
 for failure in Expectations.all { FileHandle.standardError.write(Data("\(failure)\n".utf8)) }
 broadway?.stop()
 xvfb?.stop()
-exit(Expectations.all.isEmpty ? 0 : 1)
+exit(Expectations.all.isEmpty ? exitCode : 1)

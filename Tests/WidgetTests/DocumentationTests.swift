@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// The pages of the documentation and the code in them. A line of a sample counts as compiled when it is a line of a
-/// program that is built with the tests; comments at its end and spaces around it do not count.
+/// Checks the pages of the documentation, the docstrings and the code in both. A line of a sample counts as compiled when a
+/// program that is built with the tests has the same line, apart from a comment at its end and the spaces around it.
 @Suite("The documentation")
 struct DocumentationTests {
-    /// Lines that no program here can have, and why.
+    /// Lines that no program here can have, each with the reason.
     private static let exempt = [
         #".package(path: "../GtkWebImage")"#: "is for the manifest of another package",
         #".package(url: "https://example.org/GtkWebImage", .upToNextMinor(from: "0.1.0"))"#:
@@ -18,6 +18,10 @@ struct DocumentationTests {
     private static let rootPage = "\(catalog)/GtkWebImage.md"
     private static let examples = ["Tests/WidgetScenarios/Examples", "Tests/WidgetTests/Examples"]
 
+    /// The sources whose docstrings have samples: blocks that are indented by four spaces below an empty line. A block that
+    /// is no code stands between lines of three backquotes.
+    private static let documentedSources = sources().filter { !samples(ofDocstringsIn: $0).isEmpty }
+
     private static let articles = files("md", in: catalog).filter { $0 != rootPage }
     private static let pages = ["README.md", rootPage] + articles
     private static let compiled = Set(
@@ -29,13 +33,26 @@ struct DocumentationTests {
     @Test("Each line of each sample is compiled", arguments: pages)
     func compiledSamples(page: String) throws {
         for line in try Self.samples(of: page) where Self.exempt[line] == nil {
-            // Not within the expectation, which would print all that it looks through.
+            // The expectation would print the whole set if it contained the lookup.
             let isCompiled = Self.compiled.contains(line)
             #expect(isCompiled, "\(page) has a line that is compiled nowhere: \(line)")
         }
     }
 
-    @Test("What is exempt is there, and is compiled nowhere")
+    @Test("Each line of each sample in a docstring is compiled", arguments: documentedSources)
+    func compiledDocstrings(source: String) {
+        for line in Self.samples(ofDocstringsIn: source) {
+            let isCompiled = Self.compiled.contains(line)
+            #expect(isCompiled, "\(source) has a sample with a line that is compiled nowhere: \(line)")
+        }
+    }
+
+    @Test("Samples in docstrings are found")
+    func foundDocstrings() {
+        #expect(Self.documentedSources.count >= 8, "\(Self.documentedSources)")
+    }
+
+    @Test("Each exempt line is used and is compiled nowhere")
     func exemptions() throws {
         let used = Set(try Self.pages.flatMap { try Self.samples(of: $0) })
         for (line, reason) in Self.exempt {
@@ -45,18 +62,18 @@ struct DocumentationTests {
         }
     }
 
-    @Test("Each file of samples is of a page and has code of it")
+    @Test("Each file of samples belongs to a page and has code of it")
     func usedExamples() throws {
-        for file in Self.examples.flatMap({ Self.files("swift", in: $0) }) {
+        for file in Self.examples.flatMap({ Self.files("swift", in: $0) }) where !file.hasSuffix("/Docstrings.swift") {
             let page = try #require(Self.page(ofExamples: file), "\(file) is of no page")
-            // A brace or an import is common to all.
+            // A brace or an import occurs in every file.
             let samples = try Set(Self.samples(of: page).filter { $0.count > 20 && !$0.hasPrefix("import ") })
             let isUsed = Self.lines(of: file).map(Self.code).contains { samples.contains($0) }
             #expect(isUsed, "\(file) has nothing of \(page)")
         }
     }
 
-    @Test("Each page that is named is there, and the root page names each")
+    @Test("Each linked page exists, and the root page links to each")
     func pageNames() throws {
         let names = Set(Self.articles.map(Self.name))
         for page in Self.pages {
@@ -68,7 +85,7 @@ struct DocumentationTests {
         }
     }
 
-    /// The lines of code in a page, without those that say nothing to the compiler.
+    /// The lines of code in a page, without comments and empty lines.
     private static func samples(of page: String) throws -> [String] {
         var isSample = false
         var samples: [String] = []
@@ -83,7 +100,34 @@ struct DocumentationTests {
         return samples
     }
 
-    /// A line without the comment at its end and the spaces around it.
+    /// The lines of code in the docstrings of a source.
+    private static func samples(ofDocstringsIn source: String) -> [String] {
+        var (isSample, isText, isAfterEmptyLine) = (false, false, true)
+        var samples: [String] = []
+        for line in lines(of: source).map({ $0.trimmingCharacters(in: .whitespaces) }) {
+            guard line.hasPrefix("///") else {
+                (isSample, isText, isAfterEmptyLine) = (false, false, true)
+                continue
+            }
+            let text = line.dropFirst(3)
+            if text.contains("```") { isText.toggle() }
+            if text.isEmpty {
+                isAfterEmptyLine = true
+            } else {
+                isSample = !isText && text.hasPrefix("     ") && (isSample || isAfterEmptyLine)
+                isAfterEmptyLine = false
+                if isSample, !code(String(text)).isEmpty { samples.append(code(String(text))) }
+            }
+        }
+        return samples
+    }
+
+    /// The sources of the library in Swift.
+    private static func sources() -> [String] {
+        files("swift", in: "Sources")
+    }
+
+    /// Strips the comment at the end of a line and the spaces around it.
     private static func code(_ line: String) -> String {
         let line = line.trimmingCharacters(in: .whitespaces)
         if line.hasPrefix("//") { return "" }
@@ -91,7 +135,7 @@ struct DocumentationTests {
         return line[..<comment.lowerBound].trimmingCharacters(in: .whitespaces)
     }
 
-    /// Binding.md for BindingExamples.swift.
+    /// The page of a file of samples, for example Binding.md for BindingExamples.swift.
     private static func page(ofExamples file: String) -> String? {
         let start = name(file).components(separatedBy: "Example")[0].lowercased()
         return pages.first { name($0).lowercased() == start }

@@ -12,7 +12,7 @@ struct ExampleTests {
         .ok(TestImage.solid(color, size: PixelSize(width: 320, height: 240)), contentType: "image/png")
     }
 
-    @Test("Each shows the image whose URL it is given", arguments: ["example-viewer", "example-pointers"])
+    @Test("Each example shows the image of its URL", arguments: ["example-viewer", "example-pointers"])
     func shows(name: String) throws {
         let server = try LocalImageServer(handler: Self.answer)
         try expectImage(on: GalleryScreen([server.url("/a.png").absoluteString], program: BuiltProgram.path(name)))
@@ -35,7 +35,7 @@ struct ExampleTests {
         #expect(isThere, "\(screen.output)")
     }
 
-    @Test("Each says what it wants when it is given nothing", arguments: ["viewer", "pointers", "list"])
+    @Test("Each example prints its usage without arguments", arguments: ["viewer", "pointers", "list"])
     func usage(name: String) throws {
         let result = try ChildProcess.run(BuiltProgram.path("example-\(name)"))
         #expect(result.exitCode == 2 && result.output.hasPrefix("Usage: example-\(name) "), "\(result.output)")

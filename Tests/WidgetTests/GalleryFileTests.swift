@@ -3,7 +3,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-/// What desktops and translators are given.
+/// Checks the files that the gallery installs for desktops and translators.
 @Suite("The files of the gallery")
 struct GalleryFileTests {
     private static let top = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
@@ -14,7 +14,7 @@ struct GalleryFileTests {
         try String(contentsOf: URL(filePath: file(path)), encoding: .utf8)
     }
 
-    @Test("The desktop file and the metainfo are as the desktop wants them, and name the same app")
+    @Test("The desktop file and the metainfo are valid and name the same app")
     func validators() throws {
         let name = "data/org.gtkwebimage.Gallery"
         let desktop = try ChildProcess.run("desktop-file-validate", [file("\(name).desktop")])
@@ -44,7 +44,7 @@ struct GalleryFileTests {
         #expect(try text("Sources/GtkWebImage/GtkWebImage.docc/APIPolicy.md").contains("from: \"\(version)\""))
     }
 
-    @Test("All that it says can be translated, and is when there is a translation")
+    @Test("All texts can be translated, and a translation is used")
     func translations() throws {
         let check = try ChildProcess.run(file("data/po/update"), ["--check"])
         #expect(check.exitCode == 0, "\(check.output)")
@@ -55,7 +55,7 @@ struct GalleryFileTests {
         let compiled = messages.appending(path: "gtkwebimage-gallery.mo").path()
         let result = try ChildProcess.run("msgfmt", ["--check", "-o", compiled, file("data/po/de.po")])
         #expect(result.exitCode == 0, "\(result.output)")
-        // LANGUAGE counts in every locale but C.
+        // LANGUAGE applies in every locale except C.
         let screen = try GalleryScreen(
             ["--page", "buttons"],
             environment: ["TEXTDOMAINDIR": folder.path(), "LANGUAGE": "de", "LC_ALL": "C.UTF-8"]
@@ -63,7 +63,7 @@ struct GalleryFileTests {
         #expect(screen.hasWindow("Knöpfe"), "\(screen.output)")
     }
 
-    @Test("The code that a page shows stands in the file of the page, word for word")
+    @Test("The code that a page shows is part of its own source, word for word")
     func code() throws {
         let folder = URL(filePath: file("Demo/Gallery/Pages"))
         var count = 0
@@ -84,11 +84,11 @@ struct GalleryFileTests {
                 #expect(isThere, "\(page.lastPathComponent): \(line)")
             }
         }
-        #expect(count == 15)
+        #expect(count == GalleryPageTests.pages.count, "a page without code")
     }
 }
 
-/// Whether a text is XML, as Foundation's parser sees it.
+/// Checks XML with the parser of Python.
 private enum XMLDocumentCheck {
     static func isSound(_ text: String) throws -> Bool {
         let result = try ChildProcess.run(

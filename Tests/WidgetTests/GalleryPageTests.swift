@@ -7,20 +7,20 @@ import WebImageTesting
 
 @Suite("The pages of the gallery")
 struct GalleryPageTests {
-    /// As its help names them.
-    private static let pages: [String] = {
+    /// The names of the pages, as the help text lists them.
+    static let pages: [String] = {
         let help = (try? ChildProcess.run(Program.gallery, ["--help"]).output) ?? ""
         let text = help.replacing(/\s+/, with: " ")
         guard let names = text.firstMatch(of: /The page to show at first: ([a-z, ]+)\./) else { return [] }
         return names.1.split(separator: ", ").map(String.init)
     }()
 
-    @Test("There are as many as there were")
+    @Test("The help text lists all pages")
     func count() {
         #expect(Self.pages.count == 15, "\(Self.pages)")
     }
 
-    @Test("Each comes to rest and shows its images, at 360 pixels in the dark, too", arguments: pages)
+    @Test("Each page settles and shows its images, also in a dark window of 360 pixels", arguments: pages)
     func page(name: String) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-page-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -37,16 +37,16 @@ struct GalleryPageTests {
             #expect(result.exitCode == 0, "\(result.output)")
             #expect(!result.output.contains("WARNING"), "\(result.output)")
             let picture = try PNGCoder().decode(Data(contentsOf: file), options: DecodeOptions())
-            // Nothing on it is wider than the window.
+            // No content is wider than the window.
             #expect(display == .xvfb || picture.pixelSize == PixelSize(width: 360, height: 640))
-            // Images have thousands of colours; text on one ground has a few hundred.
+            // Images have thousands of colours, text on a solid background a few hundred.
             let least = ["prefetching": 20, "failures": 20, "density": 500, "links": 200][name] ?? 1000
             let count = picture.colors().count
             #expect(count > least, "\(count) colours at \(size)")
         }
     }
 
-    @Test("By keys: a page is searched, the next one opened, the shortcuts listed, and the gallery left")
+    @Test("With the keyboard one can search a page, open the next one, list the shortcuts and quit")
     func keys() throws {
         let screen = try GalleryScreen(["--page", "buttons"])
         #expect(screen.hasWindow("Buttons") && screen.isDrawn, "\(screen.output)")
@@ -65,7 +65,7 @@ struct GalleryPageTests {
         #expect(EventLog<Int>.poll { !screen.hasAnyWindow })
     }
 
-    @Test("By mouse: the wall is scrolled and an image opened, and Escape goes back")
+    @Test("With the mouse one can scroll the wall and open an image, and Escape goes back")
     func mouse() throws {
         let screen = try GalleryScreen(["--page", "wall"])
         #expect(screen.hasWindow("A wall of images") && screen.isDrawn, "\(screen.output)")
@@ -75,13 +75,13 @@ struct GalleryPageTests {
         for _ in 0..<8 { screen.click(x: 600, y: 450, button: 5) }
         #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<960, y: 200..<640)) != top })
         screen.click(x: 600, y: 450)
-        // A large image fills the page: the title and the text of the wall are gone.
+        // A large image fills the page, so the title and the text of the wall are gone.
         #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<460, y: 70..<110).count) ?? 0 < 30 })
         screen.press("Escape")
         #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<460, y: 70..<110).count) ?? 0 > 30 })
     }
 
-    @Test("An image that could not be had is tried again when it is clicked")
+    @Test("A click on a failed image retries it")
     func retry() throws {
         let screen = try GalleryScreen(["--page", "failures"])
         #expect(screen.hasWindow("Failed loads") && screen.isDrawn, "\(screen.output)")
@@ -96,11 +96,11 @@ struct GalleryPageTests {
     }
 
     @Test(
-        "In a real browser, over broadway, the images are on the page",
+        "A real browser shows the images over Broadway",
         .enabled(if: Self.chromium != nil, "Chromium is not installed")
     )
     func browser() throws {
-        // Given the gallery with images of colours that nothing else has, on a display for browsers
+        // Given the gallery on Broadway with images of unique colours
         let colors: [UInt32] = [0xE8127C, 0x12E85A, 0x3A12E8, 0xE8C812, 0x12C4E8, 0x7CE812]
         let server = try LocalImageServer { request in
             let name = request.path.split(separator: "/").last?.split(separator: ".").first
@@ -126,13 +126,13 @@ struct GalleryPageTests {
         defer { try? FileManager.default.removeItem(atPath: profile) }
         let screen = try GalleryScreen(
             [
-                // As root, as in containers, its sandbox does not work.
+                // The sandbox does not work as root, which containers run as.
                 "--no-sandbox", "--disable-gpu", "--no-first-run", "--user-data-dir=\(profile)",
                 "--window-position=0,0", "--window-size=1200,850", "--app=http://127.0.0.1:\(broadway.httpPort)/",
             ],
             program: Self.chromium ?? ""
         )
-        // Then each is seen
+        // Then each image is visible
         var missing = colors
         let isThere = EventLog<Int>.poll {
             let counts = (try? screen.photograph().colors()) ?? [:]

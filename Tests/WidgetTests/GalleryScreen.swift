@@ -4,15 +4,15 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// An X server with a program on it, and what a person does there: xdotool moves the pointer and presses keys.
+/// An X server with a program on it, used with xdotool, which moves the pointer and presses keys.
 final class GalleryScreen {
     private let display: XvfbDisplay
     private let program: DaemonProcess
     private let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-screen-\(UUID().uuidString)")
 
     /// - Parameters:
-    ///   - program: By default the gallery.
-    ///   - environment: Added to that of the display.
+    ///   - program: The path of the program. Default: the gallery.
+    ///   - environment: Variables in addition to those of the display.
     init(
         _ arguments: [String],
         program: String = Program.gallery,
@@ -36,12 +36,12 @@ final class GalleryScreen {
 
     var output: String { program.output }
 
-    /// Whether the program has a window of that title, now or soon.
+    /// Whether the program has or soon opens a window with that title.
     func hasWindow(_ title: String) -> Bool {
         EventLog<Int>.poll(seconds: 30) { run("xdotool", ["search", "--name", "^\(title)$"]) == 0 }
     }
 
-    /// Whether a window has been drawn, now or soon; before that, keys go nowhere.
+    /// Whether a window has been drawn or soon is. Until then keys have no effect.
     var isDrawn: Bool {
         EventLog<Int>.poll(seconds: 30) { (try? photograph().colors().count) ?? 0 > 100 }
     }
@@ -60,12 +60,12 @@ final class GalleryScreen {
         _ = run("xdotool", ["mousemove", "\(x)", "\(y)"])
     }
 
-    /// - Parameter button: 1 is the left one, 5 turns the wheel down.
+    /// - Parameter button: The number of the button: 1 is the left one, 5 turns the wheel down.
     func click(x: Int, y: Int, button: Int = 1) {
         _ = run("xdotool", ["mousemove", "\(x)", "\(y)", "click", "\(button)"])
     }
 
-    /// What can be seen.
+    /// A screenshot.
     func photograph() throws -> WebImage {
         let file = folder.appending(path: "screen.png")
         _ = run("import", ["-window", "root", file.path()])
@@ -78,7 +78,7 @@ final class GalleryScreen {
 }
 
 extension WebImage {
-    /// How many pixels have each colour, as 0xRRGGBB, in a part of the image or all of it.
+    /// The number of pixels of each colour (0xRRGGBB) in the image or in a part of it.
     func colors(x: Range<Int>? = nil, y: Range<Int>? = nil) -> [UInt32: Int] {
         let size = pixels.size
         let (columns, rows) = ((x ?? 0..<size.width).clamped(to: 0..<size.width), (y ?? 0..<size.height))

@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// The gallery as a program, on URLs of a server of the test's: every image has a colour that its URL tells.
+/// Runs the gallery on URLs of the test's server, whose images have the colour that their URL names.
 @Suite("The gallery", .serialized)
 struct GalleryTests {
     private let folder: URL
@@ -15,7 +15,7 @@ struct GalleryTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    /// What the gallery wrote of a cell: its URL, and the colour of the image that it showed.
+    /// An entry of the gallery's log: the URL of a cell and the colour of the image that it showed.
     private struct Line {
         let isAtRest: Bool
         let url: URL
@@ -64,7 +64,7 @@ struct GalleryTests {
     }
 
     @Test(
-        "Scrolled from top to bottom, each cell shows the image of its URL and no other; each is fetched once, ever"
+        "From top to bottom each cell shows only the image of its URL, and each image is fetched once"
     )
     func scrolledThrough() throws {
         // Given a server with a thousand images
@@ -74,23 +74,23 @@ struct GalleryTests {
         // When the gallery is scrolled through
         let first = try run(["--scroll-through", "--trace", file.path()], urls: urls)
         #expect(first.exitCode == 0, "\(first.output)")
-        // Then every image came to rest in a cell that shows it
+        // Then every image ends up in a cell that shows it
         let lines = try trace(file)
         let resting = lines.filter(\.isAtRest)
         #expect(Set(resting.map(\.url)) == Set(urls))
         #expect(resting.allSatisfy { $0.color == $0.expected })
-        // And no cell ever showed another one
+        // And no cell ever shows another image
         let shown = lines.filter { !$0.isAtRest && $0.color != nil }
         #expect(shown.count >= Self.count)
         #expect(shown.allSatisfy { $0.color == $0.expected })
-        // And each was asked for once
+        // And each image is requested once
         let requests = Dictionary(grouping: server.requests, by: \.path).mapValues(\.count)
         #expect(requests.count == Self.count)
         #expect(requests.values.allSatisfy { $0 == 1 })
-        // When it is started again
+        // When the gallery is started again
         server.resetLog()
         let second = try run(["--scroll-through", "--trace", file.path()], urls: urls)
-        // Then nothing is asked for, and all is shown again
+        // Then nothing is requested, and all images are shown again
         #expect(second.exitCode == 0, "\(second.output)")
         #expect(server.requests.isEmpty)
         let again = try trace(file).filter(\.isAtRest)
@@ -99,7 +99,7 @@ struct GalleryTests {
         try FileManager.default.removeItem(at: folder)
     }
 
-    @Test("Images that cannot be had leave the others alone")
+    @Test("Failing images do not affect the others")
     func badImages() throws {
         let server = try LocalImageServer { request in
             switch request.path.split(separator: "/").last {
@@ -129,7 +129,7 @@ struct GalleryTests {
     }
 
     @Test(
-        "It photographs its wall and a large image, drawn by broadway and by OpenGL",
+        "Screenshots show the wall and a large image, drawn by Broadway and by OpenGL",
         arguments: GalleryDisplay.allCases
     )
     func screenshots(display: GalleryDisplay) throws {
@@ -139,13 +139,13 @@ struct GalleryTests {
             #expect(result.exitCode == 0, "\(result.output)")
             let picture = try PixbufCoder().decode(Data(contentsOf: file), options: DecodeOptions())
             #expect(picture.pixelSize.width >= 900 && picture.pixelSize.height >= 600)
-            // A window full of images has thousands of colours; an empty one has a few.
+            // A window full of images has thousands of colours, an empty one a few.
             #expect(picture.colorCount > 2000, "\(picture.colorCount) colours in \(extra)")
         }
         try FileManager.default.removeItem(at: folder)
     }
 
-    @Test("It says what it is and what it takes")
+    @Test("The gallery prints its version and its options")
     func help() throws {
         #expect(try ChildProcess.run(Program.gallery, ["--version"]).output == "\(LibraryVersion.current)\n")
         let help = try ChildProcess.run(Program.gallery, ["--help"]).output
@@ -153,7 +153,7 @@ struct GalleryTests {
         #expect(try ChildProcess.run(Program.gallery, ["--url-list", "/nowhere"]).exitCode != 0)
     }
 
-    @Test("It ends after the time that it is given")
+    @Test("The gallery quits after the given time")
     func exitAfter() throws {
         let result = try run(["--exit-after", "0.3"])
         #expect(result.exitCode == 0, "\(result.output)")

@@ -2,14 +2,14 @@ import Foundation
 import Testing
 import WebImageTesting
 
-/// The committed lists of the public API, compared with what is built.
+/// Compares the committed lists of the public API with the built modules.
 @Suite("The public API")
 struct PublicAPITests {
     private static let top = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     private static let build = Program.gallery.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
 
     @Test(
-        "It is as the list says; after a change that is meant, GWI_UPDATE_API=1 writes the list anew",
+        "The public API equals the committed list, which GWI_UPDATE_API=1 writes anew after an intended change",
         arguments: ["WebImageCore", "WebImageLinux", "GtkWebImage", "WebImageTesting"]
     )
     func list(module: String) throws {
@@ -40,7 +40,7 @@ struct PublicAPITests {
         #expect(removed.isEmpty, "Gone: \(removed.joined(separator: "\n"))")
     }
 
-    /// The declarations of a module, sorted, each after the names of what it stands in.
+    /// The sorted declarations of a module, each after the names of the types that contain it.
     private static func declarations(of module: String, in folder: URL) throws -> [String] {
         var lines = Set<String>()
         for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
@@ -76,7 +76,7 @@ struct PublicAPITests {
         #endif
     }
 
-    /// Of the C libraries and of the C targets.
+    /// The options that name the module maps of the C libraries and of the C targets.
     private static var moduleMaps: [String] {
         [("\(top)/Sources/CLibraries", ""), (build, ".build")].flatMap { folder, ending in
             ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])

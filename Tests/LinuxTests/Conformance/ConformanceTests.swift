@@ -5,12 +5,12 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// Images of every kind that Debian's tools write (Tests/corpus/make), against what Pillow makes of them.
+/// Compares images of every kind that Debian's tools write (Tests/corpus/make) with what Pillow decodes from them.
 @Suite("Images of every kind")
 struct ConformanceTests {
     struct Entry: Codable, Sendable, CustomTestStringConvertible {
         struct Frame: Codable {
-            /// The file of its pixels: red, green, blue and alpha.
+            /// The name of the file with its pixels: red, green, blue and alpha.
             let pixels: String
             let duration: Double
         }
@@ -19,9 +19,9 @@ struct ConformanceTests {
         let width: Int
         let height: Int
         let frames: [Frame]
-        /// The mean difference that is allowed, in levels of 255; 0 is not one pixel.
+        /// The mean difference that is allowed, in levels of 255. With 0 not one pixel may differ.
         let tolerance: Double
-        /// As Pillow understands it: 0 is for ever.
+        /// The loop count as Pillow reports it, where 0 means forever.
         let loop: Int?
 
         var testDescription: String { file }
@@ -36,6 +36,9 @@ struct ConformanceTests {
         let manifest = try Data(contentsOf: URL(filePath: "\(folder.path)/manifest.json"))
         return try JSONDecoder().decode([Entry].self, from: manifest)
     }
+
+    /// None when the corpus cannot be made; then "There are images of every kind" fails.
+    private static let entries = (try? made.get()) ?? []
 
     private struct CorpusError: Error, CustomStringConvertible {
         let description: String
@@ -57,8 +60,8 @@ struct ConformanceTests {
     }
 
     @Test(
-        "Each pixel of each frame is as another decoder has it, and each frame is shown as long",
-        arguments: (try? made.get()) ?? []
+        "Each pixel and each duration of each frame equals that of another decoder",
+        arguments: entries
     )
     func conforms(entry: Entry) throws {
         var options = DecodeOptions()
@@ -76,32 +79,33 @@ struct ConformanceTests {
                 entry.tolerance == 0 ? difference.largest == 0 : difference.mean <= entry.tolerance,
                 "frame \(index): \(difference)"
             )
-            // Browsers and we show what is too short for 100 ms.
+            // Like browsers, the library shows frames that are too short for 100 ms.
             let duration = Duration.milliseconds(frame.duration < 11 ? 100 : frame.duration)
             if let animation = image.animation { #expect(animation.durations[index] == duration, "frame \(index)") }
         }
         if let loop = entry.loop {
-            // A GIF says how often it is repeated.
+            // A GIF stores the number of repetitions.
             #expect(image.loopCount == (image.format == .gif && loop > 0 ? loop + 1 : loop))
         }
     }
 
-    @Test("Frames come out the same in any order")
-    func order() throws {
-        for entry in try Self.made.get() where entry.frames.count > 2 {
-            let animation = try #require(try decode(Self.data(entry.file)).animation, "\(entry.file)")
-            let inOrder = try animation.frames(Array(0..<animation.frameCount))
-            let backwards = try animation.frames((0..<animation.frameCount).reversed())
-            #expect(inOrder == backwards.reversed(), "\(entry.file)")
-            let decoder = animation.makeDecoder()
-            for index in [2, 0, animation.frameCount - 1, 1, 1] {
-                #expect(try decoder.frame(at: index).straightAlpha == inOrder[index], "\(entry.file) \(index)")
-            }
+    @Test("Frames are the same in any order of decoding", arguments: entries.filter { $0.frames.count > 2 })
+    func order(entry: Entry) throws {
+        let animation = try #require(try decode(Self.data(entry.file)).animation)
+        let inOrder = try animation.frames(Array(0..<animation.frameCount))
+        let backwards = try animation.frames((0..<animation.frameCount).reversed())
+        #expect(inOrder == backwards.reversed())
+        let decoder = animation.makeDecoder()
+        for index in [2, 0, animation.frameCount - 1, 1, 1] {
+            #expect(try decoder.frame(at: index).straightAlpha == inOrder[index], "frame \(index)")
         }
     }
 
-    @Test("Scaled down, an image and its frames look the same, only smaller")
-    func scaled() throws {
+    @Test(
+        "A downsampled image and its frames look like the whole ones",
+        arguments: entries.filter { min($0.width, $0.height) > 20 && !$0.file.hasSuffix(".tga") }
+    )
+    func scaled(entry: Entry) throws {
         let size = PixelSize(width: 20, height: 20)
         for entry in try Self.made.get() where min(entry.width, entry.height) > 20 && !entry.file.hasSuffix(".tga") {
             let data = try Self.data(entry.file)
@@ -116,21 +120,19 @@ struct ConformanceTests {
         }
     }
 
-    @Test("Of an animation only the first frame is decoded when that is asked for")
-    func firstFrameOnly() throws {
-        for entry in try Self.made.get() where entry.frames.count > 1 {
-            var options = DecodeOptions()
-            options.isFirstFrameOnly = true
-            let still = try decode(Self.data(entry.file), options)
-            #expect(still.animation == nil && still.frameCount == 1 && still.loopCount == 1)
-            let expected = try Self.data(entry.frames[0].pixels)
-            #expect(still.pixels.difference(fromStraight: expected).mean <= entry.tolerance, "\(entry.file)")
-        }
+    @Test("With isFirstFrameOnly an animation is a still image", arguments: entries.filter { $0.frames.count > 1 })
+    func firstFrameOnly(entry: Entry) throws {
+        var options = DecodeOptions()
+        options.isFirstFrameOnly = true
+        let still = try decode(Self.data(entry.file), options)
+        #expect(still.animation == nil && still.frameCount == 1 && still.loopCount == 1)
+        let expected = try Self.data(entry.frames[0].pixels)
+        #expect(still.pixels.difference(fromStraight: expected).mean <= entry.tolerance)
     }
 }
 
 extension ImageAnimation {
-    /// The pixels of frames, in this order.
+    /// The pixels of the given frames, in this order.
     fileprivate func frames(_ indices: [Int]) throws -> [[UInt8]] {
         let decoder = makeDecoder()
         return try indices.map { try decoder.frame(at: $0).straightAlpha }
@@ -138,7 +140,7 @@ extension ImageAnimation {
 }
 
 extension WebImage {
-    /// All frames, or the only one.
+    /// All frames of an animation, or the pixels of a still image.
     fileprivate func allFrames() throws -> [PixelBuffer] {
         guard let animation else { return [pixels] }
         let decoder = animation.makeDecoder()
@@ -147,8 +149,8 @@ extension WebImage {
 }
 
 extension PixelBuffer {
-    /// How far the bytes are from those of another image, alpha multiplied in.
-    /// - Parameter straight: Red, green, blue and alpha, not multiplied.
+    /// The difference of the premultiplied bytes from those of another image.
+    /// - Parameter straight: The other pixels as red, green, blue and straight alpha.
     fileprivate func difference(fromStraight straight: Data) -> (mean: Double, largest: Int) {
         guard straight.count == size.pixelCount * 4 else { return (256, 256) }
         let other = straight.withUnsafeBytes { bytes in
@@ -165,7 +167,7 @@ extension PixelBuffer {
         return Double(differences.reduce(0, +)) / Double(max(differences.count, 1))
     }
 
-    /// Four bytes a pixel, alpha multiplied in.
+    /// The pixels as four premultiplied bytes each.
     private var rgba: [UInt8] {
         withUnsafeBytes { bytes in
             guard !hasAlpha else { return Array(bytes) }

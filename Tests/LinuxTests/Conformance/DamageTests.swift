@@ -5,12 +5,12 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// Small images of each kind, cut off at every byte and damaged at every byte of their headers.
+/// Truncates small images of each kind at every byte and damages every byte of their headers.
 @Suite("Damaged images")
 struct DamageTests {
     private static let registry = CoderRegistry.builtIn
 
-    /// Of a few hundred bytes each.
+    /// Files of a few hundred bytes each.
     private static let pictures: [(name: String, data: Data)] = {
         let size = PixelSize(width: 12, height: 9)
         var pictures: [(String, Data)] = [
@@ -39,7 +39,7 @@ struct DamageTests {
 
     private func data(_ name: String) -> Data { Self.pictures.first { $0.name == name }?.data ?? Data() }
 
-    /// Everything that the library does with bytes.
+    /// Does everything that the library does with the bytes of an image.
     private func decodeAll(_ data: Data) throws(ImageError) {
         _ = ImageHeader(reading: data)
         let image = try Self.registry.decode(data, options: DecodeOptions(maximumPixelCount: 1 << 20))
@@ -63,7 +63,7 @@ struct DamageTests {
         [.badImageData, .imageTooLarge, .unsupportedFormat].contains(error.code)
     }
 
-    @Test("Every prefix is an error or an image", arguments: names)
+    @Test("Every prefix produces an error or an image", arguments: names)
     func prefixes(name: String) throws {
         let data = data(name)
         try #require(data.count > 20)
@@ -75,7 +75,7 @@ struct DamageTests {
         }
     }
 
-    @Test("Every single byte changed, in each of several ways, is an error or an image", arguments: names)
+    @Test("Every single changed byte produces an error or an image", arguments: names)
     func corruption(name: String) throws {
         let data = data(name)
         for offset in 0..<min(data.count, 400) {

@@ -4,18 +4,18 @@ import Testing
 import WebImageCore
 import WebImageLinux
 
-/// The GIF test suite of Robert Ancell, as gdk-pixbuf-tests of Debian has it.
+/// Runs the GIF test suite of Robert Ancell, which Debian's gdk-pixbuf-tests installs.
 @Suite("The GIF test suite")
 struct GIFSuiteTests {
     private static let folder = InstalledImages.folder + "/test-images/gif-test-suite"
 
-    /// The suite's own list; those that it marks out differ between all programs.
+    /// The names in the suite's own list, without those that it comments out, since programs disagree about them.
     private static let names: [String] = {
         let list = (try? String(contentsOfFile: "\(folder)/TESTS", encoding: .utf8)) ?? ""
         return list.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") }
     }()
 
-    /// What a configuration says: sections of keys and values.
+    /// Parses a configuration into sections of keys and values.
     private static func read(_ name: String) throws -> [String: [String: String]] {
         let text = try String(contentsOfFile: "\(folder)/\(name).conf", encoding: .utf8)
         var sections: [String: [String: String]] = [:]
@@ -33,19 +33,19 @@ struct GIFSuiteTests {
         return sections
     }
 
-    @Test("The suite is there")
+    @Test("The suite is installed")
     func isInstalled() {
         #expect(Self.names.count > 60, "Tests/run installs gdk-pixbuf-tests")
     }
 
-    @Test("Every frame has the pixels and the time that the suite says", arguments: names)
+    @Test("Every frame has the pixels and the duration that the suite states", arguments: names)
     func conforms(name: String) throws {
         let sections = try Self.read(name)
         let config = try #require(sections["config"])
         let data = try Data(contentsOf: URL(filePath: "\(Self.folder)/\(name).gif"))
         let frames = config["frames"].map { $0.split(separator: ",").map(String.init) } ?? []
         guard !frames.isEmpty else {
-            // The suite says nothing about what these show.
+            // The suite does not state what these show.
             _ = try? GIFCoder().decode(data, options: DecodeOptions())
             return
         }
@@ -61,7 +61,7 @@ struct GIFSuiteTests {
                 #expect(animation.durations[index] == .milliseconds(delay * 10))
             }
         }
-        // Of GIF87a, which knows no loops, the suite says that it is played for ever; browsers play it once.
+        // GIF87a has no loop count. The suite plays it forever, browsers play it once.
         if image.animation != nil, let count = config["loop-count"], name != "gif87a-animation" {
             #expect(image.loopCount == (count == "infinite" ? 0 : (Int(count) ?? 0) + 1))
         }
@@ -80,7 +80,7 @@ enum InstalledImages {
 }
 
 extension PixelBuffer {
-    /// Red, green, blue and alpha, the colours not multiplied.
+    /// The pixels as red, green, blue and straight alpha.
     var straightAlpha: [UInt8] {
         if hasAlpha { return withStraightAlpha { Array($0) } }
         return withUnsafeBytes { bytes in

@@ -4,8 +4,8 @@ import Testing
 import WebImageCore
 import WebImageLinux
 
-/// The images that gdk-pixbuf is tested with, many of them hostile.
-@Suite("The images of gdk-pixbuf's own tests")
+/// Decodes the images that gdk-pixbuf is tested with, many of them hostile.
+@Suite("The images of gdk-pixbuf's tests")
 struct PixbufCorpusTests {
     private let registry = CoderRegistry.builtIn
 
@@ -15,7 +15,7 @@ struct PixbufCorpusTests {
         return try registry.decode(data, options: options)
     }
 
-    /// Decodes all of a file, at once and in pieces.
+    /// Decodes a whole file, at once and in pieces.
     private func exhaust(_ data: Data, _ name: String) {
         let start = ContinuousClock.now
         do throws(ImageError) {
@@ -39,13 +39,13 @@ struct PixbufCorpusTests {
         #expect(ContinuousClock.now - start < .seconds(2), "\(name) takes too long")
     }
 
-    @Test("The images are there")
+    @Test("The images are installed")
     func isInstalled() {
         #expect(InstalledImages.names(in: "test-images/fail").count > 30, "Tests/run installs gdk-pixbuf-tests")
     }
 
     @Test(
-        "Images made to fail are an error or an image, soon",
+        "Hostile images produce an error or an image in bounded time",
         arguments: InstalledImages.names(in: "test-images/fail")
     )
     func hostile(name: String) throws {
@@ -53,9 +53,9 @@ struct PixbufCorpusTests {
     }
 
     @Test(
-        "Images with a reference look like it",
+        "Images with a reference resemble it",
         arguments: InstalledImages.names(in: "test-images/reftests").filter { name in
-            // The PNG is cut off, which we take for an error.
+            // The PNG is truncated, which the library treats as an error.
             !name.hasSuffix(".ref.png") && name != "tga" && name != "bug696331.png"
         }
     )
@@ -67,7 +67,7 @@ struct PixbufCorpusTests {
     }
 
     @Test(
-        "Images with bytes changed at random are an error or an image, soon",
+        "Randomly damaged images produce an error or an image in bounded time",
         arguments: InstalledImages.names(in: "test-images/randomly-modified")
     )
     func mutated(name: String) throws {

@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("Watching the downloader")
+@Suite("Events of the downloader")
 struct EventTests {
     private func names(_ events: AsyncStream<ImageDownloader.Event>, count: Int) async -> [String] {
         var names: [String] = []

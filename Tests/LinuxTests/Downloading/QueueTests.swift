@@ -40,7 +40,7 @@ struct QueueTests {
         dropped.cancel()
         #expect(EventLog<Int>.poll { downloader.transferCounts == (6, 3) })
         #expect(server.requests.map(\.path).sorted() == (0..<6).map { "/held\($0)" })
-        // When there is room for one at a time
+        // When one transfer at a time may run
         firstGate.open()
         for download in waiting + [raised] { _ = try download.end() }
         #expect(server.requests.dropFirst(6).map(\.path) == ["/raised", "/normal", "/low"])

@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("What the downloader sends")
+@Suite("Requests of the downloader")
 struct RequestTests {
     private func server() throws -> LocalImageServer {
         try LocalImageServer { _ in .ok(Download.body, contentType: "image/png") }

@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("What the downloader accepts")
+@Suite("Responses of the downloader")
 struct ResponseTests {
     @Test("A status that is not accepted is an error with the status and the Retry-After delay")
     func statuses() throws {

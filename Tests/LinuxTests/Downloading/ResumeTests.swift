@@ -6,7 +6,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("Continuing transfers that were broken off")
+@Suite("Resuming interrupted transfers")
 struct ResumeTests {
     private static let rest = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 29) })
 

@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("Loading over HTTP with libcurl")
+@Suite("Transfers over HTTP with libcurl")
 struct TransferTests {
     private static func ok(_ change: (inout ServerFaults) -> Void = { _ in }) -> ServerResponse {
         var response = ServerResponse.ok(Download.body, contentType: "image/png")

@@ -26,7 +26,7 @@ struct ColorTests {
         one.count == other.count && zip(one, other).allSatisfy { abs($0 - $1) <= tolerance }
     }
 
-    /// In an APP2 segment, or in several.
+    /// A JPEG with the profile in one APP2 segment or in several.
     private func jpeg(_ color: UInt32, _ profile: Data, parts: Int = 1) -> Data {
         let file = TestImage.solid(color, size: size, format: .jpeg)
         var segments = Data()
@@ -40,7 +40,7 @@ struct ColorTests {
         return file.prefix(2) + segments + file.dropFirst(2)
     }
 
-    /// An extended file of a simple one (RFC 9649, 2.7).
+    /// Wraps a simple file into an extended one (RFC 9649, 2.7).
     private func webp(_ pixels: PixelBuffer, _ profile: Data) throws -> Data {
         var options = EncodeOptions()
         options.isLossless = true
@@ -63,7 +63,7 @@ struct ColorTests {
         )
     }
 
-    @Test("A JPEG is shown in the colours that its profile says, whole or scaled, in however many parts that comes")
+    @Test("A JPEG is converted from its profile, whole and downsampled, in one part or several")
     func jpegs() throws {
         for parts in [1, 3] {
             let file = jpeg(0xFF0000, TestProfile.swapped, parts: parts)
@@ -75,7 +75,7 @@ struct ColorTests {
         }
     }
 
-    @Test("sRGB in other words changes nothing, to the last bit")
+    @Test("An embedded sRGB profile changes no bit")
     func sRGB() throws {
         let plain = TestImage.quarters(size: size, format: .jpeg)
         let file =
@@ -85,14 +85,14 @@ struct ColorTests {
         #expect(one.withUnsafeBytes { bytes in other.withUnsafeBytes { bytes.elementsEqual($0) } })
     }
 
-    @Test("A profile that is damaged, cut off or of other colours is none")
+    @Test("A profile that is damaged, truncated or of another colour space is ignored")
     func damaged() throws {
         var garbage = TestProfile.swapped
         for index in 0..<garbage.count { garbage[index] = UInt8(truncatingIfNeeded: index &* 31) }
         for profile in [garbage, Data(TestProfile.swapped.prefix(200)), Data(count: 10)] {
             #expect(isClose(pixel(try decode(jpeg(0xFF0000, profile))), [254, 0, 0]))
         }
-        // One of two parts
+        // The second of two parts is missing.
         let file = jpeg(0xFF0000, TestProfile.swapped, parts: 2)
         let second = try #require(file.range(of: Data("ICC_PROFILE\0\u{2}".utf8)))
         var broken = file
@@ -100,7 +100,7 @@ struct ColorTests {
         #expect(isClose(pixel(try decode(broken)), [254, 0, 0]))
     }
 
-    @Test("WebP and PNG, with and without alpha")
+    @Test("WebP and PNG are converted from their profiles, with and without alpha")
     func others() throws {
         let opaque = try decode(try webp(try pixels([255, 0, 0]), TestProfile.swapped))
         #expect(isClose(pixel(opaque), [0, 255, 0]))
@@ -113,7 +113,7 @@ struct ColorTests {
         }
     }
 
-    @Test("Requests may take the colours as they are; what that makes is kept apart")
+    @Test("A request can ignore colour profiles, and its image is cached apart")
     func requests() {
         let url = URL(string: "http://host/a.jpg")!
         var unconverted = ImageRequest(url: url)

@@ -5,12 +5,12 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("How images are decoded, by option")
+@Suite("Decode options")
 struct DecodeOptionsTests {
     private let registry = CoderRegistry.builtIn
 
     @Test(
-        "A huge image is decoded within a number of bytes, and never enlarged",
+        "A huge image is decoded within a byte limit and never upscaled",
         arguments: ["cat.jpg", "butterfly.png", "aurora.webp", "pinwheel.gif"]
     )
     func within(name: String) throws {
@@ -25,7 +25,7 @@ struct DecodeOptionsTests {
         #expect(large.pixelSize == whole.pixelSize)
     }
 
-    @Test("The size within a number of bytes keeps the aspect ratio, and is at least one pixel")
+    @Test("The size within a byte limit keeps the aspect ratio and is at least one pixel")
     func sizes() {
         let natural = PixelSize(width: 4000, height: 1000)
         #expect(DecodeSize.within(byteCount: 1_000_000).target(for: natural) == PixelSize(width: 1000, height: 250))
@@ -34,7 +34,7 @@ struct DecodeOptionsTests {
         #expect(DecodeSize.within(byteCount: 400).target(for: line) == PixelSize(width: 100, height: 1))
     }
 
-    @Test("A file that does not say what it is needs a hint; what says it does not listen to one")
+    @Test("A format hint applies only to files without a signature")
     func hint() throws {
         let tga = Data([0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 24, 0x20, 0, 0, 255, 0, 255, 0])
         let error = #expect(throws: ImageError.self) { try registry.decode(tga) }
@@ -46,7 +46,7 @@ struct DecodeOptionsTests {
         #expect(try registry.decode(ShippedImage.data("cat.jpg"), options: options).format == .jpeg)
     }
 
-    @Test("Pixels are stored as they are asked for", arguments: ["cat.jpg", "butterfly.png", "bouncing-ball.gif"])
+    @Test("Pixels are stored in the requested format", arguments: ["cat.jpg", "butterfly.png", "bouncing-ball.gif"])
     func pixelFormat(name: String) throws {
         for format in [PixelBuffer.Format.rgb, .rgbaPremultiplied] {
             var options = DecodeOptions(size: .contain(PixelSize(width: 64, height: 64)))
@@ -60,7 +60,7 @@ struct DecodeOptionsTests {
         }
     }
 
-    @Test("An image says what it was decoded from, and how")
+    @Test("An image records its format and its decode options")
     func description() throws {
         let options = DecodeOptions(size: .contain(PixelSize(width: 50, height: 50)), scale: 2)
         let image = try registry.decode(ShippedImage.data("lighthouse.jpg"), options: options)
@@ -71,7 +71,7 @@ struct DecodeOptionsTests {
         #expect(ball.frameCount > 1 && ball.cost > ball.pixels.byteCount)
     }
 
-    @Test("An image is made of bytes or of a file, and written as either")
+    @Test("An image is created from bytes or a file and written to either")
     func files() throws {
         let folder = TemporaryDirectory()
         let image = try WebImage(contentsOf: URL(filePath: "\(ShippedImage.folder)/cat.jpg"))
@@ -86,7 +86,7 @@ struct DecodeOptionsTests {
         #expect(error?.code == .unreadable)
     }
 
-    @Test("Frames beyond the limit are left out; times that are too short become a tenth of a second")
+    @Test("Frames beyond the limit are dropped, and durations that are too short become a tenth of a second")
     func frameLimit() throws {
         let data = ShippedImage.data("bouncing-ball.gif")
         var options = DecodeOptions()

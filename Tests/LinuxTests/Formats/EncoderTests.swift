@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("Writing images as files")
+@Suite("Encoders")
 struct EncoderTests {
     private let registry = CoderRegistry.builtIn
 
@@ -17,7 +17,7 @@ struct EncoderTests {
         try decode(ShippedImage.data(name), .contain(PixelSize(width: 300, height: 300)))
     }
 
-    /// Four fields: red and half green on top, half transparent blue and nothing below.
+    /// Four fields: red and half-transparent green above half-transparent blue and nothing.
     private func translucent() throws -> WebImage {
         let size = PixelSize(width: 40, height: 40)
         let pixels = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
@@ -41,7 +41,7 @@ struct EncoderTests {
         return image.pixels.withUnsafeBytes { Array($0[offset..<offset + count]) }
     }
 
-    @Test("PNG and lossless WebP come back to the last bit, with alpha", arguments: [ImageFormat.png, .webp])
+    @Test("PNG and lossless WebP are restored to the last bit, with alpha", arguments: [ImageFormat.png, .webp])
     func lossless(format: ImageFormat) throws {
         var options = EncodeOptions()
         options.isLossless = true
@@ -58,7 +58,7 @@ struct EncoderTests {
         #expect(pixel(back, 35, 35) == [0, 0, 0, 0])
     }
 
-    @Test("JPEG and WebP look like what was written, and the better the quality, the larger the file")
+    @Test("JPEG and WebP resemble the source, and a higher quality makes a larger file")
     func lossy() throws {
         let image = try shipped("coffee.jpg")
         for format in [ImageFormat.jpeg, .webp] {
@@ -74,7 +74,7 @@ struct EncoderTests {
         }
     }
 
-    @Test("Without a format it is PNG for what has alpha, else JPEG; alpha in a JPEG lies on the background")
+    @Test("The default is PNG with alpha and JPEG without, and JPEG flattens alpha onto the background")
     func formats() throws {
         let image = try translucent()
         #expect(ImageFormat(sniffing: try registry.encode(image)) == .png)
@@ -90,7 +90,7 @@ struct EncoderTests {
         #expect(error?.code == .encodingFailed && error?.reason.contains("GIF") == true)
     }
 
-    @Test("A file is no larger than it may be", arguments: [ImageFormat.jpeg, .webp, .png])
+    @Test("A file stays within its byte limit", arguments: [ImageFormat.jpeg, .webp, .png])
     func maximumByteCount(format: ImageFormat) throws {
         let image = try shipped("cat.jpg")
         for limit in [40_000, 8_000, 900] {
@@ -106,7 +106,7 @@ struct EncoderTests {
         #expect(throws: ImageError.self) { try registry.encode(image, as: format, options: options) }
     }
 
-    @Test("An image is made to fit its box, and never enlarged")
+    @Test("An image is scaled into its box and never upscaled")
     func maximumSize() throws {
         var options = EncodeOptions()
         options.maximumSize = PixelSize(width: 100, height: 10)
@@ -121,7 +121,7 @@ struct EncoderTests {
         )
     }
 
-    @Test("Coders are added and taken out at run time; the newest goes first")
+    @Test("Coders are added and removed at run time, and the newest is tried first")
     func registration() throws {
         let loud = registry.add(ConstantEncoder())
         #expect(try registry.encode(try translucent(), as: .png) == Data([1, 2, 3]))
@@ -129,7 +129,7 @@ struct EncoderTests {
         #expect(ImageFormat(sniffing: try registry.encode(try translucent(), as: .png)) == .png)
     }
 
-    @Test("Formats go by their media types and extensions, and back")
+    @Test("Formats map to media types and extensions and back")
     func names() {
         let known: [ImageFormat] = [.jpeg, .png, .gif, .webp, .tiff, .bmp, .ico, .heif, .avif, .svg, .jpegXL, .pdf]
         for format in known {
@@ -143,7 +143,7 @@ struct EncoderTests {
     }
 
     @Test(
-        "An animation is written as WebP with all of its frames, its times and its number of rounds",
+        "An animation is written as WebP with all frames, durations and its loop count",
         arguments: [true, false]
     )
     func animation(isLossless: Bool) throws {
@@ -160,7 +160,7 @@ struct EncoderTests {
         }
     }
 
-    @Test("An animation is made to fit into a box and into a number of bytes; or only its first frame is written")
+    @Test("An animation is scaled into a box and into a byte limit, or only its first frame is written")
     func smallAnimation() throws {
         let original = try decode(ShippedImage.data("bouncing-ball.gif"))
         var options = EncodeOptions()
@@ -171,7 +171,7 @@ struct EncoderTests {
         #expect(data.count <= 3000 && small.frameCount == original.frameCount && small.pixelSize.width <= 40)
         options.isFirstFrameOnly = true
         #expect(try decode(try registry.encode(original, as: .webp, options: options)).animation == nil)
-        // PNG, as it is written here, has no frames.
+        // The PNG encoder writes no frames.
         #expect(try decode(try registry.encode(original, as: .png)).animation == nil)
     }
 }

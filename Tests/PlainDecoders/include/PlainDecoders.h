@@ -1,11 +1,11 @@
-// What a C program writes that decodes an image with the library of its format, and nothing else: the measure for ours.
+// The plain calls of a C program that only decodes an image with the library of its format. The benchmarks compare with them.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// Each decodes to eight bits of red, green and blue (and alpha), at the size of the file or, if `width` and `height` are
+// Each function decodes to eight bits of red, green and blue (and alpha), at the size of the file or, if `width` and `height` are
 // not 0, to about that size as far as the library does that by itself. The pixels are freed at once.
 bool plain_jpeg(const uint8_t *data, size_t count, int width, int height);
 bool plain_png(const uint8_t *data, size_t count, int width, int height);

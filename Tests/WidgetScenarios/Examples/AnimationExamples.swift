@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-// The code of Animation.md, compiled. What is not declared there comes in as a parameter.
+// The samples of Animation.md, compiled. What they do not declare is a parameter here.
 
 @MainActor
 private func playback(picture: Picture, url: URL, urls: [URL]) {

@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-// The code of Binding.md, compiled. What is not declared there comes in as a parameter.
+// The samples of Binding.md, compiled. What they do not declare is a parameter here.
 
 @MainActor
 private func places(button: Button, picture: Picture, entry: Entry, url: URL, pressed: URL, background: URL) {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import GtkWebImage
 
-// The code of Caching.md, compiled. What is not declared there comes in as a parameter.
+// The samples of Caching.md, compiled. What they do not declare is a parameter here.
 
 @MainActor
 private func limits(picture: Picture, url: URL) {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import GtkWebImage
 
-// The code of Formats.md, compiled. What is not declared there comes in as a parameter.
+// The samples of Formats.md, compiled. What they do not declare is a parameter here.
 
 @MainActor
 private func sizes(picture: Picture, url: URL) {
@@ -61,5 +61,5 @@ private func addFormat() {
     ImageManager.shared.coders.add(FarbfeldDecoder())
 }
 
-/// Stands for the reading of the file.
+/// Stands for reading the file.
 private func pixels(of data: Data, limit: Int) -> PixelBuffer? { nil }

@@ -3,7 +3,7 @@ import FoundationEssentials
 import GtkWebImage
 import Logging
 
-// The code of GettingStarted.md, compiled. What is not declared there comes in as a parameter.
+// The samples of GettingStarted.md, compiled. What they do not declare is a parameter here.
 
 @MainActor
 private func showAnImage(url: URL, box: UnsafeMutablePointer<GtkBox>) {

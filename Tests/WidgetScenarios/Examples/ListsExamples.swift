@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-// The code of Lists.md, compiled. What is not declared there comes in as a parameter.
+// The samples of Lists.md, compiled. What they do not declare is a parameter here.
 
 @MainActor
 private func cells(urls: [URL], grid: OpaquePointer, grey: ImageColor) {

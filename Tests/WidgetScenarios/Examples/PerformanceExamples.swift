@@ -3,7 +3,7 @@ import FoundationEssentials
 import GtkWebImage
 import WebImageTesting
 
-// The code of Performance.md, compiled. What is not declared there comes in as a parameter.
+// The samples of Performance.md, compiled. What they do not declare is a parameter here.
 
 @MainActor
 private func giveASize(widget: UnsafeMutablePointer<GtkWidget>, picture: Picture) {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import GtkWebImage
 
-// The code of Security.md, compiled. What is not declared there comes in as a parameter.
+// The samples of Security.md, compiled. What they do not declare is a parameter here.
 
 private func limits() {
     var downloader = ImageDownloader.Configuration()

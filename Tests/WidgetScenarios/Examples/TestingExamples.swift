@@ -3,8 +3,8 @@ import FoundationEssentials
 import GtkWebImage
 import WebImageTesting
 
-// The code of Testing.md that needs GTK, compiled; the rest is among the tests. What is not declared there comes in as
-// a parameter.
+// The samples of Testing.md that need GTK, compiled; the others are in WidgetTests. What they do not declare is a parameter
+// here.
 
 @MainActor
 private func display(url: URL, manager: ImageManager, window: UnsafeMutablePointer<GtkWindow>) throws {

@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// The code of Testing.md, run.
+/// The samples of Testing.md, run as tests.
 @Suite("The samples of the page on testing")
 struct TestingExampleTests {
     private let url = URL(string: "https://example.org/a.png")!
@@ -21,9 +21,10 @@ struct TestingExampleTests {
         _ = try await manager.image(for: url)
         #expect(image.pixelSize == PixelSize(width: 4, height: 3))
         #expect(recorder.transferCount(of: url) == 1)
+        #expect(recorder.wait { $0.contains { if case .delivered(.memory) = $0.kind { true } else { false } } })
     }
 
-    @Test("A load is held until the test lets it go")
+    @Test("A load is held until the test finishes it")
     func held() async throws {
         let loader = FakeLoader(holdsResponses: true)
         loader.answer(url, with: data)
@@ -35,7 +36,7 @@ struct TestingExampleTests {
         #expect(try await loading.value.pixelSize == PixelSize(width: 4, height: 3))
     }
 
-    @Test("A failure is remembered for as long as the clock says")
+    @Test("A failure is remembered until the clock has advanced")
     func remembered() async {
         let loader = FakeLoader()
         let clock = ManualClock()
@@ -47,7 +48,7 @@ struct TestingExampleTests {
         #expect(loader.started.count == 2)
     }
 
-    @Test("A server that breaks off is asked once")
+    @Test("A server that breaks off is contacted once")
     func brokenOff() async throws {
         let data = data
         var configuration = ImageManager.Configuration()

@@ -1,0 +1,50 @@
+import ArgumentParser
+import Foundation
+
+/// Limits that the benchmarks hold their own numbers against. Every benchmark checks ratios and counts of allocations, which
+/// depend little on the machine, rather than times.
+enum Limits {
+    // Benchmarks run on the main thread only.
+    nonisolated(unsafe) private static var failures: [String] = []
+    nonisolated(unsafe) private static var checkCount = 0
+
+    /// Notes a number that is above its limit and says so.
+    static func check(_ name: String, _ value: Double, atMost limit: Double) {
+        checkCount += 1
+        // Not `value > limit`, which NaN would pass.
+        guard !(value <= limit) else { return }
+        let line = "\(name): \(Rounds.format(value)) is above the limit of \(Rounds.format(limit))"
+        failures.append(line)
+        print("LIMIT \(line)")
+    }
+
+    /// Sums up all checks so far.
+    /// - Throws: ExitCode.failure when a number is above its limit, or nothing was checked.
+    static func report() throws {
+        print("\(checkCount) numbers checked, \(failures.count) above their limits")
+        for failure in failures { print("LIMIT \(failure)") }
+        if !failures.isEmpty || checkCount == 0 { throw ExitCode.failure }
+    }
+}
+
+/// Runs the benchmarks that have limits, in short form.
+struct Gate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Runs the benchmarks in short form and fails when a ratio or a count is above its limit."
+    )
+
+    func run() throws {
+        let benchmarks: [(any ParsableCommand.Type, [String])] = [
+            (Caches.self, ["--entries", "5000"]), (Requests.self, []), (Binding.self, []),
+            (Decoding.self, ["--rounds", "5"]), (Transforming.self, ["--rounds", "3"]),
+            (Downloads.self, ["--rounds", "3", "--count", "200"]), (Playing.self, ["--seconds", "4"]),
+            (Scrolling.self, []),
+        ]
+        for (benchmark, arguments) in benchmarks {
+            print("== \(benchmark._commandName)")
+            var command = try benchmark.parseAsRoot(arguments)
+            try command.run()
+        }
+        try Limits.report()
+    }
+}

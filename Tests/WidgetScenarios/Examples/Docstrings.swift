@@ -1,0 +1,85 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+// The samples of the docstrings in Sources, compiled. What they do not declare is a parameter here.
+
+extension MyPicture: PictureBindable {
+    var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
+}
+
+private final class MyPicture {
+    let gobjectPointer: OpaquePointer
+
+    init(gobjectPointer: OpaquePointer) {
+        self.gobjectPointer = gobjectPointer
+    }
+}
+
+extension MyAvatar: WidgetBindable {
+    var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
+}
+
+private final class MyAvatar {
+    let gobjectPointer: OpaquePointer
+
+    init(gobjectPointer: OpaquePointer) {
+        self.gobjectPointer = gobjectPointer
+    }
+}
+
+@MainActor
+private func pointers(url: URL) {
+    WidgetPointer(gtk_image_new()).setImage(with: url)
+    PicturePointer(gtk_picture_new()).setImage(with: url)
+    ButtonPointer(gtk_button_new()).setImage(with: url)
+    EntryPointer(gtk_entry_new()).setImage(with: url)
+    ApplicationIcon().setImage(with: url)
+}
+
+@MainActor
+private func tasks(picture: PicturePointer, url: URL, size: PixelSize) async throws {
+    let task = picture.setImage(with: url)
+    let image = try await task.image
+    picture.setImage(with: url, transformer: .resize(to: size, .cover) + .rounded(12))
+    _ = image
+}
+
+@MainActor
+private func paintables(url: URL, image: WidgetPointer, native: OpaquePointer) {
+    let paintable = ImagePaintable()
+    paintable.setImage(with: url)
+    image.bindImage(with: url) { paintable in
+        gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
+    }
+}
+
+@MainActor
+private func cells(urls: [URL], grid: OpaquePointer) {
+    let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
+    gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))
+}
+
+@MainActor
+private func prefetching(urls: [URL], grid: UnsafeMutableRawPointer) {
+    let prefetcher: ListPrefetcher
+    prefetcher = ListPrefetcher(view: grid) { position in
+        ImageRequest(url: urls[position], decodeSize: .cover(PixelSize(width: 160, height: 120)))
+    }
+    _ = prefetcher
+}
+
+@MainActor
+private func lazyRows(urls: [URL], listBox: UnsafeMutableRawPointer) {
+    let rows: LazyRowBinder
+    rows = LazyRowBinder(container: listBox) { row, index in
+        WidgetPointer(row).setImage(with: urls[index])
+    } unbind: { row, _ in
+        WidgetPointer(row).clearImage()
+    }
+    _ = rows
+}
+
+private func updates(manager: ImageManager, url: URL) async {
+    for await update in manager.updates(for: url) { print(update) }
+}

@@ -1,0 +1,21 @@
+import TestSupport
+import Testing
+import WebImageTesting
+
+/// The allocations that common operations may take in a debug build, each measured in a process of its own. A change that
+/// needs more raises the number here and says why; one that needs fewer lowers it.
+@Suite("Allocation budgets")
+struct AllocationTests {
+    @Test(
+        "An operation stays within its budget of allocations",
+        arguments: [
+            ("hit", 4.1), ("miss", 83), ("coalesced", 100), ("load", 230), ("cancelled", 142), ("bind", 5.1),
+        ]
+    )
+    func budget(operation: String, budget: Double) throws {
+        let result = try ChildProcess.run(BuiltProgram.path("AllocationWorker"), [operation])
+        let count = try #require(result.output.split(separator: "\n").last.flatMap { Double($0) }, "\(result.output)")
+        #expect(count <= budget, "\(operation) takes \(count) allocations, its budget is \(budget)")
+        #expect(count > 0, "nothing was measured")
+    }
+}
