@@ -5,21 +5,19 @@ import GtkWebImage
 /// The GtkApplication, configured by the command line.
 @MainActor
 final class GalleryApplication {
-    nonisolated static let identifier = "org.gtkwebimage.Gallery"
-
     private let context: PageContext
-    private let options: GalleryCommand
+    private let options: GalleryOptions
     private let application: UnsafeMutablePointer<GtkApplication>
     private let style = ColorScheme()
     private var window: GalleryWindow?
     private var tour: Tour?
     private var status: Int32 = 0
 
-    init(context: PageContext, options: GalleryCommand) {
+    init(context: PageContext, options: GalleryOptions) {
         self.context = context
         self.options = options
-        application = gtk_application_new(Self.identifier, G_APPLICATION_NON_UNIQUE)
-        g_set_prgname(Self.identifier)
+        application = gtk_application_new(AppInfo.identifier, G_APPLICATION_NON_UNIQUE)
+        g_set_prgname(AppInfo.identifier)
         connect(OpaquePointer(application), "startup") { [weak self] in self?.startUp() }
         connect(OpaquePointer(application), "activate") { [weak self] in self?.activate() }
     }
@@ -36,7 +34,7 @@ final class GalleryApplication {
 
     private func startUp() {
         Style.load()
-        gtk_window_set_default_icon_name(Self.identifier)
+        gtk_window_set_default_icon_name(AppInfo.identifier)
         addAction("quit", to: OpaquePointer(application)) { [weak self] in self?.quit() }
         addAction("about", to: OpaquePointer(application)) { [weak self] in
             if let window = self?.window { AboutWindow.present(over: window.window) }

@@ -6,8 +6,6 @@ import WebImageTesting
 /// The command line. `main` is synchronous, because an async one would not run GTK on the main thread.
 @main
 struct GalleryCommand: ParsableCommand {
-    static let version = LibraryVersion.current
-
     static let configuration = CommandConfiguration(
         commandName: "webimage-gallery",
         abstract: "Demonstrates GtkWebImage, which loads images by URL.",
@@ -15,55 +13,10 @@ struct GalleryCommand: ParsableCommand {
             Without --url-list the images come from a server inside the gallery, which serves each bundled image under \
             many URLs.
             """,
-        version: version
+        version: LibraryVersion.current
     )
 
-    @Option(help: "The page to show at first: \(Self.pageNames.joined(separator: ", ")).")
-    var page = "wall"
-
-    @Option(help: "A text file with one URL per line, to show instead of the bundled images.")
-    var urlList: String?
-
-    @Flag(help: "Show photographs from the internet on the wall.")
-    var online = false
-
-    @Option(help: "The number of images on the wall when the bundled ones are shown.")
-    var count = 1200
-
-    @Option(help: "The folder of the bundled images.")
-    var images = ImageServer.standardFolder
-
-    @Option(help: "The folder of the disk cache. Default: $XDG_CACHE_HOME/org.gtkwebimage.Gallery/web-images/default.")
-    var cacheDir: String?
-
-    @Option(help: "Open the image with this number, counted from 0, as a click on it would.")
-    var open: Int?
-
-    @Option(help: "Save a screenshot of the window as PNG once all visible images are loaded, and quit.")
-    var screenshot: String?
-
-    @Option(help: "Width and height of the window in application pixels.")
-    var size = "1000x720"
-
-    @Option(help: "The number of device pixels per application pixel, 1 or 2, if the display does not define it.")
-    var scale: Int?
-
-    @Flag(help: "Use the dark style regardless of the desktop.")
-    var dark = false
-
-    @Option(help: "Quit after this number of seconds.")
-    var exitAfter: Double?
-
-    @Flag(help: "Scroll the wall from top to bottom, each screen once it is loaded, and quit.")
-    var scrollThrough = false
-
-    @Option(
-        help: "Write to this file which image each cell shows: a line for each change, and one for each cell at rest."
-    )
-    var trace: String?
-
-    @Flag(help: "Run on an Xvfb display without a screen, as the tests do.")
-    var headless = false
+    @OptionGroup var options: GalleryOptions
 
     static func main() {
         // The help text lists the pages, which are translated.
@@ -71,44 +24,25 @@ struct GalleryCommand: ParsableCommand {
         main(nil)
     }
 
-    func validate() throws {
-        guard count > 0 else { throw ValidationError("--count must be at least 1.") }
-        guard Self.pageNames.contains(page) else {
-            throw ValidationError("There is no page \(page). Choose one of \(Self.pageNames.joined(separator: ", ")).")
-        }
-        guard size.split(separator: "x").compactMap({ Int($0) }).filter({ $0 > 0 }).count == 2 else {
-            throw ValidationError("--size must be WIDTHxHEIGHT, for example 1000x720.")
-        }
-        guard scale.map({ $0 == 1 || $0 == 2 }) ?? true else { throw ValidationError("--scale must be 1 or 2.") }
-    }
-
     func run() throws {
-        let display = headless ? try XvfbDisplay.start() : nil
+        let display = options.headless ? try XvfbDisplay.start() : nil
         defer { display?.stop() }
         display?.exportEnvironment()
         // GTK reads the variable when it opens the display.
-        if let scale { setenv("GDK_SCALE", "\(scale)", 1) }
-        let server = try ImageServer(folder: images, count: count)
+        if let scale = options.scale { setenv("GDK_SCALE", "\(scale)", 1) }
+        let server = try ImageServer(folder: options.images, count: options.count)
         let source: any ImageFeed =
-            if let urlList {
+            if let urlList = options.urlList {
                 try URLListFeed(path: urlList)
-            } else if online {
-                URLListFeed(onlineCount: count)
+            } else if options.online {
+                URLListFeed(onlineCount: options.count)
             } else {
                 server
             }
         // ArgumentParser calls this on the main thread, where main is.
         let code = MainActor.assumeIsolated {
-            GalleryApplication(context: PageContext(source: source, server: server), options: self).run()
+            GalleryApplication(context: PageContext(source: source, server: server), options: options).run()
         }
         throw ExitCode(code)
     }
-
-    /// The size of the window in application pixels.
-    var windowSize: (width: Int, height: Int) {
-        let numbers = size.split(separator: "x").compactMap { Int($0) }
-        return (numbers[0], numbers[1])
-    }
-
-    private static var pageNames: [String] { MainActor.assumeIsolated { Page.all.map(\.id) } }
 }

@@ -41,7 +41,7 @@ final class BroadwayBrowser: Sendable {
 
     /// Connects and starts answering.
     /// - Returns: nil if no Broadway daemon listens on the port.
-    init?(_ port: UInt16, _ width: Int, _ height: Int) {
+    init?(port: UInt16, width: Int, height: Int) {
         guard let socket = ServerSocket.connect(port: port) else { return nil }
         self.socket = socket
         let request = """

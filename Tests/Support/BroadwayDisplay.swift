@@ -59,7 +59,7 @@ package final class BroadwayDisplay: Sendable {
             )
             // The line announces the socket for programs; the one for browsers opens right after.
             let isReady = daemon.waitForOutput { $0.contains("Listening") ? true : nil } != nil
-            guard isReady, let browser = connect(port, width, height) else {
+            guard isReady, let browser = connect(port: port, width: width, height: height) else {
                 last = daemon.output
                 daemon.stop()
                 continue
@@ -103,9 +103,9 @@ package final class BroadwayDisplay: Sendable {
         directory.withLock { $0 = nil }
     }
 
-    private static func connect(_ port: UInt16, _ width: Int, _ height: Int) -> BroadwayBrowser? {
+    private static func connect(port: UInt16, width: Int, height: Int) -> BroadwayBrowser? {
         for _ in 0..<500 {
-            if let browser = BroadwayBrowser(port, width, height) { return browser }
+            if let browser = BroadwayBrowser(port: port, width: width, height: height) { return browser }
             poll(nil, 0, 5)
         }
         return nil

@@ -6,7 +6,7 @@ import GtkWebImage
 @MainActor
 final class Tour {
     private let window: GalleryWindow
-    private let options: GalleryCommand
+    private let options: GalleryOptions
     private let end: (String?) -> Void
     private var trace = ""
     /// The last known content of each cell, so that only changes are traced.
@@ -18,7 +18,7 @@ final class Tour {
     private var isDone = false
 
     /// - Parameter end: Called once at the end, with an error message in case of failure.
-    init(_ window: GalleryWindow, _ options: GalleryCommand, end: @escaping (String?) -> Void) {
+    init(_ window: GalleryWindow, _ options: GalleryOptions, end: @escaping (String?) -> Void) {
         self.window = window
         self.options = options
         self.end = end

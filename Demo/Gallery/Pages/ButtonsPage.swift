@@ -33,8 +33,8 @@ extension Page {
         let behind = ButtonPointer(labelled)
         set(
             button,
-            behind,
-            avatar,
+            labelled: behind,
+            avatar: avatar,
             normal: context.fresh("dusk-mountains.jpg"),
             lit: context.fresh("balloons.jpg"),
             pressed: context.fresh("rain-window.jpg"),
@@ -61,8 +61,8 @@ extension Page {
     @MainActor
     private static func set(
         _ button: Button,
-        _ labelled: ButtonPointer,
-        _ avatar: Button,
+        labelled: ButtonPointer,
+        avatar: Button,
         normal: URL,
         lit: URL,
         pressed: URL,

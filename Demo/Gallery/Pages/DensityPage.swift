@@ -58,7 +58,7 @@ extension Page {
     }
 
     @MainActor
-    private static func sample(_ picture: Picture, _ grown: Picture, _ url: URL) {
+    private static func sample(_ picture: Picture, grown: Picture, url: URL) {
         var request = ImageRequest(url: url)
         request.isFirstFrameOnly = true
         picture.setImage(with: request, options: BindingOptions(size: .original))

@@ -28,7 +28,7 @@ extension Page {
             let picture = sizedPicture(width: 200, height: 150)
             let text = label("", "caption", "dim-label")
             gtk_label_set_max_width_chars(OpaquePointer(text), 26)
-            load(picture, context.fresh("autumn-trees.jpg", line)) { setText(text, $0) }
+            load(context.fresh("autumn-trees.jpg", line), into: picture) { setText(text, $0) }
             pictures.append(picture)
             cells.append(
                 box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(picture.widget), label(title, "heading"), text])
@@ -38,7 +38,7 @@ extension Page {
     }
 
     @MainActor
-    private static func load(_ picture: Picture, _ url: URL, _ show: @escaping @MainActor @Sendable (String) -> Void) {
+    private static func load(_ url: URL, into picture: Picture, show: @escaping @MainActor @Sendable (String) -> Void) {
         picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
         picture.retriesImageOnClick = true
         picture.setImage(with: url) { result in

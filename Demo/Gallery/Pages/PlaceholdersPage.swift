@@ -21,7 +21,12 @@ extension Page {
         let pictures = titles.map { _ in sizedPicture(width: 180, height: 135) }
         let load = {
             for (number, picture) in pictures.enumerated() {
-                show(number, picture, context.fresh("desert-dunes.jpg", .late), context.fresh("pixel-sunset.gif"))
+                show(
+                    context.fresh("desert-dunes.jpg", .late),
+                    in: picture,
+                    number: number,
+                    small: context.fresh("pixel-sunset.gif")
+                )
             }
         }
         load()
@@ -34,7 +39,7 @@ extension Page {
     }
 
     @MainActor
-    private static func show(_ number: Int, _ picture: Picture, _ url: URL, _ small: URL) {
+    private static func show(_ url: URL, in picture: Picture, number: Int, small: URL) {
         switch number {
         case 0:
             picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic", pixelSize: 48))

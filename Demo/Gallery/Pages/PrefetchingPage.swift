@@ -62,8 +62,8 @@ extension Page {
 
     private static func sample(
         _ urls: [URL],
-        _ progress: @escaping @Sendable (Int, Int) -> Void,
-        _ report: @escaping @Sendable (String) -> Void
+        progress: @escaping @Sendable (Int, Int) -> Void,
+        report: @escaping @Sendable (String) -> Void
     ) {
         let task = ImagePrefetcher.shared.prefetch(urls, to: .disk, progress: progress) { result in
             report("\(result.loadedCount) loaded, \(result.failedCount) failed, \(result.cancelledCount) cancelled")

@@ -32,7 +32,7 @@ extension Page {
     }
 
     @MainActor
-    private static func sample(_ picture: Picture, _ avatar: Button, _ url: URL) {
+    private static func sample(_ picture: Picture, avatar: Button, url: URL) {
         picture.setImage(with: url, transformer: .rounded(24))
         avatar.setImage(with: url, transformer: .circle(border: ImageBorder(width: 4, color: .white)))
         picture.setImage(with: url, transformer: .blur(8) + .sepia)

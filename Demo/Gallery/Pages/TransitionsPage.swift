@@ -29,7 +29,7 @@ extension Page {
             turn += 1
             for (picture, way) in zip(pictures, ways) {
                 let url = context.fresh(names[turn % names.count], way.2 == nil ? .normal : .drip)
-                show(picture, url, way.1, way.2)
+                show(url, in: picture, transition: way.1, indicator: way.2)
             }
         }
         load()
@@ -42,10 +42,10 @@ extension Page {
 
     @MainActor
     private static func show(
-        _ picture: Picture,
         _ url: URL,
-        _ transition: ImageTransition,
-        _ indicator: ImageIndicator?
+        in picture: Picture,
+        transition: ImageTransition,
+        indicator: ImageIndicator?
     ) {
         picture.imageTransition = transition
         picture.imageIndicator = indicator

@@ -26,7 +26,7 @@ extension Page {
         let change = { (step: Int) in
             zoom = min(max(zoom + step, 0), 6)
             let width = 300.0 * [1, 1.4, 2, 2.8, 4, 5.6, 8][zoom]
-            show(picture, url, Int32(width), Int32(width * 0.75)) {
+            show(url, in: picture, width: Int32(width), height: Int32(width * 0.75)) {
                 setText(text, picture.currentImage.map { "\($0.pixelSize)" } ?? "")
             }
         }
@@ -40,18 +40,18 @@ extension Page {
 
     @MainActor
     private static func show(
-        _ picture: Picture,
         _ url: URL,
-        _ width: Int32,
-        _ height: Int32,
-        _ done: @escaping @MainActor @Sendable () -> Void
+        in picture: Picture,
+        width: Int32,
+        height: Int32,
+        done: @escaping @MainActor @Sendable () -> Void
     ) {
         gtk_widget_set_size_request(picture.widget, width, height)
         picture.setImage(with: url, options: BindingOptions(whileLoading: .placeholderOrCurrentImage)) { _ in done() }
     }
 
     @MainActor
-    private static func sample(_ picture: Picture, _ url: URL, _ width: Int32, _ height: Int32) {
+    private static func sample(_ picture: Picture, url: URL, width: Int32, height: Int32) {
         gtk_widget_set_size_request(picture.widget, width, height)
         picture.setImage(with: url, options: BindingOptions(whileLoading: .placeholderOrCurrentImage))
     }

@@ -16,7 +16,7 @@ func onDrop(of widget: Widget, _ body: @escaping (String) -> Void) {
         run(box, address)
         return 1
     }
-    connect(target, "drop", callback, Handler(body))
+    connect(target, "drop", callback: callback, handler: Handler(body))
     gtk_widget_add_controller(widget, target)
 }
 

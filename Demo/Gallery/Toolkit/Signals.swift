@@ -15,8 +15,8 @@ final class Handler<Argument> {
 func connect<Callback, Argument>(
     _ object: OpaquePointer,
     _ signal: String,
-    _ callback: Callback,
-    _ handler: Handler<Argument>
+    callback: Callback,
+    handler: Handler<Argument>
 ) {
     g_signal_connect_data(
         UnsafeMutableRawPointer(object),
@@ -42,12 +42,12 @@ func connect(_ object: OpaquePointer, _ signal: String, arguments: Int = 0, _ bo
     if arguments == 0 {
         typealias Callback = @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
         let callback: Callback = { _, box in run(box, ()) }
-        connect(object, signal, callback, handler)
+        connect(object, signal, callback: callback, handler: handler)
     } else {
         typealias Callback =
             @convention(c) (UnsafeMutableRawPointer, OpaquePointer?, UnsafeMutableRawPointer) -> Void
         let callback: Callback = { _, _, box in run(box, ()) }
-        connect(object, signal, callback, handler)
+        connect(object, signal, callback: callback, handler: handler)
     }
 }
 
@@ -56,7 +56,7 @@ func connect(_ object: OpaquePointer, _ signal: String, arguments: Int = 0, _ bo
 func connect(_ object: OpaquePointer, _ signal: String, _ body: @escaping (OpaquePointer) -> Void) {
     typealias Callback = @convention(c) (UnsafeMutableRawPointer, OpaquePointer, UnsafeMutableRawPointer) -> Void
     let callback: Callback = { _, argument, box in run(box, UInt(bitPattern: argument)) }
-    connect(object, signal, callback, Handler<UInt> { body(OpaquePointer(bitPattern: $0)!) })
+    connect(object, signal, callback: callback, handler: Handler<UInt> { body(OpaquePointer(bitPattern: $0)!) })
 }
 
 /// Connects to GtkGridView::activate and passes the position on.
@@ -64,7 +64,7 @@ func connect(_ object: OpaquePointer, _ signal: String, _ body: @escaping (Opaqu
 func connectActivate(_ gridView: OpaquePointer, _ body: @escaping (Int) -> Void) {
     typealias Callback = @convention(c) (UnsafeMutableRawPointer, guint, UnsafeMutableRawPointer) -> Void
     let callback: Callback = { _, position, box in run(box, Int(position)) }
-    connect(gridView, "activate", callback, Handler(body))
+    connect(gridView, "activate", callback: callback, handler: Handler(body))
 }
 
 /// Connects to GdkSurface::layout and passes the new width in application pixels on.
@@ -72,7 +72,7 @@ func connectActivate(_ gridView: OpaquePointer, _ body: @escaping (Int) -> Void)
 func connectLayout(_ surface: OpaquePointer, _ body: @escaping (Int) -> Void) {
     typealias Callback = @convention(c) (UnsafeMutableRawPointer, gint, gint, UnsafeMutableRawPointer) -> Void
     let callback: Callback = { _, width, _, box in run(box, Int(width)) }
-    connect(surface, "layout", callback, Handler(body))
+    connect(surface, "layout", callback: callback, handler: Handler(body))
 }
 
 /// Adds a stateless action to an app or a window.

@@ -26,3 +26,9 @@ enum Translation {
         bind_textdomain_codeset(domain, "UTF-8")
     }
 }
+
+/// The identity of the app.
+enum AppInfo {
+    /// The application id, after which installed files and folders are named.
+    static let identifier = "org.gtkwebimage.Gallery"
+}

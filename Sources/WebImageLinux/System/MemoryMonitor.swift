@@ -17,7 +17,7 @@ package final class MemoryMonitor: Sendable {
         // GLib calls services on the bus to make its monitor, which may block.
         DispatchQueue.global().async {
             let monitor = Monitor(pointer: g_memory_monitor_dup_default())
-            MainLoopDispatcher.shared.dispatch { startMemoryMonitors(monitor) }
+            MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { startMemoryMonitors(monitor) } }
         }
     }
 
@@ -46,14 +46,13 @@ private struct Monitor: @unchecked Sendable {
 }
 
 /// Connects to the monitors, on the main thread and for the life of the process.
+@MainActor
 private func startMemoryMonitors(_ monitor: Monitor) {
-    let handler: @convention(c) (gpointer?, GMemoryMonitorWarningLevel, gpointer?) -> Void = { _, level, _ in
-        MemoryMonitor.shared.notify(level.pressure)
-    }
     if let monitor = monitor.pointer {
-        let callback = unsafeBitCast(handler, to: GCallback.self)
-        let object = UnsafeMutableRawPointer(monitor)
-        g_signal_connect_data(object, "low-memory-warning", callback, nil, nil, G_CONNECT_DEFAULT)
+        UnsafeMutableRawPointer(monitor).connectWithArgument("low-memory-warning") { level in
+            let level = GMemoryMonitorWarningLevel(rawValue: UInt32(truncatingIfNeeded: level))
+            MemoryMonitor.shared.notify(level.pressure)
+        }
     }
     watchPressure()
 }

@@ -40,10 +40,11 @@ package final class NetworkMonitor: NetworkMonitoring {
 
     private func connect(_ object: UnsafeMutableRawPointer?, _ signal: String) {
         guard let object else { return }
-        let handler: @convention(c) (gpointer?, gpointer?, gpointer?) -> Void = { _, _, _ in
-            NetworkMonitor.shared.update()
+        let address = UInt(bitPattern: object)
+        // Called by start(), which the dispatcher runs on the main thread.
+        MainActor.assumeIsolated {
+            _ = UnsafeMutableRawPointer(bitPattern: address)?.connect(signal) { NetworkMonitor.shared.update() }
         }
-        g_signal_connect_data(object, signal, unsafeBitCast(handler, to: GCallback.self), nil, nil, G_CONNECT_DEFAULT)
     }
 
     private func update() {

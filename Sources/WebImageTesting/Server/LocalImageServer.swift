@@ -91,12 +91,12 @@ public final class LocalImageServer: Sendable {
                 socket.close()
                 break
             }
-            startThread("gwi-connection") { serve(socket, number, shared) }
+            startThread("gwi-connection") { serve(socket, number: number, shared) }
         }
         shared.listener.close()
     }
 
-    private static func serve(_ socket: ServerSocket, _ number: Int, _ shared: Shared) {
+    private static func serve(_ socket: ServerSocket, number: Int, _ shared: Shared) {
         let connection = ServerConnection(socket: socket, number: number) { request in
             shared.state.withLock { $0.requests.append(request) }
             return shared.handler(request)

@@ -13,7 +13,7 @@ package struct ServerSocket: Sendable {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw ServerError("socket", errno) }
         let socket = ServerSocket(descriptor: descriptor)
-        socket.set(SOL_SOCKET, SO_REUSEADDR, Int32(1))
+        socket.set(SO_REUSEADDR, of: SOL_SOCKET, to: Int32(1))
         var address = loopback(port)
         let isBound = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -63,7 +63,7 @@ package struct ServerSocket: Sendable {
             if accepted >= 0 {
                 _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
                 let socket = ServerSocket(descriptor: accepted)
-                socket.set(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
+                socket.set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: Int32(1))
                 return socket
             }
             switch errno {
@@ -122,11 +122,11 @@ package struct ServerSocket: Sendable {
     /// Closes the socket.
     /// - Parameter isReset: Whether the other side receives a reset (RST). Default: false.
     package func close(isReset: Bool = false) {
-        if isReset { set(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0)) }
+        if isReset { set(SO_LINGER, of: SOL_SOCKET, to: linger(l_onoff: 1, l_linger: 0)) }
         Glibc.close(descriptor)
     }
 
-    private func set<T: BitwiseCopyable>(_ level: Int32, _ option: Int32, _ value: T) {
+    private func set<T: BitwiseCopyable>(_ option: Int32, of level: Int32, to value: T) {
         var value = value
         setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<T>.size))
     }

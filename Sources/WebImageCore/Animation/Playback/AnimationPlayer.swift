@@ -61,7 +61,7 @@ public final class AnimationPlayer {
         self.clock = clock
         intactCount = animation.frameCount
         currentFrame = image
-        timeline = Self.timeline(animation.durations, image, settings)
+        timeline = Self.timeline(of: image, durations: animation.durations, settings)
         let link = PlayerLink()
         buffer = FrameBuffer(
             image,
@@ -82,8 +82,8 @@ public final class AnimationPlayer {
     }
 
     private static func timeline(
-        _ durations: [Duration],
-        _ image: WebImage,
+        of image: WebImage,
+        durations: [Duration],
         _ settings: ImagePlayback
     ) -> PlaybackTimeline {
         PlaybackTimeline(
@@ -96,7 +96,7 @@ public final class AnimationPlayer {
 
     /// Rebuilds the timeline so that playback continues at the current frame.
     private func rebuildTimeline() {
-        timeline = Self.timeline(Array(animation.durations.prefix(intactCount)), image, settings)
+        timeline = Self.timeline(of: image, durations: Array(animation.durations.prefix(intactCount)), settings)
         let start = timeline.start(ofFrame: currentFrameIndex, loop: currentLoop) ?? .zero
         anchor = (start, clock.now)
     }

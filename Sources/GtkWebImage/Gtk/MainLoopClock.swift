@@ -1,4 +1,5 @@
 internal import CWebImageGtk4
+import WebImageCore
 
 /// A closure that runs once on the main loop after a delay, unless it is cancelled first.
 @MainActor
@@ -28,5 +29,19 @@ final class DelayedCall {
     func cancel() {
         guard context.body.take() != nil else { return }
         g_source_remove(source)
+    }
+}
+
+/// The clock of GTK's frames (g_get_monotonic_time), with timeouts on the main loop.
+@MainActor
+final class MainLoopClock: PlaybackClock {
+    static let shared = MainLoopClock()
+
+    var now: Double { Double(g_get_monotonic_time()) / 1_000_000 }
+
+    func call(at time: Double, _ body: @escaping @MainActor () -> Void) -> @MainActor () -> Void {
+        // One millisecond of slack: called early, the timeline would still find the previous frame.
+        let call = DelayedCall(after: .seconds(max(time - now, 0) + 0.001), body)
+        return { call.cancel() }
     }
 }
