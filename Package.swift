@@ -11,13 +11,13 @@ let strict: [SwiftSetting] = [
     isSanitizingThreads ? .define("THREAD_SANITIZER") : .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// One target per C library, each found through pkg-config.
+/// A C library that pkg-config finds. Its shim.h says why the library is there. Fedora names packages by pkg-config modules.
 func cLibrary(_ name: String, pkgConfig: String, debian: String) -> Target {
     .systemLibrary(
         name: name,
         path: "Sources/CLibraries/\(name)",
         pkgConfig: pkgConfig,
-        providers: [.apt([debian])]
+        providers: [.apt([debian]), .yum(["pkgconfig(\(pkgConfig))"])]
     )
 }
 
@@ -59,7 +59,7 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // C: what Swift cannot import, and the system libraries.
+        // The C libraries, and the functions of theirs that Swift cannot call. WebImageCore uses none of them.
         .target(
             name: "CWebImageShims",
             dependencies: ["CWebImageGLib", "CWebImageCurl", "CWebImageJPEG", "CWebImagePNG"],

@@ -1,3 +1,4 @@
+// GLib and GIO: the main loop, GObject, GResource, and the monitors of network, power and memory.
 #pragma once
 
 #include <gio/gio.h>

@@ -1,3 +1,4 @@
+// GTK 4 has the widgets. libintl and locale.h serve the translations of the gallery.
 #pragma once
 
 #include <gtk/gtk.h>

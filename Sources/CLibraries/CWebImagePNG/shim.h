@@ -1,3 +1,4 @@
+// libpng decodes PNG and each frame of APNG, of which gdk-pixbuf decodes the default image only.
 #pragma once
 
 #include <png.h>
