@@ -138,7 +138,7 @@ struct JobGraphTests {
     @Test("Bytes that arrive while the stale image is decoded are left to its thread")
     func staleImages() {
         let graph = TestGraph()
-        let request = ImageRequest(url: fixture.url("a"), options: .refreshCached)
+        let request = ImageRequest(url: fixture.url("a"), cachePolicy: .refresh)
         let task = fixture.manager.makeTask(
             for: request,
             on: InlineDispatcher(),

@@ -66,7 +66,8 @@ struct SlotLoad: Sendable {
         guard request.sequence == nil, image.cachePolicy != .reload, image.cacheAccess.reads.contains(.memory) else {
             return nil
         }
-        return request.manager.cachedImage(for: makeRequest(size ?? .original, for: widget), anySize: size == nil)
+        let query = makeRequest(size ?? .original, for: widget)
+        return size == nil ? request.manager.largestCachedImage(for: query) : request.manager.cachedImage(for: query)
     }
 
     /// The request of a child task.
