@@ -129,8 +129,16 @@ public final class ImageManager: Sendable {
 
     /// Makes the task of a binding. It is never started: it loads through children, whose requests may differ from its
     /// own, and the binding completes it. It delivers on the main loop.
-    package func makeParentTask(for request: ImageRequest) -> ImageTask {
-        ImageTask(request: request, manager: self, dispatcher: parts.dispatcher, handlers: nil)
+    package func makeParentTask(
+        for request: ImageRequest,
+        completion: (@MainActor @Sendable (ImageResult) -> Void)? = nil
+    ) -> ImageTask {
+        ImageTask(
+            request: request,
+            manager: self,
+            dispatcher: parts.dispatcher,
+            handlers: completion.map { .mainActor(progress: nil, partial: nil, completion: $0) }
+        )
     }
 
     /// Makes a task that is not started yet and delivers on the main loop.

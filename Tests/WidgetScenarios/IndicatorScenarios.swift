@@ -141,7 +141,7 @@ extension Scenario {
             stage.waitForFrame()
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0xFF0000)
             expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) != 0)
-            expectEqual(picture.currentImageLoad?.isFinished, true)
+            expectEqual(picture.currentImageTask?.isFinished, true)
             // When it is clicked
             let display = try require(broadway)
             var x = 0.0

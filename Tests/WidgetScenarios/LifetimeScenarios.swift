@@ -178,7 +178,7 @@ extension Scenario {
             @MainActor func wait(_ url: URL) -> Task<Void, Never> {
                 Task { @MainActor in
                     do throws(ImageError) {
-                        let response = try await picture.setImage(with: url, manager: manager)
+                        let response = try await picture.setImage(with: url, manager: manager).response
                         log.add(Stage.hex(response.image.color))
                     } catch {
                         log.add("\(error.code.rawValue)")

@@ -109,7 +109,7 @@ extension Scenario {
                 gtk_window_present(window.as(GtkWindow.self))
                 Task { @MainActor in
                     do throws(ImageError) {
-                        let response = try await picture.setImage(with: url)
+                        let response = try await picture.setImage(with: url).response
                         log.add("\(response.image.naturalSize) \(MainLoopDispatcher.shared.isCurrent)")
                         log.add("\(picture.currentImage == response.image)")
                         _ = try await ImageManager.shared.image(for: server.url("/missing.png"))

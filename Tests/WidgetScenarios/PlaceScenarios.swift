@@ -22,7 +22,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0xFF0000 }))
             expectEqual(picture.currentImage?.isPartial, true)
             // The same again joins, another one does not.
-            let load = picture.currentImageLoad
+            let load = picture.currentImageTask
             expect(picture.setImage(with: request, manager: stage.manager) === load)
             gate.open()
             stage.waitForResults(1)
@@ -176,17 +176,17 @@ extension Scenario {
                 completion: stage.completion
             )
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
-            expect(first.removeImageLoad(for: .image) === load)
-            expect(first.imageLoad(for: .image) == nil && first.currentImageURL == nil)
-            second.setImageLoad(load, for: "more")
+            expect(first.removeImageTask(for: .image) === load)
+            expect(first.imageTask(for: .image) == nil && first.currentImageURL == nil)
+            second.setImageTask(load, for: "more")
             gate.open()
             stage.waitForResults(1)
             expectEqual(stage.results[0].errorCode, nil)
             expect(first.currentImage == nil && second.currentImage == nil, "it was shown")
             // And what hangs on a widget goes with the next one.
             let third = first.setImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
-            _ = first.removeImageLoad(for: .image)
-            second.setImageLoad(third, for: "more")
+            _ = first.removeImageTask(for: .image)
+            second.setImageTask(third, for: "more")
             second.cancelImageLoad(for: "more")
             stage.waitForResults(2)
             expectEqual(stage.results[1].errorCode, .cancelled)
@@ -194,8 +194,8 @@ extension Scenario {
             let fourth = stage.addImage()
             stage.waitForFrame()
             let hung = first.setImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
-            _ = first.removeImageLoad(for: .image)
-            fourth.setImageLoad(hung, for: .image)
+            _ = first.removeImageTask(for: .image)
+            fourth.setImageTask(hung, for: .image)
             fourth.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(4)
             expectEqual(stage.results.suffix(2).map(\.errorCode).contains(.cancelled), true)

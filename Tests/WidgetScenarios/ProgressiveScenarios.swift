@@ -45,6 +45,52 @@ extension Scenario {
             expectEqual(picture.currentImage?.isPartial, false)
             expectEqual(picture.currentImage?.pixelSize, PixelSize(width: 300, height: 200))
             expectEqual(stage.server.requests.count, 1)
-        }
+        },
+
+        Scenario("A load that starts again after a partial image has its transition") {
+            // Given a partial image, whose load ends because the widget leaves its window
+            let gate = ServerGate()
+            let file = TestImage.make(size: PixelSize(width: 300, height: 200), format: .jpeg) { x, y in
+                UInt32(x * 77 ^ y * 1013) & 0xFFFFFF
+            }
+            let other = TestImage.solid(0x0000FF, size: PixelSize(width: 300, height: 200))
+            let answers = EventLog<String>()
+            let stage = try Stage { request in
+                answers.add(request.path)
+                guard answers.all.count == 1 else { return .ok(other, contentType: "image/png") }
+                var response = ServerResponse.ok(file, contentType: "image/jpeg")
+                response.faults.bodyGate = (afterBytes: file.count / 2, gate: gate)
+                return response
+            }
+            let picture = stage.addImage(width: 300, height: 200)
+            stage.present()
+            picture.setImage(
+                with: stage.server.url("/a.jpg"),
+                loading: .progressive,
+                options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            expect(MainLoopPump.run(until: { picture.currentImage != nil }))
+            picture.imageTransition = ImageTransition(
+                ImageTransition.crossfade().effect,
+                duration: .seconds(600),
+                easing: ImageEasing { $0 < 1 ? 0.5 : 1 }
+            )
+            g_object_ref(picture.nativeWidgetPointer)
+            gtk_box_remove(stage.box.as(GtkBox.self), picture.widget)
+            stage.waitForResults(1)
+            expectEqual(stage.results.last?.errorCode, .cancelled)
+            gate.open()
+            // When it is back, and the whole image arrives
+            gtk_box_append(stage.box.as(GtkBox.self), picture.widget)
+            g_object_unref(picture.nativeWidgetPointer)
+            expect(MainLoopPump.run(until: { picture.currentImage?.isPartial == false }))
+            stage.waitForFrame()
+            stage.waitForFrame()
+            // Then both images are visible.
+            let drawn = try require(rendered(picture.widget))
+            expect(!isNear(drawn.color(0.5, 0.5), 0x0000FF), "\(String(drawn.color(0.5, 0.5), radix: 16))")
+        },
     ]
 }

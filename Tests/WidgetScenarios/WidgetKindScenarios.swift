@@ -86,7 +86,7 @@ extension Scenario {
             let log = EventLog<UInt32>()
             let (url, manager) = (stage.url(0x336699), stage.manager)
             Task { @MainActor in
-                if let response = try? await button.setImage(with: url, manager: manager) {
+                if let response = try? await button.setImage(with: url, manager: manager).response {
                     log.add(response.image.color)
                 }
             }

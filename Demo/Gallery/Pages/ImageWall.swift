@@ -77,7 +77,7 @@ extension ImageWall {
 
     var isAtRest: Bool {
         let visible = cells.filter(\.isMapped)
-        return !visible.isEmpty && visible.allSatisfy { $0.picture.imageLoad(for: .image)?.isFinished ?? false }
+        return !visible.isEmpty && visible.allSatisfy { $0.picture.imageTask(for: .image)?.isFinished ?? false }
     }
 
     /// Scrolls down by nine tenths of a page.

@@ -140,5 +140,5 @@ extension GtkWidgetConvertible {
 
 extension ImageBindable {
     /// Whether the last image is in place or has failed.
-    @MainActor var isAtRest: Bool { currentImageLoad?.isFinished ?? true }
+    @MainActor var isAtRest: Bool { currentImageTask?.isFinished ?? true }
 }

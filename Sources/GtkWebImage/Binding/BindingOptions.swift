@@ -54,7 +54,7 @@ public struct BindingOptions: Hashable, Sendable {
     public var awaitsTransition: Bool
     /// When the load starts. Default: when the widget is mapped.
     public var start: Start
-    /// What becomes of the load before. Default: it is cancelled.
+    /// What becomes of the previous load. Default: it is cancelled.
     public var previousLoad: PreviousLoad
     /// The size at which the image is decoded. Default: that of the widget.
     public var size: Size

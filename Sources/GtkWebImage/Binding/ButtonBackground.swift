@@ -3,16 +3,16 @@ import WebImageLinux
 
 /// A GtkPicture behind the child of a button, as large as the button within its border.
 ///
-/// GtkButton lays out all its children alike (GtkBinLayout) within its padding; margins below zero take the image
-/// over that. It is a child of the button's that the button does not know of, so it goes when the button is destroyed.
+/// GtkButton lays out all its children alike (GtkBinLayout) within its padding; negative margins extend the image over
+/// the padding. The button does not know this child, which is therefore removed when the button is destroyed.
 @MainActor
 final class ButtonBackground {
-    let host: PicturePresenter
+    let presenter: PicturePresenter
 
-    /// - Parameter button: A GtkButton, or a GtkMenuButton, whose surface is a button within.
+    /// - Parameter button: A GtkButton, or a GtkMenuButton, which contains a button.
     init(_ button: UnsafeMutableRawPointer) {
         let picture = gtk_picture_new()!
-        host = PicturePresenter(picture: WidgetReference(UnsafeMutableRawPointer(picture)))
+        presenter = PicturePresenter(picture: WidgetReference(UnsafeMutableRawPointer(picture)))
         gtk_picture_set_content_fit(OpaquePointer(picture), GTK_CONTENT_FIT_COVER)
         gtk_widget_set_can_target(picture, 0)
         gtk_widget_set_overflow(picture, GTK_OVERFLOW_HIDDEN)
@@ -26,7 +26,7 @@ final class ButtonBackground {
         )
         gtk_widget_insert_after(picture, surface, nil)
         let object = UnsafeMutableRawPointer(surface)
-        let reference = host.picture
+        let reference = presenter.picture
         object.connect("destroy") {
             if let picture = reference.pointer { gtk_widget_unparent(picture) }
         }
@@ -39,8 +39,8 @@ final class ButtonBackground {
     }
 }
 
-/// The style of an image that reaches over the padding of what it is in. The padding is the theme's, and may be
-/// another one when the widget comes to another place, or gets another child.
+/// The style of an image that extends over the padding of its parent. The theme determines the padding, which may
+/// change when the button is moved in the widget tree or gets another child.
 @MainActor
 private final class CoveringStyle {
     private let provider: OpaquePointer
@@ -59,7 +59,7 @@ private final class CoveringStyle {
         guard let surface = surface.pointer, picture.pointer != nil else { return }
         var padding = GtkBorder()
         gtk_style_context_get_padding(gtk_widget_get_style_context(surface), &padding)
-        // What it asks for is nothing, once its margins are added.
+        // Minimum size and negative margins add up to nothing, so the image does not affect the layout.
         let rules = """
             picture { margin: -\(padding.top)px -\(padding.right)px -\(padding.bottom)px -\(padding.left)px; \
             min-width: \(padding.left + padding.right)px; min-height: \(padding.top + padding.bottom)px; \

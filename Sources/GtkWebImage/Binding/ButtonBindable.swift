@@ -1,27 +1,26 @@
 internal import CWebImageGtk4
 
-/// A GtkButton, or a GtkToggleButton, GtkCheckButton or GtkMenuButton, of any binding. A class joins by naming
-/// its pointer, as with PictureBindable.
+/// A GtkButton, GtkToggleButton, GtkCheckButton or GtkMenuButton of any binding. A class conforms by naming its pointer,
+/// as with ``PictureBindable``.
 ///
-/// The image is the child of the button, instead of a label or another child. An app that gives the button another
-/// child later keeps that one: the image is then loaded, but not shown.
+/// The image is the child of the button and replaces a label or another child. If the app sets another child later,
+/// that child stays: the image is loaded, but not shown.
 @MainActor
 public protocol ButtonBindable: WidgetBindable {}
 
 extension ButtonBindable {
-    /// The image of a state, with all that a binding can do.
+    /// The place of the image in a state of the button.
     public func imageBinding(for state: ImageState) -> ImageBinding {
         imageBinding(state == .normal ? .image : OperationKey(rawValue: "image.\(state.rawValue)"), in: state)
     }
 
-    /// The image behind the button's child in a state, with all that a binding can do. It covers the button within
-    /// its border, and has no say in its size. Not for a GtkCheckButton, which has no surface of its own.
+    /// The place of the image behind the child of the button in a state. The image covers the button within its border
+    /// and does not affect its size. A GtkCheckButton has no surface and thus no background image.
     public func backgroundImageBinding(for state: ImageState) -> ImageBinding {
-        let pointer = nativeWidgetPointer
-        return ImageBinding(pointer, OperationKey(rawValue: "background.\(state.rawValue)")) { slots in
-            let background = slots.shared("background") { ButtonBackground(pointer) }
-            slots.follow(background.host)
-            let target = PictureTarget(background.host, state)
+        ImageBinding(nativeWidgetPointer, OperationKey(rawValue: "background.\(state.rawValue)")) { slots in
+            guard let background = slots.background else { preconditionFailure("The object is not a GtkWidget") }
+            slots.follow(background.presenter)
+            let target = PictureTarget(background.presenter, state)
             target.content?.hasSize = false
             return target
         }

@@ -1,14 +1,14 @@
 internal import CWebImageGtk4
 
-/// How an image is fitted into a widget; GtkContentFit.
+/// How an image fits into its widget, as GtkContentFit.
 public enum ContentFit: Sendable {
-    /// Stretched to the size of the widget, whatever its aspect ratio.
+    /// Stretched to the size of the widget, without keeping the aspect ratio.
     case stretch
-    /// As large as it can be within the widget.
+    /// As large as possible within the widget.
     case contain
-    /// As small as it can be while covering the widget; what sticks out is cut off.
+    /// As small as possible while covering the widget; the overhang is cut off.
     case cover
-    /// As with contain, but never larger than it is.
+    /// As ``contain``, but never larger than the image.
     case scaleDown
 
     init(_ native: GtkContentFit) {

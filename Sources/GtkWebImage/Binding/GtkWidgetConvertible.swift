@@ -1,45 +1,45 @@
 public import FoundationEssentials
+public import WebImageCore
 
-/// A GTK widget of any binding: anything that can tell the address of its GtkWidget.
+/// A GTK widget of any binding: anything that knows the address of its GtkWidget.
 ///
-/// Conform the classes of your binding to PictureBindable, ButtonBindable, EntryBindable or
-/// WidgetBindable, in one line each.
+/// Conform the classes of your binding to ``PictureBindable``, ``ButtonBindable``, ``EntryBindable`` or
+/// ``WidgetBindable``, in one line each.
 @MainActor
 public protocol GtkWidgetConvertible {
-    /// The GtkWidget *. It is used while a call lasts; the library keeps weak references only.
+    /// The `GtkWidget *`. The library uses it within a call and keeps weak references only.
     var nativeWidgetPointer: UnsafeMutableRawPointer { get }
 }
 
 extension GtkWidgetConvertible {
-    /// Ends the load under key, if there is one; its completion gets ImageError.Code.cancelled.
+    /// Cancels the load under a key, if there is one. Its completion receives `ImageError.Code.cancelled`.
     public func cancelImageLoad(for key: OperationKey) {
-        WidgetSlots.existing(of: nativeWidgetPointer)?.existingSlot(for: key)?.cancel()
+        imageTask(for: key)?.cancel()
     }
 
-    /// The URL that was set last under key, whatever became of it; nil when none was.
+    /// The URL that was set last under a key, whether or not its load succeeded; `nil` if there is none.
     public func imageURL(for key: OperationKey) -> URL? {
-        WidgetSlots.existing(of: nativeWidgetPointer)?.existingSlot(for: key)?.url
+        existingSlots?.existingSlot(for: key)?.current?.image.url
     }
 
-    /// The load under way under key.
-    public func imageLoad(for key: OperationKey) -> ImageLoad? {
-        WidgetSlots.existing(of: nativeWidgetPointer)?.existingSlot(for: key)?.load
+    /// The last load under a key, which may have ended.
+    public func imageTask(for key: OperationKey) -> ImageTask? {
+        existingSlots?.task(for: key)
     }
 
-    /// Lets go of the load under key without cancelling it: it goes on for its completion and the caches, and touches
-    /// the widget no more.
+    /// Detaches the load under a key from the widget without cancelling it. It continues for its completion and the
+    /// caches, and no longer updates the widget.
     /// - Returns: The load, if there was one.
     @discardableResult
-    public func removeImageLoad(for key: OperationKey) -> ImageLoad? {
-        WidgetSlots.existing(of: nativeWidgetPointer)?.existingSlot(for: key)?.replaceLoad(with: nil)
+    public func removeImageTask(for key: OperationKey) -> ImageTask? {
+        existingSlots?.removeTask(for: key)
     }
 
-    /// Hangs a load of another widget, or one that was let go of, on this one: it is cancelled when something else is
-    /// set under key, and when the widget is gone. It shows nothing here; its completion does what is to be done.
-    public func setImageLoad(_ load: ImageLoad, for key: OperationKey) {
-        let slots = WidgetSlots.of(nativeWidgetPointer)
-        let slot = slots.existingSlot(for: key) ?? slots.slot(for: key) { EmptyTarget() }
-        slot.cancel()
-        _ = slot.replaceLoad(with: load)
+    /// Ties a load that the app started, or detached from another widget, to this widget: it is cancelled when another
+    /// image is set under the key and when the widget is destroyed. The widget shows nothing of it.
+    public func setImageTask(_ task: ImageTask, for key: OperationKey) {
+        WidgetSlots.of(nativeWidgetPointer).setTask(task, for: key)
     }
+
+    private var existingSlots: WidgetSlots? { .existing(of: nativeWidgetPointer) }
 }

@@ -1,14 +1,14 @@
 internal import CWebImageGtk4
 
-/// What assistive technology is told about images.
+/// The texts that assistive technology reads out about images.
 @MainActor
 public enum ImageAccessibility {
-    /// Said of an image that could not be loaded. An app sets it to its user's language.
+    /// The description of a widget whose image could not be loaded. An app sets it in the language of its user.
     public static var failureDescription = "The image could not be loaded"
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
-    /// Says that something is under way in the widget.
+    /// Tells assistive technology whether the widget is loading.
     func setBusy(_ isBusy: Bool) {
         guard isBusy else { return gtk_accessible_reset_state(OpaquePointer(self), GTK_ACCESSIBLE_STATE_BUSY) }
         var value = GValue()
@@ -31,5 +31,24 @@ extension UnsafeMutablePointer<GtkWidget> {
         g_value_set_string(&value, text)
         var property = property
         gtk_accessible_update_property_value(OpaquePointer(self), 1, &property, &value)
+    }
+}
+
+/// The state of one slot that assistive technology knows of.
+@MainActor
+struct SlotAccessibility {
+    private var isBusy = false
+    private var hasFailed = false
+
+    mutating func setBusy(_ isBusy: Bool, of widget: WidgetReference?) {
+        guard isBusy != self.isBusy else { return }
+        self.isBusy = isBusy
+        widget?.pointer?.setBusy(isBusy)
+    }
+
+    mutating func setFailed(_ hasFailed: Bool, of widget: WidgetReference?) {
+        guard hasFailed != self.hasFailed else { return }
+        self.hasFailed = hasFailed
+        widget?.pointer?.setDescription(hasFailed ? ImageAccessibility.failureDescription : nil)
     }
 }

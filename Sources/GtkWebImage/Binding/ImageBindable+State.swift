@@ -2,72 +2,74 @@ internal import CWebImageGtk4
 public import FoundationEssentials
 public import WebImageCore
 
-// What is known of the image of a widget, and what goes with each.
+// The state of the image, and the settings that apply to every load.
 extension ImageBindable {
-    /// Ends the load of the image, if one is under way; its completion gets ImageError.Code.cancelled.
+    /// Cancels the load, if it has not ended. Its completion receives `ImageError.Code.cancelled`.
     public func cancelCurrentImageLoad() {
-        imageBinding.existingSlot?.cancel()
+        imageBinding.task?.cancel()
     }
 
     /// Cancels the load and clears the widget. The completion of a load under way receives
     /// `ImageError.Code.cancelled`.
-    /// - Parameter placeholder: What the widget shows from now on. Default: nothing.
-    public func clearImage(placeholder: Placeholder? = nil) {
-        imageBinding.existingSlot?.clear(placeholder: placeholder)
-        if placeholder != nil, imageBinding.existingSlot == nil { imageBinding.slot.clear(placeholder: placeholder) }
+    /// - Parameters:
+    ///   - placeholder: The stand-in that the widget shows from now on. Default: nothing.
+    ///   - manager: The manager that loads a placeholder that is an image itself. Default: the shared one.
+    public func clearImage(placeholder: Placeholder? = nil, manager: ImageManager = .shared) {
+        if placeholder != nil {
+            imageBinding.preparedSlot().clear(placeholder, manager)
+        } else {
+            imageBinding.existingSlot?.clear(nil, manager)
+        }
     }
 
-    /// The URL that was set last, whatever became of it.
-    public var currentImageURL: URL? { imageBinding.existingSlot?.url }
+    /// The URL that was set last, whether or not its load succeeded; `nil` after the image was cleared.
+    public var currentImageURL: URL? { currentImageRequest?.url }
 
-    /// What was asked for last, whatever became of it.
-    public var currentImageRequest: ImageRequest? { imageBinding.existingSlot?.request?.image }
+    /// The request that was set last, whether or not its load succeeded; `nil` after the image was cleared.
+    public var currentImageRequest: ImageRequest? { imageBinding.existingSlot?.current?.image }
 
-    /// The load under way, or the last one.
-    public var currentImageLoad: ImageLoad? { imageBinding.existingSlot?.load }
+    /// The last load, which may have ended; `nil` after the image was cleared.
+    public var currentImageTask: ImageTask? { imageBinding.task }
 
-    /// The image that is shown, whole or partial; nil while a placeholder or nothing is.
+    /// The image on display, complete or partial; `nil` while a placeholder or nothing is.
     public var currentImage: WebImage? { imageBinding.existingSlot?.target.image }
 
-    /// How far the load is: one object for all loads of the widget, which can be observed.
+    /// The progress of the load: one observable object for all loads of the widget.
     public var imageProgress: ImageProgress { imageBinding.slot.observedProgress() }
 
-    /// How often another image was asked for so far.
-    public var imageGeneration: Int { imageBinding.existingSlot?.generation ?? 0 }
-
-    /// Shown over the widget while an image is under way. Default: none.
+    /// The indicator that is drawn over the widget while an image loads. Default: none.
     public var imageIndicator: ImageIndicator? {
-        get { imageBinding.existingSlot?.appearance.indicator }
-        nonmutating set { imageBinding.slot.appearance.indicator = newValue }
+        get { imageBinding.existingSlot?.configuration.indicator }
+        nonmutating set { imageBinding.slot.configuration.indicator = newValue }
     }
 
-    /// How an image that does not come from memory takes the place of what is shown. Default: at once.
+    /// The transition to an image that does not come from memory. Default: none.
     public var imageTransition: ImageTransition? {
-        get { imageBinding.existingSlot?.appearance.transition }
-        nonmutating set { imageBinding.slot.appearance.transition = newValue }
+        get { imageBinding.existingSlot?.configuration.transition }
+        nonmutating set { imageBinding.slot.configuration.transition = newValue }
     }
 
-    /// How animated images play. Default: by themselves, as their files say.
+    /// How animated images play. Default: automatically, as their files say.
     public var imagePlayback: ImagePlayback {
-        get { imageBinding.existingSlot?.appearance.playback ?? ImagePlayback() }
-        nonmutating set { imageBinding.slot.appearance.playback = newValue }
+        get { imageBinding.existingSlot?.configuration.playback ?? ImagePlayback() }
+        nonmutating set { imageBinding.slot.configuration.playback = newValue }
     }
 
-    /// Plays the image that is shown: to pause, to seek, to hear of frames. nil unless it is animated. Another
-    /// image has another one.
+    /// The player of the image on display, to pause, to seek and to observe frames; `nil` unless the image is animated.
+    /// Each image has a player of its own.
     public var animationPlayer: AnimationPlayer? { imageBinding.existingSlot?.target.content?.player }
 
-    /// Shown when an image cannot be had. Default: what was shown until then.
+    /// The placeholder that is shown when a load fails. Default: none; the widget keeps what it shows.
     public var errorPlaceholder: Placeholder? {
-        get { imageBinding.existingSlot?.appearance.errorPlaceholder }
-        nonmutating set { imageBinding.slot.appearance.errorPlaceholder = newValue }
+        get { imageBinding.existingSlot?.configuration.errorPlaceholder }
+        nonmutating set { imageBinding.slot.configuration.errorPlaceholder = newValue }
     }
 
-    /// Whether a click on the widget tries again what has failed. Default: no.
+    /// Whether a click on the widget retries a failed load. Default: no.
     public var retriesImageOnClick: Bool {
-        get { imageBinding.existingSlot?.appearance.isRetriedOnClick ?? false }
+        get { imageBinding.existingSlot?.configuration.retriesOnClick ?? false }
         nonmutating set {
-            imageBinding.slot.appearance.isRetriedOnClick = newValue
+            imageBinding.slot.configuration.retriesOnClick = newValue
             if newValue { imageBinding.listenToClicks() }
         }
     }

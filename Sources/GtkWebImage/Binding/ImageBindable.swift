@@ -18,9 +18,14 @@ extension ImageBindable {
     ///
     /// A bound widget decodes at its own size unless `ImageRequest.decodeSize` names one, and loads at high priority
     /// unless `ImageRequest.priority` says otherwise.
+    ///
+    ///     let response = try await picture.setImage(with: url).response
+    ///
+    /// The load that is awaited waits until the widget is mapped; it fails with `ImageError.Code.cancelled` when another
+    /// image is set or the widget is destroyed.
     /// - Parameters:
-    ///   - source: The URL or the ImageRequest to load. `nil` shows the placeholder and ends in
-    ///     `ImageError.Code.invalidURL`; to clear a widget, call ``clearImage()``.
+    ///   - source: The URL or the ImageRequest to load. `nil` clears the widget, or shows the placeholder, and fails with
+    ///     `ImageError.Code.invalidURL`.
     ///   - placeholder: The stand-in until there is an image. Default: none; `BindingOptions.whileLoading` says what
     ///     the widget shows then.
     ///   - loading: Whether partial images are shown. Default: as the request says.
@@ -31,7 +36,7 @@ extension ImageBindable {
     ///   - progress: Receives the bytes so far, and the total where it is known.
     ///   - partial: Receives partial images after they were shown.
     ///   - completion: Called exactly once, after the image is in place or has failed.
-    /// - Returns: The load.
+    /// - Returns: The load, to cancel or to await it. It ends when the image is in place.
     @discardableResult
     public func setImage(
         with source: (some ImageRequestConvertible)?,
@@ -44,7 +49,7 @@ extension ImageBindable {
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
-    ) -> ImageLoad {
+    ) -> ImageTask {
         var request = BindingRequest(
             source?.imageRequest,
             placeholder: placeholder,
@@ -71,7 +76,7 @@ extension ImageBindable {
         manager: ImageManager = .shared,
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil
-    ) -> ImageLoad {
+    ) -> ImageTask {
         var request = BindingRequest(
             source?.imageRequest,
             placeholder: placeholder,
@@ -84,31 +89,5 @@ extension ImageBindable {
         request.progress = progress
         request.partial = partial
         return imageBinding.preparedSlot().set(request, nil)
-    }
-
-    /// Loads an image, shows it, and returns it. Cancelling the awaiting task cancels the load.
-    ///
-    /// The call waits until the widget is mapped, or gone.
-    /// - Throws: ImageError; `ImageError.Code.cancelled` when another image was set or the widget is gone.
-    @discardableResult
-    public func setImage(
-        with source: (some ImageRequestConvertible)?,
-        placeholder: Placeholder? = nil,
-        loading: ImageRequest.Loading? = nil,
-        retry: ImageRequest.Retry? = nil,
-        options: BindingOptions = BindingOptions(),
-        transformer: ImageTransformer? = nil,
-        manager: ImageManager = .shared
-    ) async throws(ImageError) -> ImageResponse {
-        let request = BindingRequest(
-            source?.imageRequest,
-            placeholder: placeholder,
-            loading: loading,
-            retry: retry,
-            options: options,
-            transformer: transformer,
-            manager: manager
-        )
-        return try await awaitLoad { imageBinding.preparedSlot().set(request, $0) }
     }
 }

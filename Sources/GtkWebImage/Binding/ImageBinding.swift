@@ -1,14 +1,14 @@
 import WebImageCore
 
-/// A place where images are shown, under a key: the image of a widget, the background of a button in one state, an
-/// icon of an entry, or a paintable by itself.
+/// A place that shows images under an operation key: the image of a widget, the background of a button in one state, an
+/// icon of an entry, or a paintable.
 ///
-/// It keeps nothing alive; make it where it is used. Main thread only.
+/// It keeps nothing alive, so create it where you use it. Main thread only.
 @MainActor
 public struct ImageBinding: ImageBindable {
-    /// A widget, or a paintable of the library's.
+    /// A GtkWidget, or a paintable of the library.
     private let object: UnsafeMutableRawPointer
-    /// Loads of one object under different keys never disturb each other.
+    /// The key of the place. Loads of one object under different keys never disturb each other.
     public let key: OperationKey
     private let makeTarget: @MainActor (WidgetSlots) -> any SlotTarget
 
@@ -22,8 +22,10 @@ public struct ImageBinding: ImageBindable {
         self.makeTarget = makeTarget
     }
 
-    /// Itself.
+    /// The binding itself.
     public var imageBinding: ImageBinding { self }
+
+    var task: ImageTask? { WidgetSlots.existing(of: object)?.task(for: key) }
 
     var existingSlot: ImageSlot? { WidgetSlots.existing(of: object)?.existingSlot(for: key) }
 
@@ -32,7 +34,7 @@ public struct ImageBinding: ImageBindable {
         return slots.slot(for: key) { makeTarget(slots) }
     }
 
-    /// The slot, its target ready to show something.
+    /// The slot, with its target ready to show an image.
     func preparedSlot() -> ImageSlot {
         let slot = slot
         slot.target.prepare()

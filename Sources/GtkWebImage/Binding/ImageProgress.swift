@@ -1,19 +1,19 @@
 public import Observation
 
-/// How far the load of a widget is. Main thread only; observable.
+/// The progress of the load of a widget, for observation on the main thread.
 @MainActor
 @Observable
 public final class ImageProgress {
-    /// Bytes that are there.
+    /// The bytes that have arrived.
     public private(set) var received: Int64 = 0
-    /// Bytes that come in all; nil while that is not known.
+    /// The bytes of the whole file; `nil` while the size is unknown.
     public private(set) var expected: Int64?
-    /// Whether the image is there, wherever it came from.
+    /// Whether the image has loaded, from a cache or from its loader.
     public private(set) var isFinished = false
 
     init() {}
 
-    /// How much is there, from 0 to 1: 0 while that is not known.
+    /// The share that has arrived, from 0 to 1; 0 while the size is unknown.
     public var fraction: Double {
         if isFinished { return 1 }
         guard let expected, expected > 0 else { return 0 }

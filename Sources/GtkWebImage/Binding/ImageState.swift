@@ -1,8 +1,8 @@
 internal import CWebImageGtk4
 
-/// The state of a widget that an image of its own can be set for. A state without one shows that of the normal state.
+/// A state of a widget that can have an image of its own. A state without one shows the image of the normal state.
 public enum ImageState: String, Sendable, CaseIterable {
-    /// What is shown in every state that has no image of its own.
+    /// The state whose image stands in for all states without one.
     case normal
     /// The pointer is over the widget.
     case prelight
@@ -14,10 +14,10 @@ public enum ImageState: String, Sendable, CaseIterable {
     case insensitive
     /// The widget is part of a selected row.
     case selected
-    /// What PictureBindable/isImageHighlighted says.
+    /// The app has set ``PictureBindable/isImageHighlighted``.
     case highlighted
 
-    /// What a widget with these flags is in besides the normal state, what counts most first.
+    /// The states of a widget with these flags besides the normal state, in descending precedence.
     static func states(of flags: GtkStateFlags) -> [ImageState] {
         let order: [(GtkStateFlags, ImageState)] = [
             (GTK_STATE_FLAG_INSENSITIVE, .insensitive), (GTK_STATE_FLAG_ACTIVE, .active),

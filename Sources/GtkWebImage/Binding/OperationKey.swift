@@ -1,15 +1,15 @@
-/// The purpose for which a widget loads an image. Loads of one widget under different keys never disturb each other; a
-/// new load under a key ends the one before.
+/// The purpose for which a widget loads an image. A new load under a key cancels the previous one under that key; loads
+/// of one widget under different keys never affect each other.
 public struct OperationKey: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
-    /// A name.
+    /// The name of the key.
     public let rawValue: String
-    /// Makes a key of your own.
+    /// Creates a key of the app.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// Makes a key of your own.
+    /// Creates a key of the app.
     public init(stringLiteral value: String) { rawValue = value }
 
-    /// The image of a widget: what most widgets have only one of.
+    /// The main image of a widget.
     public static let image = OperationKey(rawValue: "image")
-    /// The image of an image that is highlighted.
+    /// The image of a highlighted picture.
     public static let highlightedImage = OperationKey(rawValue: "highlightedImage")
 }

@@ -1,4 +1,4 @@
-/// A GtkPicture of any binding. A class joins by naming its pointer:
+/// A GtkPicture of any binding. A class conforms by naming its pointer:
 ///
 ///     extension MyPicture: PictureBindable {
 ///         var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
@@ -7,10 +7,10 @@
 public protocol PictureBindable: WidgetBindable {}
 
 extension PictureBindable {
-    /// The image that is shown while isImageHighlighted, with all that a binding can do.
+    /// The place of the image that is shown while ``isImageHighlighted`` is set.
     public var highlightedImageBinding: ImageBinding { imageBinding(.highlightedImage, in: .highlighted) }
 
-    /// Whether the highlighted image is shown, if there is one. Default: no.
+    /// Whether the widget shows its highlighted image, if it has one. Default: no.
     public var isImageHighlighted: Bool {
         get { WidgetSlots.existing(of: nativeWidgetPointer)?.isHighlighted ?? false }
         nonmutating set { WidgetSlots.of(nativeWidgetPointer).isHighlighted = newValue }

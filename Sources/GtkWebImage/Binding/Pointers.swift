@@ -1,83 +1,82 @@
-/// A widget of any kind that WidgetBindable names, known by its address alone: the way in for code that calls GTK's
-/// C functions.
+/// The address of a widget of any kind that ``WidgetBindable`` names, for code that calls GTK's C functions.
 ///
 ///     WidgetPointer(gtk_image_new()).setImage(with: url)
 ///
-/// It keeps no reference; make it where it is used.
+/// It keeps no reference, so create it where you use it.
 @MainActor
 public struct WidgetPointer: WidgetBindable {
-    /// The GtkWidget *.
+    /// The `GtkWidget *`.
     public let nativeWidgetPointer: UnsafeMutableRawPointer
 
-    /// A widget as GTK's C functions hand it out.
+    /// Wraps a widget as GTK's C functions return it.
     public init(_ pointer: UnsafeMutableRawPointer) {
         nativeWidgetPointer = pointer
     }
 
-    /// A widget whose C type Swift does not see.
+    /// Wraps a widget whose C type Swift does not import.
     public init(_ pointer: OpaquePointer) {
         nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
     }
 }
 
-/// A GtkPicture known by its address alone: the way in for code that calls GTK's C functions.
+/// The address of a GtkPicture, for code that calls GTK's C functions.
 ///
 ///     PicturePointer(gtk_picture_new()).setImage(with: url)
 ///
-/// It keeps no reference; make it where it is used.
+/// It keeps no reference, so create it where you use it.
 @MainActor
 public struct PicturePointer: PictureBindable {
-    /// The GtkPicture *.
+    /// The `GtkPicture *`.
     public let nativeWidgetPointer: UnsafeMutableRawPointer
 
-    /// A widget as GTK's C functions hand it out.
+    /// Wraps a widget as GTK's C functions return it.
     public init(_ pointer: UnsafeMutableRawPointer) {
         nativeWidgetPointer = pointer
     }
 
-    /// A widget whose C type Swift does not see.
+    /// Wraps a widget whose C type Swift does not import.
     public init(_ pointer: OpaquePointer) {
         nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
     }
 }
 
-/// A GtkButton known by its address alone: the way in for code that calls GTK's C functions.
+/// The address of a GtkButton, for code that calls GTK's C functions.
 ///
 ///     ButtonPointer(gtk_button_new()).setImage(with: url)
 ///
-/// It keeps no reference; make it where it is used.
+/// It keeps no reference, so create it where you use it.
 @MainActor
 public struct ButtonPointer: ButtonBindable {
-    /// The GtkButton *.
+    /// The `GtkButton *`.
     public let nativeWidgetPointer: UnsafeMutableRawPointer
 
-    /// A widget as GTK's C functions hand it out.
+    /// Wraps a widget as GTK's C functions return it.
     public init(_ pointer: UnsafeMutableRawPointer) {
         nativeWidgetPointer = pointer
     }
 
-    /// A widget whose C type Swift does not see.
+    /// Wraps a widget whose C type Swift does not import.
     public init(_ pointer: OpaquePointer) {
         nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
     }
 }
 
-/// A GtkEntry known by its address alone: the way in for code that calls GTK's C functions.
+/// The address of a GtkEntry, for code that calls GTK's C functions.
 ///
 ///     EntryPointer(gtk_entry_new()).setImage(with: url)
 ///
-/// It keeps no reference; make it where it is used.
+/// It keeps no reference, so create it where you use it.
 @MainActor
 public struct EntryPointer: EntryBindable {
-    /// The GtkEntry *.
+    /// The `GtkEntry *`.
     public let nativeWidgetPointer: UnsafeMutableRawPointer
 
-    /// A widget as GTK's C functions hand it out.
+    /// Wraps a widget as GTK's C functions return it.
     public init(_ pointer: UnsafeMutableRawPointer) {
         nativeWidgetPointer = pointer
     }
 
-    /// A widget whose C type Swift does not see.
+    /// Wraps a widget whose C type Swift does not import.
     public init(_ pointer: OpaquePointer) {
         nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
     }

@@ -15,7 +15,7 @@ extension PictureBindable {
         transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
-    ) -> ImageLoad {
+    ) -> ImageTask {
         let request = BindingRequest(
             source?.imageRequest,
             placeholder: placeholder,
@@ -28,22 +28,22 @@ extension PictureBindable {
         return highlightedImageBinding.preparedSlot().set(request, completion)
     }
 
-    /// Loads several images and plays them one after the other, in the order of the list, in whatever order they
-    /// arrive. What has arrived plays already; those that fail are left out. All are drawn in the shape of the first
-    /// one.
-    ///
-    /// It takes the place of the widget's image: what is set next ends it.
+    /// Loads several images and plays them one after the other, in the order of the list. Images that have arrived play
+    /// already; those that fail are left out. All are drawn in the shape of the first one. The animation replaces the
+    /// image of the widget, and the next image replaces it.
     /// - Parameters:
-    ///   - sources: The URLs or requests of the images. An empty list shows the placeholder.
-    ///   - frameDuration: How long each is shown. Default: 0.2 s.
-    ///   - loopCount: How often all of them are played. Default: 0, for ever.
-    ///   - placeholder: Shown until the first one is there.
-    ///   - options: What concerns the widget rather than the image.
-    ///   - transformer: Changes each image before it is shown.
-    ///   - manager: Loads them. Default: the shared one.
-    ///   - completion: Called exactly once, when all are through: with the animation, or with the first error when none
-    ///     could be had.
-    /// - Returns: The loads as one, to cancel them.
+    ///   - sources: The URLs or requests of the images. An empty list clears the widget, or shows the placeholder.
+    ///   - frameDuration: The duration of each frame. Default: 0.2 s.
+    ///   - loopCount: The number of repetitions; 0 repeats for ever. Default: 0.
+    ///   - placeholder: The stand-in until the first image arrives.
+    ///   - loading: Whether partial images are shown. Default: as the request says.
+    ///   - retry: Whether a URL that failed before is loaded again. Default: as the request says.
+    ///   - options: What concerns the widget rather than the images.
+    ///   - transformer: The transformer that changes each image. Default: that of the request.
+    ///   - manager: The manager that loads. Default: the shared one.
+    ///   - completion: Called exactly once, after all loads have ended: with the animation, or with the first error if all
+    ///     of them failed.
+    /// - Returns: All loads as one.
     @discardableResult
     public func setAnimationImages(
         with sources: [some ImageRequestConvertible],
@@ -56,7 +56,7 @@ extension PictureBindable {
         transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
-    ) -> ImageLoad {
+    ) -> ImageTask {
         var request = BindingRequest(
             sources.first?.imageRequest,
             placeholder: placeholder,
@@ -90,7 +90,7 @@ extension ButtonBindable {
         transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
-    ) -> ImageLoad {
+    ) -> ImageTask {
         let request = BindingRequest(
             source?.imageRequest,
             placeholder: placeholder,
@@ -115,7 +115,7 @@ extension ButtonBindable {
         transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
-    ) -> ImageLoad {
+    ) -> ImageTask {
         let request = BindingRequest(
             source?.imageRequest,
             placeholder: placeholder,
@@ -142,7 +142,7 @@ extension EntryBindable {
         transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
-    ) -> ImageLoad {
+    ) -> ImageTask {
         let request = BindingRequest(
             source?.imageRequest,
             placeholder: placeholder,

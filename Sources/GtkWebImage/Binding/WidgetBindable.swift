@@ -2,30 +2,30 @@ internal import CWebImageGtk4
 public import WebImageCore
 public import WebImageLinux
 
-/// A widget of any GTK binding that shows one image, whatever kind of widget it is. A class joins by naming its
-/// pointer:
+/// A widget of any GTK binding, and of any kind, that shows one image. A class conforms by naming its pointer:
 ///
 ///     extension MyAvatar: WidgetBindable {
 ///         var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
 ///     }
 ///
-/// What GtkImage, AdwAvatar and AdwStatusPage show is theirs; a GtkWindow has it as its icon; a widget with room for
-/// one child gets a GtkPicture as its child: GtkButton, GtkMenuButton, GtkCheckButton, GtkFrame, GtkListBoxRow, AdwBin,
-/// ShumateMarker and their like. For all others there is
+/// GtkPicture, GtkImage, AdwAvatar and AdwStatusPage show the image themselves, and so does any widget with a property
+/// named `paintable` or `custom-image`. A GtkWindow takes it as its icon. A widget with a `child` gets a GtkPicture as
+/// its child: GtkButton, GtkMenuButton, GtkCheckButton, GtkFrame, GtkListBoxRow, AdwBin, ShumateMarker and others. For
+/// all other widgets there is
 /// GtkWidgetConvertible/bindImage(with:key:placeholder:loading:retry:options:transformer:manager:setPaintable:completion:).
 @MainActor
 public protocol WidgetBindable: GtkWidgetConvertible, ImageBindable {}
 
 extension WidgetBindable {
-    /// What suits the kind of the widget.
+    /// The place for an image that suits the kind of the widget.
     public var imageBinding: ImageBinding { imageBinding(.image) }
 
     func imageBinding(_ key: OperationKey, in state: ImageState = .normal) -> ImageBinding {
         let pointer = nativeWidgetPointer
-        return ImageBinding(pointer, key) { slots in Self.makeTarget(pointer, slots, state) }
+        return ImageBinding(pointer, key) { slots in slots.makeTarget(for: state) }
     }
 
-    /// Says what assistive technology is to say instead of the image.
+    /// Sets the text that assistive technology reads out instead of the image.
     public func setImageDescription(_ text: String?) {
         let pointer = nativeWidgetPointer
         if pointer.isInstance(of: gtk_picture_get_type()) {
@@ -33,39 +33,11 @@ extension WidgetBindable {
         }
         pointer.assumingMemoryBound(to: GtkWidget.self).setLabel(text)
     }
-
-    private static func makeTarget(
-        _ pointer: UnsafeMutableRawPointer,
-        _ slots: WidgetSlots,
-        _ state: ImageState
-    ) -> any SlotTarget {
-        guard let widget = slots.widget else { preconditionFailure("\(Self.self) is no widget") }
-        let paintable = gdk_paintable_get_type()
-        if pointer.isInstance(of: gtk_picture_get_type()) {
-            let host = slots.shared("image") { PicturePresenter(picture: widget) }
-            if state != .normal { slots.follow(host) }
-            return PictureTarget(host, state)
-        }
-        if pointer.isInstance(of: gtk_image_get_type()) {
-            return PropertyTarget(widget: widget, property: "paintable") { $0.imageSize }
-        }
-        if pointer.isInstance(of: gtk_window_get_type()) { return WindowIconTarget(window: widget) }
-        for property in ["custom-image", "paintable"] where pointer.hasProperty(property, of: paintable) {
-            return PropertyTarget(widget: widget, property: property, iconSize: nil)
-        }
-        precondition(
-            pointer.hasProperty("child", of: gtk_widget_get_type()),
-            "\(Self.self) is a \(String(cString: g_type_name_from_instance(pointer.assumingMemoryBound(to: GTypeInstance.self)))), which takes neither a paintable nor a child; use bindImage"
-        )
-        let child = slots.shared("child") { ImageChild() }
-        if state != .normal { slots.follow(child.host) }
-        return ChildTarget(widget: widget, child: child, state: state)
-    }
 }
 
 extension GtkWidgetConvertible {
-    /// Loads an image for any widget: a closure receives the paintable that shows it, once, and hands it to whatever
-    /// property of the widget takes a GdkPaintable *.
+    /// Loads an image for any widget. A closure receives the paintable that shows it, once, and hands it to a property of
+    /// the widget that takes a `GdkPaintable *`.
     ///
     ///     image.bindImage(with: url) { paintable in
     ///         gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
@@ -95,7 +67,7 @@ extension GtkWidgetConvertible {
         manager: ImageManager = .shared,
         setPaintable: (ImagePaintable) -> Void,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
-    ) -> ImageLoad {
+    ) -> ImageTask {
         let slots = WidgetSlots.of(nativeWidgetPointer)
         let slot = slots.slot(for: key) {
             let target = ClosureTarget(widget: slots.widget)
@@ -112,14 +84,5 @@ extension GtkWidgetConvertible {
             manager: manager
         )
         return slot.set(request, completion)
-    }
-}
-
-extension UnsafeMutablePointer<GtkWidget> {
-    /// The side of a GtkImage's image in application pixels (GtkImage:pixel-size, GtkIconSize).
-    fileprivate var imageSize: Int {
-        let size = Int(gtk_image_get_pixel_size(OpaquePointer(self)))
-        if size > 0 { return size }
-        return gtk_image_get_icon_size(OpaquePointer(self)) == GTK_ICON_SIZE_LARGE ? 32 : 16
     }
 }

@@ -51,7 +51,7 @@ public final class ImageListFactory {
             if let request = request(position) {
                 picture.setImage(with: request, placeholder: placeholder, manager: manager)
             } else {
-                picture.clearImage(placeholder: placeholder)
+                picture.clearImage(placeholder: placeholder, manager: manager)
             }
         }
         native.connectWithArgument("unbind") { item in

@@ -26,8 +26,8 @@ private func aPlaceByItself(entry: Entry, url: URL) {
 
 @MainActor
 private func loads(picture: Picture, url: URL, small: URL, other: URL) {
-    let load = picture.setImage(with: url)
-    load.cancel()
+    let task = picture.setImage(with: url)
+    task.cancel()
     picture.cancelCurrentImageLoad()
 
     var request = ImageRequest(url: url)
@@ -38,7 +38,7 @@ private func loads(picture: Picture, url: URL, small: URL, other: URL) {
 
 @MainActor
 private func awaited(picture: Picture, request: ImageRequest) async throws {
-    let response = try await picture.setImage(with: request)
+    let response = try await picture.setImage(with: request).response
     _ = response
 }
 

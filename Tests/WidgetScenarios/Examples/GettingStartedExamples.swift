@@ -29,7 +29,7 @@ private func hearOfIt(url: URL, picture: Picture) {
 
 @MainActor
 private func awaitIt(url: URL, picture: Picture) async throws {
-    let response = try await picture.setImage(with: url, transformer: .circle())
+    let response = try await picture.setImage(with: url, transformer: .circle()).response
     _ = response
 }
 

@@ -28,7 +28,7 @@ private func showAnImage(url: URL, button: Button) {
 
 @MainActor
 private func awaitAnImage(url: URL, picture: Picture) async throws {
-    let response = try await picture.setImage(with: url)
+    let response = try await picture.setImage(with: url).response
     let image = try await ImageManager.shared.image(for: url)
     _ = (response, image)
 }

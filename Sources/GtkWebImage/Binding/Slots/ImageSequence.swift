@@ -1,14 +1,14 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Several images that are played one after the other.
+/// Images that play one after the other.
 struct ImageSequence: Equatable {
     var urls: [URL]
     var frameDuration: Duration
     var loopCount: Int
 }
 
-/// What has arrived of a sequence.
+/// The images of a sequence that have arrived.
 @MainActor
 final class SequenceLoad {
     private let sequence: ImageSequence

@@ -3,279 +3,492 @@ import FoundationEssentials
 import WebImageCore
 import WebImageLinux
 
-/// The load of one widget under one key: what is wanted, how far it is, and what may touch the widget.
+/// The state machine that loads the image of one widget under one operation key and shows it.
 ///
-/// Only the load that is in load may: a superseded one finds another in its place.
+/// A load takes these steps, in the order of this file:
+///
+///     set -> replaceLoad -> prepareLoad -> startWhenLaidOut -> startTask -> receive -> finish
+///
+/// Everything that belongs to one load is in `current`, which the next load replaces as a whole. Only the load in
+/// `current` may update the widget; a superseded one finds another task there and only calls its completion.
 @MainActor
 final class ImageSlot {
-    enum Stage {
-        case idle
-        /// Until the widget is mapped.
-        case unmapped
-        /// Mapped; until its first layout.
-        case unsized
-        case loading
-        case shown(ImageResponse)
-        case failed
-        /// Ended because the widget left its window; goes on when it is mapped again.
-        case detached
+    typealias Completion = @MainActor @Sendable (ImageResult) -> Void
+
+    /// What starts a failed load again.
+    enum Trigger {
+        case network
+        case user
+    }
+
+    private enum Continuation {
+        case newImage
+        /// The image on display in more pixels or frames.
+        case sameImage
     }
 
     let target: any SlotTarget
-    /// nil for a paintable that no widget is known of.
-    let widget: WidgetReference?
-    var request: BindingRequest?
-    var stage = Stage.idle
-    var load: ImageLoad? {
-        didSet { loadHandle.set(load) }
+    /// `nil` for a paintable, whose widgets are unknown.
+    private let widget: WidgetReference?
+    private(set) var current: SlotLoad?
+    var configuration = SlotConfiguration() {
+        didSet { target.content?.playback = configuration.playback }
     }
-    /// Cancels the load when the widget, and so the slot, is gone.
-    private let loadHandle = CancelOnDeinit()
-    /// How often something else was asked for.
-    private(set) var generation = 0
-    /// Fetches the image again, larger, when it is drawn larger than it was decoded.
-    var refinement: ImageTask?
-    /// Whether that failed: it is not tried again with every frame.
-    var hasFailedRefinement = false
-    /// Fetches the placeholder.
-    private var placeholderTask: ImageTask?
-    /// While there is no image for want of a network.
-    var networkObservation: (any AnyObject & Sendable)?
-    var appearance = SlotConfiguration() {
-        didSet { target.content?.playback = appearance.playback }
-    }
-    /// How often the present load was started: it may be broken off and go on later.
-    var attempt = 0
-    /// Whether the user has asked to try again.
-    var ignoresFailures = false
-    /// What assistive technology was told.
-    var isBusy = false
-    var hasSaidFailure = false
-    /// Whether what is seen is a part of the image that is loaded, not one that was kept from before.
-    var showsOwnPart = false
-    /// Made when somebody looks.
+    /// Created when the app first observes it.
     private(set) var progress: ImageProgress?
+    private let placeholders: PlaceholderPresenter
+    private var accessibility = SlotAccessibility()
 
     init(_ target: any SlotTarget, _ widget: WidgetReference?) {
         self.target = target
         self.widget = widget
-        target.content?.onDraw = { [weak self] in self?.drawn($0, $1) }
+        placeholders = PlaceholderPresenter(target)
+        target.content?.onDraw = { [weak self] in self?.didDraw(width: $0, height: $1) }
     }
 
     deinit {
-        loadHandle.cancel()
-        refinement?.cancel()
-        placeholderTask?.cancel()
+        current?.task.cancel()
+        current?.cancelRefinement()
+        placeholders.cancel()
     }
 
-    var url: URL? { request?.url }
+    // What the app calls
 
-    /// What the app observes; from the first call on.
-    func observedProgress() -> ImageProgress {
-        if let progress { return progress }
-        let made = ImageProgress()
-        if case .shown = stage { made.finish() }
-        progress = made
-        return made
-    }
-
-    /// Starts to load, or joins what is loaded or shown already.
-    func set(_ request: BindingRequest, _ completion: ImageLoad.Completion?) -> ImageLoad {
-        MainThreadMeter.measure { begin(request, completion) }
-    }
-
-    private func begin(_ request: BindingRequest, _ completion: ImageLoad.Completion?) -> ImageLoad {
-        if let current = self.request, current.isEquivalent(to: request), let load = join(completion) {
-            return load
-        }
-        end(keepingLoad: request.options.previousLoad == .finishes)
-        let load = ImageLoad(request.url)
-        if let completion { load.add(completion) }
-        self.request = request
-        self.load = load
-        generation += 1
-        begin(load, request)
-        return load
+    /// Loads and shows an image, or joins the load of the same image.
+    func set(_ request: BindingRequest, _ completion: Completion?) -> ImageTask {
+        MainThreadMeter.measure { replaceLoad(with: request, completion) }
     }
 
     func cancel() {
-        load?.cancel()
+        current?.task.cancel()
     }
 
-    /// Ends the load and shows a placeholder or nothing.
-    func clear(placeholder: Placeholder?) {
-        end(keepingLoad: false)
+    /// Cancels the load and shows a placeholder, or nothing.
+    func clear(_ placeholder: Placeholder?, _ manager: ImageManager) {
+        end(.cancelled)
         progress?.reset()
-        request = nil
-        generation += 1
-        show(placeholder, in: nil)
+        placeholders.show(placeholder, manager, decodeSize: target.decodeSize())
     }
 
-    /// Takes a load that the app has started out of the widget's hands, or puts one into them.
-    func replaceLoad(with load: ImageLoad?) -> ImageLoad? {
-        let before = self.load
-        self.load = nil
-        end(keepingLoad: true)
-        request = nil
-        generation += 1
-        self.load = load
-        return before
+    /// Detaches the load from the widget without cancelling it.
+    func release() -> ImageTask? {
+        let task = current?.task
+        end(.finishes)
+        return task
     }
 
-    /// The same image again: neither the load nor the widget is disturbed.
-    private func join(_ completion: ImageLoad.Completion?) -> ImageLoad? {
-        guard let load, !load.isCancelled else { return nil }
-        switch stage {
-        case .unmapped, .unsized, .loading:
-            if let completion { load.add(completion) }
-        case .shown(let response):
-            // Shown as it is while the server is asked again.
-            if request?.image?.cachePolicy == .refresh { return nil }
-            // A transition may be under way that the first completion waits for.
-            if load.isFinished { completion?(.success(response)) } else if let completion { load.add(completion) }
-        case .idle, .failed, .detached:
-            return nil
+    /// The progress of all loads of this slot, for the app to observe.
+    func observedProgress() -> ImageProgress {
+        if let progress { return progress }
+        let new = ImageProgress()
+        if case .shown = current?.state { new.finish() }
+        progress = new
+        return new
+    }
+
+    // From the request to the start
+
+    private func replaceLoad(with request: BindingRequest, _ completion: Completion?) -> ImageTask {
+        guard let image = request.image else { return clear(for: request, completion) }
+        if let task = join(request, completion) { return task }
+        end(request.options.previousLoad)
+        let task = request.manager.makeParentTask(for: image.onScreen, completion: completion)
+        prepareLoad(SlotLoad(task: task, request: request, image: image))
+        return task
+    }
+
+    /// Adds a completion to the current load if it is for the same image. Neither the load nor the widget is disturbed.
+    private func join(_ request: BindingRequest, _ completion: Completion?) -> ImageTask? {
+        guard let current, !current.task.isCancelled, current.request.isEquivalent(to: request) else { return nil }
+        switch current.state {
+        case .waitingForMap, .waitingForLayout, .loading: break
+        // The image stays on display while the server is asked again.
+        case .shown where current.image.cachePolicy == .refresh: return nil
+        case .shown: break
+        case .failed, .detached: return nil
         }
-        return load
+        if let completion {
+            current.task.addCompletion { result in MainActor.assumeIsolated { completion(result) } }
+        }
+        return current.task
     }
 
-    private func end(keepingLoad: Bool) {
-        refinement?.cancel()
-        refinement = nil
-        hasFailedRefinement = false
-        ignoresFailures = false
-        showsOwnPart = false
-        networkObservation = nil
-        setFailure(nil)
-        endPlaceholder()
-        if !keepingLoad { load?.cancel() }
-        load = nil
-        target.content?.finishTransition()
+    /// Clears the widget for a caller that has no URL. The task fails in a later turn of the main loop.
+    private func clear(for request: BindingRequest, _ completion: Completion?) -> ImageTask {
+        clear(request.placeholder, request.manager)
+        let task = request.manager.makeParentTask(for: .empty, completion: completion)
+        let error = ImageError(
+            .invalidURL,
+            url: nil,
+            reason: "There is no URL",
+            remedy: "Call clearImage() to clear a widget."
+        )
+        MainLoopDispatcher.shared.dispatch { task.complete(.failure(error)) }
+        return task
+    }
+
+    /// Ends the current load.
+    private func end(_ fate: BindingOptions.PreviousLoad) {
+        placeholders.cancel()
+        // A completion that waits for the transition runs within finishTransition() and may set another image.
+        repeat {
+            let ended = current.take()
+            ended?.cancelRefinement()
+            target.content?.finishTransition()
+            if fate == .cancelled { ended?.task.cancel() }
+        } while current != nil
         endLoading()
-        stage = .idle
+        accessibility.setFailed(false, of: widget)
     }
 
-    func begin(_ load: ImageLoad, _ request: BindingRequest) {
+    /// Shows a memory hit within the call of the app: no placeholder, no turn of the main loop, no flicker. Otherwise
+    /// shows the placeholder and arranges for the start.
+    private func prepareLoad(_ load: SlotLoad) {
+        current = load
         progress?.reset()
-        guard let image = request.image else {
-            showPlaceholder(request)
-            stage = .failed
-            let error = ImageError(
-                .invalidURL,
-                url: nil,
-                reason: "There is no URL",
-                remedy: "Nothing to do when the widget was to be cleared."
-            )
-            MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { load.finish(.failure(error)) } }
-            return
-        }
-        let size = decodeSize(request)
-        if let cached = cachedImage(request, image, size) {
-            // Within this call: no placeholder, no turn of the main loop, no flicker.
-            guard image.cachePolicy == .refresh || image.includesData else {
-                finish(load, .success(ImageResponse(image: cached, source: .memory, url: image.url)))
-                return
+        let size = load.decodeSize(in: target)
+        if let cached = load.cachedImage(size, for: widget) {
+            guard load.image.cachePolicy == .refresh || load.image.includesData else {
+                return finish(load.task, .success(ImageResponse(image: cached, source: .memory, url: load.image.url)))
             }
-            show(cached, isFromMemory: true)
-        } else if request.options.whileLoading != .currentImage {
-            showPlaceholder(request)
+            show(cached, animated: false, .newImage)
+        } else if load.request.options.whileLoading != .currentImage {
+            showPlaceholder(load)
         }
-        beginWhenReady(load, request, size)
+        startWhenLaidOut(size)
     }
 
-    /// Starts at once, or when the widget is there to show something.
-    func beginWhenReady(_ load: ImageLoad, _ request: BindingRequest, _ size: DecodeSize?) {
-        guard let widget else { return start(load, size ?? .original) }
+    /// Starts at once, or when the widget is mapped and has a size.
+    private func startWhenLaidOut(_ size: DecodeSize?) {
+        guard let widget else { return startTask(size ?? .original) }
         guard let pointer = widget.pointer else { return }
-        if request.options.start == .immediately {
-            start(load, size ?? .original)
+        if current?.request.options.start == .immediately {
+            startTask(size ?? .original)
         } else if gtk_widget_get_mapped(pointer) == 0 {
-            stage = .unmapped
+            current?.state = .waitingForMap
         } else if let size, !pointer.isInList {
-            start(load, size)
+            startTask(size)
         } else {
             waitForLayout(pointer)
         }
     }
 
-    // Placeholders
-
-    func showPlaceholder(_ request: BindingRequest) {
-        if request.placeholder == nil, request.options.whileLoading == .placeholderOrCurrentImage { return }
-        show(request.placeholder, in: request)
-    }
-
-    /// Shows a placeholder, or nothing.
-    func show(_ placeholder: Placeholder?, in request: BindingRequest?) {
-        endPlaceholder()
-        guard target.attach() else { return }
-        target.content?.show(placeholder)
-        target.changed()
-        if case .url(let url) = placeholder?.kind {
-            load(placeholder: url, size: request.flatMap { decodeSize($0) }, request?.manager ?? .shared)
+    private func waitForLayout(_ pointer: UnsafeMutablePointer<GtkWidget>) {
+        current?.state = .waitingForLayout
+        LayoutWaiter.wait(for: pointer) { [weak self] in
+            guard let self, let current, case .waitingForLayout = current.state, !current.task.isCancelled else {
+                return
+            }
+            // A widget without a size of its own takes that of its image.
+            startTask(current.decodeSize(in: target) ?? .original)
         }
     }
 
-    private func load(placeholder url: URL, size: DecodeSize?, _ manager: ImageManager) {
-        var image = ImageRequest(url: url, priority: .veryHigh, decodeSize: size ?? target.decodeSize() ?? .original)
-        image.acceptsLarger = true
-        image.preparation = TexturePreparation()
-        let number = generation
-        let task = manager.load(image) { [weak self] result in
-            MainActor.assumeIsolated {
-                guard let self, self.generation == number, case .success(let response) = result else { return }
-                self.placeholderTask = nil
-                guard self.target.image == nil, self.target.attach() else { return }
-                self.target.content?.show(placeholder: response.image)
-                self.target.changed()
+    // From the start to the image in its place
+
+    private func startTask(_ size: DecodeSize) {
+        current?.state = .loading
+        current?.startCount += 1
+        target.content?.beginLoading(configuration.indicator)
+        if configuration.indicator != nil { target.changed() }
+        accessibility.setBusy(true, of: widget)
+        guard let load = current else { return }
+        if let sequence = load.request.sequence {
+            startSequence(sequence, load, size)
+        } else {
+            startChild(load, size)
+        }
+    }
+
+    private func startChild(_ load: SlotLoad, _ size: DecodeSize) {
+        let task = load.task
+        let child = load.request.manager.makeTask(
+            for: load.makeRequest(size, for: widget),
+            handlers: .mainActor(
+                progress: progressHandler(load),
+                partial: { [weak self] image in self?.receive(partial: image, of: task) },
+                completion: { [weak self] result in
+                    guard let self, let current = self.current, current.task === task else {
+                        return task.complete(result)
+                    }
+                    if current.startCount == load.startCount { finish(task, result) }
+                }
+            )
+        )
+        if task.adopt(child) { child.start() }
+    }
+
+    /// Loads all images of a sequence side by side and shows those that have arrived.
+    private func startSequence(_ sequence: ImageSequence, _ load: SlotLoad, _ size: DecodeSize) {
+        let task = load.task
+        let arriving = SequenceLoad(sequence)
+        for (index, url) in sequence.urls.enumerated() {
+            var request = load.makeRequest(size, for: widget)
+            request.url = url
+            let completion: Completion = { [weak self] result in
+                arriving.add(result, at: index)
+                guard let self, let current = self.current, current.task === task else {
+                    if arriving.isComplete { task.complete(arriving.result) }
+                    return
+                }
+                guard current.startCount == load.startCount, case .loading = current.state else { return }
+                if task.isCancelled {
+                    finish(task, .failure(.cancelled(url)))
+                } else if arriving.isComplete {
+                    finish(task, arriving.result)
+                } else if let image = arriving.image {
+                    showPartial(image)
+                }
+            }
+            let child = load.request.manager.makeTask(
+                for: request,
+                handlers: .mainActor(progress: nil, partial: nil, completion: completion)
+            )
+            if task.adopt(child) { child.start() }
+        }
+    }
+
+    /// Returns `nil` if nothing shows progress: each report costs a turn of the main loop.
+    private func progressHandler(_ load: SlotLoad) -> (@MainActor @Sendable (Int64, Int64?) -> Void)? {
+        guard load.request.progress != nil || progress != nil || configuration.indicator != nil else { return nil }
+        let task = load.task
+        let handler = load.request.progress
+        return { [weak self] received, expected in
+            guard let self, current?.task === task else { return }
+            target.content?.setProgress(expected.map { $0 > 0 ? min(Double(received) / Double($0), 1) : 0 })
+            progress?.set(received, expected)
+            handler?(received, expected)
+        }
+    }
+
+    private func receive(partial image: WebImage, of task: ImageTask) {
+        guard let load = current, load.task === task, !task.isCancelled else { return }
+        showPartial(image)
+        load.request.partial?(image)
+    }
+
+    private func showPartial(_ image: WebImage) {
+        // The first partial image may appear with a transition; one that only gets sharper must not blink.
+        let isContinued = current?.showsPartialImage == true
+        show(image, animated: target.image == nil, isContinued ? .sameImage : .newImage)
+        current?.showsPartialImage = true
+    }
+
+    /// Puts an image into the widget.
+    /// - Parameters:
+    ///   - animated: Whether the transition of the widget applies, unless the app wants it always.
+    ///   - onEnd: Called once, when the transition is over.
+    private func show(
+        _ image: WebImage,
+        animated: Bool,
+        _ continuation: Continuation,
+        onEnd: (() -> Void)? = nil
+    ) {
+        guard let options = current?.request.options, options.display != .manual, target.attach() else {
+            onEnd?()
+            return
+        }
+        target.content?.show(
+            image,
+            transition: animated || options.display == .animated ? configuration.transition : nil,
+            isContinued: continuation == .sameImage,
+            onEnd: onEnd
+        )
+        target.changed()
+    }
+
+    /// Puts the image in place, then completes the task.
+    private func finish(_ task: ImageTask, _ result: ImageResult) {
+        guard let load = current, load.task === task else { return task.complete(result) }
+        endLoading()
+        switch result {
+        case .success(let response):
+            current?.state = .shown(response)
+            progress?.finish()
+            accessibility.setFailed(false, of: widget)
+            let continuation = load.showsPartialImage ? Continuation.sameImage : .newImage
+            let animated = response.source != .memory && continuation == .newImage
+            if load.request.options.awaitsTransition {
+                show(response.image, animated: animated, continuation) { task.complete(result) }
+            } else {
+                show(response.image, animated: animated, continuation)
+                task.complete(result)
+            }
+        case .failure(let error):
+            current?.state = .failed
+            if !error.isCancelled { showFailure(load) }
+            if error.isConnectivityFailure { restartWhenOnline(load.request.manager) }
+            task.complete(result)
+        }
+    }
+
+    private func endLoading() {
+        target.content?.endLoading()
+        if configuration.indicator != nil { target.changed() }
+        accessibility.setBusy(false, of: widget)
+    }
+
+    // Placeholders and failures
+
+    private func showFailure(_ load: SlotLoad) {
+        accessibility.setFailed(true, of: widget)
+        guard load.request.options.display != .manual else { return }
+        if let placeholder = configuration.errorPlaceholder {
+            placeholders.show(placeholder, load.request.manager, decodeSize: load.decodeSize(in: target))
+        } else if load.request.options.whileLoading == .currentImage {
+            showPlaceholder(load)
+        }
+    }
+
+    private func showPlaceholder(_ load: SlotLoad) {
+        let placeholder = load.request.placeholder
+        if placeholder == nil, load.request.options.whileLoading == .placeholderOrCurrentImage { return }
+        placeholders.show(placeholder, load.request.manager, decodeSize: load.decodeSize(in: target))
+    }
+
+    /// Loads the image again when the network is back. The completions have received their error by then.
+    private func restartWhenOnline(_ manager: ImageManager) {
+        current?.networkObservation = manager.observeNetwork { [weak self] status in
+            guard status.isAvailable else { return }
+            MainLoopDispatcher.shared.dispatch {
+                MainActor.assumeIsolated {
+                    guard let self, self.current?.networkObservation != nil else { return }
+                    self.restartFailed(.network)
+                }
             }
         }
-        if !task.isFinished { placeholderTask = task }
     }
 
-    private func endPlaceholder() {
-        placeholderTask?.cancel()
-        placeholderTask = nil
+    private func restartFailed(_ trigger: Trigger) {
+        guard let load = current, case .failed = load.state else { return }
+        restart(load, ignoresFailureCache: trigger == .user)
     }
 
-    // Sizes
-
-    private func cachedImage(_ request: BindingRequest, _ image: ImageRequest, _ size: DecodeSize?) -> WebImage? {
-        guard request.sequence == nil else { return nil }
-        guard image.cachePolicy != .reload, image.cacheAccess.reads.contains(.memory) else { return nil }
-        let query = makeRequest(request, image, size ?? .original)
-        return request.manager.cachedImage(for: query, anySize: size == nil)
+    /// Replaces a load that has ended by another one of the same request.
+    private func restart(_ ended: SlotLoad, ignoresFailureCache: Bool = false) {
+        placeholders.cancel()
+        ended.cancelRefinement()
+        let task = ended.request.manager.makeParentTask(for: ended.image.onScreen)
+        var load = SlotLoad(task: task, request: ended.request, image: ended.image)
+        load.ignoresFailureCache = ignoresFailureCache
+        prepareLoad(load)
     }
 
-    func makeRequest(_ request: BindingRequest, _ image: ImageRequest, _ size: DecodeSize) -> ImageRequest {
-        var result = image
-        result.priority = Self.priority(of: image)
-        if ignoresFailures { result.retry = .always }
-        result.decodeSize = size
-        if image.transformer == nil {
-            result.acceptsLarger = true
-        } else if request.options.size != .original, let pointer = widget?.pointer {
-            // Radii are in the widget's pixels, so the image has to be as large as they are.
-            result.displayScale = Double(gtk_widget_get_scale_factor(pointer))
+}
+
+// Events of the widget.
+extension ImageSlot {
+    func widgetMapped() {
+        target.content?.widgetMapped()
+        guard let load = current, let pointer = widget?.pointer else { return }
+        switch load.state {
+        case .waitingForMap:
+            // Lists map rows in passing and unmap them within the same layout; those are not worth a request.
+            if !load.task.isCancelled { waitForLayout(pointer) }
+        case .loading:
+            load.task.priority = load.image.onScreen.priority
+        case .detached:
+            // The completions have received their cancellation.
+            restart(load)
+        case .waitingForLayout, .shown, .failed:
+            break
         }
-        result.preparation = TexturePreparation()
-        return result
     }
 
-    /// On screen.
-    static func priority(of image: ImageRequest) -> ImagePriority {
-        image.priority == .normal ? .high : image.priority
+    /// Lets visible widgets go first. Lists and stacks come back, so the load ends only if the app wants that.
+    func widgetUnmapped() {
+        target.content?.widgetUnmapped()
+        guard let load = current else { return }
+        switch load.state {
+        case .waitingForLayout:
+            current?.state = .waitingForMap
+        case .loading where load.request.options.start == .onlyWhileMapped:
+            current?.state = .waitingForMap
+            current?.startCount += 1
+            endLoading()
+            load.task.cancelChildren()
+        case .loading:
+            load.task.priority = .low
+        case .waitingForMap, .shown, .failed, .detached:
+            break
+        }
     }
 
-    /// nil while the widget has no size.
-    func decodeSize(_ request: BindingRequest) -> DecodeSize? {
-        if let size = request.image?.decodeSize, size != .original { return size }
-        return request.options.size == .original ? .original : target.decodeSize()
+    func widgetUnrooted() {
+        current?.cancelRefinement()
+        current?.refinement = .idle
+        switch current?.state {
+        case .waitingForMap, .waitingForLayout, .loading:
+            // The child task is ignored from now on; the task calls its completions itself.
+            current?.state = .detached
+            current?.startCount += 1
+            endLoading()
+            current?.task.cancel()
+        case nil, .shown, .failed, .detached:
+            break
+        }
+    }
+
+    func widgetClicked() {
+        if configuration.retriesOnClick { restartFailed(.user) }
     }
 }
 
+// Refinement: the image was drawn larger than it was decoded.
+extension ImageSlot {
+    /// Runs within GTK's snapshot, so it must not change any widget.
+    private func didDraw(width: Double, height: Double) {
+        guard let image = target.image, !image.isPartial, let area = target.area else { return }
+        let scale = Double(gtk_widget_get_scale_factor(area))
+        // 10 % slack: slight upscaling is invisible, and resizing a window must not decode at every step.
+        let isTooSmall =
+            Double(image.decodedSize.width) * 1.1 < width * scale
+            && Double(image.decodedSize.height) * 1.1 < height * scale
+        if isTooSmall, image.decodedSize.width < image.naturalSizeBeforeTransform.width { refineIfNeeded(image) }
+    }
+
+    private func refineIfNeeded(_ image: WebImage) {
+        guard let load = current, load.canRefine, let size = load.decodeSize(in: target),
+            size.target(for: image.naturalSizeBeforeTransform) != image.decodedSize
+        else { return }
+        MainLoopDispatcher.shared.dispatch { [weak self] in
+            MainActor.assumeIsolated { self?.refine(load.task, size) }
+        }
+    }
+
+    private func refine(_ task: ImageTask, _ size: DecodeSize) {
+        guard let load = current, load.task === task, load.canRefine else { return }
+        let completion: Completion = { [weak self] result in
+            guard let self, current?.task === task, case .loading = current?.refinement else { return }
+            switch result {
+            case .success(let response):
+                current?.refinement = .idle
+                show(response.image, animated: false, .sameImage)
+            case .failure(let error):
+                current?.refinement = error.isCancelled ? .idle : .failed
+            }
+        }
+        let refining = load.request.manager.makeTask(
+            for: load.makeRequest(size, for: widget),
+            handlers: .mainActor(progress: nil, partial: nil, completion: completion)
+        )
+        current?.refinement = .loading(refining)
+        refining.start()
+    }
+}
+
+extension ImageRequest {
+    /// The request of a task that has nothing to load: `ImageTask.request` is not optional.
+    fileprivate static let empty = ImageRequest(url: URL(string: "about:blank") ?? URL(fileURLWithPath: "/"))
+}
+
+extension ImageError {
+    /// Whether the network may be missing, rather than the image.
+    fileprivate var isConnectivityFailure: Bool { [.offline, .hostNotFound, .connectionFailed].contains(code) }
+}
+
 extension UnsafeMutablePointer<GtkWidget> {
-    /// Whether it is part of a row of a GtkListView or its like. Those bind rows anew that are on screen still, but
-    /// will not be after the next layout; a load waits for that.
+    /// Whether the widget is part of a row of a GtkListView or a similar list. Those also bind rows that the next
+    /// layout moves off screen; a load waits for that layout.
     fileprivate var isInList: Bool { gtk_widget_get_ancestor(self, gtk_list_base_get_type()) != nil }
 }

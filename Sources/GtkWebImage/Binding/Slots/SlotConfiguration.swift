@@ -1,10 +1,10 @@
 import WebImageCore
 
-/// What a widget does around its images, whichever they are.
+/// The settings of a slot that outlive a single load.
 struct SlotConfiguration {
     var indicator: ImageIndicator?
     var transition: ImageTransition?
     var errorPlaceholder: Placeholder?
-    var isRetriedOnClick = false
+    var retriesOnClick = false
     var playback = ImagePlayback()
 }

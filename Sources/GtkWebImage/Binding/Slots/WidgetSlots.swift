@@ -2,29 +2,40 @@ internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-/// The loads of one widget, by key. Hangs on the widget as GObject data and ends with it. A paintable that is bound
-/// without a widget has them as well.
+/// The slots of one widget, by operation key. They are attached to the widget as GObject data and are destroyed with
+/// it. A paintable that is bound without a widget has slots as well.
 ///
-/// It listens to the widget's being mapped, unmapped and taken out of its window; no toggle references, no strong ones.
+/// It observes when the widget is mapped, unmapped and removed from its window, and holds no reference to it.
 @MainActor
 final class WidgetSlots {
     private static let quark = g_quark_from_string("gtk-web-image-slots")
 
-    /// nil for a paintable.
+    /// `nil` for a paintable.
     let widget: WidgetReference?
     private var slots: [OperationKey: ImageSlot] = [:]
-    /// The GtkPictures that show what depends on the state of the widget.
-    private var hosts: [String: AnyObject] = [:]
-    /// Told of the states that the widget is in.
+    /// Loads that the app tied to the widget.
+    private var appTasks: [OperationKey: ImageTask] = [:]
+    /// The presenters that follow the states of the widget.
     private var stateful: [PicturePresenter] = []
-    /// Besides those of the widget's own flags.
+    /// `.highlighted` is not among the GtkStateFlags, so it is tracked here.
     var isHighlighted = false {
         didSet { if isHighlighted != oldValue { updateStates() } }
     }
     private var listensToClicks = false
 
+    /// The presenter of a widget that is a GtkPicture, shared by all its states.
+    private(set) lazy var presenter = widget.map { PicturePresenter(picture: $0) }
+    /// The GtkPicture in a widget with one child, shared by all its states.
+    private(set) lazy var child = ImageChild()
+    /// The GtkPicture behind the child of a button, shared by all its states.
+    private(set) lazy var background = widget?.pointer.map { ButtonBackground(UnsafeMutableRawPointer($0)) }
+
     private init(_ widget: WidgetReference?) {
         self.widget = widget
+    }
+
+    deinit {
+        for task in appTasks.values { task.cancel() }
     }
 
     static func existing(of object: UnsafeMutableRawPointer) -> WidgetSlots? {
@@ -46,7 +57,7 @@ final class WidgetSlots {
             object.assumingMemoryBound(to: GObject.self),
             quark,
             Unmanaged.passRetained(slots).toOpaque(),
-            // When the widget is finalised, on whatever thread: slots cancel their loads as they go.
+            // Runs when the widget is finalised, on any thread. The slots cancel their loads in deinit.
             { Unmanaged<WidgetSlots>.fromOpaque($0!).release() }
         )
         return slots
@@ -54,30 +65,36 @@ final class WidgetSlots {
 
     func existingSlot(for key: OperationKey) -> ImageSlot? { slots[key] }
 
-    /// The slot of a key, made with makeTarget when there is none yet.
+    /// Returns the slot of a key, created with `makeTarget` if there is none yet.
     func slot(for key: OperationKey, _ makeTarget: () -> any SlotTarget) -> ImageSlot {
-        if let slot = slots[key] {
-            guard slot.target is EmptyTarget else { return slot }
-            // Until now only a load of the app's hung there.
-            slot.cancel()
-        }
+        if !appTasks.isEmpty { appTasks.removeValue(forKey: key)?.cancel() }
+        if let slot = slots[key] { return slot }
         let slot = ImageSlot(makeTarget(), widget)
         slots[key] = slot
         return slot
     }
 
-    /// What is made once for a purpose, whatever the states.
-    func shared<T: AnyObject>(_ purpose: String, _ make: () -> T) -> T {
-        if let made = hosts[purpose] as? T { return made }
-        let made = make()
-        hosts[purpose] = made
-        return made
+    // Loads without an image of this widget
+
+    func task(for key: OperationKey) -> ImageTask? {
+        appTasks[key] ?? slots[key]?.current?.task
     }
 
-    /// Tells a GtkPicture of the states of the widget from now on.
-    func follow(_ host: PicturePresenter) {
-        guard !stateful.contains(where: { $0 === host }), let pointer = widget?.pointer else { return }
-        stateful.append(host)
+    func removeTask(for key: OperationKey) -> ImageTask? {
+        appTasks.removeValue(forKey: key) ?? slots[key]?.release()
+    }
+
+    func setTask(_ task: ImageTask, for key: OperationKey) {
+        removeTask(for: key)?.cancel()
+        appTasks[key] = task
+    }
+
+    // States
+
+    /// Keeps a presenter informed of the states of the widget.
+    func follow(_ presenter: PicturePresenter) {
+        guard !stateful.contains(where: { $0 === presenter }), let pointer = widget?.pointer else { return }
+        stateful.append(presenter)
         if stateful.count == 1 {
             UnsafeMutableRawPointer(pointer).connect("state-flags-changed") { [weak self] in
                 self?.updateStates()
@@ -90,10 +107,12 @@ final class WidgetSlots {
         guard let pointer = widget?.pointer else { return }
         var states = ImageState.states(of: gtk_widget_get_state_flags(pointer))
         if isHighlighted { states.insert(.highlighted, at: 0) }
-        for host in stateful { host.states = states }
+        for presenter in stateful { presenter.states = states }
     }
 
-    /// Lets the user try again what has failed.
+    // Events
+
+    /// Lets a click retry failed loads.
     func listenToClicks() {
         guard !listensToClicks, let pointer = widget?.pointer else { return }
         listensToClicks = true
@@ -110,7 +129,7 @@ final class WidgetSlots {
 
     private func rootChanged() {
         guard let pointer = widget?.pointer, gtk_widget_get_root(pointer) == nil else { return }
-        // Reparenting passes through having no root; it is over by the next turn.
+        // Reparenting passes through a state without a root, which ends before the next turn of the main loop.
         MainLoopDispatcher.shared.dispatch { [weak self] in
             MainActor.assumeIsolated {
                 guard let self, let pointer = self.widget?.pointer, gtk_widget_get_root(pointer) == nil else { return }

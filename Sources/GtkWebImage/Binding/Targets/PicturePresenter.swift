@@ -1,16 +1,16 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// One GtkPicture and the paintables of the states of its widget: it shows that of the present state if there is
-/// something in it, else the one of the normal state.
+/// Shows one of several paintables in a GtkPicture: that of the present state of the widget if it has an image, else
+/// that of the normal state.
 @MainActor
 final class PicturePresenter {
     /// The GtkPicture.
     let picture: WidgetReference
-    /// Most widgets have no other.
+    /// The paintable of the normal state, the only one of most widgets.
     private var normal: ImagePaintable?
     private var others: [ImageState: ImagePaintable] = [:]
-    /// The states that the widget is in besides the normal one, what counts most first.
+    /// The states of the widget besides the normal one, in descending precedence.
     var states: [ImageState] = [] {
         didSet { if states != oldValue { update() } }
     }
@@ -26,10 +26,10 @@ final class PicturePresenter {
         return paintable
     }
 
-    /// Whether what is in the paintables decides which one is shown.
+    /// Whether the contents of the paintables decide which one is shown.
     var hasStates: Bool { !others.isEmpty }
 
-    /// Shows what is to be shown. Setting the same paintable again does nothing; the app may have set another one.
+    /// Sets the paintable of the present state, unless the GtkPicture has it already.
     func update() {
         guard let picture = picture.pointer else { return }
         var shown = normal

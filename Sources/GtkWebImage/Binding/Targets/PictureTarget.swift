@@ -6,23 +6,23 @@ import WebImageCore
 final class PictureTarget: SlotTarget {
     private let paintable: ImagePaintable
     var content: PaintableContent? { paintable.content }
-    private let host: PicturePresenter
+    private let presenter: PicturePresenter
 
-    init(_ host: PicturePresenter, _ state: ImageState) {
-        self.host = host
-        paintable = host.paintable(for: state)
-        paintable.content.styleWidget = { [weak picture = host.picture] in picture?.pointer }
+    init(_ presenter: PicturePresenter, _ state: ImageState) {
+        self.presenter = presenter
+        paintable = presenter.paintable(for: state)
+        paintable.content.styleWidget = { [weak picture = presenter.picture] in picture?.pointer }
     }
 
-    var area: UnsafeMutablePointer<GtkWidget>? { host.picture.pointer }
+    var area: UnsafeMutablePointer<GtkWidget>? { presenter.picture.pointer }
 
     func attach() -> Bool {
-        host.update()
+        presenter.update()
         return true
     }
 
     func changed() {
-        if host.hasStates { host.update() }
+        if presenter.hasStates { presenter.update() }
     }
 
     func decodeSize() -> DecodeSize? {
@@ -41,8 +41,8 @@ final class PictureTarget: SlotTarget {
         }
     }
 
-    /// Whether the widget is as small as it is only because it shows nothing yet, or a small placeholder: GtkPicture
-    /// gives what has no size 16 application pixels. It will have the size of its image.
+    /// Whether the widget owes its size to a missing image or a small placeholder, and will take the size of its image.
+    /// GtkPicture allocates 16 application pixels to content without a size.
     private func isSizedByContent(_ picture: UnsafeMutablePointer<GtkWidget>, _ width: Int, _ height: Int) -> Bool {
         guard paintable.image == nil else { return false }
         var requested: (Int32, Int32) = (-1, -1)

@@ -1,14 +1,14 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// A property of a widget that takes a GdkPaintable: that of GtkImage, AdwAvatar, an icon of GtkEntry.
+/// A property of a widget that takes a GdkPaintable, as those of GtkImage, AdwAvatar and the icons of GtkEntry.
 @MainActor
 final class PropertyTarget: SlotTarget {
     let paintable = ImagePaintable()
     var content: PaintableContent? { paintable.content }
     private let widget: WidgetReference
     private let property: String
-    /// The side of an image that is as large as an icon, in application pixels.
+    /// The side of the image in application pixels, for widgets that show images at the size of icons.
     private let iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?
 
     init(widget: WidgetReference, property: String, iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?) {
@@ -21,7 +21,7 @@ final class PropertyTarget: SlotTarget {
     var area: UnsafeMutablePointer<GtkWidget>? { widget.pointer }
 
     func prepare() {
-        // Setting it again would lay the widget out again.
+        // Setting the same paintable would invalidate the layout.
         guard !attach(), let widget = widget.pointer else { return }
         UnsafeMutableRawPointer(widget).setObjectProperty(property, paintable.nativePaintablePointer)
     }
@@ -43,7 +43,7 @@ final class PropertyTarget: SlotTarget {
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
-    /// What covers the widget; nil before its first layout.
+    /// The size that covers the widget; `nil` before its first layout.
     var coveringSize: DecodeSize? {
         let scale = Int(gtk_widget_get_scale_factor(self))
         let width = Int(gtk_widget_get_width(self)) * scale

@@ -1,23 +1,23 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// Where the images of a slot go: a paintable, and the place in a widget that shows it.
+/// The destination of a slot's images: a paintable, and the place in a widget that shows it.
 @MainActor
 protocol SlotTarget: AnyObject {
-    /// What is in the paintable that shows the images of this slot.
+    /// The content of the paintable that shows the images of this slot.
     var content: PaintableContent? { get }
-    /// Called before each load: the app may have changed the widget since the last one.
+    /// Called before each load, since the app may have changed the widget after the last one.
     func prepare()
-    /// Called before the paintable changes: puts it into the widget, unless it is there.
-    /// - Returns: Whether it is shown; not when the app has put something else in its place.
+    /// Puts the paintable into the widget unless it is there. Called before the paintable changes.
+    /// - Returns: Whether the widget shows the paintable; `false` if the app has put something else in its place.
     func attach() -> Bool
-    /// Called when the paintable has changed.
+    /// Called after the paintable has changed.
     func changed()
-    /// The widget that is drawn into, whose size counts.
+    /// The widget that draws the image and whose size counts.
     var area: UnsafeMutablePointer<GtkWidget>? { get }
-    /// The size to decode at, in pixels; nil while there is none.
+    /// The size to decode at, in pixels; `nil` while the widget has none.
     func decodeSize() -> DecodeSize?
-    /// The image that is shown.
+    /// The image on display.
     var image: WebImage? { get }
 }
 
@@ -25,13 +25,4 @@ extension SlotTarget {
     func prepare() {}
     func changed() {}
     var image: WebImage? { content?.image }
-}
-
-/// Of a slot that only holds a load of the app's: nothing is shown.
-@MainActor
-final class EmptyTarget: SlotTarget {
-    var content: PaintableContent? { nil }
-    var area: UnsafeMutablePointer<GtkWidget>? { nil }
-    func attach() -> Bool { false }
-    func decodeSize() -> DecodeSize? { nil }
 }

@@ -1,10 +1,10 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// A paintable of the app's that no widget is known of: it may be drawn by many, or by none.
+/// A paintable of the app without a known widget: any number of widgets may draw it.
 @MainActor
 final class StandaloneTarget: SlotTarget {
-    /// Held weakly, for the paintable holds the slot.
+    /// Weak, because the paintable owns the slot.
     private(set) weak var content: PaintableContent?
 
     init(_ content: PaintableContent) {
@@ -16,7 +16,7 @@ final class StandaloneTarget: SlotTarget {
     func decodeSize() -> DecodeSize? { .original }
 }
 
-/// A widget that was handed the paintable by a closure of the app's.
+/// A widget that received the paintable through a closure of the app.
 @MainActor
 final class ClosureTarget: SlotTarget {
     let paintable = ImagePaintable()

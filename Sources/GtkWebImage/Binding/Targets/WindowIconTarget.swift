@@ -4,8 +4,8 @@ import WebImageLinux
 
 /// The icon of a window, which the window system shows: in a dock, in a list of windows.
 ///
-/// A GtkWindow itself knows icons by name only; the GdkToplevel below it takes textures. Not every window system shows
-/// them: Wayland takes icons from the desktop file.
+/// A GtkWindow takes icons by name only; its GdkToplevel takes textures. Not every window system shows them: Wayland
+/// takes icons from the desktop file.
 @MainActor
 final class WindowIconTarget: SlotTarget {
     let paintable = ImagePaintable()
@@ -15,7 +15,7 @@ final class WindowIconTarget: SlotTarget {
     init(window: WidgetReference) {
         self.window = window
         guard let pointer = window.pointer else { return }
-        // The surface comes with realize, and a new one knows nothing of the icon.
+        // The surface is created at realize, without the icon.
         UnsafeMutableRawPointer(pointer).connect("realize") { [weak self] in self?.changed() }
     }
 
@@ -29,7 +29,7 @@ final class WindowIconTarget: SlotTarget {
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
-    /// Gives the surface of a window its icon, if there is one yet.
+    /// Sets the icon of the window's surface, if the window has a surface.
     func setWindowIcon(_ image: WebImage?) {
         guard let surface = gtk_native_get_surface(OpaquePointer(self)) else { return }
         guard let image else { return gdk_toplevel_set_icon_list(surface, nil) }

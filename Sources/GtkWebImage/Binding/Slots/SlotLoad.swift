@@ -1,0 +1,97 @@
+internal import CWebImageGtk4
+import WebImageCore
+
+/// Everything that belongs to one load of a slot, and is gone when the slot replaces it.
+struct SlotLoad: Sendable {
+    /// How far the load is.
+    enum State: Sendable {
+        case waitingForMap
+        /// The widget is mapped and has not been laid out yet.
+        case waitingForLayout
+        case loading
+        case shown(ImageResponse)
+        case failed
+        /// The widget left its window, which cancelled the load. Another load starts when the widget is mapped again.
+        case detached
+    }
+
+    /// The load of the same image in more pixels, after it was drawn larger than it was decoded.
+    enum Refinement: Sendable {
+        case idle
+        case loading(ImageTask)
+        /// It is not tried again, or each frame would start a load.
+        case failed
+    }
+
+    /// The handle that callers hold. It loads through child tasks, one for each start.
+    let task: ImageTask
+    let request: BindingRequest
+    let image: ImageRequest
+    var state = State.waitingForMap
+    /// Counts the starts: a load may be interrupted, and the child task of an earlier start is ignored.
+    var startCount = 0
+    /// Whether the user asked for this load, so that a remembered failure does not count.
+    var ignoresFailureCache = false
+    /// Whether a partial image of this load is on display, rather than the previous image.
+    var showsPartialImage = false
+    var refinement = Refinement.idle
+    /// Set while a load that failed without a connection waits for the network.
+    var networkObservation: (any AnyObject & Sendable)?
+
+    init(task: ImageTask, request: BindingRequest, image: ImageRequest) {
+        self.task = task
+        self.request = request
+        self.image = image
+    }
+
+    var canRefine: Bool {
+        guard case .shown = state, case .idle = refinement else { return false }
+        return request.sequence == nil && request.options.display != .manual
+    }
+
+    func cancelRefinement() {
+        if case .loading(let task) = refinement { task.cancel() }
+    }
+
+    /// The size to decode at; `nil` while the widget has none.
+    @MainActor
+    func decodeSize(in target: any SlotTarget) -> DecodeSize? {
+        if image.decodeSize != .original { return image.decodeSize }
+        return request.options.size == .original ? .original : target.decodeSize()
+    }
+
+    /// The memory hit for a size, or in any size if the widget has none yet.
+    @MainActor
+    func cachedImage(_ size: DecodeSize?, for widget: WidgetReference?) -> WebImage? {
+        guard request.sequence == nil, image.cachePolicy != .reload, image.cacheAccess.reads.contains(.memory) else {
+            return nil
+        }
+        return request.manager.cachedImage(for: makeRequest(size ?? .original, for: widget), anySize: size == nil)
+    }
+
+    /// The request of a child task.
+    @MainActor
+    func makeRequest(_ size: DecodeSize, for widget: WidgetReference?) -> ImageRequest {
+        var result = image.onScreen
+        if ignoresFailureCache { result.retry = .always }
+        result.decodeSize = size
+        if result.transformer == nil {
+            result.acceptsLarger = true
+        } else if request.options.size != .original, let pointer = widget?.pointer {
+            // Radii are in application pixels, so the transformed image must have the size of the widget.
+            result.displayScale = Double(gtk_widget_get_scale_factor(pointer))
+        }
+        result.preparation = TexturePreparation()
+        return result
+    }
+}
+
+extension ImageRequest {
+    /// The request at the priority of an image on screen, unless the app names another one.
+    var onScreen: ImageRequest {
+        guard priority == .normal else { return self }
+        var request = self
+        request.priority = .high
+        return request
+    }
+}
