@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// libpng reports errors by longjmp, which Swift must not be jumped over.
+// libpng reports errors by longjmp, which must never cross a Swift frame.
 struct gwi_png {
     png_structp reader;
     png_infop info;
@@ -66,7 +66,7 @@ bool gwi_png_read_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *
     *height = png_get_image_height(png->reader, png->info);
     int type = png_get_color_type(png->reader, png->info);
     *has_alpha = (type & PNG_COLOR_MASK_ALPHA) || png_get_valid(png->reader, png->info, PNG_INFO_tRNS);
-    // Eight bits of red, green and blue, and alpha if there is any. What gAMA says is left alone, as GTK does.
+    // Every file becomes 8 bits of red, green and blue, with alpha if there is any. gAMA is ignored, as GTK does.
     png_set_expand(png->reader);
     png_set_scale_16(png->reader);
     if (!(type & PNG_COLOR_MASK_COLOR)) png_set_gray_to_rgb(png->reader);

@@ -1,23 +1,25 @@
 public import FoundationEssentials
 
-/// Says under which name a URL is cached, for URLs that differ though their images do not: signatures, tokens, hosts
-/// of a content network. What has one name is fetched once.
+/// Chooses the cache key of a URL, for URLs that differ although their images do not: in signatures, tokens, or hosts
+/// of a content
+/// delivery network. URLs with equal keys are fetched once.
 public struct CacheKeyFilter: Sendable {
     private let body: @Sendable (URL) -> String?
 
-    /// - Parameter body: The name; nil for the URL itself. Quick, and from any thread: it is called for each request.
+    /// - Parameter body: Returns the key; nil for the URL itself. Any thread calls it for each request, so it must be
+    ///   fast.
     public init(_ body: @escaping @Sendable (URL) -> String?) {
         self.body = body
     }
 
-    /// Leaves out the whole query.
+    /// Removes the whole query.
     public static let withoutQuery = CacheKeyFilter { url in
         guard let end = url.absoluteString.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return nil }
         return String(url.absoluteString[..<end])
     }
 
-    /// Leaves out some items of the query: those that only say that one may have the image.
-    /// - Parameter names: As they are in the URL. Default: those of the large clouds.
+    /// Removes items of the query, such as those that only authorise access.
+    /// - Parameter names: The names of the items, as they are in the URL. Default: the signatures of the large clouds.
     public static func withoutQueryItems(_ names: Set<String> = signatures) -> CacheKeyFilter {
         CacheKeyFilter { url in
             let text = url.absoluteString
@@ -30,7 +32,7 @@ public struct CacheKeyFilter: Sendable {
         }
     }
 
-    /// What Amazon, Google, Azure and CloudFront put into the URLs that they sign.
+    /// The query items with which Amazon, Google, Azure and CloudFront sign URLs.
     public static let signatures: Set<String> = [
         "X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-Signature", "X-Amz-SignedHeaders",
         "X-Amz-Security-Token", "X-Goog-Algorithm", "X-Goog-Credential", "X-Goog-Date", "X-Goog-Expires",

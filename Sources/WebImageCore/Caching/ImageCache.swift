@@ -31,7 +31,8 @@ public struct ImageCache: Sendable {
 
     // Disk
 
-    /// The path of an original on disk, whether it exists or not; nil when the manager has no disk cache, or one of the app's own
+    /// The path of an original on disk, whether it exists or not; nil when the manager has no disk cache, or one of the
+    /// app's own
     /// without files.
     public func path(for request: some ImageRequestConvertible) -> String? {
         parts.dataCache?.path(for: key(for: request))
@@ -88,7 +89,8 @@ public struct ImageCache: Sendable {
         perform({ parts.dataCache?.metadata(for: key(for: request))?.thumbHash }, completion)
     }
 
-    /// Stores the bytes of an image on disk, as if they had been loaded. They are found from now on and written a little later.
+    /// Stores the bytes of an image on disk, as if they had been loaded. They are found from now on and written a
+    /// little later.
     /// Images of the URL in memory are of other bytes, and are removed.
     public func storeOnDisk(
         _ data: Data,
@@ -130,7 +132,8 @@ public struct ImageCache: Sendable {
         perform({ removeAllFromDiskBlocking() }, completion)
     }
 
-    /// Removes images from the disk that are too old, and the oldest ones when there are too many. The library does so by itself.
+    /// Removes images from the disk that are too old, and the oldest ones when there are too many. The library does so
+    /// by itself.
     public func removeExpired() async {
         await perform { removeExpiredBlocking() }
     }

@@ -1,9 +1,9 @@
 public import FoundationEssentials
 import Synchronization
 
-/// The coders of a manager, asked from the newest to the oldest. From any thread.
+/// The decoders and encoders of a manager. The one that was added last is asked first. Can be used from any thread.
 public final class CoderRegistry: Sendable {
-    /// Stands for a coder that was added.
+    /// A handle for removing a coder.
     public struct Registration: Hashable, Sendable {
         fileprivate let number: Int
     }
@@ -24,9 +24,9 @@ public final class CoderRegistry: Sendable {
     private let remedy: @Sendable (ImageFormat) -> String?
 
     /// - Parameters:
-    ///   - decoders: From the oldest to the newest.
-    ///   - encoders: From the oldest to the newest.
-    ///   - remedy: Says how to install a decoder of a format, if that is possible.
+    ///   - decoders: The decoders, in the order in which they are added.
+    ///   - encoders: The encoders, in the order in which they are added.
+    ///   - remedy: Returns an instruction for installing a decoder of a format; nil when there is none.
     package init(
         _ decoders: [any ImageDecoding],
         encoders: [any ImageEncoding] = [],
@@ -49,7 +49,7 @@ public final class CoderRegistry: Sendable {
         state.withLock { $0.register { state, number in state.encoders.append((number, encoder)) } }
     }
 
-    /// Takes a coder out again. What it is at just now it finishes.
+    /// Removes a coder. It finishes the images that it is working on.
     public func remove(_ registration: Registration) {
         state.withLock { state in
             state.decoders.removeAll { $0.number == registration.number }
@@ -57,28 +57,29 @@ public final class CoderRegistry: Sendable {
         }
     }
 
-    /// The newest decoder of format.
+    /// The decoder of a format that was added last.
     public func decoder(for format: ImageFormat) -> (any ImageDecoding)? {
         state.withLock { $0.decoders }.last { $0.coder.canDecode(format) }?.coder
     }
 
-    /// The newest encoder of format.
+    /// The encoder of a format that was added last.
     public func encoder(for format: ImageFormat) -> (any ImageEncoding)? {
         state.withLock { $0.encoders }.last { $0.coder.canEncode(format) }?.coder
     }
 
-    /// Decodes a file. Takes its time: not for the main thread.
-    /// - Throws: ImageError/Code/badImageData when it is no sound image, ImageError/Code/imageTooLarge,
-    ///   ImageError/Code/unsupportedFormat when no coder on this machine decodes it.
+    /// Decodes a file. Not for the main thread.
+    /// - Throws: ImageError/Code/badImageData when the file is damaged or no image, ImageError/Code/imageTooLarge, or
+    ///   ImageError/Code/unsupportedFormat when no decoder reads its format.
     public func decode(_ data: Data, options: DecodeOptions = DecodeOptions()) throws(ImageError) -> WebImage {
         let decoder = try decoder(for: data, url: options.url, hint: options.formatHint)
         return try decoder.decode(data, options: options).converted(for: options)
     }
 
     /// The decoder of a file.
-    /// - Parameter hint: What a file is that does not say so itself.
-    /// - Throws: ImageError/Code/badImageData when it is no image, ImageError/Code/unsupportedFormat when no
-    ///   coder on this machine decodes it.
+    /// - Parameter hint: The format of a file without a signature.
+    /// - Throws: ImageError/Code/badImageData when the file is no image, ImageError/Code/unsupportedFormat when no
+    ///   decoder reads its
+    ///   format.
     package func decoder(
         for data: Data,
         url: URL?,
@@ -103,7 +104,7 @@ public final class CoderRegistry: Sendable {
         )
     }
 
-    /// What the bytes are instead of an image, as far as that helps.
+    /// A description of bytes that are not an image.
     private static func describe(_ data: Data) -> String {
         guard !data.isEmpty else { return "The body is empty" }
         let start = String(decoding: data.prefix(64), as: UTF8.self).lowercased()

@@ -1,25 +1,26 @@
 public import FoundationEssentials
 
-/// How a coder decodes: the part of a request that concerns it, and the limits that keep hostile files in check.
+/// How an image is decoded: the settings of a request that concern decoders, and limits against malicious files.
 public struct DecodeOptions: Sendable {
-    /// Where the bytes came from, for errors.
+    /// The URL of the file, for errors.
     public var url: URL?
     /// The size to decode at. Default: the size of the file.
     public var size: DecodeSize
     /// Pixels of the file per application pixel. Default: 1.
     public var scale: Double
-    /// Files with more pixels are turned down before memory is taken for them. Default: 134,217,728 (2^27), which
-    /// has room for the 108-megapixel images of today's phones.
+    /// The largest number of pixels. Larger files are rejected before memory is allocated for them. Default:
+    /// 134,217,728 (2^27), which
+    /// suffices for the 108 megapixels of today's phones.
     public var maximumPixelCount: Int
-    /// Frames beyond this are left out of an animation. Default: 10,000.
+    /// The largest number of frames; further frames are dropped. Default: 10,000.
     public var maximumFrameCount = 10_000
     /// Whether an animated image is decoded as a still one. Default: no.
     public var isFirstFrameOnly = false
-    /// The format of files that do not say themselves what they are, such as TGA. Default: none.
+    /// The format of a file without a signature, such as TGA. Default: none.
     public var formatHint: ImageFormat?
-    /// How pixels are stored. Default: with alpha when the file has it, else without.
+    /// The format of the pixels. Default: with alpha when the file has it, else without.
     public var pixelFormat: PixelBuffer.Format?
-    /// Whether colours are converted to sRGB from the profile that the file carries. Default: yes.
+    /// Whether colours are converted to sRGB from the ICC profile of the file. Default: yes.
     public var convertsToSRGB = true
 
     /// Makes options.
@@ -37,10 +38,10 @@ public struct DecodeOptions: Sendable {
 }
 
 extension DecodeOptions {
-    /// How many frames are looked for.
+    /// The number of frames to read.
     package var frameLimit: Int { isFirstFrameOnly ? 1 : max(maximumFrameCount, 1) }
 
-    /// Throws when an image of size has no pixels or more than the limit.
+    /// Throws when a size has no pixels or more than the limit.
     package func check(_ size: PixelSize) throws(ImageError) {
         guard !size.isEmpty else {
             throw badData("The image's header says \(size) pixels")
@@ -65,7 +66,7 @@ extension DecodeOptions {
         )
     }
 
-    /// The error for pixels that the system has no memory for.
+    /// The error for pixels for which the system has no memory.
     package func outOfMemory(_ size: PixelSize) -> ImageError {
         ImageError(
             .imageTooLarge,
@@ -77,7 +78,7 @@ extension DecodeOptions {
 }
 
 extension WebImage {
-    /// A still image as a coder has decoded it.
+    /// Makes a still image of decoded pixels.
     package init(
         pixels: PixelBuffer,
         naturalSize: PixelSize,
@@ -98,7 +99,7 @@ extension WebImage {
             )
         )
     }
-    /// The same image with its pixels stored as the options ask for, over black if that leaves out alpha.
+    /// The image with its pixels in the format of the options. Alpha that is dropped is replaced by black.
     package func converted(for options: DecodeOptions) -> WebImage {
         guard let format = options.pixelFormat, format != pixels.format, let pixels = pixels.converted(to: format)
         else {

@@ -34,7 +34,8 @@ package struct FormatDescriptor: Sendable {
 
     /// One row for each format. The first row whose signature matches wins.
     ///
-    /// A new format is a row here, a folder in Sources/WebImageLinux/Formats with an entry in `CoderRegistry.builtIn`, and a module
+    /// A new format is a row here, a folder in Sources/WebImageLinux/Formats with an entry in `CoderRegistry.builtIn`,
+    /// and a module
     /// in Sources/CLibraries for its C library. Colour profiles come from the decoders.
     package static let all: [FormatDescriptor] = [
         FormatDescriptor(
@@ -144,7 +145,8 @@ extension FormatDescriptor {
         return next == UInt8(ascii: "#") || isSpace(next)
     }
 
-    /// The format that the brands of an ISO base media file name (ISO/IEC 23008-12 for HEIF, AV1 Image File Format for AVIF).
+    /// The format that the brands of an ISO base media file name (ISO/IEC 23008-12 for HEIF, AV1 Image File Format for
+    /// AVIF).
     private static func formatOfBoxes(_ bytes: ByteReader) -> ImageFormat? {
         guard bytes.matches("ftyp", at: 4) else { return nil }
         for brand: StaticString in ["avif", "avis"] where bytes.matches(brand, at: 8) { return .avif }

@@ -5,7 +5,8 @@ public protocol ImageDecoding: Sendable {
     /// Whether the decoder reads files of a format on this machine.
     func canDecode(_ format: ImageFormat) -> Bool
 
-    /// Whether the decoder reads the file that begins with `head`. A decoder of an app's own format recognises its signature here.
+    /// Whether the decoder reads the file that begins with `head`. A decoder of an app's own format recognises its
+    /// signature here.
     ///
     /// The default ignores the bytes and asks whether the decoder reads the format.
     /// - Parameters:

@@ -33,7 +33,8 @@ extension ImageEncoding {
 public struct EncodeOptions: Sendable, Hashable {
     /// The quality of lossy formats, 0 to 1. Default: 0.9.
     public var quality = 0.9
-    /// The largest size of the file in bytes. Quality is lowered to keep it, and then the size in pixels. Default: no limit.
+    /// The largest size of the file in bytes. Quality is lowered to keep it, and then the size in pixels. Default: no
+    /// limit.
     public var maximumByteCount: Int?
     /// A box in pixels that the image has to fit in; it is never enlarged. Default: none.
     public var maximumSize: PixelSize?

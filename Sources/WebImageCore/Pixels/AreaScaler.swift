@@ -1,11 +1,12 @@
-/// Scales images down: each pixel is the mean of the area that it covers, which neither blurs nor leaves anything
-/// out; or up, by the mean of the nearest. One pass over the rows.
+/// Scales images in one pass over their rows. Scaled down, each pixel is the mean of the area that it covers, which
+/// neither blurs
+/// nor skips anything; scaled up, it is the mean of its nearest neighbours.
 package struct AreaScaler {
-    /// Which pixels, or rows, make up one of the smaller image, and how much of each. The weights of one add up to
+    /// The pixels or rows that make up one pixel or row of the target, with their weights, which add up to
     /// unit.
     private struct Axis {
         let first: [Int]
-        /// The same number for each; the last may be zero.
+        /// The weights of every target pixel: the same number for each, of which the last can be zero.
         let weights: [UInt32]
         let count: Int
 
@@ -26,7 +27,7 @@ package struct AreaScaler {
                     let high = min(end, Double(origin + offset + 1))
                     return UInt32((max(0, high - low) / ratio * Double(AreaScaler.unit)).rounded())
                 }
-                // What rounding has left over goes to the largest share.
+                // The largest weight takes the remainder of the rounding.
                 let largest = shares.indices.max { shares[$0] < shares[$1] } ?? 0
                 shares[largest] = shares[largest] &+ AreaScaler.unit &- shares.reduce(0, &+)
                 first.append(origin)
@@ -36,7 +37,7 @@ package struct AreaScaler {
             self.weights = weights
         }
 
-        /// Means of the two nearest.
+        /// The weights of the two nearest pixels, to scale up.
         private static func enlarging(
             _ source: Int,
             _ ratio: Double,
@@ -58,13 +59,13 @@ package struct AreaScaler {
         }
     }
 
-    /// 255 times this, twice over, just fits 32 bits.
+    /// The sum of the weights. 255 times its square just fits in 32 bits.
     private static let unit: UInt32 = 4096
 
-    /// Scales rows of red, green and blue, or of four channels in which alpha is multiplied in.
+    /// Scales rows of three channels, or of four with premultiplied alpha.
     /// - Parameters:
     ///   - size: At least 1x1.
-    ///   - target: Room for the pixels, row after row.
+    ///   - target: Memory for the scaled pixels, row after row.
     package static func scale(_ rows: PixelRows, to size: PixelSize, into target: UnsafeMutablePointer<UInt8>) {
         let columns = Axis(from: rows.size.width, to: size.width)
         let lines = Axis(from: rows.size.height, to: size.height)
@@ -78,7 +79,7 @@ package struct AreaScaler {
                 for offset in 0..<lines.count {
                     let weight = lines.weights[y * lines.count + offset]
                     guard weight > 0 else { continue }
-                    // The last row of one is often the first of the next.
+                    // The last row of one target row is often the first row of the next.
                     if current != lines.first[y] + offset {
                         current = lines.first[y] + offset
                         let source = rows.start + current * rows.bytesPerRow
@@ -96,7 +97,7 @@ package struct AreaScaler {
         }
     }
 
-    /// One row, as narrow as it will be, each value times unit.
+    /// Scales one row of three channels to its final width. Each value is multiplied by `unit`.
     private static func narrow(
         _ row: UnsafeRawPointer,
         _ columns: Axis,
@@ -125,7 +126,7 @@ package struct AreaScaler {
         }
     }
 
-    /// The same with four channels.
+    /// Scales one row of four channels to its final width. Each value is multiplied by `unit`.
     private static func narrowWithAlpha(
         _ row: UnsafeRawPointer,
         _ columns: Axis,

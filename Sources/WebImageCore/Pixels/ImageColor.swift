@@ -1,6 +1,6 @@
 /// A colour in sRGB.
 public struct ImageColor: Hashable, Sendable {
-    /// Red, green, blue and alpha, one byte each, from the highest: 0xRRGGBBAA. Colours are not multiplied by alpha.
+    /// Red, green, blue and straight alpha: 0xRRGGBBAA.
     public let rgba: UInt32
 
     /// Makes a colour of 0xRRGGBB.
@@ -8,14 +8,15 @@ public struct ImageColor: Hashable, Sendable {
         rgba = rgb << 8 | UInt32((min(max(alpha, 0), 1) * 255).rounded())
     }
 
-    /// Nothing.
+    /// Transparent black.
     public static let clear = ImageColor(0, alpha: 0)
     /// Black.
     public static let black = ImageColor(0)
     /// White.
     public static let white = ImageColor(0xFFFFFF)
 
-    /// Multiplied by alpha and by a share of it, as pixels are stored: red in the lowest byte.
+    /// The colour as a packed pixel with premultiplied alpha.
+    /// - Parameter coverage: The share of the pixel that it covers, 0 to 1.
     func pixel(coverage: Double = 1) -> UInt32 {
         let alpha = Double(rgba & 255) / 255 * coverage
         func channel(_ shift: UInt32) -> UInt32 { UInt32((Double(rgba >> shift & 255) * alpha).rounded()) }

@@ -1,25 +1,25 @@
-/// How the pixels of a file have to be turned to be upright: the values of EXIF tag 0x0112 (EXIF 2.32, 4.6.4).
+/// The transformation that makes the stored pixels of a file upright: the values of EXIF tag 0x0112 (EXIF 2.32, 4.6.4).
 public enum ImageOrientation: Int, Sendable, CaseIterable {
     /// As stored.
     case up = 1
     /// Mirrored left to right.
     case upMirrored = 2
-    /// Turned by half.
+    /// Rotated by half a turn.
     case down = 3
     /// Mirrored top to bottom.
     case downMirrored = 4
     /// Mirrored along the diagonal from top left to bottom right.
     case leftMirrored = 5
-    /// To be turned clockwise by a quarter.
+    /// Stored so that a clockwise quarter turn makes it upright.
     case right = 6
     /// Mirrored along the diagonal from top right to bottom left.
     case rightMirrored = 7
-    /// To be turned counter-clockwise by a quarter.
+    /// Stored so that a counter-clockwise quarter turn makes it upright.
     case left = 8
 
-    /// Whether width and height change places.
+    /// Whether width and height are swapped.
     public var swapsSides: Bool { rawValue >= 5 }
 
-    /// The upright size of an image stored as size, and the other way round.
+    /// The upright size of an image with a stored size, or the reverse.
     package func apply(to size: PixelSize) -> PixelSize { swapsSides ? size.transposed : size }
 }

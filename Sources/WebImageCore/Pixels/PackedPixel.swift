@@ -1,6 +1,6 @@
-// A pixel as it is in memory: red in the lowest byte, alpha in the highest, colours multiplied by alpha.
+// A pixel as it is in memory: red in the lowest byte, alpha in the highest, colours premultiplied.
 extension UInt32 {
-    /// A pixel over another: the sum of the one and what it lets through of the other.
+    /// The pixel drawn over another one.
     @inline(__always)
     func over(_ under: UInt32) -> UInt32 {
         let through = 255 - self >> 24
@@ -12,7 +12,7 @@ extension UInt32 {
         return self &+ (low | high << 8)
     }
 
-    /// A pixel with a share of its alpha.
+    /// The pixel with a share of its alpha.
     func scaled(by share: Double) -> UInt32 {
         func channel(_ shift: UInt32) -> UInt32 { UInt32((Double(self >> shift & 255) * share).rounded()) << shift }
         return channel(0) | channel(8) | channel(16) | channel(24)

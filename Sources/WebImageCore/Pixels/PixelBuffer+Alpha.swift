@@ -11,7 +11,7 @@ extension PixelBuffer {
                 while source < pixels.count {
                     let missing = 255 - UInt32(pixels[source + 3])
                     for channel in 0..<3 {
-                        // Colours are multiplied by alpha already.
+                        // The colours are premultiplied.
                         let shown = (under[channel] * missing + 127) / 255
                         memory[target + channel] = UInt8(min(255, UInt32(pixels[source + channel]) + shown))
                     }

@@ -4,11 +4,11 @@
     import Musl
 #endif
 
-/// Rows of pixels in memory, top to bottom, with no padding between rows: what GTK's GL renderer uploads in one call.
+/// Rows of pixels in memory, top to bottom and without padding, so that GTK's GL renderer uploads them in one call.
 ///
 /// @unchecked: the memory is written only inside init and never again.
 public final class PixelBuffer: @unchecked Sendable {
-    /// How a pixel is stored, 8 bits a channel, sRGB.
+    /// The layout of a pixel: 8 bits a channel in sRGB.
     public enum Format: Sendable {
         /// Three bytes: red, green, blue. For images without alpha.
         case rgb
@@ -29,14 +29,14 @@ public final class PixelBuffer: @unchecked Sendable {
     /// How each pixel is stored.
     public let format: Format
     private let memory: UnsafeMutableRawBufferPointer
-    /// Gives the memory back; nil: with free.
+    /// Releases the memory; nil means free(3).
     private let release: (@Sendable () -> Void)?
 
-    /// Makes a buffer that fill writes.
+    /// Makes a buffer and fills it.
     /// - Parameters:
     ///   - size: Width and height in pixels, at least 1x1.
     ///   - format: How each pixel is stored.
-    ///   - fill: Writes the pixels into memory that holds anything at first.
+    ///   - fill: Writes the pixels into uninitialised memory.
     /// - Returns: nil when the size is empty or the system has no memory for it.
     public init?<E: Error>(
         size: PixelSize,
@@ -44,18 +44,18 @@ public final class PixelBuffer: @unchecked Sendable {
         fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void
     ) throws(E) {
         let (count, overflow) = size.pixelCount.multipliedReportingOverflow(by: format.bytesPerPixel)
-        // malloc, because it can say no: an image that does not fit is an error, not the end of the process.
+        // malloc can fail, so an image that does not fit is an error and not a crash.
         guard !size.isEmpty, !overflow, let start = malloc(count) else { return nil }
         self.size = size
         self.format = format
         release = nil
         memory = UnsafeMutableRawBufferPointer(start: start, count: count)
-        // From here on deinit frees, also when fill throws.
+        // deinit frees the memory, also when fill throws.
         try fill(memory)
     }
 
-    /// Takes over memory that nobody else will write to.
-    /// - Parameter release: Gives it back. Default: with free.
+    /// Takes ownership of memory that is no longer written to.
+    /// - Parameter release: Releases the memory. Default: free(3).
     package init(
         adopting start: UnsafeMutableRawPointer,
         size: PixelSize,
@@ -76,10 +76,10 @@ public final class PixelBuffer: @unchecked Sendable {
     public var byteCount: Int { memory.count }
     /// Bytes from one row to the next.
     public var bytesPerRow: Int { size.width * format.bytesPerPixel }
-    /// Whether a pixel can be other than opaque.
+    /// Whether pixels can be transparent.
     public var hasAlpha: Bool { format == .rgbaPremultiplied }
 
-    /// The bytes, valid during the call.
+    /// Calls body with the bytes, which are valid during the call.
     public func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
         try body(UnsafeRawBufferPointer(memory))
     }

@@ -1,8 +1,8 @@
 extension PixelRows {
-    /// The image at another size, turned upright.
+    /// The image at another size and upright.
     /// - Parameters:
-    ///   - target: The size before it is turned.
-    ///   - orientation: How it is turned afterwards.
+    ///   - target: The size before orientation.
+    ///   - orientation: The orientation that is applied afterwards.
     /// - Returns: nil when there is no memory.
     package func resized(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
         guard target != size else { return PixelBuffer(self, orientation: orientation) }
@@ -13,7 +13,7 @@ extension PixelRows {
             }
             return orientation == .up ? small : small?.oriented(orientation)
         case .rgba, .rgbx:
-            // A mean of colours has to be weighed by their alpha.
+            // Means of colours have to be weighted by alpha, which premultiplication does.
             return PixelBuffer(self, orientation: .up)?.resized(to: target, orientation: orientation)
         }
     }
@@ -30,14 +30,14 @@ extension PixelBuffer {
         )
     }
 
-    /// The image at another size, turned upright.
+    /// The image at another size and upright.
     /// - Returns: nil when there is no memory.
     package func resized(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
         if target == size, orientation == .up { return self }
         return withExtendedLifetime(self) { rows.resized(to: target, orientation: orientation) }
     }
 
-    /// The image turned upright.
+    /// The image with an orientation applied.
     package func oriented(_ orientation: ImageOrientation) -> PixelBuffer? {
         resized(to: size, orientation: orientation)
     }

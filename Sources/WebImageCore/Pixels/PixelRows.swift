@@ -4,7 +4,7 @@
     import Musl
 #endif
 
-/// Rows of pixels as decoders leave them: padded, perhaps lying on their side, alpha not multiplied in.
+/// Rows of pixels as decoders write them: with padding, in stored orientation, perhaps with straight alpha.
 package struct PixelRows {
     /// The first byte of the top row.
     package let start: UnsafeRawPointer
@@ -19,11 +19,11 @@ package struct PixelRows {
     package enum Layout: Sendable {
         /// Three bytes: red, green, blue.
         case rgb
-        /// Four bytes: red, green, blue, and one that means nothing.
+        /// Four bytes: red, green, blue, and an unused one.
         case rgbx
-        /// Four bytes: red, green, blue, alpha, not multiplied.
+        /// Four bytes: red, green, blue, straight alpha.
         case rgba
-        /// Four bytes: red, green, blue, alpha; the colours are multiplied by alpha.
+        /// Four bytes: red, green, blue, alpha; the colours are premultiplied.
         case premultiplied
 
         package var bytesPerPixel: Int { self == .rgb ? 3 : 4 }
@@ -38,7 +38,7 @@ package struct PixelRows {
 }
 
 extension PixelBuffer {
-    /// Copies rows, turning them upright and multiplying alpha in on the way: one pass, one copy.
+    /// Copies rows, orients them and premultiplies alpha, all in one pass.
     package convenience init?(_ rows: PixelRows, orientation: ImageOrientation) {
         let hasAlpha = rows.layout == .rgba || rows.layout == .premultiplied
         let format = hasAlpha ? Format.rgbaPremultiplied : .rgb
@@ -78,7 +78,7 @@ extension PixelBuffer {
 }
 
 extension PixelBuffer {
-    /// Leaves the fourth byte of each pixel out, four pixels at a time.
+    /// Drops the fourth byte of each pixel, four pixels at a time.
     private static func pack(_ source: UnsafeRawPointer, into target: UnsafeMutableRawPointer, _ count: Int) {
         func pixel(_ index: Int) -> UInt32 {
             UInt32(littleEndian: source.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)) & 0xFF_FFFF
@@ -100,7 +100,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Copies the first count stored rows and leaves the others transparent: an image that is still arriving.
+    /// Copies the first rows of an image that is still arriving and leaves the others transparent.
     package convenience init?(top count: Int, of rows: PixelRows, orientation: ImageOrientation) {
         guard orientation == .up else {
             guard let upright = PixelBuffer(top: count, of: rows, orientation: .up) else { return nil }
@@ -128,7 +128,7 @@ extension PixelBuffer {
     }
 }
 
-/// In which order stored pixels are read so that they come out upright.
+/// The order in which stored pixels are read so that the copy is upright.
 private struct RowPath {
     let size: PixelSize
     let start: UnsafePointer<UInt8>

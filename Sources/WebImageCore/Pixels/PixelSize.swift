@@ -1,4 +1,4 @@
-/// A size in pixels, as opposed to GTK's application pixels, which are pixels divided by the scale factor.
+/// A size in pixels. GTK's application pixels are pixels divided by the scale factor.
 public struct PixelSize: Hashable, Codable, Sendable {
     /// Pixels from left to right.
     public var width: Int
@@ -11,13 +11,13 @@ public struct PixelSize: Hashable, Codable, Sendable {
         self.height = height
     }
 
-    /// The same size lying on its side.
+    /// The size with width and height swapped.
     public var transposed: PixelSize { PixelSize(width: height, height: width) }
 
-    /// Whether there is no pixel in it.
+    /// Whether the size has no pixels.
     public var isEmpty: Bool { width <= 0 || height <= 0 }
 
-    /// The number of pixels, saturating instead of overflowing, so that a lying header cannot trap.
+    /// The number of pixels. It saturates, so that a malicious header cannot cause an overflow.
     package var pixelCount: Int {
         let (product, overflow) = width.multipliedReportingOverflow(by: height)
         return overflow ? .max : product

@@ -4,11 +4,13 @@
     import Musl
 #endif
 
-/// A blurred image in some thirty characters, to be shown until the real one is there (blurha.sh).
+/// A blurred image in some thirty characters, as a placeholder. The algorithm is that of
+/// https://github.com/woltapp/blurhash,
+/// whose names the code keeps.
 public struct BlurHash: Hashable, Sendable {
-    /// As it is written.
+    /// The characters of the hash.
     public let string: String
-    /// How many waves there are from left to right and from top to bottom, 1 to 9 each.
+    /// The number of horizontal and vertical components, 1 to 9 each.
     public let components: (x: Int, y: Int)
     private let digits: [Int]
 
@@ -16,8 +18,8 @@ public struct BlurHash: Hashable, Sendable {
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8
     )
 
-    /// Reads a hash.
-    /// - Returns: nil when it is none.
+    /// Parses a hash.
+    /// - Returns: nil when the characters are not a hash.
     public init?(_ string: String) {
         let digits = string.utf8.map { Self.alphabet.firstIndex(of: $0) ?? -1 }
         guard digits.count >= 6, !digits.contains(-1), digits[0] < 81 else { return nil }
@@ -27,11 +29,11 @@ public struct BlurHash: Hashable, Sendable {
         self.digits = digits
     }
 
-    /// Makes the hash of an image, of which transparent parts count as black. Takes some milliseconds.
+    /// Makes the hash of an image, in some milliseconds. Transparent parts count as black.
     /// - Parameters:
-    ///   - image: A small one does; larger ones are made small first.
-    ///   - x: Waves from left to right, 1 to 9.
-    ///   - y: Waves from top to bottom, 1 to 9.
+    ///   - image: The image, which is scaled down first.
+    ///   - x: The number of horizontal components, 1 to 9.
+    ///   - y: The number of vertical components, 1 to 9.
     public init?(of image: WebImage, x: Int = 4, y: Int = 3) {
         let size = DecodeSize.contain(PixelSize(width: 64, height: 64)).target(for: image.pixelSize)
         guard (1...9).contains(x), (1...9).contains(y),
@@ -56,10 +58,10 @@ public struct BlurHash: Hashable, Sendable {
         self.init(text)
     }
 
-    /// The blurred image.
+    /// Draws the blurred image.
     /// - Parameters:
-    ///   - size: In pixels; small is enough, since it is blurred. Default: 32x32.
-    ///   - punch: How strong its colours are, 1 as in the original.
+    ///   - size: The size in pixels. A small one is enough for a blurred image. Default: 32x32.
+    ///   - punch: The contrast; 1 is that of the original.
     /// - Returns: nil when there is no memory.
     public func image(size: PixelSize = PixelSize(width: 32, height: 32), punch: Double = 1) -> WebImage? {
         let limit = Float(digits[1] + 1) / 166 * Float(punch)
@@ -104,15 +106,15 @@ public struct BlurHash: Hashable, Sendable {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// Whether they are written the same.
+    /// Whether two hashes have the same characters.
     public static func == (lhs: BlurHash, rhs: BlurHash) -> Bool { lhs.string == rhs.string }
 
-    /// Hashes what is written.
+    /// Hashes the characters.
     public func hash(into hasher: inout Hasher) { hasher.combine(string) }
 }
 
 extension PixelBuffer {
-    /// How much of a wave there is in the image, in linear light.
+    /// The factor of a component in linear light.
     fileprivate func wave(_ column: Int, _ row: Int) -> SIMD3<Float> {
         withUnsafeBytes { bytes in
             var sum = SIMD3<Float>.zero
@@ -130,7 +132,7 @@ extension PixelBuffer {
 }
 
 extension SIMD3<Float> {
-    /// Linear light of sRGB.
+    /// Converts sRGB to linear light.
     fileprivate init(linear bytes: SIMD3<UInt8>) {
         func linear(_ byte: UInt8) -> Float {
             let value = Float(byte) / 255
@@ -139,7 +141,7 @@ extension SIMD3<Float> {
         self.init(linear(bytes.x), linear(bytes.y), linear(bytes.z))
     }
 
-    /// sRGB of linear light.
+    /// Converts linear light to sRGB.
     fileprivate var encoded: SIMD3<UInt8> {
         func encode(_ value: Float) -> UInt8 {
             let value = Swift.min(Swift.max(value, 0), 1)

@@ -6,14 +6,14 @@ public import FoundationEssentials
     import Musl
 #endif
 
-/// A blurred image in some twenty-five bytes, with its shape and its alpha, to be shown until the real one is there
-/// (evanw.github.io/thumbhash).
+/// A blurred image in some twenty-five bytes, with aspect ratio and alpha, as a placeholder. The algorithm is that of
+/// https://evanw.github.io/thumbhash, whose names (l, p, q, a) the code keeps.
 public struct ThumbHash: Hashable, Sendable {
     /// The bytes.
     public let data: Data
 
-    /// Reads a hash.
-    /// - Returns: nil when it is none.
+    /// Parses a hash.
+    /// - Returns: nil when the bytes are not a hash.
     public init?(_ data: Data) {
         let data = Data(data)
         guard data.count >= 5, data.count <= 64 else { return nil }
@@ -21,13 +21,13 @@ public struct ThumbHash: Hashable, Sendable {
         guard data.count >= header.byteCount else { return nil }
     }
 
-    /// Reads a hash in base64.
+    /// Parses a hash in base64.
     public init?(base64: String) {
         guard let data = Data(base64Encoded: base64) else { return nil }
         self.init(data)
     }
 
-    /// Makes the hash of an image. Takes some milliseconds.
+    /// Makes the hash of an image, in some milliseconds.
     /// - Returns: nil when there is no memory.
     public init?(of image: WebImage) {
         let size = DecodeSize.contain(PixelSize(width: 100, height: 100)).target(for: image.pixelSize)
@@ -37,10 +37,10 @@ public struct ThumbHash: Hashable, Sendable {
         data = small.withStraightAlpha { Self.encode($0, size) }
     }
 
-    /// Width divided by height, roughly.
+    /// The approximate width divided by the height.
     public var aspectRatio: Double { Double(header.x) / Double(header.y) }
 
-    /// The blurred image, at most 32 pixels wide and high.
+    /// Draws the blurred image, at most 32 pixels wide and high.
     /// - Returns: nil when there is no memory.
     public var image: WebImage? {
         let header = header
@@ -108,7 +108,7 @@ public struct ThumbHash: Hashable, Sendable {
 }
 
 extension ThumbHash {
-    /// What the first bytes say.
+    /// The values in the first bytes.
     private struct Header {
         let light: Double
         let yellow: Double
@@ -119,10 +119,10 @@ extension ThumbHash {
         let alpha: Double
         let alphaScale: Double
         let hasAlpha: Bool
-        /// Waves of light from left to right and from top to bottom.
+        /// The number of horizontal and vertical components of luminance.
         let x: Int
         let y: Int
-        /// Where the factors begin, four bits each.
+        /// The position of the factors, four bits each.
         let start: Int
         let byteCount: Int
 

@@ -1,8 +1,8 @@
 /// A line along the edge of an image.
 public struct ImageBorder: Hashable, Sendable {
-    /// In application pixels.
+    /// The width in application pixels.
     public var width: Double
-    /// Its colour.
+    /// The colour of the line.
     public var color: ImageColor
 
     /// Makes a border.

@@ -1,4 +1,4 @@
-/// What is done to a decoded image before it is cached in memory and shown: steps, one after the other.
+/// The steps that change a decoded image, in order, before it is cached in memory and shown.
 ///
 ///     picture.setImage(with: url, transformer: .resize(to: size, .cover) + .rounded(12))
 ///
@@ -35,8 +35,8 @@ public struct ImageTransformer: Hashable, Sendable {
         ImageTransformer(lhs.steps + rhs.steps)
     }
 
-    /// Changes an image, with all of its frames. Takes its time: not for the main thread.
-    /// - Returns: nil when a step cannot be done.
+    /// Changes an image with all of its frames. Not for the main thread.
+    /// - Returns: nil when a step fails.
     public func transform(_ image: WebImage) -> WebImage? {
         steps.reduce(image) { image, step in image.flatMap { Self.apply(step, to: $0) } }
     }
@@ -59,20 +59,20 @@ public struct ImageTransformer: Hashable, Sendable {
 }
 
 extension ImageTransformer {
-    /// Makes the image another size, in pixels; larger, too. Its shape is kept or not as mode says.
+    /// Resizes the image to a size in pixels, which can be larger.
     public static func resize(to size: PixelSize, _ mode: ResizeMode = .contain) -> ImageTransformer {
         ImageTransformer(ResizeStep(size: size, mode: mode))
     }
 
-    /// Leaves a rectangle of the image, in pixels from the top left; what of it lies outside is left out.
+    /// Crops the image to a rectangle in pixels from the top left, as far as it lies within the image.
     public static func crop(x: Int, y: Int, width: Int, height: Int) -> ImageTransformer {
         ImageTransformer(CropStep(rect: PixelRect(x: x, y: y, width: width, height: height)))
     }
 
     /// Rounds corners.
     /// - Parameters:
-    ///   - radius: In application pixels; at most half of the smaller side.
-    ///   - corners: Which. Default: all.
+    ///   - radius: The radius in application pixels, at most half of the smaller side.
+    ///   - corners: The corners to round. Default: all.
     ///   - border: A line along the edge. Default: none.
     public static func rounded(
         _ radius: Double,
@@ -82,16 +82,16 @@ extension ImageTransformer {
         ImageTransformer(RoundedStep(shape: .corners(radius, corners), border: border))
     }
 
-    /// Leaves the largest circle in the middle of the image.
+    /// Crops the image to the largest circle in its middle.
     /// - Parameter border: A line along the edge. Default: none.
     public static func circle(border: ImageBorder? = nil) -> ImageTransformer {
         ImageTransformer([CropStep(rect: nil), RoundedStep(shape: .circle, border: border)])
     }
 
-    /// Turns the image clockwise.
+    /// Rotates the image clockwise.
     /// - Parameters:
-    ///   - degrees: By how much. Quarters are exact.
-    ///   - growsToFit: Whether the image becomes as large as it has to; if not, corners are cut off. Default: yes.
+    ///   - degrees: The angle. Quarter turns are exact.
+    ///   - growsToFit: Whether the image grows to show all of itself; otherwise its corners are cut off. Default: yes.
     public static func rotate(degrees: Double, growsToFit: Bool = true) -> ImageTransformer {
         ImageTransformer(RotateStep(degrees: degrees, growsToFit: growsToFit))
     }
@@ -101,47 +101,47 @@ extension ImageTransformer {
         ImageTransformer(FlipStep(isHorizontal: horizontally, isVertical: vertically))
     }
 
-    /// Gives all that is opaque one colour: icons.
-    /// - Parameter color: With alpha, the image shows through.
+    /// Paints everything opaque in one colour, as for symbolic icons.
+    /// - Parameter color: The colour. With alpha, the image shows through.
     public static func tint(_ color: ImageColor) -> ImageTransformer {
         ImageTransformer(TintStep(color: color))
     }
 
-    /// Blurs the image, as a Gaussian does.
-    /// - Parameter radius: Its standard deviation, in application pixels.
+    /// Applies a Gaussian blur.
+    /// - Parameter radius: The standard deviation in application pixels.
     public static func blur(_ radius: Double) -> ImageTransformer {
         ImageTransformer(BlurStep(radius: radius))
     }
 
-    /// Adds to all colours: -1 is black, 1 is white.
+    /// Adds an amount to every colour: -1 makes black, 1 makes white.
     public static func brightness(_ amount: Double) -> ImageTransformer {
         ImageTransformer(ColorStep.brightness(amount))
     }
 
-    /// Spreads colours from the middle: 0 is grey, 1 is the image itself.
+    /// Changes the contrast: 0 makes grey, 1 leaves the image as it is.
     public static func contrast(_ amount: Double) -> ImageTransformer { ImageTransformer(ColorStep.contrast(amount)) }
 
-    /// Makes colours paler or stronger: 0 is grey, 1 is the image itself.
+    /// Changes the saturation: 0 makes greys, 1 leaves the image as it is.
     public static func saturation(_ amount: Double) -> ImageTransformer {
         ImageTransformer(ColorStep.saturation(amount))
     }
 
-    /// Without colours, as bright as before (ITU-R BT.709).
+    /// Removes colours and keeps the brightness (ITU-R BT.709).
     public static var grayscale: ImageTransformer { ImageTransformer(ColorStep.saturation(0)) }
 
-    /// In the browns of an old photograph.
+    /// Gives the image the browns of an old photograph.
     public static var sepia: ImageTransformer { ImageTransformer(ColorStep.sepia) }
 
-    /// Whatever a closure does.
+    /// Applies a closure.
     /// - Parameters:
-    ///   - key: Names what it does, with all that this depends on.
-    ///   - body: On the decode queue; nil ends the load in ImageError/Code/transformFailed.
+    ///   - key: A name for what the closure does, with everything that this depends on.
+    ///   - body: Runs on the decode queue. A result of nil ends the load in ImageError/Code/transformFailed.
     public static func custom(key: String, _ body: @escaping @Sendable (WebImage) -> WebImage?) -> ImageTransformer {
         ImageTransformer(CustomStep(key: key, body: body))
     }
 }
 
-/// A closure with a name.
+/// A step that applies a closure.
 private struct CustomStep: ImageTransforming {
     let key: String
     let body: @Sendable (WebImage) -> WebImage?
@@ -149,21 +149,22 @@ private struct CustomStep: ImageTransforming {
     func transform(_ image: WebImage) -> WebImage? { body(image) }
 }
 
-/// Changes a decoded image before it is cached in memory and shown: one step of an ImageTransformer. Runs on the
-/// decode queue, several at a time.
+/// One step of an ImageTransformer, which changes a decoded image before it is cached in memory and shown. Several
+/// threads of the
+/// decode queue call it at a time.
 public protocol ImageTransforming: Sendable {
-    /// Names the step with its parameters: two with equal keys do the same to every image.
+    /// A name for the step and its parameters. Steps with equal keys do the same to every image.
     var key: String { get }
 
     /// The changed image. Partial images come through here too, and each frame of an animated image as an image
     /// of its own when it is about to be shown.
-    /// - Returns: nil when it cannot be done, which ends the load in ImageError/Code/transformFailed.
+    /// - Returns: nil when the step fails, which ends the load in ImageError/Code/transformFailed.
     func transform(_ image: WebImage) -> WebImage?
 }
 
-/// A step that makes pixels of pixels.
+/// A step that changes the pixels of each frame.
 protocol PixelTransforming: ImageTransforming {
-    /// Whether the image keeps the size that it is shown at when nothing else decides.
+    /// Whether the image keeps its natural size.
     var keepsNaturalSize: Bool { get }
 
     /// - Parameter scale: Pixels per application pixel where the image is shown.

@@ -1,13 +1,13 @@
 import FoundationEssentials
 import WebImageCore
 
-/// The bytes of an animated file that is still arriving, and the frames that are whole by now.
+/// An animated file that is still arriving, of which the complete frames can be shown.
 struct PartialAnimation {
     private var data = Data()
-    /// How many frames the last partial image had.
+    /// The number of frames of the last partial image.
     private var shownCount: Int
 
-    /// - Parameter shownCount: Frames that somebody else shows.
+    /// - Parameter shownCount: The number of frames that are shown already.
     init(shownCount: Int) {
         self.shownCount = shownCount
     }
@@ -17,9 +17,9 @@ struct PartialAnimation {
     }
 
     /// - Parameters:
-    ///   - count: Says how many frames are whole.
-    ///   - decode: Makes an image of those.
-    /// - Returns: nil when there are no more than the last time.
+    ///   - count: Returns the number of complete frames.
+    ///   - decode: Decodes those frames.
+    /// - Returns: nil when there are no more frames than at the last call.
     mutating func partialImage(
         count: (Data) -> Int,
         decode: (Data) throws(ImageError) -> WebImage

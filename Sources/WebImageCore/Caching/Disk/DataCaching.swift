@@ -34,7 +34,8 @@ public protocol DataCaching: Sendable {
     /// The number and the size of the entries.
     var totals: CacheUsage { get }
 
-    /// The file of a key within the directory of the cache, whether it exists or not. Default: nil, for caches without files.
+    /// The file of a key within the directory of the cache, whether it exists or not. Default: nil, for caches without
+    /// files.
     func fileName(for key: String) -> String?
 
     /// The path of a key's file, whether it exists or not. Default: nil, for caches without files.

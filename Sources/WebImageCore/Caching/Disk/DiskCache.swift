@@ -3,9 +3,12 @@ import Synchronization
 
 /// A cache of entries as files in a directory, limited in bytes and in age.
 ///
-/// Several processes can share the directory without locks: an entry is put in place by a rename and checked when it is read, so
-/// the worst outcome of a race is a miss. Nothing is synchronised with the disk (fsync); an entry that is damaged by a power
-/// failure is detected when it is read. Failures are logged and counted but never reach a load: a cache that cannot write misses.
+/// Several processes can share the directory without locks: an entry is put in place by a rename and checked when it is
+/// read, so
+/// the worst outcome of a race is a miss. Nothing is synchronised with the disk (fsync); an entry that is damaged by a
+/// power
+/// failure is detected when it is read. Failures are logged and counted but never reach a load: a cache that cannot
+/// write misses.
 package final class DiskCache: DataCaching {
     fileprivate struct Staged {
         let entry: CacheEntry
@@ -285,7 +288,8 @@ extension DiskCache {
         removeOutdatedVariants(of: base)
     }
 
-    /// Hides all variants of a base key, because they are of an image that is no longer there; the next flush() removes them.
+    /// Hides all variants of a base key, because they are of an image that is no longer there; the next flush() removes
+    /// them.
     /// Does not block.
     package func outdateVariants(of base: String) {
         state.withLock { state in
@@ -329,7 +333,8 @@ extension DiskCache {
         }
     }
 
-    /// Removes entries that are too old. If more than the limit remains, or a fraction is given, it removes the oldest entries
+    /// Removes entries that are too old. If more than the limit remains, or a fraction is given, it removes the oldest
+    /// entries
     /// until at most 80 % of the limit and that fraction of the present size remain.
     fileprivate func trim(toFraction fraction: Double? = nil) {
         let now = now()

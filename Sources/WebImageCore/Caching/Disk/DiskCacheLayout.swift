@@ -4,10 +4,12 @@
 ///     originals-3/4f/4f…c2.jpg              an image file as it was loaded, with a footer behind it (CacheEntryFile)
 ///     renditions-3/4f/4f…c2-91…0a           a decoded image at the size at which it was shown
 ///
-/// A file name is the hash of the URL; that of a rendition adds the hash of its variant. The first two digits are a directory,
+/// A file name is the hash of the URL; that of a rendition adds the hash of its variant. The first two digits are a
+/// directory,
 /// so that no directory grows large, and an original keeps the extension of its URL, so that a file manager opens it.
 package enum DiskCacheLayout {
-    /// The version of the layout and of the files in it. Raise it whenever older files can no longer be read: the directories of
+    /// The version of the layout and of the files in it. Raise it whenever older files can no longer be read: the
+    /// directories of
     /// earlier versions are then removed.
     package static let version = 3
 
@@ -76,7 +78,8 @@ package enum DiskCacheLayout {
 
 /// The hash functions of the disk cache. WebImageLinux provides them, because this target links no C library.
 package struct CacheHashes: Sendable {
-    /// A collision-resistant hash of a key: at least 32 hexadecimal digits in lower case. It decides which file belongs to a key.
+    /// A collision-resistant hash of a key: at least 32 hexadecimal digits in lower case. It decides which file belongs
+    /// to a key.
     package let name: @Sendable (String) -> String
     /// A checksum that detects damage.
     package let checksum: @Sendable (UnsafeRawBufferPointer) -> UInt32

@@ -1,11 +1,12 @@
 import FoundationEssentials
 
-/// Under what an image is found in the memory cache: what was loaded and what was done to it, but not the size, for
-/// images of the same key differ in nothing but the size they were decoded at.
+/// The memory-cache key: the source and everything that changes pixels, except the decode size. Images with equal keys
+/// differ only
+/// in resolution.
 package struct ImageKey: Hashable, Sendable {
-    /// The key of the bytes: the URL.
+    /// The key of the original: the URL, or the request's own key.
     package let source: String
-    /// The key of the transformer, or empty; before it what else makes other pixels of the same bytes.
+    /// The key of the transformer, with every other option that changes pixels in front of it.
     package let transformer: String
     /// Pixels per application pixel.
     package let scale: Double
@@ -14,7 +15,7 @@ package struct ImageKey: Hashable, Sendable {
         source = request.sourceKey
         var key = request.transformer?.key ?? ""
         if let scale = request.displayScale, request.transformer != nil { key += " on \(scale)" }
-        // Most requests have nothing of this, and strings take their time.
+        // Most requests have none of these options, and building strings is slow.
         if let decoder = request.decoder { key = "\(String(reflecting: type(of: decoder))) \(key)" }
         if !request.convertsToSRGB { key = "raw \(key)" }
         if request.isFirstFrameOnly { key = "still \(key)" }

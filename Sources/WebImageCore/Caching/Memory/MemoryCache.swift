@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Decoded images, the least recently used ones let go when their pixels exceed a limit.
+/// A memory cache that evicts the least recently used images when their pixels exceed a limit.
 ///
-/// An image that was let go but is still shown somewhere is found all the same: the cache remembers it weakly.
+/// An evicted image that is still in use is found all the same: the cache keeps a weak reference.
 package final class MemoryCache: MemoryCaching {
     fileprivate struct Weak {
         weak var storage: WebImage.Storage?
@@ -10,15 +10,15 @@ package final class MemoryCache: MemoryCaching {
 
     fileprivate struct Slot {
         let key: ImageKey
-        /// Strong while it counts towards the limit.
+        /// The image while it counts towards the limit.
         var image: WebImage?
         var weak: Weak
         var previous = -1
         var next = -1
     }
 
-    /// A doubly linked list through an array: the head was used last. Slots of evicted images stay as long as
-    /// somebody shows the image, and are swept out now and then.
+    /// A doubly linked list through an array: the head was used last. The slot of an evicted image
+    /// stays until a sweep finds that the image is no longer in use.
     fileprivate struct State {
         var slots: [Slot?] = []
         var free: [Int] = []
@@ -30,7 +30,7 @@ package final class MemoryCache: MemoryCaching {
         var statistics = MemoryCacheStatistics()
     }
 
-    /// How much there may be.
+    /// The limits in bytes of pixels and in images.
     fileprivate struct Limits {
         var cost: Int
         var count: Int
@@ -55,13 +55,13 @@ package final class MemoryCache: MemoryCaching {
         }
     }
 
-    /// Bytes of the images that the cache keeps alive.
+    /// The bytes of the images that the cache keeps alive.
     package var totalCost: Int { state.withLock { $0.cost } }
-    /// Images that it knows of, whether it keeps them alive or not.
+    /// The number of known images, kept alive or not.
     package var slotCount: Int { state.withLock { $0.slots.count - $0.free.count } }
 
     package func image(for query: MemoryQuery) -> WebImage? {
-        // What is evicted to make room is released after the lock is.
+        // Evicted images are released after the lock.
         var evicted: [WebImage] = []
         defer { _ = evicted }
         return state.withLock { state -> WebImage? in
@@ -71,7 +71,7 @@ package final class MemoryCache: MemoryCaching {
             }
             var best: (index: Int, image: WebImage)?
             for index in indices {
-                // Field by field: a copy of the slot would count references to all that is in it.
+                // Fields are read one by one, because a copy of the slot would retain everything in it.
                 let kept = state.slots[index]?.image
                 guard let image = kept ?? state.slots[index]?.weak.storage.map(WebImage.init(storage:)) else {
                     continue
@@ -103,7 +103,7 @@ package final class MemoryCache: MemoryCaching {
         var released: [WebImage] = []
         defer { _ = released }
         released = state.withLock { state in
-            // An image decoded again at the same size takes the place of the old one.
+            // An image that is decoded again at the same size replaces the old one.
             let same = state.byKey[key]?.first { state.slots[$0]?.isSameSize(as: image) ?? false }
             var released = same.map { state.removeSlot($0) } ?? []
             state.insert(image, for: key)
@@ -137,7 +137,7 @@ package final class MemoryCache: MemoryCaching {
         released = state.withLock { $0.evict(downTo: goal) }
     }
 
-    /// The nearest size that serves: the smallest when a size was asked for, else the largest.
+    /// Whether an image fits a query better: the smallest one that serves is best, or the largest one for any size.
     private static func isBetter(_ image: WebImage, than other: WebImage, for query: MemoryQuery) -> Bool {
         let isLarger = image.decodedSize.pixelCount > other.decodedSize.pixelCount
         return query.size == nil ? isLarger : !isLarger
@@ -167,11 +167,11 @@ extension MemoryCache.State {
         linkFirst(index)
     }
 
-    /// Images that are kept alive.
+    /// The number of images that are kept alive.
     fileprivate var keptCount: Int { slots.count - free.count - evictedCount }
 
     fileprivate mutating func evict(downTo limits: MemoryCache.Limits) -> [WebImage] {
-        // Nothing to do, in nearly all cases: not even an array is made.
+        // Nearly every call returns here, without allocating an array.
         guard cost > limits.cost || keptCount > limits.count else { return [] }
         var evicted: [WebImage] = []
         while cost > limits.cost || keptCount > limits.count, tail >= 0, let image = slots[tail]?.image {
@@ -183,12 +183,12 @@ extension MemoryCache.State {
             statistics.evictionCount += 1
             evicted.append(image)
         }
-        // Each sweep looks at every slot, so it waits until that is worth it.
+        // A sweep looks at every slot, so it waits until many are empty.
         if evictedCount > 64, evictedCount * 2 > slots.count { sweep() }
         return evicted
     }
 
-    /// Forgets evicted images that nobody shows any more.
+    /// Removes the slots of evicted images that are no longer in use.
     private mutating func sweep() {
         for index in slots.indices {
             guard let slot = slots[index], slot.image == nil, slot.weak.storage == nil else { continue }

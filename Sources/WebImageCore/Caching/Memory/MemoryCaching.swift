@@ -1,29 +1,29 @@
-/// Decoded images in memory. Asked on the main thread: every call has to be short and must not wait for work.
+/// A cache of decoded images in memory. The main thread calls it, so every call must be short and never wait for work.
 package protocol MemoryCaching: Sendable {
-    /// The image that serves query, if there is one.
+    /// The image that serves a query best; nil when there is none.
     func image(for query: MemoryQuery) -> WebImage?
 
-    /// Keeps image, and lets go of others when that is too much.
+    /// Stores an image, and evicts others when there are too many.
     func store(_ image: WebImage, for key: ImageKey)
 
-    /// Lets go of every size of every image of a source.
+    /// Removes all sizes of all images of a source.
     func removeImages(source: String)
 
-    /// Lets go of the least recently used images, down to a share of the limit.
+    /// Evicts the least recently used images, down to a share of the limit (0 to 1).
     func trim(toShare share: Double)
 
-    /// Lets go of everything.
+    /// Removes all images.
     func removeAll()
 
     var statistics: MemoryCacheStatistics { get }
 }
 
-/// Which images would serve a request.
+/// A search for the images that serve a request.
 package struct MemoryQuery: Sendable {
     package let key: ImageKey
-    /// nil: any size, the largest one is best.
+    /// The requested size; nil for any size, of which the largest is best.
     package let size: DecodeSize?
-    /// Whether an image up to twice as large may stand in.
+    /// Whether an image up to twice as large serves as well.
     package let acceptsLarger: Bool
 
     package init(key: ImageKey, size: DecodeSize?, acceptsLarger: Bool) {
@@ -36,7 +36,7 @@ package struct MemoryQuery: Sendable {
         self.init(key: ImageKey(request), size: request.decodeSize, acceptsLarger: request.acceptsLarger)
     }
 
-    /// Whether image is as large as an image decoded for this query, to one pixel, or larger within bounds.
+    /// Whether an image has the size of one decoded for this query, give or take a pixel, or is larger within bounds.
     package func isServed(by image: WebImage) -> Bool {
         guard let size else { return true }
         let target = size.target(for: image.naturalSizeBeforeTransform)
@@ -47,18 +47,19 @@ package struct MemoryQuery: Sendable {
     }
 }
 
-/// What the memory cache holds, and how often it was of use.
+/// The contents of the memory cache, and how often it was hit.
 public struct MemoryCacheStatistics: Sendable, Hashable {
-    /// Images that it keeps alive.
+    /// The number of images that the cache keeps alive.
     public var count = 0
-    /// Bytes of their pixels. A renderer that has drawn an image holds as much again on the graphics card, which is
-    /// not counted: GTK frees that by itself, and no program learns how much it is.
+    /// The bytes of their pixels. GTK's renderer keeps a copy of a drawn image on the graphics card, which is not
+    /// counted: GTK frees it
+    /// by itself and does not report its size.
     public var byteCount = 0
-    /// Look-ups that found an image.
+    /// The number of cache hits.
     public var hitCount = 0
-    /// Look-ups that found none.
+    /// The number of cache misses.
     public var missCount = 0
-    /// Images that were let go to make room.
+    /// The number of evicted images.
     public var evictionCount = 0
 
     /// Makes statistics of zeros.

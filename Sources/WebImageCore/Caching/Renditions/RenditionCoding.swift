@@ -11,7 +11,8 @@ package protocol RenditionCoding: Sendable {
 }
 
 extension ImageKey {
-    /// The key of a rendition on disk. Its base is the key of the original, so that all renditions of an image are found.
+    /// The key of a rendition on disk. Its base is the key of the original, so that all renditions of an image are
+    /// found.
     package func renditionKey(size: DecodeSize) -> String {
         CacheKey.string(base: source, variant: "\(size) \(scale) \(transformer)")
     }

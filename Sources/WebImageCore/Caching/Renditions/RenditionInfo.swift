@@ -1,14 +1,14 @@
 package import FoundationEssentials
 
-/// What a decoded image in the cache of results is.
+/// The properties of a rendition, with which its bytes become an image again.
 package struct RenditionInfo: Codable, Sendable, Hashable {
-    /// How the pixels are written.
+    /// The encoding of the pixels.
     package enum Encoding: String, Codable, Sendable {
-        /// As they are in memory.
+        /// The pixels as they are in memory.
         case raw
-        /// Packed without loss.
+        /// The pixels compressed by zstd.
         case zstd
-        /// As a JPEG.
+        /// A JPEG file.
         case jpeg
     }
 
@@ -21,7 +21,7 @@ package struct RenditionInfo: Codable, Sendable, Hashable {
     package var scale: Double
     package var format: String
     package var orientation: Int?
-    /// CacheEntry/storedAt of the bytes that it was decoded from.
+    /// When the original was stored (CacheEntry/storedAt).
     package var source: Date
 
     package init(_ image: WebImage, encoding: Encoding, source: Date) {
@@ -37,7 +37,7 @@ package struct RenditionInfo: Codable, Sendable, Hashable {
         orientation = image.orientation == .up ? nil : image.orientation.rawValue
     }
 
-    /// The image of these pixels; nil when they are others.
+    /// The image of the decoded pixels; nil when they do not match the properties.
     package func image(_ pixels: PixelBuffer, _ options: DecodeOptions) -> WebImage? {
         guard pixels.size == size, pixels.hasAlpha == hasAlpha else { return nil }
         return WebImage(

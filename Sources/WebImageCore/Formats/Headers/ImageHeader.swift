@@ -1,6 +1,7 @@
 public import FoundationEssentials
 
-/// The size and the orientation of an image, from the first bytes of its file: enough to lay out a widget, and to reject an image
+/// The size and the orientation of an image, from the first bytes of its file: enough to lay out a widget, and to
+/// reject an image
 /// that is too large before memory is allocated for its pixels.
 public struct ImageHeader: Sendable, Hashable {
     /// The format.
@@ -21,7 +22,8 @@ public struct ImageHeader: Sendable, Hashable {
 
     /// Reads the header from the beginning of a file.
     ///
-    /// The result is nil when further bytes are needed, or when the format is not one of JPEG, PNG, GIF, WebP, TIFF and BMP.
+    /// The result is nil when further bytes are needed, or when the format is not one of JPEG, PNG, GIF, WebP, TIFF and
+    /// BMP.
     /// - Parameter data: The file, or the part of it that has arrived.
     public init?(reading data: Data) {
         guard let read = ImageFormat(sniffing: data).descriptor?.readHeader,

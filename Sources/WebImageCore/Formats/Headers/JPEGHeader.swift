@@ -28,7 +28,8 @@ package enum JPEGHeader {
         return nil
     }
 
-    /// Whether the file has an end marker. Decoders fill the missing part of a truncated file with grey and report nothing.
+    /// Whether the file has an end marker. Decoders fill the missing part of a truncated file with grey and report
+    /// nothing.
     package static func isComplete(_ bytes: ByteReader) -> Bool {
         // Nearly every whole file ends so. A truncated one does by an accident, which does no harm.
         if bytes.count > 4, bytes.matches([0xFF, 0xD9], at: bytes.count - 2) { return true }

@@ -1,7 +1,8 @@
-/// Three means in a row over neighbouring pixels, which together are a Gaussian to 3 % (SVG 1.1, feGaussianBlur).
-/// Beyond its edges the image goes on as it ends.
+/// Blurs by three box filters, which approximate a Gaussian to 3 % (SVG 1.1, feGaussianBlur). Pixels of the edge are
+/// repeated
+/// outside of the image.
 struct BlurStep: PixelTransforming {
-    /// The standard deviation, in application pixels.
+    /// The standard deviation in application pixels.
     let radius: Double
 
     var key: String { "blur(\(radius))" }
@@ -25,11 +26,11 @@ struct BlurStep: PixelTransforming {
 }
 
 extension PixelBuffer {
-    /// Each pixel as the mean of those up to reach away from it in both directions.
+    /// Replaces each pixel by the mean of the pixels up to `reach` away from it.
     fileprivate func mean(of reach: Int) -> PixelBuffer? {
         let (width, height, channels) = (size.width, size.height, format.bytesPerPixel)
         let count = width * channels
-        // Rows that were narrowed are added and taken away as the window goes down.
+        // Blurred rows are added and subtracted as the window moves down.
         guard let narrow = PixelBuffer(size: size, format: format, fill: { narrowRows(reach, into: $0) }) else {
             return nil
         }
@@ -58,7 +59,7 @@ extension PixelBuffer {
         }
     }
 
-    /// The same along rows only.
+    /// Replaces each pixel of a row by the mean of its neighbours in the row.
     private func narrowRows(_ reach: Int, into memory: UnsafeMutableRawBufferPointer) {
         let (width, channels) = (size.width, format.bytesPerPixel)
         let window = UInt32(reach * 2 + 1)

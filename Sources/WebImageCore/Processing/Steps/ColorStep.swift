@@ -1,7 +1,7 @@
-/// Each colour becomes a sum of all three and a number: a matrix of three rows.
+/// Applies a colour matrix: each channel becomes a weighted sum of all three and a constant.
 struct ColorStep: PixelTransforming {
     let name: String
-    /// What red, green, blue and one contribute to the new red, green and blue, on a scale of 0 to 1.
+    /// The weights of red, green, blue and the constant, for each new channel, on a scale of 0 to 1.
     let rows: [SIMD4<Float>]
 
     var key: String { name }
@@ -24,7 +24,7 @@ struct ColorStep: PixelTransforming {
 
     static func saturation(_ amount: Double) -> ColorStep {
         let factor = Float(amount)
-        // How bright each of the three looks (ITU-R BT.709).
+        // The luminance of each channel (ITU-R BT.709).
         let grey = SIMD4<Float>(0.2126, 0.7152, 0.0722, 0) * (1 - factor)
         return ColorStep(
             name: "saturation(\(amount))",
@@ -45,7 +45,7 @@ struct ColorStep: PixelTransforming {
             let target = memory.bindMemory(to: UInt8.self).baseAddress!
             let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
             for offset in stride(from: 0, to: memory.count, by: count) {
-                // Colours are multiplied by alpha: what is added is, too, and none is more than alpha.
+                // The colours are premultiplied, so the constant is too, and no result exceeds alpha.
                 let alpha = count == 4 ? Float(source[offset + 3]) : 255
                 let color = SIMD4<Float>(
                     Float(source[offset]),

@@ -1,4 +1,4 @@
-/// Mirrored.
+/// Mirrors the image.
 struct FlipStep: PixelTransforming {
     let isHorizontal: Bool
     let isVertical: Bool

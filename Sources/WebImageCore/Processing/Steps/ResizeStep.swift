@@ -1,4 +1,4 @@
-/// Another size.
+/// Resizes the image.
 struct ResizeStep: PixelTransforming {
     let size: PixelSize
     let mode: ResizeMode
@@ -23,7 +23,7 @@ struct ResizeStep: PixelTransforming {
             return pixels.resized(to: scaled(by: min(factors.0, factors.1)), orientation: .up)
         case .cover:
             let factor = max(factors.0, factors.1)
-            // Only what stays is scaled.
+            // Only the visible part is scaled.
             let kept = PixelSize(
                 width: min(natural.width, max(1, Int((Double(target.width) / factor).rounded()))),
                 height: min(natural.height, max(1, Int((Double(target.height) / factor).rounded())))
@@ -45,7 +45,7 @@ struct ResizeStep: PixelTransforming {
 }
 
 extension PixelBuffer {
-    /// A rectangle of the image, inside of it.
+    /// A copy of a rectangle within the image.
     func cropped(to rect: PixelRect) -> PixelBuffer? {
         if rect.covers(size) { return self }
         let count = format.bytesPerPixel
@@ -59,7 +59,7 @@ extension PixelBuffer {
         }
     }
 
-    /// The image in the middle of a larger one that is transparent.
+    /// The image centred on a larger transparent canvas.
     fileprivate func centered(in size: PixelSize) -> PixelBuffer? {
         guard let source = converted(to: .rgbaPremultiplied) else { return nil }
         let (x, y) = ((size.width - self.size.width) / 2, (size.height - self.size.height) / 2)

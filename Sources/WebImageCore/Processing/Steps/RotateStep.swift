@@ -4,7 +4,7 @@
     import Musl
 #endif
 
-/// Turned clockwise.
+/// Rotates the image clockwise.
 struct RotateStep: PixelTransforming {
     let degrees: Double
     let growsToFit: Bool
@@ -14,7 +14,7 @@ struct RotateStep: PixelTransforming {
 
     func transform(_ image: WebImage) -> WebImage? {
         guard let turned = apply(to: image.pixels, scale: 1) else { return nil }
-        // As much larger as the pixels have become.
+        // The natural size grows by the same factor as the pixels.
         let (before, natural) = (image.pixelSize, image.naturalSize)
         let density = Double(natural.width) / Double(before.width)
         return image.replacingPixels(turned, keepsNaturalSize: false).with { content in
@@ -37,7 +37,7 @@ struct RotateStep: PixelTransforming {
         }
     }
 
-    /// Each pixel is a mean of the four that lie around where it comes from.
+    /// Interpolates each pixel from the four pixels around its origin (bilinear).
     private func rotated(_ pixels: PixelBuffer, by angle: Double) -> PixelBuffer? {
         guard let source = pixels.converted(to: .rgbaPremultiplied) else { return nil }
         let (sine, cosine) = (sin(angle), cos(angle))
@@ -68,7 +68,7 @@ struct RotateStep: PixelTransforming {
                         row[x] = 0
                         continue
                     }
-                    // In 256ths of a pixel, from one outside of the image on.
+                    // Positions are in 256ths of a pixel and start one pixel outside of the image.
                     let (fixedX, fixedY) = (Int((sourceX + 1) * 256), Int((sourceY + 1) * 256))
                     let (column, line) = (fixedX >> 8 - 1, fixedY >> 8 - 1)
                     let (u, v) = (UInt32(fixedX & 255), UInt32(fixedY & 255))
@@ -81,7 +81,7 @@ struct RotateStep: PixelTransforming {
     }
 }
 
-/// One pixel and share 256ths of another, two channels at a time.
+/// A mixture of two pixels, two channels at a time: `share` is the weight of the second in 256ths.
 @inline(__always)
 private func mixed(_ one: UInt32, _ other: UInt32, _ share: UInt32) -> UInt32 {
     let rest = 256 - share

@@ -1,8 +1,8 @@
-/// Cuts the edge of an image round, and draws a line along it. Edges are smooth: a pixel that is partly inside keeps
-/// that part of its alpha.
+/// Rounds corners and draws a border. Edges are antialiased: a pixel that is partly inside keeps that share of its
+/// alpha.
 struct RoundedStep: PixelTransforming {
     enum Shape: Sendable {
-        /// With a radius in application pixels.
+        /// Corners with a radius in application pixels.
         case corners(Double, ImageCorners)
         case circle
     }
@@ -31,7 +31,7 @@ struct RoundedStep: PixelTransforming {
         return PixelBuffer(size: source.size, format: .rgbaPremultiplied) { memory in
             memory.copyMemory(from: UnsafeRawBufferPointer(start: source.baseAddress, count: source.byteCount))
             let target = memory.bindMemory(to: UInt32.self).baseAddress!
-            // Only pixels near the edge are looked at one by one.
+            // Only pixels near the edge are computed one by one.
             let margin = Int((max(radius, line) + 1).rounded(.up))
             for y in 0..<source.size.height {
                 let row = target + y * source.size.width
@@ -54,7 +54,7 @@ struct RoundedStep: PixelTransforming {
         }
     }
 
-    /// How far inside of the edge a point is; negative outside.
+    /// The distance of a point from the edge, negative outside of it.
     private func depth(
         _ x: Double,
         _ y: Double,
@@ -65,7 +65,7 @@ struct RoundedStep: PixelTransforming {
     ) -> Double {
         let (isLeft, isTop) = (x < width / 2, y < height / 2)
         let corner: ImageCorners = isTop ? (isLeft ? .topLeft : .topRight) : (isLeft ? .bottomLeft : .bottomRight)
-        // From the nearest sides.
+        // The distance from the nearest sides.
         let (dx, dy) = (isLeft ? x : width - x, isTop ? y : height - y)
         guard corners.contains(corner), dx < radius, dy < radius else { return min(dx, dy) }
         let (fromX, fromY) = (radius - dx, radius - dy)

@@ -1,4 +1,4 @@
-/// One colour, where the image is not transparent.
+/// Paints everything opaque in one colour.
 struct TintStep: PixelTransforming {
     let color: ImageColor
 

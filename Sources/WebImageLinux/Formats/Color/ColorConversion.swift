@@ -3,11 +3,13 @@ import FoundationEssentials
 import Synchronization
 import WebImageCore
 
-/// From the colours of a file's profile (ICC) to sRGB, which is what GTK takes all pixels for, with Little CMS. On the
-/// thread that decodes.
+/// Converts pixels from the colour space of an ICC profile to sRGB with Little CMS, on the decoding thread. GTK 4.8
+/// takes all pixels
+/// for sRGB.
 final class ColorConversion: Sendable {
-    /// A transform of Little CMS, which several threads may use at a time, since it is made without a cache (lcms2.h,
-    /// cmsFLAGS_NOCACHE).
+    /// A transform of Little CMS.
+    ///
+    /// @unchecked: several threads can use it at a time, because it has no cache (cmsFLAGS_NOCACHE in lcms2.h).
     private struct Transform: @unchecked Sendable {
         let pointer: cmsHTRANSFORM
     }
@@ -18,10 +20,10 @@ final class ColorConversion: Sendable {
         let conversion: ColorConversion?
     }
 
-    /// Cameras and programs put the same few profiles into all of their images.
+    /// The conversions of recent profiles: most images carry one of a few.
     private static let known = Mutex<[Known]>([])
     private static let knownLimit = 16
-    /// Bytes. Larger profiles, such as those of printers, are rare and not kept.
+    /// The size in bytes up to which a profile is kept. Larger profiles are rare.
     private static let knownSizeLimit = 1 << 20
 
     private let opaque: Transform
@@ -56,7 +58,7 @@ final class ColorConversion: Sendable {
         let count = UInt32(clamping: pixels.size.pixelCount)
         return PixelBuffer(size: pixels.size, format: pixels.format) { memory in
             if pixels.hasAlpha {
-                // Colours that are multiplied by alpha are other colours.
+                // The conversion is not linear, so it needs straight alpha.
                 pixels.withStraightAlpha { straight in
                     cmsDoTransform(withAlpha.pointer, straight.baseAddress, memory.baseAddress, count)
                 }
@@ -74,7 +76,7 @@ final class ColorConversion: Sendable {
             cmsCloseProfile(profile)
             cmsCloseProfile(sRGB)
         }
-        // Grey and CMYK images come as red, green and blue, which their profiles say nothing about.
+        // Decoders convert grey and CMYK images to RGB without a profile.
         guard cmsGetColorSpace(profile) == cmsSigRgbData else { return nil }
         func transform(_ format: UInt32) -> Transform? {
             let flags = UInt32(LCMS.noCache | LCMS.copyAlpha)
@@ -89,7 +91,7 @@ final class ColorConversion: Sendable {
         return ColorConversion(opaque: opaque, withAlpha: withAlpha)
     }
 
-    /// Whether any colour comes out as another: most profiles are sRGB in other words.
+    /// Whether the conversion changes any colour. Most profiles are variants of sRGB.
     private var changesAnything: Bool {
         let levels: [UInt8] = [0, 32, 64, 128, 192, 255]
         let colors = levels.flatMap { red in levels.flatMap { green in levels.flatMap { [red, green, $0] } } }
@@ -99,7 +101,7 @@ final class ColorConversion: Sendable {
     }
 }
 
-/// Macros of lcms2.h that Swift cannot read.
+/// Macros of lcms2.h that Swift cannot import.
 private enum LCMS {
     static let noCache = 0x0040
     static let copyAlpha = 0x0400_0000
@@ -111,7 +113,7 @@ private enum LCMS {
 
 extension WebImage {
     /// The same image in sRGB, with all of its frames.
-    /// - Parameter profile: That of the file, if it has one that counts.
+    /// - Parameter profile: The profile of the file; nil changes nothing.
     func converted(from profile: Data?) -> WebImage {
         guard let conversion = ColorConversion.from(profile), let pixels = conversion.convert(pixels) else {
             return self

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes GIF, still and animated, frame by frame.
+/// Decodes GIF, still or animated, frame by frame.
 package struct GIFCoder: ImageDecoding {
     package init() {}
 
@@ -11,7 +11,7 @@ package struct GIFCoder: ImageDecoding {
         try decode(data, first: nil, options)
     }
 
-    /// - Parameter first: What has been unpacked of the first frame, when that is all of it.
+    /// - Parameter first: The colour indices of the first frame, when all of them are unpacked already.
     func decode(_ data: Data, first: GIFFirstFrame?, _ options: DecodeOptions) throws(ImageError) -> WebImage {
         guard let file = GIFFile(data, frameLimit: options.frameLimit) else {
             throw options.badData("The GIF ends before its pixels begin")

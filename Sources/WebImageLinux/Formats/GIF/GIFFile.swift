@@ -1,37 +1,37 @@
 import FoundationEssentials
 import WebImageCore
 
-/// The blocks of a GIF file (GIF89a specification), as far as they have come.
+/// The blocks of a GIF file (GIF89a specification), as far as they have arrived.
 struct GIFFile: Sendable {
     struct Frame: Sendable {
-        /// As the file says; parts of it may lie outside of the screen.
+        /// The rectangle that the file states; it can exceed the screen.
         let rect: PixelRect
         let isInterlaced: Bool
-        /// Where its colours are, three bytes each, and how many.
+        /// The position of its colours, three bytes each, and their number.
         let colorTable: (offset: Int, count: Int)?
         let transparentColor: UInt8?
         let duration: Duration
         let disposal: FrameLayout.Disposal
-        /// How many bits a colour number has.
+        /// The number of bits of a colour index.
         let literalBits: Int
-        /// Where that number is; the blocks follow.
+        /// The position of that number, behind which the blocks follow.
         let offset: Int
-        /// Whether all of its blocks are there.
+        /// Whether all of its blocks have arrived.
         let isComplete: Bool
     }
 
     private(set) var size = PixelSize(width: 0, height: 0)
     private(set) var frames: [Frame] = []
-    /// How often it is played; 0 is for ever.
+    /// The number of loops; 0 means endless.
     private(set) var loopCount = 1
 
-    /// - Parameter frameLimit: Further frames are left out.
+    /// - Parameter frameLimit: The number of frames to read.
     init?(_ data: Data, frameLimit: Int) {
         let isRead = data.withUnsafeBytes { read(ByteReader($0), frameLimit) }
         guard isRead else { return nil }
     }
 
-    /// Frames one after the other, until the file or its sense ends.
+    /// Reads frames until the file ends or a block is damaged.
     private mutating func read(_ bytes: ByteReader, _ frameLimit: Int) -> Bool {
         guard let width = bytes.uint16LE(6), let height = bytes.uint16LE(8), let flags = bytes.uint8(10) else {
             return false
@@ -49,7 +49,7 @@ struct GIFFile: Sendable {
                 offset = end
             } else if kind == 0x2C {
                 guard let frame = Self.frame(bytes, offset, globalTable, control) else { break }
-                // A frame that did not come to its end is not played.
+                // An incomplete frame is not part of the animation.
                 if frame.isComplete || frames.isEmpty { frames.append(frame) }
                 control = GraphicControl()
                 guard frame.isComplete, let end = Self.endOfBlocks(bytes, frame.offset + 1) else { break }
@@ -58,21 +58,21 @@ struct GIFFile: Sendable {
                 break
             }
         }
-        // A screen without an extent gets that of the first image.
+        // A screen without a size takes that of the first image.
         if size.isEmpty, let rect = frames.first?.rect {
             size = PixelSize(width: rect.x + rect.size.width, height: rect.y + rect.size.height)
         }
         return true
     }
 
-    /// The extension that Netscape has thought of: application NETSCAPE2.0, or ANIMEXTS1.0, with a block 1, loop count.
+    /// The Netscape looping extension (NETSCAPE2.0 or ANIMEXTS1.0); sub-block 1 holds the loop count.
     private mutating func readLoopCount(_ bytes: ByteReader, _ offset: Int) {
         guard bytes.uint8(offset + 1) == 0xFF, bytes.uint8(offset + 2) == 11,
             bytes.matches("NETSCAPE2.0", at: offset + 3) || bytes.matches("ANIMEXTS1.0", at: offset + 3)
         else { return }
         var block = offset + 14
         while let length = bytes.uint8(block), length > 0 {
-            // The kind of the block is in its lower bits; others say how much to buffer.
+            // The lower bits hold the kind of the sub-block.
             if length >= 3, let kind = bytes.uint8(block + 1), kind & 7 == 1, let count = bytes.uint16LE(block + 2) {
                 loopCount = count == 0 ? 0 : Int(count) + 1
             }
@@ -106,8 +106,8 @@ struct GIFFile: Sendable {
         )
     }
 
-    /// Where blocks end that begin with their length, the last of which is empty.
-    /// - Returns: nil when that has not come yet.
+    /// The end of a sequence of sub-blocks, the last of which is empty.
+    /// - Returns: nil when the end has not arrived.
     static func endOfBlocks(_ bytes: ByteReader, _ start: Int) -> Int? {
         var offset = start
         while let length = bytes.uint8(offset) {
@@ -118,7 +118,7 @@ struct GIFFile: Sendable {
     }
 }
 
-/// What is said about the frame that follows (section 23).
+/// The graphic control extension of the next frame (section 23).
 private struct GraphicControl {
     var duration = Duration.zero
     var disposal = FrameLayout.Disposal.keep

@@ -7,7 +7,7 @@ final class GIFFrameSource: FrameSource {
     private let data: Data
     private let file: GIFFile
     private let options: DecodeOptions
-    /// What a session has unpacked already, until it is drawn.
+    /// The first frame as an incremental decoder has unpacked it, until it is drawn.
     private let first: Mutex<GIFFirstFrame?>
 
     init(_ data: Data, _ file: GIFFile, first: GIFFirstFrame? = nil, _ options: DecodeOptions) {
@@ -17,7 +17,7 @@ final class GIFFrameSource: FrameSource {
         self.options = options
     }
 
-    /// What each frame does to the canvas. Those that lie outside of it do nothing.
+    /// The layout of each frame. A frame outside of the canvas draws nothing.
     var layouts: [FrameLayout] {
         file.frames.map { frame in
             let rect = frame.rect.clipped(to: file.size)
@@ -26,7 +26,7 @@ final class GIFFrameSource: FrameSource {
                 duration: frame.duration,
                 disposal: rect == nil ? .keep : frame.disposal,
                 isBlended: true,
-                // Numbers without a colour are not drawn either.
+                // Indices without a colour are not drawn either.
                 hasAlpha: rect != frame.rect || frame.transparentColor != nil
                     || (frame.colorTable?.count ?? 0) < 1 << min(frame.literalBits, 8)
             )
@@ -49,14 +49,14 @@ final class GIFFrameSource: FrameSource {
             throw options.badData("Frame \(index) of the GIF has no pixels")
         }
         GIFPainter(frame, data).paint(decoder, on: canvas)
-        // What is there of it is shown, as everybody does; but an animation ends here.
+        // A damaged first frame is shown as far as it goes, as in browsers; an animation ends before a damaged frame.
         if index > 0, decoder.isDamaged { throw options.badData("Frame \(index) of the GIF is damaged") }
     }
 }
 
-/// The colour numbers of a first frame that came bit by bit.
+/// The colour indices of a first frame that arrived in pieces.
 ///
-/// @unchecked: used by one thread at a time, first by the one that unpacks it, then by the one that draws it.
+/// @unchecked: one thread at a time uses it, first the one that unpacks it, then the one that draws it.
 final class GIFFirstFrame: @unchecked Sendable {
     var decoder: LZWDecoder
 
@@ -66,13 +66,13 @@ final class GIFFirstFrame: @unchecked Sendable {
 }
 
 extension LZWDecoder {
-    /// For the colour numbers of a frame.
+    /// Makes a decoder for the colour indices of a frame.
     init?(_ frame: GIFFile.Frame) {
         self.init(literalBits: frame.literalBits, pixelCount: frame.rect.size.pixelCount)
     }
 
-    /// Unpacks blocks that begin with their length, up to an empty one.
-    /// - Returns: Where the first block begins that is not whole.
+    /// Unpacks sub-blocks, up to an empty one.
+    /// - Returns: The position of the first incomplete sub-block.
     @discardableResult
     mutating func decodeBlocks(of bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var offset = start
@@ -86,12 +86,12 @@ extension LZWDecoder {
     }
 }
 
-/// Gives the colour numbers of a frame their colours.
+/// Paints colour indices with the palette of a frame.
 struct GIFPainter {
     private let frame: GIFFile.Frame
-    /// As the canvas has them; transparent ones are 0.
+    /// The colours as packed pixels; transparent ones are 0.
     private let colors: [UInt32]
-    /// Whether every number has a colour.
+    /// Whether every index has an opaque colour.
     private let isOpaque: Bool
 
     init(_ frame: GIFFile.Frame, _ data: Data) {
@@ -113,10 +113,10 @@ struct GIFPainter {
         isOpaque = !colors.contains(0)
     }
 
-    /// Paints the rows that are there, leaving what is transparent as it is.
+    /// Paints the rows that are unpacked. Transparent pixels leave the canvas as it is.
     /// - Parameters:
-    ///   - start: How many of the colour numbers were painted before.
-    ///   - fillsGaps: Whether rows of an interlaced frame stand in for those that are still to come.
+    ///   - start: The number of indices that were painted before.
+    ///   - fillsGaps: Whether rows of an interlaced frame are repeated for the rows that have not arrived.
     func paint(_ decoder: borrowing LZWDecoder, on canvas: FrameCanvas, from start: Int = 0, fillsGaps: Bool = false) {
         guard let visible = frame.rect.clipped(to: canvas.size) else { return }
         let width = frame.rect.size.width
@@ -126,7 +126,7 @@ struct GIFPainter {
                 guard top >= 0, top < visible.size.height, row * width < decoder.count,
                     (row + 1) * width > start
                 else { return }
-                // Frames do not begin left of the screen.
+                // The position of a frame is never negative.
                 let numbers = decoder.output + row * width
                 let count = min(visible.size.width, decoder.count - row * width)
                 let target = canvas.row(top, of: visible)
@@ -142,7 +142,7 @@ struct GIFPainter {
         }
     }
 
-    /// Each row of the file, and where it goes (appendix E).
+    /// The position of each row of the file in the image (appendix E).
     private func forEachRow(_ fillsGaps: Bool, _ body: (_ row: Int, _ y: Int) -> Void) {
         let height = frame.rect.size.height
         guard frame.isInterlaced else {

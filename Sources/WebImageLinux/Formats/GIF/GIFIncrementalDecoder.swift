@@ -1,19 +1,19 @@
 import FoundationEssentials
 import WebImageCore
 
-/// A GIF file that is still arriving: its first frame, then all those that have come whole.
+/// Decodes a GIF file while it arrives: its first frame row by row, then all frames that are complete.
 ///
-/// @unchecked: a decoder is used by one thread at a time.
+/// @unchecked: one thread at a time uses a decoder.
 final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
-    /// The first frame, once its header is there.
+    /// The first frame, once its header has arrived.
     private final class Frame {
         let size: PixelSize
         let painter: GIFPainter
         let first: GIFFirstFrame
-        /// Where the first block begins that has not come whole.
+        /// The position of the first incomplete sub-block.
         var offset: Int
         var shownCount = 0
-        /// What was shown.
+        /// The canvas of the last partial image.
         var canvas: FrameCanvas?
 
         init(_ file: GIFFile, _ first: GIFFile.Frame, _ decoder: consuming LZWDecoder, _ data: Data) {
@@ -27,9 +27,9 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     private let options: DecodeOptions
     private var data = Data()
     private var frame: Frame?
-    /// Whether the first frame is there.
+    /// Whether the first frame is complete.
     private var isDone = false
-    /// How many frames the last partial image had.
+    /// The number of frames of the last partial image.
     private var shownFrameCount = 1
 
     init(_ options: DecodeOptions) {
@@ -43,14 +43,14 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
         if frame == nil { try begin() }
         guard let frame else { return }
         data.withUnsafeBytes { frame.offset = frame.first.decoder.decodeBlocks(of: $0, from: frame.offset) }
-        // What follows is other frames.
+        // The bytes that follow belong to other frames.
         isDone = frame.first.decoder.isDone
         if isDone, options.isFirstFrameOnly { data = Data() }
     }
 
     func partialImage() -> WebImage? {
         if isDone, let animation = partialAnimation() { return animation }
-        // All of what came at once may have been shown without its first frame by itself.
+        // When all bytes arrive at once, the first frame need not be shown alone.
         guard shownFrameCount == 1, let frame, frame.first.decoder.count > frame.shownCount else { return nil }
         if frame.canvas == nil { frame.canvas = FrameCanvas(size: frame.size) }
         guard let canvas = frame.canvas else { return nil }
@@ -61,7 +61,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
         }
     }
 
-    /// The frames that are there, if there are more than before.
+    /// An image of the complete frames, when there are more than before.
     private func partialAnimation() -> WebImage? {
         guard let frame, !options.isFirstFrameOnly, let file = GIFFile(data, frameLimit: options.frameLimit),
             file.frames.count > shownFrameCount,

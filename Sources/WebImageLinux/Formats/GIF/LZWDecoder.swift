@@ -1,44 +1,45 @@
-/// Unpacks the colour numbers of a GIF frame (GIF89a specification, appendix F), from blocks that may come bit by bit.
+/// Unpacks the colour indices of a GIF frame (GIF89a specification, appendix F) from blocks that can arrive in pieces.
 ///
-/// A code stands for a string that was unpacked before, so the dictionary holds where in the output that was: strings
-/// are copied, not put together from the end.
+/// A code stands for a string that was unpacked before, so the dictionary holds its position in the output: strings are
+/// copied
+/// forwards instead of assembled from the end.
 struct LZWDecoder: ~Copyable {
-    /// Where a string is, counted from the start of the output; the single numbers are in front of it.
+    /// The position of a string from the start of the output; the single indices are stored in front of it.
     private struct Place {
         var start: Int32
         var length: Int32
     }
 
     private static let codeLimit = 4096
-    /// Strings are copied eight bytes at a time, over their end.
+    /// The room behind the output: strings are copied eight bytes at a time, beyond their end.
     private static let slack = 8
     private static let numbers = 256
     private static let noString = Place(start: -1, length: 0)
 
     private let memory: UnsafeMutablePointer<UInt8>
-    /// Colour numbers, in the order of the file.
+    /// The colour indices in the order of the file.
     let output: UnsafeMutablePointer<UInt8>
-    /// How many there are to be.
+    /// The expected number of indices.
     let capacity: Int
-    /// How many of them there are so far.
+    /// The number of unpacked indices.
     private(set) var count = 0
-    /// Whether nothing more will come.
+    /// Whether the data has ended.
     private(set) var isDone: Bool
-    /// Whether it ended at a code that stands for nothing.
+    /// Whether it ended at an invalid code.
     private(set) var isDamaged = false
 
     private let literalBits: Int
     private let places: UnsafeMutablePointer<Place>
     private var nextCode: Int
     private var bitCount: Int
-    /// Of the string before; of none right after a clear code.
+    /// The position and length of the previous string; none right after a clear code.
     private var previous = Self.noString
     private var bits: UInt64 = 0
     private var available = 0
 
     /// - Parameters:
-    ///   - literalBits: As the frame says, 1 to 11; others are an error.
-    ///   - pixelCount: How many colour numbers there are to be; more are left out.
+    ///   - literalBits: The minimum code size of the frame, 1 to 11; other sizes are an error.
+    ///   - pixelCount: The expected number of indices; further ones are dropped.
     init?(literalBits: Int, pixelCount: Int) {
         guard (1...11).contains(literalBits) else { return nil }
         self.literalBits = literalBits
@@ -50,7 +51,7 @@ struct LZWDecoder: ~Copyable {
         places = .allocate(capacity: Self.codeLimit)
         for number in 0..<Self.numbers { memory[number] = UInt8(number) }
         for code in 0..<1 << literalBits {
-            // There are files whose codes have more bits than any colour number.
+            // In some files the codes have more bits than any colour index.
             places[code] = Place(start: Int32(code & 255) - Int32(Self.numbers), length: 1)
         }
         isDone = pixelCount == 0
@@ -64,7 +65,7 @@ struct LZWDecoder: ~Copyable {
     /// Unpacks the next bytes.
     mutating func decode(_ bytes: UnsafeRawBufferPointer) {
         guard !isDone else { return }
-        // In registers: this loop is what showing a GIF costs.
+        // Local copies stay in registers: decoding a GIF spends its time in this loop.
         var (bits, available, bitCount, nextCode) = (bits, available, bitCount, nextCode)
         var (count, previous) = (count, previous)
         let (output, places, capacity) = (output, places, capacity)
@@ -88,8 +89,8 @@ struct LZWDecoder: ~Copyable {
                 isDone = true
                 break
             }
-            // The string before, with one number more, is the next in the dictionary: as it happens, that number comes
-            // right after it in the output. The code that is read now may be that string itself.
+            // The next string of the dictionary is the previous string with one more index, which follows it in the
+            // output. The code that is read now can be that very string.
             if previous.start >= 0, nextCode < Self.codeLimit {
                 places[nextCode] = Place(start: previous.start, length: previous.length + 1)
                 nextCode += 1
@@ -114,7 +115,7 @@ struct LZWDecoder: ~Copyable {
         (self.count, self.previous) = (count, previous)
     }
 
-    /// - Returns: How many bytes were taken.
+    /// - Returns: The number of bytes read.
     @inline(__always)
     private static func refill(
         _ bits: inout UInt64,
@@ -123,7 +124,7 @@ struct LZWDecoder: ~Copyable {
         _ offset: Int
     ) -> Int {
         if offset + 8 <= bytes.count {
-            // What does not fit is read again the next time.
+            // Bytes that do not fit are read again at the next call.
             let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             bits |= word << UInt64(available)
             let taken = (63 - available) >> 3
@@ -147,7 +148,7 @@ struct LZWDecoder: ~Copyable {
         _ length: Int
     ) {
         guard target - source >= slack else {
-            // Forwards and one by one: the last number may be the first that is written.
+            // The copy runs forwards one by one, because source and target can overlap.
             for index in 0..<length { target[index] = source[index] }
             return
         }

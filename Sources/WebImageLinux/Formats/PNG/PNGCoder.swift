@@ -1,11 +1,11 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes PNG with libpng, still and animated (APNG). What is still arriving is gdk-pixbuf's, but for frames.
+/// Decodes PNG with libpng, still or animated (APNG). gdk-pixbuf decodes the still image of a file that is arriving.
 package struct PNGCoder: ImageDecoding {
     private let other: PixbufCoder
 
-    /// - Parameter other: Decodes what is still arriving.
+    /// - Parameter other: Decodes files that are still arriving.
     package init(other: PixbufCoder = PixbufCoder()) {
         self.other = other
     }
@@ -16,7 +16,7 @@ package struct PNGCoder: ImageDecoding {
         try decode(data, isArriving: false, options)
     }
 
-    /// - Parameter isArriving: Whether more is to come: only frames that are whole are shown, and nothing else.
+    /// - Parameter isArriving: Whether the file is still arriving, so that only complete frames are shown.
     func decode(_ data: Data, isArriving: Bool, _ options: DecodeOptions) throws(ImageError) -> WebImage {
         let header = ImageHeader(reading: data)
         if let header { try options.check(header.size) }
@@ -29,7 +29,7 @@ package struct PNGCoder: ImageDecoding {
                 do {
                     return try animated(data, file, orientation, options).image(options).converted(from: profile)
                 } catch {
-                    // The image for those who know no frames may be sound.
+                    // The default image can be intact.
                     WebImageLog.debug("The PNG is shown as a still image: \(error)")
                 }
             }

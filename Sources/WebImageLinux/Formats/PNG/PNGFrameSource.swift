@@ -25,7 +25,7 @@ final class PNGFrameSource: FrameSource {
 }
 
 extension PixelBuffer {
-    /// Draws a frame.
+    /// Draws the pixels of a frame on a canvas.
     func draw(_ layout: FrameLayout, on canvas: FrameCanvas) {
         let (rect, width) = (layout.rect, layout.rect.size.width)
         withUnsafeBytes { bytes in

@@ -1,15 +1,15 @@
 import FoundationEssentials
 import WebImageCore
 
-/// A PNG file that is still arriving: rows of the image, and of an animated one all frames that have come whole.
+/// Decodes a PNG file while it arrives: the rows of a still image, the complete frames of an animated one.
 ///
-/// @unchecked: a decoder is used by one thread at a time.
+/// @unchecked: one thread at a time uses a decoder.
 final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
-    /// Knows no frames but the first.
+    /// Decodes the default image.
     private let still: any IncrementalImageDecoding
     private let coder: PNGCoder
     private let options: DecodeOptions
-    /// The beginning of the file, until it is known whether there are frames.
+    /// The beginning of the file, until it shows whether the image is animated.
     private var head = Data()
     private var frames: PartialAnimation?
     private var isKnown = false
@@ -47,7 +47,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
         guard !isKnown else { return }
         head.append(data)
         let file = PNGFile(head, frameLimit: 1, isArriving: true)
-        // One that only ever shows its first frame may have another image for those who know no frames.
+        // The default image can differ from the first frame.
         if file.isAnimated {
             frames = PartialAnimation(shownCount: options.isFirstFrameOnly ? 0 : 1)
             frames?.append(head.dropLast(data.count))

@@ -2,15 +2,15 @@ internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
-/// Reads one PNG file with libpng. Only during a call of read(_:checksSums:_:_:).
+/// Reads one PNG file with libpng. It is valid only during a call of read(_:checksSums:_:_:).
 struct PNGReader: ~Copyable {
     private let png: OpaquePointer
     private let options: DecodeOptions
     let size: PixelSize
     let hasAlpha: Bool
 
-    /// - Parameter checksSums: Whether wrong checksums are damage.
-    /// - Throws: What body throws, and ImageError/Code/badImageData when the header is none.
+    /// - Parameter checksSums: Whether wrong checksums are an error.
+    /// - Throws: The error of body, or ImageError/Code/badImageData when the header is damaged.
     static func read<R>(
         _ data: Data,
         checksSums: Bool = true,
@@ -46,7 +46,7 @@ struct PNGReader: ~Copyable {
         gwi_png_free(png)
     }
 
-    /// The colour profile.
+    /// The ICC profile; nil when there is none.
     var profile: Data? {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0
@@ -54,7 +54,7 @@ struct PNGReader: ~Copyable {
         return Data(bytes: bytes, count: Int(count))
     }
 
-    /// The pixels, alpha multiplied in. Once. What follows them in the file does not matter.
+    /// Decodes the pixels, with premultiplied alpha. It can be called once. Chunks after the pixels are ignored.
     func pixels() throws(ImageError) -> PixelBuffer {
         let format: PixelBuffer.Format = hasAlpha ? .rgbaPremultiplied : .rgb
         var isRead = false

@@ -52,7 +52,8 @@ package struct PixbufCoder: ImageDecoding {
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        // The other loaders show nothing until the end, or take quadratic time when they are fed in pieces, as that of GIF does.
+        // The other loaders show nothing until the end, or take quadratic time when they are fed in pieces, as that of
+        // GIF does.
         guard format == .png, let mediaType = mediaTypes[format] else { return nil }
         return try? PixbufIncrementalDecoder(format, mediaType: mediaType, options, isIncremental: true)
     }

@@ -4,22 +4,22 @@ internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
-/// One file on its way through a GdkPixbufLoader.
+/// Decodes one file with a GdkPixbufLoader.
 ///
-/// @unchecked: a decoder is used by one thread at a time, and a loader does not mind which.
+/// @unchecked: one thread at a time uses a decoder, and a loader works on any thread.
 final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     private let format: ImageFormat
     private let options: DecodeOptions
     private let loader: UnsafeMutablePointer<GdkPixbufLoader>
     private var isClosed = false
-    /// The beginning of the file, until its header was read.
+    /// The beginning of the file, until its header is read.
     private var head = Data()
     private var header: ImageHeader?
-    /// Why the loader was told to stop.
+    /// The error with which the loader was stopped.
     private var refusal: ImageError?
-    /// The size of the file as stored, from the loader.
+    /// The stored size, as the loader reports it.
     private var storedSize: PixelSize?
-    /// Rows that the loader has written at least once.
+    /// The number of rows that the loader has written.
     private var rowCount = 0
     private var hasNews = false
     private var knownProfile: Data?
@@ -52,7 +52,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
     }
 
     deinit {
-        // A loader that is not closed complains when it is freed.
+        // A loader that is freed without being closed logs a warning.
         if !isClosed { gdk_pixbuf_loader_close(loader, nil) }
         g_object_unref(loader)
     }
@@ -64,7 +64,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
             header = ImageHeader(reading: head)
             if let header {
                 head = Data()
-                // Before the loader sees the size: it would take memory for a bomb.
+                // The check comes before the loader sees the size and allocates memory for it.
                 try options.check(header.size)
             }
         }
@@ -78,14 +78,15 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         guard isWritten else { throw options.badData(message) }
     }
 
-    /// The BMP loader takes memory for all that a file says comes before its pixels, however small the file is.
+    /// Rejects a BMP whose header claims impossible sizes: the loader would allocate memory for them, however small the
+    /// file is.
     private func checkClaims() throws(ImageError) {
         guard format == .bmp else { return }
         let (offset, headerSize, colors) = head.withUnsafeBytes { raw in
             let bytes = ByteReader(raw)
             return (bytes.uint32LE(10) ?? 0, bytes.uint32LE(14) ?? 0, bytes.uint32LE(46) ?? 0)
         }
-        // Headers are 138 bytes at most, colours 1024; programs put a profile or nothing at all between.
+        // Headers have 138 bytes at most and palettes 1024; a profile can lie between them and the pixels.
         guard offset <= max(head.count, 1 << 16), headerSize <= 1 << 10, headerSize == 12 || colors <= 1 << 16 else {
             throw options.badData("The BMP's header makes no sense: its pixels cannot begin where it says")
         }
@@ -127,7 +128,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         return makeImage(pixels, isPartial: false)
     }
 
-    /// The pixels where they are, when they lie as they are to be.
+    /// The loader's own pixels without a copy, when they have the wanted size and layout.
     private func adopted(_ pixbuf: OpaquePointer, _ rows: PixelRows, _ target: PixelSize) -> PixelBuffer? {
         guard rows.layout == .rgb, orientation == .up, target == rows.size, rows.bytesPerRow == target.width * 3,
             let pixels = gdk_pixbuf_get_pixels(pixbuf)
@@ -136,11 +137,11 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         return PixelBuffer(adopting: pixels, size: target, format: .rgb) { withExtendedLifetime(keeper) {} }
     }
 
-    /// How the pixels that the loader gives have to be turned.
+    /// The orientation of the loader's pixels.
     private var orientation: ImageOrientation {
         let orientation = header?.orientation ?? .up
         guard format == .tiff else { return orientation }
-        // libtiff mirrors what has to be mirrored, and takes 5 to 8 for 1 to 4; the rest is left to do (io-tiff.c).
+        // libtiff applies the mirroring but not the quarter turn of orientations 5 to 8 (io-tiff.c).
         return switch orientation {
         case .leftMirrored, .rightMirrored: .leftMirrored
         case .right, .left: .rightMirrored
@@ -148,14 +149,14 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         }
     }
 
-    /// The loader knows the size and is about to take memory for it.
+    /// Handles the loader's size-prepared signal, before it allocates memory for the pixels.
     private func prepare(_ size: PixelSize) {
         storedSize = size
         do {
             try options.check(size)
         } catch {
             refusal = error
-            // An empty size makes the loader give up.
+            // An empty size makes the loader stop.
             gdk_pixbuf_loader_set_size(loader, 0, 0)
             return
         }
@@ -188,7 +189,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         return image.converted(from: options.convertsToSRGB ? profile : nil)
     }
 
-    /// The colour profile, which the loader hands out once it has read the header.
+    /// The ICC profile, known once the loader has read the header.
     private var profile: Data? {
         if let known = knownProfile { return known }
         guard let pixbuf = gdk_pixbuf_loader_get_pixbuf(loader),
@@ -203,9 +204,9 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
     }
 }
 
-/// Keeps a pixbuf alive.
+/// A strong reference to a pixbuf.
 ///
-/// @unchecked: references are counted atomically (gobject.c), and nobody writes to the pixels.
+/// @unchecked: GObject counts references atomically, and the pixels are no longer written to.
 private final class GObjectKeeper: @unchecked Sendable {
     private let object: UnsafeMutableRawPointer
 
@@ -219,7 +220,7 @@ private final class GObjectKeeper: @unchecked Sendable {
 }
 
 /// The pixels of a pixbuf, valid as long as it is.
-/// - Parameter isPremultiplied: Whether alpha is multiplied in, as libtiff leaves it.
+/// - Parameter isPremultiplied: Whether alpha is premultiplied, as libtiff leaves it.
 private func pixelRows(_ pixbuf: OpaquePointer, isPremultiplied: Bool = false) -> PixelRows {
     let hasAlpha = gdk_pixbuf_get_has_alpha(pixbuf) != 0
     return PixelRows(
@@ -230,7 +231,7 @@ private func pixelRows(_ pixbuf: OpaquePointer, isPremultiplied: Bool = false) -
     )
 }
 
-/// The message of an error, which is freed.
+/// Returns the message of an error and frees it.
 private func takeMessage(_ failure: inout UnsafeMutablePointer<GError>?) -> String {
     defer { g_clear_error(&failure) }
     return failure.map { String(cString: $0.pointee.message) } ?? "The file is not a sound image"

@@ -26,7 +26,7 @@ extension WebPEncoder {
             do {
                 pixels = try frames.frame(at: index)
             } catch {
-                // An animation ends before a frame that is damaged.
+                // An animation ends before a damaged frame.
                 guard index > 1 else { throw error }
                 break
             }

@@ -35,8 +35,8 @@ package struct WebPEncoder: ImageEncoding {
         return Data(bytes: memory, count: writer.size)
     }
 
-    /// Sets up how an image is written, and hands its pixels over. The image has to be freed.
-    /// - Returns: Whether there is memory.
+    /// Sets up the encoder and copies the pixels into a WebPPicture, which the caller frees.
+    /// - Returns: false when there is no memory.
     static func prepare(
         _ config: inout WebPConfig,
         _ picture: inout WebPPicture,
@@ -46,7 +46,7 @@ package struct WebPEncoder: ImageEncoding {
         guard WebPConfigInit(&config) != 0, WebPPictureInit(&picture) != 0 else { return false }
         config.quality = Float(options.quality * 100)
         config.lossless = options.isLossless ? 1 : 0
-        // Colours behind what cannot be seen are kept, as they are when an image is read.
+        // Lossless files keep the colours of transparent pixels.
         config.exact = options.isLossless ? 1 : 0
         picture.use_argb = config.lossless
         picture.width = Int32(pixels.size.width)

@@ -6,21 +6,21 @@ import WebImageCore
 struct WebPFile: Sendable {
     struct Frame: Sendable {
         let layout: FrameLayout
-        /// Where its compressed pixels are.
+        /// The position of its compressed pixels in the file.
         let part: Range<Int>
     }
 
     let size: PixelSize
     let frames: [Frame]
-    /// How often it is played; 0 is for ever.
+    /// The number of loops; 0 means endless.
     let loopCount: Int
 
-    /// - Parameter frameLimit: Further frames are left out.
+    /// - Parameter frameLimit: The number of frames to read.
     /// - Returns: nil when there are no frames.
     init?(_ data: Data, frameLimit: Int) {
         let found: (PixelSize, [Frame], Int)? = data.withUnsafeBytes { bytes in
             var input = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
-            // Frames that are there are shown, also when the file is cut off after them.
+            // The complete frames of a truncated file are shown.
             guard let demuxer = WebPDemuxPartial(&input, nil) else { return nil }
             defer { WebPDemuxDelete(demuxer) }
             let size = PixelSize(
@@ -43,7 +43,7 @@ struct WebPFile: Sendable {
 }
 
 extension WebPFile.Frame {
-    /// - Returns: nil for a frame that is not all there.
+    /// - Returns: nil for an incomplete frame.
     fileprivate init?(_ iterator: WebPIterator, in bytes: UnsafeRawBufferPointer, _ canvas: PixelSize) {
         guard iterator.complete != 0, let start = iterator.fragment.bytes else { return nil }
         let offset = UnsafeRawPointer(start) - bytes.baseAddress!

@@ -3,12 +3,12 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// A WebP file that is still arriving.
+/// Decodes a WebP file while it arrives.
 ///
-/// @unchecked: a decoder is used by one thread at a time, and libwebp does not mind which.
+/// @unchecked: one thread at a time uses a decoder, and libwebp works on any thread.
 final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     private let options: DecodeOptions
-    /// The beginning of the file, until the decoder could be made.
+    /// The beginning of the file, until there is enough to make a decoder.
     private var head = Data()
     private var features: WebPFeatures?
     private var target = PixelSize(width: 0, height: 0)
@@ -17,7 +17,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     private var decoder: OpaquePointer?
     private var shownRows: Int32 = 0
     private var isDone = false
-    /// Of an animated file.
+    /// The frames of an animated file.
     private var frames: PartialAnimation?
 
     init(_ options: DecodeOptions) {
@@ -74,7 +74,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
-        // EXIF comes last in a WebP file; only now is it known how the pixels lie.
+        // EXIF comes last in a WebP file, so the orientation is known only now.
         let final = try WebPFeatures(data, options)
         let size = final.orientation.apply(to: options.size.target(for: final.size))
         guard isDone, let features, let canvas, size == target, final.hasAlpha == features.hasAlpha else {
@@ -88,7 +88,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         return final.image(upright, options, of: data)
     }
 
-    /// The pixels so far.
+    /// The pixels decoded so far.
     private var rows: PixelRows? {
         guard let canvas, let features else { return nil }
         let layout = features.hasAlpha ? PixelRows.Layout.rgba : .rgb
