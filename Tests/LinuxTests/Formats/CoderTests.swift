@@ -66,7 +66,7 @@ struct CoderTests {
         }
         for divisor in [1, 2, 4] {
             let size = PixelSize(width: upright.width / divisor, height: upright.height / divisor)
-            let image = try decode(Self.addingOrientation(UInt8(value), to: file), .fit(size))
+            let image = try decode(Self.addingOrientation(UInt8(value), to: file), .contain(size))
             #expect(image.pixelSize == size)
             for (x, y, color) in [(8, 8, 0xFF0000), (56, 8, 0x00FF00), (8, 24, 0x0000FF), (56, 24, 0xFFFFFF)] {
                 let found = image.color(x / divisor, y / divisor)
