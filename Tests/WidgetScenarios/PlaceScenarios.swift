@@ -21,7 +21,7 @@ extension Scenario {
             picture.setImage(with: request, manager: stage.manager, partial: { _ in }, completion: stage.completion)
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0xFF0000 }))
             expectEqual(picture.currentImage?.isPartial, true)
-            // The same again joins, another one does not.
+            // An equivalent request joins the load, another one does not.
             let load = picture.currentImageTask
             expect(picture.setImage(with: request, manager: stage.manager) === load)
             gate.open()
