@@ -61,7 +61,7 @@ struct StressTests {
             let url = fixture.url("\(number)")
             fixture.loader.answer(url, with: Data(count: 608))
             let partials = EventLog<Int>()
-            var request = ImageRequest(url: url, options: .progressive)
+            var request = ImageRequest(url: url, loading: .progressive)
             request.decoder = ByteCountingCoder()
             let task = fixture.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
             fixture.loader.send(Data(count: 600), for: url)
