@@ -5,7 +5,7 @@ public import FoundationEssentials
 public struct CacheKeyFilter: Sendable {
     private let body: @Sendable (URL) -> String?
 
-    /// - Parameter body: The name; nil for the URL itself. Quick, and from any thread: it is called for each request.
+    /// - Parameter body: The name; `nil` for the URL itself. Quick, and from any thread: it is called for each request.
     public init(_ body: @escaping @Sendable (URL) -> String?) {
         self.body = body
     }

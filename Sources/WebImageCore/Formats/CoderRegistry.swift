@@ -57,19 +57,19 @@ public final class CoderRegistry: Sendable {
         }
     }
 
-    /// The newest decoder of format.
+    /// The newest decoder of `format`.
     public func decoder(for format: ImageFormat) -> (any ImageDecoding)? {
         state.withLock { $0.decoders }.last { $0.coder.canDecode(format) }?.coder
     }
 
-    /// The newest encoder of format.
+    /// The newest encoder of `format`.
     public func encoder(for format: ImageFormat) -> (any ImageEncoding)? {
         state.withLock { $0.encoders }.last { $0.coder.canEncode(format) }?.coder
     }
 
     /// Decodes a file. Takes its time: not for the main thread.
-    /// - Throws: ImageError/Code/badImageData when it is no sound image, ImageError/Code/imageTooLarge,
-    ///   ImageError/Code/unsupportedFormat when no coder on this machine decodes it.
+    /// - Throws: ``ImageError/Code/badImageData`` when it is no sound image, ``ImageError/Code/imageTooLarge``,
+    ///   ``ImageError/Code/unsupportedFormat`` when no coder on this machine decodes it.
     public func decode(_ data: Data, options: DecodeOptions = DecodeOptions()) throws(ImageError) -> WebImage {
         let decoder = try decoder(for: data, url: options.url, hint: options.formatHint)
         return try decoder.decode(data, options: options).converted(for: options)
@@ -77,7 +77,7 @@ public final class CoderRegistry: Sendable {
 
     /// The decoder of a file.
     /// - Parameter hint: What a file is that does not say so itself.
-    /// - Throws: ImageError/Code/badImageData when it is no image, ImageError/Code/unsupportedFormat when no
+    /// - Throws: ``ImageError/Code/badImageData`` when it is no image, ``ImageError/Code/unsupportedFormat`` when no
     ///   coder on this machine decodes it.
     package func decoder(
         for data: Data,

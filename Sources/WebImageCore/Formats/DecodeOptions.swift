@@ -40,7 +40,7 @@ extension DecodeOptions {
     /// How many frames are looked for.
     package var frameLimit: Int { isFirstFrameOnly ? 1 : max(maximumFrameCount, 1) }
 
-    /// Throws when an image of size has no pixels or more than the limit.
+    /// Throws when an image of `size` has no pixels or more than the limit.
     package func check(_ size: PixelSize) throws(ImageError) {
         guard !size.isEmpty else {
             throw badData("The image's header says \(size) pixels")

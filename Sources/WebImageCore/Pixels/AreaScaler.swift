@@ -2,7 +2,7 @@
 /// out; or up, by the mean of the nearest. One pass over the rows.
 package struct AreaScaler {
     /// Which pixels, or rows, make up one of the smaller image, and how much of each. The weights of one add up to
-    /// unit.
+    /// ``unit``.
     private struct Axis {
         let first: [Int]
         /// The same number for each; the last may be zero.
@@ -96,7 +96,7 @@ package struct AreaScaler {
         }
     }
 
-    /// One row, as narrow as it will be, each value times unit.
+    /// One row, as narrow as it will be, each value times ``unit``.
     private static func narrow(
         _ row: UnsafeRawPointer,
         _ columns: Axis,

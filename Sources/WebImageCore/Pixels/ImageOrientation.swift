@@ -20,6 +20,6 @@ public enum ImageOrientation: Int, Sendable, CaseIterable {
     /// Whether width and height change places.
     public var swapsSides: Bool { rawValue >= 5 }
 
-    /// The upright size of an image stored as size, and the other way round.
+    /// The upright size of an image stored as `size`, and the other way round.
     package func apply(to size: PixelSize) -> PixelSize { swapsSides ? size.transposed : size }
 }

@@ -6,7 +6,7 @@
 
 /// Rows of pixels in memory, top to bottom, with no padding between rows: what GTK's GL renderer uploads in one call.
 ///
-/// @unchecked: the memory is written only inside init and never again.
+/// `@unchecked`: the memory is written only inside `init` and never again.
 public final class PixelBuffer: @unchecked Sendable {
     /// How a pixel is stored, 8 bits a channel, sRGB.
     public enum Format: Sendable {
@@ -29,15 +29,15 @@ public final class PixelBuffer: @unchecked Sendable {
     /// How each pixel is stored.
     public let format: Format
     private let memory: UnsafeMutableRawBufferPointer
-    /// Gives the memory back; nil: with free.
+    /// Gives the memory back; `nil`: with free.
     private let release: (@Sendable () -> Void)?
 
-    /// Makes a buffer that fill writes.
+    /// Makes a buffer that `fill` writes.
     /// - Parameters:
     ///   - size: Width and height in pixels, at least 1x1.
     ///   - format: How each pixel is stored.
     ///   - fill: Writes the pixels into memory that holds anything at first.
-    /// - Returns: nil when the size is empty or the system has no memory for it.
+    /// - Returns: `nil` when the size is empty or the system has no memory for it.
     public init?<E: Error>(
         size: PixelSize,
         format: Format,
@@ -50,7 +50,7 @@ public final class PixelBuffer: @unchecked Sendable {
         self.format = format
         release = nil
         memory = UnsafeMutableRawBufferPointer(start: start, count: count)
-        // From here on deinit frees, also when fill throws.
+        // From here on deinit frees, also when `fill` throws.
         try fill(memory)
     }
 

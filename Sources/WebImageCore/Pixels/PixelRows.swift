@@ -100,7 +100,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Copies the first count stored rows and leaves the others transparent: an image that is still arriving.
+    /// Copies the first `count` stored rows and leaves the others transparent: an image that is still arriving.
     package convenience init?(top count: Int, of rows: PixelRows, orientation: ImageOrientation) {
         guard orientation == .up else {
             guard let upright = PixelBuffer(top: count, of: rows, orientation: .up) else { return nil }

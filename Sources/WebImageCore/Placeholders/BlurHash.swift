@@ -17,7 +17,7 @@ public struct BlurHash: Hashable, Sendable {
     )
 
     /// Reads a hash.
-    /// - Returns: nil when it is none.
+    /// - Returns: `nil` when it is none.
     public init?(_ string: String) {
         let digits = string.utf8.map { Self.alphabet.firstIndex(of: $0) ?? -1 }
         guard digits.count >= 6, !digits.contains(-1), digits[0] < 81 else { return nil }
@@ -60,7 +60,7 @@ public struct BlurHash: Hashable, Sendable {
     /// - Parameters:
     ///   - size: In pixels; small is enough, since it is blurred. Default: 32x32.
     ///   - punch: How strong its colours are, 1 as in the original.
-    /// - Returns: nil when there is no memory.
+    /// - Returns: `nil` when there is no memory.
     public func image(size: PixelSize = PixelSize(width: 32, height: 32), punch: Double = 1) -> WebImage? {
         let limit = Float(digits[1] + 1) / 166 * Float(punch)
         var colors: [SIMD3<Float>] = []

@@ -36,7 +36,7 @@ public struct ImageTransformer: Hashable, Sendable {
     }
 
     /// Changes an image, with all of its frames. Takes its time: not for the main thread.
-    /// - Returns: nil when a step cannot be done.
+    /// - Returns: `nil` when a step cannot be done.
     public func transform(_ image: WebImage) -> WebImage? {
         steps.reduce(image) { image, step in image.flatMap { Self.apply(step, to: $0) } }
     }
@@ -59,7 +59,7 @@ public struct ImageTransformer: Hashable, Sendable {
 }
 
 extension ImageTransformer {
-    /// Makes the image another size, in pixels; larger, too. Its shape is kept or not as mode says.
+    /// Makes the image another size, in pixels; larger, too. Its shape is kept or not as `mode` says.
     public static func resize(to size: PixelSize, _ mode: ResizeMode = .contain) -> ImageTransformer {
         ImageTransformer(ResizeStep(size: size, mode: mode))
     }
@@ -135,7 +135,7 @@ extension ImageTransformer {
     /// Whatever a closure does.
     /// - Parameters:
     ///   - key: Names what it does, with all that this depends on.
-    ///   - body: On the decode queue; nil ends the load in ImageError/Code/transformFailed.
+    ///   - body: On the decode queue; `nil` ends the load in ``ImageError/Code/transformFailed``.
     public static func custom(key: String, _ body: @escaping @Sendable (WebImage) -> WebImage?) -> ImageTransformer {
         ImageTransformer(CustomStep(key: key, body: body))
     }

@@ -19,7 +19,7 @@ struct PartialAnimation {
     /// - Parameters:
     ///   - count: Says how many frames are whole.
     ///   - decode: Makes an image of those.
-    /// - Returns: nil when there are no more than the last time.
+    /// - Returns: `nil` when there are no more than the last time.
     mutating func partialImage(
         count: (Data) -> Int,
         decode: (Data) throws(ImageError) -> WebImage

@@ -2,17 +2,17 @@ public import FoundationEssentials
 public import WebImageCore
 
 extension WebImage {
-    /// Decodes a file that is in memory, with the coders of ImageManager/shared. Takes its time: not for the main
+    /// Decodes a file that is in memory, with the coders of ``ImageManager/shared``. Takes its time: not for the main
     /// thread.
-    /// - Throws: ImageError.Code.badImageData, ImageError.Code.imageTooLarge or
-    ///   ImageError.Code.unsupportedFormat.
+    /// - Throws: `ImageError.Code.badImageData`, `ImageError.Code.imageTooLarge` or
+    ///   `ImageError.Code.unsupportedFormat`.
     public init(data: Data, options: DecodeOptions = DecodeOptions()) throws(ImageError) {
         self = try ImageManager.shared.coders.decode(data, options: options)
     }
 
-    /// Reads and decodes a file. Takes its time: not for the main thread. Its scale is taken from its name (@2x,
-    /// @3x).
-    /// - Throws: ImageError.Code.unreadable, and what decoding throws.
+    /// Reads and decodes a file. Takes its time: not for the main thread. Its scale is taken from its name (`@2x`,
+    /// `@3x`).
+    /// - Throws: `ImageError.Code.unreadable`, and what decoding throws.
     public init(contentsOf file: URL, options: DecodeOptions = DecodeOptions()) throws(ImageError) {
         var options = options
         options.url = file
@@ -31,8 +31,8 @@ extension WebImage {
         try self.init(data: data, options: options)
     }
 
-    /// The image as a file, written with the coders of ImageManager/shared: see
-    /// CoderRegistry.encode(_:as:options:). Takes its time: not for the main thread.
+    /// The image as a file, written with the coders of ``ImageManager/shared``: see
+    /// `CoderRegistry.encode(_:as:options:)`. Takes its time: not for the main thread.
     public func data(
         as format: ImageFormat? = nil,
         options: EncodeOptions = EncodeOptions()

@@ -1,9 +1,9 @@
 /// Decoded images in memory. Asked on the main thread: every call has to be short and must not wait for work.
 package protocol MemoryCaching: Sendable {
-    /// The image that serves query, if there is one.
+    /// The image that serves `query`, if there is one.
     func image(for query: MemoryQuery) -> WebImage?
 
-    /// Keeps image, and lets go of others when that is too much.
+    /// Keeps `image`, and lets go of others when that is too much.
     func store(_ image: WebImage, for key: ImageKey)
 
     /// Lets go of every size of every image of a source.
@@ -21,7 +21,7 @@ package protocol MemoryCaching: Sendable {
 /// Which images would serve a request.
 package struct MemoryQuery: Sendable {
     package let key: ImageKey
-    /// nil: any size, the largest one is best.
+    /// `nil`: any size, the largest one is best.
     package let size: DecodeSize?
     /// Whether an image up to twice as large may stand in.
     package let acceptsLarger: Bool
@@ -36,7 +36,7 @@ package struct MemoryQuery: Sendable {
         self.init(key: ImageKey(request), size: request.decodeSize, acceptsLarger: request.acceptsLarger)
     }
 
-    /// Whether image is as large as an image decoded for this query, to one pixel, or larger within bounds.
+    /// Whether `image` is as large as an image decoded for this query, to one pixel, or larger within bounds.
     package func isServed(by image: WebImage) -> Bool {
         guard let size else { return true }
         let target = size.target(for: image.naturalSizeBeforeTransform)

@@ -25,7 +25,7 @@ struct BlurStep: PixelTransforming {
 }
 
 extension PixelBuffer {
-    /// Each pixel as the mean of those up to reach away from it in both directions.
+    /// Each pixel as the mean of those up to `reach` away from it in both directions.
     fileprivate func mean(of reach: Int) -> PixelBuffer? {
         let (width, height, channels) = (size.width, size.height, format.bytesPerPixel)
         let count = width * channels

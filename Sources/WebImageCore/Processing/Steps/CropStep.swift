@@ -1,6 +1,6 @@
 /// A part of the image.
 struct CropStep: PixelTransforming {
-    /// nil: the largest square in the middle.
+    /// `nil`: the largest square in the middle.
     let rect: PixelRect?
 
     var key: String { rect.map { "crop(\($0.x),\($0.y),\($0.size))" } ?? "square" }

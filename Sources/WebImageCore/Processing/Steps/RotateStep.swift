@@ -81,7 +81,7 @@ struct RotateStep: PixelTransforming {
     }
 }
 
-/// One pixel and share 256ths of another, two channels at a time.
+/// One pixel and `share` 256ths of another, two channels at a time.
 @inline(__always)
 private func mixed(_ one: UInt32, _ other: UInt32, _ share: UInt32) -> UInt32 {
     let rest = 256 - share

@@ -107,7 +107,7 @@ struct GIFFile: Sendable {
     }
 
     /// Where blocks end that begin with their length, the last of which is empty.
-    /// - Returns: nil when that has not come yet.
+    /// - Returns: `nil` when that has not come yet.
     static func endOfBlocks(_ bytes: ByteReader, _ start: Int) -> Int? {
         var offset = start
         while let length = bytes.uint8(offset) {

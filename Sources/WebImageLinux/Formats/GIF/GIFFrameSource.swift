@@ -56,7 +56,7 @@ final class GIFFrameSource: FrameSource {
 
 /// The colour numbers of a first frame that came bit by bit.
 ///
-/// @unchecked: used by one thread at a time, first by the one that unpacks it, then by the one that draws it.
+/// `@unchecked`: used by one thread at a time, first by the one that unpacks it, then by the one that draws it.
 final class GIFFirstFrame: @unchecked Sendable {
     var decoder: LZWDecoder
 

@@ -3,7 +3,7 @@ import WebImageCore
 
 /// A GIF file that is still arriving: its first frame, then all those that have come whole.
 ///
-/// @unchecked: a decoder is used by one thread at a time.
+/// `@unchecked`: a decoder is used by one thread at a time.
 final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     /// The first frame, once its header is there.
     private final class Frame {

@@ -3,7 +3,7 @@ import WebImageCore
 
 /// A PNG file that is still arriving: rows of the image, and of an animated one all frames that have come whole.
 ///
-/// @unchecked: a decoder is used by one thread at a time.
+/// `@unchecked`: a decoder is used by one thread at a time.
 final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     /// Knows no frames but the first.
     private let still: any IncrementalImageDecoding

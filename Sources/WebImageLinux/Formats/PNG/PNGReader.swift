@@ -2,7 +2,7 @@ internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
-/// Reads one PNG file with libpng. Only during a call of read(_:checksSums:_:_:).
+/// Reads one PNG file with libpng. Only during a call of ``read(_:checksSums:_:_:)``.
 struct PNGReader: ~Copyable {
     private let png: OpaquePointer
     private let options: DecodeOptions
@@ -10,7 +10,7 @@ struct PNGReader: ~Copyable {
     let hasAlpha: Bool
 
     /// - Parameter checksSums: Whether wrong checksums are damage.
-    /// - Throws: What body throws, and ImageError/Code/badImageData when the header is none.
+    /// - Throws: What `body` throws, and ``ImageError/Code/badImageData`` when the header is none.
     static func read<R>(
         _ data: Data,
         checksSums: Bool = true,

@@ -6,7 +6,7 @@ import WebImageCore
 
 /// One file on its way through a GdkPixbufLoader.
 ///
-/// @unchecked: a decoder is used by one thread at a time, and a loader does not mind which.
+/// `@unchecked`: a decoder is used by one thread at a time, and a loader does not mind which.
 final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     private let format: ImageFormat
     private let options: DecodeOptions
@@ -205,7 +205,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
 
 /// Keeps a pixbuf alive.
 ///
-/// @unchecked: references are counted atomically (gobject.c), and nobody writes to the pixels.
+/// `@unchecked`: references are counted atomically (gobject.c), and nobody writes to the pixels.
 private final class GObjectKeeper: @unchecked Sendable {
     private let object: UnsafeMutableRawPointer
 

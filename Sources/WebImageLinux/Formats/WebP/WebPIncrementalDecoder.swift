@@ -5,7 +5,7 @@ import WebImageCore
 
 /// A WebP file that is still arriving.
 ///
-/// @unchecked: a decoder is used by one thread at a time, and libwebp does not mind which.
+/// `@unchecked`: a decoder is used by one thread at a time, and libwebp does not mind which.
 final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     private let options: DecodeOptions
     /// The beginning of the file, until the decoder could be made.
