@@ -2,17 +2,17 @@
 public enum DecodeSize: Hashable, Sendable {
     /// Every pixel of the file.
     case original
-    /// The largest size that fits inside the box, keeping the aspect ratio; what GTK_CONTENT_FIT_CONTAIN shows.
+    /// The largest size that fits inside the box, keeping the aspect ratio; what `GTK_CONTENT_FIT_CONTAIN` shows.
     case contain(PixelSize)
-    /// The smallest size that covers the box, keeping the aspect ratio; what GTK_CONTENT_FIT_COVER shows.
+    /// The smallest size that covers the box, keeping the aspect ratio; what `GTK_CONTENT_FIT_COVER` shows.
     case cover(PixelSize)
-    /// The box itself, whatever that does to the aspect ratio; what GTK_CONTENT_FIT_FILL shows.
+    /// The box itself, whatever that does to the aspect ratio; what `GTK_CONTENT_FIT_FILL` shows.
     case stretch(PixelSize)
     /// The largest size, keeping the aspect ratio, whose pixels take at most so many bytes, at four bytes a pixel: for
     /// huge images of which every detail is wanted that fits.
     case within(byteCount: Int)
 
-    /// The size in pixels that an image of natural (upright) size gets, at least 1x1.
+    /// The size in pixels that an image of `natural` (upright) size gets, at least 1x1.
     public func target(for natural: PixelSize) -> PixelSize {
         guard !natural.isEmpty else { return natural }
         let box: PixelSize

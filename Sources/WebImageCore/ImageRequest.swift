@@ -152,7 +152,7 @@ public struct ImageRequest: Hashable, Sendable {
     /// The name of the image in the caches.
     package var sourceKey: String { cacheKey ?? url.absoluteString }
 
-    /// 2 for photo@2x.png, 3 for photo@3x.png, else 1.
+    /// 2 for `photo@2x.png`, 3 for `photo@3x.png`, else 1.
     static func scale(inName url: URL) -> Double {
         // Few URLs get further, and each request is asked.
         guard url.absoluteString.utf8.contains(UInt8(ascii: "@")), url.scheme != "data" else { return 1 }

@@ -6,12 +6,12 @@ struct DecodeSizeTests {
     private let natural = PixelSize(width: 1600, height: 1200)
     private let box = PixelSize(width: 256, height: 256)
 
-    @Test(".fit stays within the box")
+    @Test(".contain stays within the box")
     func fit() {
         #expect(DecodeSize.contain(box).target(for: natural) == PixelSize(width: 256, height: 192))
     }
 
-    @Test(".fill covers the box")
+    @Test(".cover covers the box")
     func fill() {
         #expect(DecodeSize.cover(box).target(for: natural) == PixelSize(width: 341, height: 256))
     }

@@ -8,7 +8,7 @@ import WebImageTesting
 struct LoadOptionTests {
     private let size = PixelSize(width: 64, height: 48)
 
-    @Test("With .waitForStore the completion is called when both tiers have the image")
+    @Test("With .awaitingWrites the completion is called when both tiers have the image")
     func waitsForStore() {
         // Given a disk whose writes can be held
         let gate = Gate()
@@ -51,7 +51,7 @@ struct LoadOptionTests {
         gate.open()
     }
 
-    @Test("With .waitForStore a failure ends, and so does a load that stores nothing")
+    @Test("With .awaitingWrites a failure ends, and so does a load that stores nothing")
     func nothingToStore() {
         let fixture = ManagerFixture()
         fixture.load("missing", cacheAccess: .awaitingWrites)

@@ -31,7 +31,7 @@ struct LoadingTests {
         #expect(fixture.loader.started.count == 2)
     }
 
-    @Test("With .fromCacheOnly a miss is an error of its own, and nothing is fetched")
+    @Test("With .cachedOnly a miss is an error of its own, and nothing is fetched")
     func fromCacheOnly() {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture)
@@ -48,7 +48,7 @@ struct LoadingTests {
         #expect(fixture.outcomes.all.last == .image(size, .disk))
     }
 
-    @Test("With .fromLoaderOnly the image is fetched although it is cached")
+    @Test("With .reload the image is fetched although it is cached")
     func fromLoaderOnly() {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture)
@@ -61,7 +61,7 @@ struct LoadingTests {
     }
 
     @Test(
-        "With .memoryCacheOnly, and with no-store from the server, nothing is written to disk",
+        "With .memoryOnly, and with no-store from the server, nothing is written to disk",
         arguments: [true, false]
     )
     func notStored(byOption: Bool) {

@@ -143,7 +143,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { changes > 2 }))
         },
 
-        Scenario("An animation does not play with reduced motion, unless started by hand, nor with firstFrameOnly") {
+        Scenario("An animation does not play with reduced motion, unless started by hand, nor with isFirstFrameOnly") {
             let stage = try animatedStage()
             stage.setAnimations(false)
             let picture = stage.addImage()

@@ -146,7 +146,7 @@ extension Scenario {
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0xFF0000)
             expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) != 0)
             expectEqual(picture.currentImageTask?.isFinished, true)
-            // When it is clicked
+            // When the image is clicked
             let display = try require(broadway)
             var x = 0.0
             var y = 0.0

@@ -52,7 +52,7 @@ extension Scenario {
             expectEqual(picture.currentImage?.color, 0x111111)
         },
 
-        Scenario("With .loadUnmapped the load starts at once") {
+        Scenario("With start .immediately the load starts at once") {
             let stage = try Stage()
             let picture = Picture()
             picture.setImage(

@@ -21,7 +21,7 @@ extension Scenario {
             picture.setImage(with: request, manager: stage.manager, partial: { _ in }, completion: stage.completion)
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0xFF0000 }))
             expectEqual(picture.currentImage?.isPartial, true)
-            // The same again joins, another one does not.
+            // An equivalent request joins the load, another one does not.
             let load = picture.currentImageTask
             expect(picture.setImage(with: request, manager: stage.manager) === load)
             gate.open()
@@ -206,7 +206,7 @@ extension Scenario {
             other.open()
         },
 
-        Scenario("With .avoidAutoCancel the previous load continues and no longer updates the widget") {
+        Scenario("With previousLoad .finishes the previous load continues and no longer updates the widget") {
             let gate = ServerGate()
             let stage = try Stage { request in
                 var response = Stage.answer(request)
@@ -231,7 +231,7 @@ extension Scenario {
             expectEqual(picture.currentImage?.color, 0x00FF00)
         },
 
-        Scenario("With .pauseUnmapped a load pauses while the widget is unmapped, and so does its completion") {
+        Scenario("With start .onlyWhileMapped a load pauses while the widget is unmapped, and so does its completion") {
             let (gate, other) = (ServerGate(), ServerGate())
             let stage = try Stage(gates: [0x336699: gate, 0x445566: other])
             let picture = stage.addImage()

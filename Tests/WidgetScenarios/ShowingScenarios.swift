@@ -180,7 +180,7 @@ extension Scenario {
             expect(!coder.wasOnMainThread.all.contains(true), "decoded on the main thread")
         },
 
-        Scenario("With .avoidAutoSetImage the completion gets the image and the widget is not changed") {
+        Scenario("With display .manual the completion gets the image and the widget is not changed") {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()

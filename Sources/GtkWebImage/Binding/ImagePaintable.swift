@@ -24,7 +24,7 @@ public final class ImagePaintable: ImageBindable {
         owned = GObjectBox(adopting: UnsafeMutableRawPointer(content.native))
     }
 
-    /// The GdkPaintable. A caller that keeps it takes a reference (g_object_ref).
+    /// The GdkPaintable. A caller that keeps it takes a reference (`g_object_ref`).
     public var nativePaintablePointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(content.native) }
 
     /// The image on display, complete or partial; `nil` while a placeholder or nothing is.

@@ -12,7 +12,7 @@ public import WebImageLinux
 /// The list keeps the factory alive; the app need not. Main thread only.
 @MainActor
 public final class ImageListFactory {
-    /// The GtkListItemFactory *. A caller that keeps it takes a reference.
+    /// The `GtkListItemFactory *`. A caller that keeps it takes a reference.
     public var nativeFactoryPointer: UnsafeMutableRawPointer { object.pointer }
 
     private let object: GObjectBox

@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// A GtkImage, which shows images at the size of icons, for apps that use no other GTK binding. Main thread only,
+/// A `GtkImage`, which shows images at the size of icons, for apps that use no other GTK binding. Main thread only,
 /// as GTK is.
 @MainActor
 public final class Image: WidgetBindable {
@@ -11,7 +11,7 @@ public final class Image: WidgetBindable {
         owned = OwnedWidget(UnsafeMutableRawPointer(gtk_image_new()))
     }
 
-    /// The GtkImage *.
+    /// The `GtkImage *`.
     public var nativeWidgetPointer: UnsafeMutableRawPointer { owned.pointer }
 
     /// Width and height in application pixels; -1: those of an icon. Default: -1.

@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// A GtkPicture for apps that use no other GTK binding. Main thread only, as GTK is.
+/// A `GtkPicture` for apps that use no other GTK binding. Main thread only, as GTK is.
 @MainActor
 public final class Picture: PictureBindable {
     private let owned: OwnedWidget
@@ -10,7 +10,7 @@ public final class Picture: PictureBindable {
         owned = OwnedWidget(UnsafeMutableRawPointer(gtk_picture_new()))
     }
 
-    /// The GtkPicture *.
+    /// The `GtkPicture *`.
     public var nativeWidgetPointer: UnsafeMutableRawPointer { owned.pointer }
 
     /// How the image is fitted into the widget; decides also at which size it is decoded. Default: contain.

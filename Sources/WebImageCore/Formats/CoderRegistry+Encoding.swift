@@ -56,7 +56,7 @@ private struct Writing {
         return data
     }
 
-    /// - Returns: nil when the format has no frames.
+    /// - Returns: `nil` when the format has no frames.
     func encode(_ animation: ImageAnimation) throws(ImageError) -> Data? {
         var animation = animation
         let size = size(of: animation.size)

@@ -159,7 +159,7 @@ extension FormatDescriptor {
         return .heif
     }
 
-    /// An svg element within the first bytes, after any declaration, comment or document type.
+    /// An `svg` element within the first bytes, after any declaration, comment or document type.
     @Sendable private static func isSVG(_ bytes: ByteReader) -> Bool {
         var start = bytes.matches([0xEF, 0xBB, 0xBF], at: 0) ? 3 : 0
         while let byte = bytes.uint8(start), isSpace(byte) { start += 1 }

@@ -15,7 +15,7 @@ public protocol ImageDecoding: Sendable {
     func canDecode(_ head: Data, format: ImageFormat) -> Bool
 
     /// Decodes a whole file into upright pixels.
-    /// - Throws: ImageError/Code/badImageData or ImageError/Code/imageTooLarge.
+    /// - Throws: ``ImageError/Code/badImageData`` or ``ImageError/Code/imageTooLarge``.
     func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage
 
     /// Starts to decode a file that is still arriving.

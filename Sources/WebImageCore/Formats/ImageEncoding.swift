@@ -10,7 +10,7 @@ public protocol ImageEncoding: Sendable {
     ///   - pixels: The pixels, at the size of the file.
     ///   - format: A format that canEncode(_:) accepts.
     ///   - options: How to write them. Sizes and limits are already applied, and the quality is from 0 to 1.
-    /// - Throws: ImageError/Code/encodingFailed.
+    /// - Throws: ``ImageError/Code/encodingFailed``.
     func encode(_ pixels: PixelBuffer, as format: ImageFormat, options: EncodeOptions) throws(ImageError) -> Data
 
     /// Writes an animation as a file, frame by frame.

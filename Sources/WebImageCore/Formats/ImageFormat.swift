@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// The format of an image file, recognised by its content and never by its name.
 public struct ImageFormat: RawRepresentable, Hashable, Sendable {
-    /// A short lower-case name, such as jpeg.
+    /// A short lower-case name, such as `jpeg`.
     public let rawValue: String
     /// Makes the format of an app's own decoder or encoder, under a name that no other format has.
     public init(rawValue: String) { self.rawValue = rawValue }

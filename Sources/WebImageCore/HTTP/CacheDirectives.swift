@@ -1,4 +1,4 @@
-/// The directives of a Cache-Control field that concern a private cache (RFC 9111, 5.2.2; RFC 5861; RFC 8246).
+/// The directives of a `Cache-Control` field that concern a private cache (RFC 9111, 5.2.2; RFC 5861; RFC 8246).
 package struct CacheDirectives: Equatable {
     /// The freshness lifetime in seconds. A value that is not a number counts as zero: the response is stale rather
     /// than wrong (RFC 9111, 4.2.1).

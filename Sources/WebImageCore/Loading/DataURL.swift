@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The parts of a data: URL (RFC 2397).
+/// The parts of a `data:` URL (RFC 2397).
 struct DataURL {
     let mediaType: String
     let data: Data

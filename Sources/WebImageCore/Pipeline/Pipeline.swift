@@ -2,42 +2,44 @@ package import FoundationEssentials
 
 /// The way of a request, from a task that is started to its completion.
 ///
-///     ImageTask.start
-///       │
-///     1 MemoryStage ───────── the image is in memory ───────────────────────────────┐
-///       │ caller's thread                                                           │
-///       ▼                                                                           │
-///     [JobGraph] the task joins the job of its image; the job joins a fetch         │
-///       │                                                                           │
-///     2 RenditionStage ────── the disk has the image at this size ──────────────────┤
-///       │ I/O queue, decode queue; a job at a time                                  │
-///       ▼                                                                           │
-///     [JobGraph] the fetch starts when the first of its jobs needs bytes            │
-///       │                                                                           │
-///     3 DiskStage ─────────── the disk has a fresh original ──────────┐             │
-///       │ I/O queue; a fetch at a time                                │             │
-///       ▼                                                             │             │
-///     4 FetchStage ◀─ [JobGraph] ─ RetryStage: again after a delay,   │             │
-///       │ the loader's threads     or the stale copy, or the error    │             │
-///       │                                                             ▼             │
-///       ├─▶ ProgressiveStage: partial images of the bytes so far ─▶   │             │
-///       ├─▶ StaleImageStage: the cached image until the server        │             │
-///       │   has answered                                         ─▶   │             │
-///       ▼                                                             │             │
-///     5 DecodeStage ◀─────────────────────────────────────────────────┘             │
-///       │ decode queue; each job decodes and transforms, and shares what            │
-///       │ another job of the fetch has made. The original goes to the disk cache    │
-///       │ once it has decoded.                                                      │
-///       ▼                                                                           │
-///     6 StoreStage  memory cache ─▶ (7) ─▶ rendition and ThumbHash on disk ─▶ (7)   │
-///       │           Delivery comes before the disk, except for tasks with           │
-///       │           ``CacheAccess/awaitsWrites``.                                  │
-///       ▼                                                                           │
-///     7 DeliveryStage ◀─────────────────────────────────────────────────────────────┘
-///       │ the task's dispatcher: the main loop. An error goes through FallbackStage
-///       │ first, which loads the next URL as a child task.
-///       ▼
-///     ImageTask.complete
+/// ```
+/// ImageTask.start
+///   │
+/// 1 MemoryStage ───────── the image is in memory ───────────────────────────────┐
+///   │ caller's thread                                                           │
+///   ▼                                                                           │
+/// [JobGraph] the task joins the job of its image; the job joins a fetch         │
+///   │                                                                           │
+/// 2 RenditionStage ────── the disk has the image at this size ──────────────────┤
+///   │ I/O queue, decode queue; a job at a time                                  │
+///   ▼                                                                           │
+/// [JobGraph] the fetch starts when the first of its jobs needs bytes            │
+///   │                                                                           │
+/// 3 DiskStage ─────────── the disk has a fresh original ──────────┐             │
+///   │ I/O queue; a fetch at a time                                │             │
+///   ▼                                                             │             │
+/// 4 FetchStage ◀─ [JobGraph] ─ RetryStage: again after a delay,   │             │
+///   │ the loader's threads     or the stale copy, or the error    │             │
+///   │                                                             ▼             │
+///   ├─▶ ProgressiveStage: partial images of the bytes so far ─▶   │             │
+///   ├─▶ StaleImageStage: the cached image until the server        │             │
+///   │   has answered                                         ─▶   │             │
+///   ▼                                                             │             │
+/// 5 DecodeStage ◀─────────────────────────────────────────────────┘             │
+///   │ decode queue; each job decodes and transforms, and shares what            │
+///   │ another job of the fetch has made. The original goes to the disk cache    │
+///   │ once it has decoded.                                                      │
+///   ▼                                                                           │
+/// 6 StoreStage  memory cache ─▶ (7) ─▶ rendition and ThumbHash on disk ─▶ (7)   │
+///   │           Delivery comes before the disk, except for tasks with           │
+///   │           ``CacheAccess/awaitsWrites``.                                  │
+///   ▼                                                                           │
+/// 7 DeliveryStage ◀─────────────────────────────────────────────────────────────┘
+///   │ the task's dispatcher: the main loop. An error goes through FallbackStage
+///   │ first, which loads the next URL as a child task.
+///   ▼
+/// ImageTask.complete
+/// ```
 ///
 /// An arrow is a call to the next stage, and all of them point down. What has to go back up (a retry, a rendition that
 /// turns out to be damaged, a refresh in the background) is a change of the graph, whose effects ``apply(_:)`` carries

@@ -1,7 +1,7 @@
 extension PixelBuffer {
     /// The image on an opaque background, without alpha.
     /// - Parameter background: The colour, whose alpha is ignored.
-    /// - Returns: nil when there is no memory.
+    /// - Returns: `nil` when there is no memory.
     package func flattened(onto background: ImageColor) -> PixelBuffer? {
         guard hasAlpha else { return self }
         let under = [24, 16, 8].map { background.rgba >> $0 & 255 }
@@ -23,7 +23,7 @@ extension PixelBuffer {
     }
 
     /// The same image in another format. Alpha is replaced by a black background.
-    /// - Returns: nil when there is no memory.
+    /// - Returns: `nil` when there is no memory.
     package func converted(to format: Format) -> PixelBuffer? {
         guard format != self.format else { return self }
         guard format == .rgbaPremultiplied else { return flattened(onto: .black) }

@@ -6,7 +6,7 @@
 
 /// Rows of pixels in memory, top to bottom and without padding, so that GTK's GL renderer uploads them in one call.
 ///
-/// @unchecked: the memory is written only inside init and never again.
+/// `@unchecked`: the memory is written only inside `init` and never again.
 public final class PixelBuffer: @unchecked Sendable {
     /// The layout of a pixel: 8 bits a channel in sRGB.
     public enum Format: Sendable {

@@ -5,7 +5,7 @@ public struct PixelSize: Hashable, Codable, Sendable {
     /// Pixels from top to bottom.
     public var height: Int
 
-    /// Makes a size of width by height pixels.
+    /// Makes a size of `width` by `height` pixels.
     public init(width: Int, height: Int) {
         self.width = width
         self.height = height
@@ -25,6 +25,6 @@ public struct PixelSize: Hashable, Codable, Sendable {
 }
 
 extension PixelSize: CustomStringConvertible {
-    /// For example 640x480.
+    /// For example `640x480`.
     public var description: String { "\(width)x\(height)" }
 }

@@ -69,7 +69,7 @@ public final class ImageDownloader: DataLoading {
         }
     }
 
-    /// Whether the scheme is http or https.
+    /// Whether the scheme is `http` or `https`.
     public func canLoad(_ url: URL) -> Bool {
         switch url.scheme?.lowercased() {
         case "http", "https": true

@@ -38,10 +38,14 @@ private func pointers(url: URL) {
 }
 
 @MainActor
-private func tasks(picture: PicturePointer, url: URL, size: PixelSize) async throws {
+private func loads(picture: PicturePointer, url: URL, size: PixelSize) {
     let task = picture.setImage(with: url)
-    let image = try await task.image
     picture.setImage(with: url, transformer: .resize(to: size, .cover) + .rounded(12))
+    _ = task
+}
+
+private func awaited(task: ImageTask) async throws {
+    let image = try await task.image
     _ = image
 }
 

@@ -7,7 +7,9 @@ import WebImageLinux
 ///
 /// A load takes these steps, in the order of this file:
 ///
-///     set -> replaceLoad -> prepareLoad -> startWhenLaidOut -> startTask -> receive -> finish
+/// ```
+/// set -> replaceLoad -> prepareLoad -> startWhenLaidOut -> startTask -> receive -> finish
+/// ```
 ///
 /// Everything that belongs to one load is in `current`, which the next load replaces as a whole. Only the load in
 /// `current` may update the widget; a superseded one finds another task there and only calls its completion.

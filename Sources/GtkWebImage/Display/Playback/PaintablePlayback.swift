@@ -14,7 +14,7 @@ final class PaintablePlayback {
     /// - Parameters:
     ///   - other: The playback of the same image with fewer pixels or frames, whose position is continued.
     ///   - onFrame: Called when another frame is due.
-    /// - Returns: nil for an image that is not animated.
+    /// - Returns: `nil` for an image that is not animated.
     init?(
         _ image: WebImage,
         _ playback: ImagePlayback,

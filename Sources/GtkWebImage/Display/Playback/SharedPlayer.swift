@@ -40,7 +40,7 @@ final class SharedPlayer {
     }
 
     /// The player for an image: the common one if playback is synchronized, else a new one.
-    /// - Returns: nil for an image that is not animated.
+    /// - Returns: `nil` for an image that is not animated.
     static func player(for image: WebImage, _ playback: ImagePlayback) -> SharedPlayer? {
         guard image.animation != nil else { return nil }
         PlaybackEnvironment.start()
@@ -108,7 +108,7 @@ final class SharedPlayer {
 extension AnimationPlayer {
     /// Creates a player for an app that draws the frames itself: `onFrame` reports when `currentFrame` has changed.
     /// Playback begins with `play()`.
-    /// - Returns: nil for an image that is not animated.
+    /// - Returns: `nil` for an image that is not animated.
     public convenience init?(_ image: WebImage, _ playback: ImagePlayback = ImagePlayback()) {
         self.init(
             image,

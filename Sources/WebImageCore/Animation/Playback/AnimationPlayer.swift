@@ -43,7 +43,7 @@ public final class AnimationPlayer {
     ///   - queue: Decodes the frames.
     ///   - dispatcher: Returns to the main thread.
     ///   - wholeByteCount: The size in bytes up to which all decoded frames are kept.
-    /// - Returns: nil for an image that is not animated.
+    /// - Returns: `nil` for an image that is not animated.
     package init?(
         _ image: WebImage,
         _ settings: ImagePlayback,

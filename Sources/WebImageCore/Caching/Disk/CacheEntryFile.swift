@@ -48,7 +48,7 @@ package struct CacheEntryFile {
     ///   - tail: The last bytes of the file.
     ///   - size: The size of the whole file in bytes.
     ///   - key: The key of the expected entry.
-    /// - Throws: NeedsMore when the tail is too short.
+    /// - Throws: ``NeedsMore`` when the tail is too short.
     /// - Returns: nil when the file is incomplete, damaged, or the entry of another key.
     package init?(tail: Data, size: Int, key: String, _ hashes: CacheHashes) throws(NeedsMore) {
         guard let footer = Footer(tail, size: size) else { return nil }

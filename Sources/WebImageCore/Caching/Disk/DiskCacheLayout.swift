@@ -1,8 +1,10 @@
 /// The layout of the cache directory: every name, suffix and number that files on disk carry.
 ///
-///     CACHEDIR.TAG                          tells backup programs to leave the directory out
-///     originals-3/4f/4f…c2.jpg              an image file as it was loaded, with a footer behind it (CacheEntryFile)
-///     renditions-3/4f/4f…c2-91…0a           a decoded image at the size at which it was shown
+/// ```
+/// CACHEDIR.TAG                          tells backup programs to leave the directory out
+/// originals-3/4f/4f…c2.jpg              an image file as it was loaded, with a footer behind it (CacheEntryFile)
+/// renditions-3/4f/4f…c2-91…0a           a decoded image at the size at which it was shown
+/// ```
 ///
 /// A file name is the hash of the URL; that of a rendition adds the hash of its variant. The first two digits are a
 /// directory,

@@ -6,7 +6,7 @@ public import FoundationEssentials
 public struct ImageHeader: Sendable, Hashable {
     /// The format.
     public let format: ImageFormat
-    /// Width and height in pixels as stored, before orientation.
+    /// Width and height in pixels as stored, before ``orientation``.
     public let storedSize: PixelSize
     /// How the stored pixels are oriented.
     public let orientation: ImageOrientation

@@ -39,7 +39,7 @@ final class ColorConversion: Sendable {
         cmsDeleteTransform(withAlpha.pointer)
     }
 
-    /// - Returns: nil when there is nothing to convert.
+    /// - Returns: `nil` when there is nothing to convert.
     static func from(_ profile: Data?) -> ColorConversion? {
         guard let profile, profile.count >= 128 else { return nil }
         let found = known.withLock { known in known.first { $0.profile == profile } }
@@ -53,7 +53,7 @@ final class ColorConversion: Sendable {
         return made
     }
 
-    /// - Returns: nil when there is no memory.
+    /// - Returns: `nil` when there is no memory.
     func convert(_ pixels: PixelBuffer) -> PixelBuffer? {
         let count = UInt32(clamping: pixels.size.pixelCount)
         return PixelBuffer(size: pixels.size, format: pixels.format) { memory in

@@ -9,7 +9,7 @@ struct JPEGReader: ~Copyable {
     private let options: DecodeOptions
 
     /// Makes a reader without a file.
-    /// - Returns: nil when there is no memory.
+    /// - Returns: `nil` when there is no memory.
     init?(_ options: DecodeOptions) {
         guard let jpeg = gwi_jpeg_new(options.convertsToSRGB) else { return nil }
         self.jpeg = jpeg
