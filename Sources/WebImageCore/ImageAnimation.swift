@@ -57,7 +57,7 @@ public final class ImageAnimation: Sendable {
     /// - Parameters:
     ///   - size: The size of the transformed frames in pixels. Default: unchanged.
     ///   - hasAlpha: Whether transformed frames have transparent pixels. Default: unchanged.
-    ///   - transform: Runs on the decoding thread. If it returns nil, the animation ends before this frame.
+    ///   - transform: Runs on the decoding thread. If it returns `nil`, the animation ends before this frame.
     package func mapFrames(
         size: PixelSize? = nil,
         hasAlpha: Bool? = nil,

@@ -20,7 +20,7 @@ public struct ImageResponse: Sendable {
     public let source: Source
     /// The URL that was requested, not one that it redirects to.
     public let url: URL
-    /// The bytes of the file, with ImageRequest/includesData; nil also when no cache keeps them.
+    /// The bytes of the file, with ``ImageRequest/includesData``; `nil` also when no cache keeps them.
     public var data: Data?
     /// The times and sizes of the transfer, if there was one.
     public var metrics: TransferMetrics?

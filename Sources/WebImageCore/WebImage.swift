@@ -91,13 +91,13 @@ public struct WebImage: Sendable {
     public var orientation: ImageOrientation { content.orientation }
     /// Whether more of the image is still to arrive.
     public var isPartial: Bool { content.isPartial }
-    /// The frames of an animated image; nil for a still image, and if only the first frame was requested.
+    /// The frames of an animated image; `nil` for a still image, and if only the first frame was requested.
     public var animation: ImageAnimation? { content.animation }
     /// The number of frames; 1 for a still image.
     public var frameCount: Int { animation?.frameCount ?? 1 }
     /// The number of times to play an animated image; 0 means endlessly. It is 1 for a still image.
     public var loopCount: Int { animation?.loopCount ?? 1 }
-    /// The options of the decoder; nil for an image that was created from pixels.
+    /// The options of the decoder; `nil` for an image that was created from pixels.
     public var decodeOptions: DecodeOptions? { content.options }
     /// The size in memory in bytes: the pixels, and the file of an animated image. A renderer that has drawn the image
     /// keeps a copy of the pixels on top.

@@ -9,7 +9,7 @@ extension ImageManager {
         public var memoryCacheLimit: Int
         /// The number of images that the memory cache keeps. Default: 10,000.
         public var memoryCacheCountLimit: Int
-        /// The disk cache; nil for none. Default: see ``DiskCache``.
+        /// The disk cache; `nil` for none. Default: see ``DiskCache``.
         public var diskCache: DiskCache?
         /// A store for original files that replaces the disk cache's. Default: none.
         public var dataCache: (any DataCaching)?

@@ -18,7 +18,7 @@ final class ColorScheme {
     }
 
     /// Sets the initial style.
-    /// - Parameter isDark: nil to follow the desktop if a portal knows its style, which GTK 4.8 does not query.
+    /// - Parameter isDark: `nil` to follow the desktop if a portal knows its style, which GTK 4.8 does not query.
     func follow(isDark: Bool?) {
         if let isDark {
             isChosen = true

@@ -12,7 +12,7 @@ public import WebImageLinux
 /// named `paintable` or `custom-image`. A GtkWindow takes it as its icon. A widget with a `child` gets a GtkPicture as
 /// its child: GtkButton, GtkMenuButton, GtkCheckButton, GtkFrame, GtkListBoxRow, AdwBin, ShumateMarker and others. For
 /// all other widgets there is
-/// GtkWidgetConvertible/bindImage(with:key:placeholder:loading:retry:options:transformer:manager:setPaintable:completion:).
+/// ``GtkWidgetConvertible/bindImage(with:key:placeholder:loading:retry:options:transformer:manager:setPaintable:completion:)``.
 @MainActor
 public protocol WidgetBindable: GtkWidgetConvertible, ImageBindable {}
 

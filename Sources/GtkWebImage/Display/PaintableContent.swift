@@ -48,7 +48,7 @@ final class PaintableContent {
     /// The GdkPaintable, which owns this object.
     var native: OpaquePointer { bridge.native }
 
-    /// The image on display; nil while a placeholder or nothing is.
+    /// The image on display; `nil` while a placeholder or nothing is.
     var image: WebImage? { displayed.isPlaceholder ? nil : displayed.content.image }
 
     /// Whether nothing is visible.
@@ -155,7 +155,7 @@ final class PaintableContent {
     }
 
     /// Updates the indicator.
-    /// - Parameter fraction: The share of the image that has arrived, from 0 to 1; nil while it is unknown.
+    /// - Parameter fraction: The share of the image that has arrived, from 0 to 1; `nil` while it is unknown.
     func setProgress(_ fraction: Double?) {
         guard let indicator else { return }
         indicator.fraction = fraction

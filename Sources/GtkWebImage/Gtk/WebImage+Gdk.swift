@@ -4,7 +4,7 @@ public import WebImageCore
 // Conversions to and from GdkPixbuf and GdkTexture. The pointers may come from C or from any Swift binding.
 extension WebImage {
     /// Copies the pixels of a GdkPixbuf, on any thread.
-    /// - Returns: nil if memory runs out, or if the pixbuf is not 8-bit RGB.
+    /// - Returns: `nil` if memory runs out, or if the pixbuf is not 8-bit RGB.
     public init?(pixbuf: OpaquePointer, scale: Double = 1) {
         guard gdk_pixbuf_get_colorspace(pixbuf) == GDK_COLORSPACE_RGB, gdk_pixbuf_get_bits_per_sample(pixbuf) == 8
         else {
@@ -21,7 +21,7 @@ extension WebImage {
     }
 
     /// Copies the pixels of a GdkTexture, which may have to be downloaded from the graphics card.
-    /// - Returns: nil if memory runs out.
+    /// - Returns: `nil` if memory runs out.
     @MainActor
     public init?(texture: OpaquePointer, scale: Double = 1) {
         let size = PixelSize(width: Int(gdk_texture_get_width(texture)), height: Int(gdk_texture_get_height(texture)))
@@ -47,7 +47,7 @@ extension WebImage {
     }
 
     /// Returns a new GdkPixbuf with a copy of the pixels, on any thread. The caller owns the reference (g_object_unref).
-    /// - Returns: nil if memory runs out.
+    /// - Returns: `nil` if memory runs out.
     public func makePixbuf() -> OpaquePointer? {
         let (size, hasAlpha) = (pixelSize, pixels.hasAlpha)
         let made = gdk_pixbuf_new(GDK_COLORSPACE_RGB, hasAlpha ? 1 : 0, 8, Int32(size.width), Int32(size.height))

@@ -25,7 +25,7 @@ public final class ImageListFactory {
     ///   - placeholder: Shown until the image has loaded.
     ///   - manager: Loads the images. Default: the shared one.
     ///   - configure: Called once for each new cell, to set transitions, indicators or style classes.
-    ///   - request: Returns the request for a position of the list's model; nil for an empty cell.
+    ///   - request: Returns the request for a position of the list's model; `nil` for an empty cell.
     public init(
         width: Int = -1,
         height: Int = -1,

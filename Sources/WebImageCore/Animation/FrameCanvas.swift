@@ -16,7 +16,7 @@ package final class FrameCanvas {
     /// RGBA pixels, row after row.
     package let pixels: UnsafeMutablePointer<UInt32>
 
-    /// - Returns: nil if memory runs out.
+    /// - Returns: `nil` if memory runs out.
     package init?(size: PixelSize) {
         guard let memory = calloc(size.pixelCount, 4) else { return nil }
         self.size = size
@@ -80,7 +80,7 @@ package final class FrameCanvas {
     }
 
     /// Returns a copy of the canvas, resized and oriented.
-    /// - Returns: nil if memory runs out.
+    /// - Returns: `nil` if memory runs out.
     package func resized(
         to target: PixelSize,
         orientation: ImageOrientation,

@@ -12,7 +12,7 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
     private let options: DecodeOptions
     private let size: PixelSize
     private var canvas: FrameCanvas?
-    /// The index of the frame on the canvas, before its disposal; nil while the canvas is undefined.
+    /// The index of the frame on the canvas, before its disposal; `nil` while the canvas is undefined.
     private var current: Int?
     /// The pixels beneath the current frame, if its disposal restores them.
     private var saved: [UInt32] = []

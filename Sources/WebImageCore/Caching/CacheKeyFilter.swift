@@ -6,7 +6,7 @@ public import FoundationEssentials
 public struct CacheKeyFilter: Sendable {
     private let body: @Sendable (URL) -> String?
 
-    /// - Parameter body: Returns the key; nil for the URL itself. Any thread calls it for each request, so it must be
+    /// - Parameter body: Returns the key; `nil` for the URL itself. Any thread calls it for each request, so it must be
     ///   fast.
     public init(_ body: @escaping @Sendable (URL) -> String?) {
         self.body = body

@@ -5,7 +5,7 @@ public struct CacheSerializer: Sendable {
     let serialize: @Sendable (_ image: WebImage, _ data: Data, _ url: URL) -> Data?
 
     /// Makes a serializer.
-    /// - Parameter serialize: Returns the bytes to keep, or nil to keep none. Called on the decode queue, with the
+    /// - Parameter serialize: Returns the bytes to keep, or `nil` to keep none. Called on the decode queue, with the
     ///   image and its original bytes.
     public init(_ serialize: @escaping @Sendable (_ image: WebImage, _ data: Data, _ url: URL) -> Data?) {
         self.serialize = serialize

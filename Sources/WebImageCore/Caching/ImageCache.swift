@@ -31,7 +31,7 @@ public struct ImageCache: Sendable {
 
     // Disk
 
-    /// The path of an original on disk, whether it exists or not; nil when the manager has no disk cache, or one of the
+    /// The path of an original on disk, whether it exists or not; `nil` when the manager has no disk cache, or one of the
     /// app's own
     /// without files.
     public func path(for request: some ImageRequestConvertible) -> String? {

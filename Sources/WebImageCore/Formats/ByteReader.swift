@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// Reads numbers from untrusted bytes. A read outside of them returns nil and never traps.
+/// Reads numbers from untrusted bytes. A read outside of them returns `nil` and never traps.
 package struct ByteReader {
     package let bytes: UnsafeRawBufferPointer
 
@@ -44,7 +44,7 @@ package struct ByteReader {
     }
 
     /// A copy of `length` bytes from `offset` on.
-    /// - Returns: nil when there are fewer.
+    /// - Returns: `nil` when there are fewer.
     package func data(_ offset: Int, _ length: Int) -> Data? {
         guard offset >= 0, length >= 0, offset <= bytes.count, length <= bytes.count - offset else { return nil }
         return Data(bytes[offset..<offset + length])

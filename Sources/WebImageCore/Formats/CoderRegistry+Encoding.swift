@@ -11,7 +11,7 @@ extension CoderRegistry {
     ///   - image: The image.
     ///   - format: Default: PNG for an image with alpha, else JPEG.
     ///   - options: How to write it.
-    /// - Throws: ImageError/Code/encodingFailed, also when there is no encoder for the format.
+    /// - Throws: ``ImageError/Code/encodingFailed``, also when there is no encoder for the format.
     public func encode(
         _ image: WebImage,
         as format: ImageFormat? = nil,
@@ -94,7 +94,7 @@ private struct Writing {
         return try encoder.encode(pixels, as: format, options: options)
     }
 
-    /// The file of the best quality that keeps the limit; nil when none does.
+    /// The file of the best quality that keeps the limit; `nil` when none does.
     private func encode(_ pixels: PixelBuffer, below limit: Int) throws(ImageError) -> Data? {
         var (low, high) = (min(Self.lowestQuality, options.quality), options.quality)
         var found = try encode(pixels, quality: low)

@@ -26,7 +26,7 @@ public final class CoderRegistry: Sendable {
     /// - Parameters:
     ///   - decoders: The decoders, in the order in which they are added.
     ///   - encoders: The encoders, in the order in which they are added.
-    ///   - remedy: Returns an instruction for installing a decoder of a format; nil when there is none.
+    ///   - remedy: Returns an instruction for installing a decoder of a format; `nil` when there is none.
     package init(
         _ decoders: [any ImageDecoding],
         encoders: [any ImageEncoding] = [],
@@ -68,8 +68,8 @@ public final class CoderRegistry: Sendable {
     }
 
     /// Decodes a file. Not for the main thread.
-    /// - Throws: ImageError/Code/badImageData when the file is damaged or no image, ImageError/Code/imageTooLarge, or
-    ///   ImageError/Code/unsupportedFormat when no decoder reads its format.
+    /// - Throws: ``ImageError/Code/badImageData`` when the file is damaged or no image, ``ImageError/Code/imageTooLarge``, or
+    ///   ``ImageError/Code/unsupportedFormat`` when no decoder reads its format.
     public func decode(_ data: Data, options: DecodeOptions = DecodeOptions()) throws(ImageError) -> WebImage {
         let decoder = try decoder(for: data, url: options.url, hint: options.formatHint)
         return try decoder.decode(data, options: options).converted(for: options)
@@ -77,7 +77,7 @@ public final class CoderRegistry: Sendable {
 
     /// The decoder of a file.
     /// - Parameter hint: The format of a file without a signature.
-    /// - Throws: ImageError/Code/badImageData when the file is no image, ImageError/Code/unsupportedFormat when no
+    /// - Throws: ``ImageError/Code/badImageData`` when the file is no image, ``ImageError/Code/unsupportedFormat`` when no
     ///   decoder reads its
     ///   format.
     package func decoder(

@@ -11,7 +11,7 @@ package struct FormatDescriptor: Sendable {
     package let isDecodableInParts: Bool
     /// Whether the first `ImageFormat.sniffLength` bytes of a file, or fewer, are those of the format.
     let isSignature: @Sendable (ByteReader) -> Bool
-    /// Reads the size and the orientation from the beginning of a file; nil for formats without such a reader.
+    /// Reads the size and the orientation from the beginning of a file; `nil` for formats without such a reader.
     let readHeader: (@Sendable (ByteReader) -> ImageHeader?)?
 
     private init(
@@ -131,7 +131,7 @@ package struct FormatDescriptor: Sendable {
 }
 
 extension ImageFormat {
-    /// The row of the format; nil for formats of custom coders.
+    /// The row of the format; `nil` for formats of custom coders.
     package var descriptor: FormatDescriptor? { FormatDescriptor.byFormat[self] }
 }
 

@@ -19,7 +19,7 @@ public protocol ImageDecoding: Sendable {
     func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage
 
     /// Starts to decode a file that is still arriving.
-    /// - Returns: nil when the decoder cannot show parts of a file of this format; that is the default.
+    /// - Returns: `nil` when the decoder cannot show parts of a file of this format; that is the default.
     func makeIncrementalDecoder(for format: ImageFormat, options: DecodeOptions) -> (any IncrementalImageDecoding)?
 }
 
@@ -27,7 +27,7 @@ extension ImageDecoding {
     /// Asks whether the decoder reads the format.
     public func canDecode(_ head: Data, format: ImageFormat) -> Bool { canDecode(format) }
 
-    /// Returns nil.
+    /// Returns `nil`.
     public func makeIncrementalDecoder(
         for format: ImageFormat,
         options: DecodeOptions
@@ -41,7 +41,7 @@ public protocol IncrementalImageDecoding: AnyObject, Sendable {
     func append(_ data: Data) throws(ImageError)
 
     /// The visible part of the image.
-    /// - Returns: nil when there is none, or it is the same as at the last call.
+    /// - Returns: `nil` when there is none, or it is the same as at the last call.
     func partialImage() -> WebImage?
 
     /// Ends the file.

@@ -65,14 +65,14 @@ extension ImageFormat {
         self = found == .unknown ? hint ?? .unknown : found
     }
 
-    /// The media type as registered with IANA; nil for formats of custom coders.
+    /// The media type as registered with IANA; `nil` for formats of custom coders.
     public var mediaType: String? { descriptor?.mediaTypes.first }
 
-    /// The usual extension of a file name, without a dot; nil for formats of custom coders.
+    /// The usual extension of a file name, without a dot; `nil` for formats of custom coders.
     public var fileExtension: String? { descriptor?.fileExtensions.first }
 
     /// Makes the format of a media type. Parameters are ignored, as in image/png; charset=binary.
-    /// - Returns: nil for a type that the library does not know.
+    /// - Returns: `nil` for a type that the library does not know.
     public init?(mediaType: String) {
         let name = mediaType.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
         guard let found = FormatDescriptor.all.first(where: { $0.mediaTypes.contains(name) }) else { return nil }
@@ -80,7 +80,7 @@ extension ImageFormat {
     }
 
     /// Makes the format of a file extension without a dot.
-    /// - Returns: nil for an extension that the library does not know.
+    /// - Returns: `nil` for an extension that the library does not know.
     public init?(fileExtension: String) {
         let name = fileExtension.lowercased()
         guard let found = FormatDescriptor.all.first(where: { $0.fileExtensions.contains(name) }) else { return nil }

@@ -9,7 +9,7 @@ public struct Decryptor: Hashable, Sendable {
     /// Makes a decryptor.
     /// - Parameters:
     ///   - key: A name for the decryptor. Decryptors with equal keys are taken to be equal.
-    ///   - decrypt: Returns the image, or nil when the body cannot be decrypted, which fails the load with
+    ///   - decrypt: Returns the image, or `nil` when the body cannot be decrypted, which fails the load with
     ///     ````ImageError/Code/badImageData````. Called on a background thread.
     public init(key: String, _ decrypt: @escaping @Sendable (Data, ResponseModifier.Response) -> Data?) {
         function = KeyedFunction(key: key) { decrypt($0.0, $0.1) }

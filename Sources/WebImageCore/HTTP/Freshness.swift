@@ -5,7 +5,7 @@ package struct Freshness {
     package let directives: CacheDirectives
     /// The seconds since the server generated the response (RFC 9111, 4.2.3).
     package let age: Double
-    /// The seconds for which the response is fresh; nil when the server says nothing, and then only the limits of the
+    /// The seconds for which the response is fresh; `nil` when the server says nothing, and then only the limits of the
     /// cache remove it.
     package let lifetime: Double?
 

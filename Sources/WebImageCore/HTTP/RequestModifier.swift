@@ -27,7 +27,7 @@ public struct RequestModifier: Hashable, Sendable {
     /// Makes a modifier.
     /// - Parameters:
     ///   - key: A name for the modifier. Modifiers with equal keys are taken to be equal.
-    ///   - modify: Returns the request to send, or nil to refuse it, which fails the load with
+    ///   - modify: Returns the request to send, or `nil` to refuse it, which fails the load with
     ///     ``ImageError/Code/invalidRequest``. Called on the network thread, so it must be quick; called again for each
     ///     redirect to the same origin.
     public init(key: String, _ modify: @escaping @Sendable (Request) -> Request?) {

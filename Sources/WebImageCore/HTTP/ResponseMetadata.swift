@@ -22,7 +22,7 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     public var etag: String?
     /// The Last-Modified field as received.
     public var lastModified: String?
-    /// The Last-Modified field as a date; nil when it cannot be parsed.
+    /// The Last-Modified field as a date; `nil` when it cannot be parsed.
     public var lastModifiedDate: Date?
     /// The Cache-Control field; repeated fields are joined by commas.
     public var cacheControl: String?
@@ -44,7 +44,7 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
         self.contentType = contentType
     }
 
-    /// The validators for a conditional request; nil when the response had none.
+    /// The validators for a conditional request; `nil` when the response had none.
     public var validators: Validators? {
         guard etag != nil || lastModified != nil else { return nil }
         return Validators(etag: etag, lastModified: lastModified)

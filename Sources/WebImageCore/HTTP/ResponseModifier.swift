@@ -24,7 +24,7 @@ public struct ResponseModifier: Hashable, Sendable {
     /// Makes a modifier.
     /// - Parameters:
     ///   - key: A name for the modifier. Modifiers with equal keys are taken to be equal.
-    ///   - modify: Returns the head to use, or nil to refuse the response, which fails the load with
+    ///   - modify: Returns the head to use, or `nil` to refuse the response, which fails the load with
     ///     ``ImageError/Code/badResponse``. Called on the network thread, so it must be quick.
     public init(key: String, _ modify: @escaping @Sendable (Response) -> Response?) {
         function = KeyedFunction(key: key, modify)

@@ -29,7 +29,7 @@ public final class PixelBuffer: @unchecked Sendable {
     /// How each pixel is stored.
     public let format: Format
     private let memory: UnsafeMutableRawBufferPointer
-    /// Releases the memory; nil means free(3).
+    /// Releases the memory; `nil` means free(3).
     private let release: (@Sendable () -> Void)?
 
     /// Makes a buffer and fills it.
@@ -37,7 +37,7 @@ public final class PixelBuffer: @unchecked Sendable {
     ///   - size: Width and height in pixels, at least 1x1.
     ///   - format: How each pixel is stored.
     ///   - fill: Writes the pixels into uninitialised memory.
-    /// - Returns: nil when the size is empty or the system has no memory for it.
+    /// - Returns: `nil` when the size is empty or the system has no memory for it.
     public init?<E: Error>(
         size: PixelSize,
         format: Format,

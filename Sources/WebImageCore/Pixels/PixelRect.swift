@@ -17,7 +17,7 @@ package struct PixelRect: Hashable, Sendable {
         x >= 0 && y >= 0 && !size.isEmpty && x <= canvas.width - size.width && y <= canvas.height - size.height
     }
 
-    /// Returns the part of the rectangle that lies on a canvas; nil if there is none.
+    /// Returns the part of the rectangle that lies on a canvas; `nil` if there is none.
     package func clipped(to canvas: PixelSize) -> PixelRect? {
         let (left, top) = (max(x, 0), max(y, 0))
         let width = min(x + size.width, canvas.width) - left

@@ -3,7 +3,7 @@ extension PixelRows {
     /// - Parameters:
     ///   - target: The size before orientation.
     ///   - orientation: The orientation that is applied afterwards.
-    /// - Returns: nil when there is no memory.
+    /// - Returns: `nil` when there is no memory.
     package func resized(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
         guard target != size else { return PixelBuffer(self, orientation: orientation) }
         switch layout {
@@ -31,7 +31,7 @@ extension PixelBuffer {
     }
 
     /// The image at another size and upright.
-    /// - Returns: nil when there is no memory.
+    /// - Returns: `nil` when there is no memory.
     package func resized(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
         if target == size, orientation == .up { return self }
         return withExtendedLifetime(self) { rows.resized(to: target, orientation: orientation) }

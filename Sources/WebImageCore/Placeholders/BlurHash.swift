@@ -19,7 +19,7 @@ public struct BlurHash: Hashable, Sendable {
     )
 
     /// Parses a hash.
-    /// - Returns: nil when the characters are not a hash.
+    /// - Returns: `nil` when the characters are not a hash.
     public init?(_ string: String) {
         let digits = string.utf8.map { Self.alphabet.firstIndex(of: $0) ?? -1 }
         guard digits.count >= 6, !digits.contains(-1), digits[0] < 81 else { return nil }
@@ -62,7 +62,7 @@ public struct BlurHash: Hashable, Sendable {
     /// - Parameters:
     ///   - size: The size in pixels. A small one is enough for a blurred image. Default: 32x32.
     ///   - punch: The contrast; 1 is that of the original.
-    /// - Returns: nil when there is no memory.
+    /// - Returns: `nil` when there is no memory.
     public func image(size: PixelSize = PixelSize(width: 32, height: 32), punch: Double = 1) -> WebImage? {
         let limit = Float(digits[1] + 1) / 166 * Float(punch)
         var colors: [SIMD3<Float>] = []

@@ -13,7 +13,7 @@ public struct ThumbHash: Hashable, Sendable {
     public let data: Data
 
     /// Parses a hash.
-    /// - Returns: nil when the bytes are not a hash.
+    /// - Returns: `nil` when the bytes are not a hash.
     public init?(_ data: Data) {
         let data = Data(data)
         guard data.count >= 5, data.count <= 64 else { return nil }
@@ -28,7 +28,7 @@ public struct ThumbHash: Hashable, Sendable {
     }
 
     /// Makes the hash of an image, in some milliseconds.
-    /// - Returns: nil when there is no memory.
+    /// - Returns: `nil` when there is no memory.
     public init?(of image: WebImage) {
         let size = DecodeSize.contain(PixelSize(width: 100, height: 100)).target(for: image.pixelSize)
         guard let small = image.pixels.resized(to: size, orientation: .up)?.converted(to: .rgbaPremultiplied) else {
@@ -41,7 +41,7 @@ public struct ThumbHash: Hashable, Sendable {
     public var aspectRatio: Double { Double(header.x) / Double(header.y) }
 
     /// Draws the blurred image, at most 32 pixels wide and high.
-    /// - Returns: nil when there is no memory.
+    /// - Returns: `nil` when there is no memory.
     public var image: WebImage? {
         let header = header
         let ratio = aspectRatio

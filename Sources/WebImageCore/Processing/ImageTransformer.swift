@@ -36,7 +36,7 @@ public struct ImageTransformer: Hashable, Sendable {
     }
 
     /// Changes an image with all of its frames. Not for the main thread.
-    /// - Returns: nil when a step fails.
+    /// - Returns: `nil` when a step fails.
     public func transform(_ image: WebImage) -> WebImage? {
         steps.reduce(image) { image, step in image.flatMap { Self.apply(step, to: $0) } }
     }
@@ -135,7 +135,7 @@ extension ImageTransformer {
     /// Applies a closure.
     /// - Parameters:
     ///   - key: A name for what the closure does, with everything that this depends on.
-    ///   - body: Runs on the decode queue. A result of nil ends the load in ImageError/Code/transformFailed.
+    ///   - body: Runs on the decode queue. A result of `nil` ends the load in ``ImageError/Code/transformFailed``.
     public static func custom(key: String, _ body: @escaping @Sendable (WebImage) -> WebImage?) -> ImageTransformer {
         ImageTransformer(CustomStep(key: key, body: body))
     }
@@ -158,7 +158,7 @@ public protocol ImageTransforming: Sendable {
 
     /// The changed image. Partial images come through here too, and each frame of an animated image as an image
     /// of its own when it is about to be shown.
-    /// - Returns: nil when the step fails, which ends the load in ImageError/Code/transformFailed.
+    /// - Returns: `nil` when the step fails, which ends the load in ``ImageError/Code/transformFailed``.
     func transform(_ image: WebImage) -> WebImage?
 }
 
@@ -168,7 +168,7 @@ protocol PixelTransforming: ImageTransforming {
     var keepsNaturalSize: Bool { get }
 
     /// - Parameter scale: Pixels per application pixel where the image is shown.
-    /// - Returns: nil when there is no memory, or nothing of the image is left.
+    /// - Returns: `nil` when there is no memory, or nothing of the image is left.
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer?
 }
 

@@ -11,7 +11,7 @@ extension CacheHashes {
                 g_compute_checksum_for_data(G_CHECKSUM_SHA256, $0.baseAddress, gsize($0.count))
             }
             defer { g_free(digest) }
-            // GLib returns nil for an unknown kind of checksum only.
+            // GLib returns `nil` for an unknown kind of checksum only.
             return digest.map { String(String(cString: $0).prefix(32)) } ?? ""
         },
         checksum: { bytes in

@@ -4,7 +4,7 @@ import WebImageCore
 /// The two disk caches of a manager, in one directory and with one limit.
 struct DiskCaches: Sendable {
     let originals: DiskCache
-    /// nil when the configuration leaves no room for renditions.
+    /// `nil` when the configuration leaves no room for renditions.
     let renditions: DiskCache?
     private let directory: String
 

@@ -13,7 +13,7 @@ extension ImageDownloader {
         /// The order in which transfers of the same priority start. Default: first in, first out.
         public var transferOrder = TransferOrder.firstInFirstOut
         /// The rate at which transfers may start; only cancelled transfers count against it. Default: see
-        /// ``RateLimit``; nil: no limit.
+        /// ``RateLimit``; `nil`: no limit.
         public var rateLimit: RateLimit? = RateLimit()
         /// The time limit for establishing a connection, TLS included. Default: 15 seconds.
         public var connectTimeout = Duration.seconds(15)

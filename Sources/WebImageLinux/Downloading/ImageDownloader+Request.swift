@@ -7,7 +7,7 @@ extension ImageDownloader.Configuration {
     ///   - options: The options of the load.
     ///   - isSameOrigin: Whether the URL has the origin that the load asked for. A redirect to another origin gets
     ///     neither the options' header fields nor credentials.
-    /// - Returns: The request; nil when the request modifier refuses it.
+    /// - Returns: The request; `nil` when the request modifier refuses it.
     func request(_ url: URL, options: NetworkOptions, isSameOrigin: Bool) -> RequestModifier.Request? {
         var headers = headers
         headers["User-Agent"] = headers["User-Agent"] ?? userAgent

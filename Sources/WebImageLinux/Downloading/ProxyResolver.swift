@@ -27,7 +27,7 @@ final class ProxyResolver: Sendable {
     private let queue = Mutex<WorkQueue?>(nil)
     private let answers = Mutex<[String: Answer]>([:])
 
-    /// - Parameter lookUp: Returns the proxies of a URL, best first; nil when they are not known. It may block.
+    /// - Parameter lookUp: Returns the proxies of a URL, best first; `nil` when they are not known. It may block.
     init(lookUp: @escaping @Sendable (URL) -> [String]?) {
         self.lookUp = lookUp
     }
@@ -56,7 +56,7 @@ final class ProxyResolver: Sendable {
         return names.contains { getenv($0) != nil }
     }
 
-    /// - Returns: The proxy when it is known; else nil, and `completion` gets it later on another thread.
+    /// - Returns: The proxy when it is known; else `nil`, and `completion` gets it later on another thread.
     func choice(for url: URL, completion: @escaping @Sendable (ProxyChoice) -> Void) -> ProxyChoice? {
         let key = "\(url.scheme ?? "")://\(url.host() ?? "")"
         let now = ContinuousClock.now

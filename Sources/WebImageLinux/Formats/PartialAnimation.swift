@@ -19,7 +19,7 @@ struct PartialAnimation {
     /// - Parameters:
     ///   - count: Returns the number of complete frames.
     ///   - decode: Decodes those frames.
-    /// - Returns: nil when there are no more frames than at the last call.
+    /// - Returns: `nil` when there are no more frames than at the last call.
     mutating func partialImage(
         count: (Data) -> Int,
         decode: (Data) throws(ImageError) -> WebImage

@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import WebImageCore
 
 extension WebImage {
-    /// Decodes a file in memory with the coders of ImageManager/shared. Not for the main thread.
+    /// Decodes a file in memory with the coders of ``ImageManager/shared``. Not for the main thread.
     /// - Throws: ImageError.Code.badImageData, ImageError.Code.imageTooLarge or
     ///   ImageError.Code.unsupportedFormat.
     public init(data: Data, options: DecodeOptions = DecodeOptions()) throws(ImageError) {
@@ -29,7 +29,7 @@ extension WebImage {
         try self.init(data: data, options: options)
     }
 
-    /// The image as a file, written with the coders of ImageManager/shared (see CoderRegistry.encode(_:as:options:)).
+    /// The image as a file, written with the coders of ``ImageManager/shared`` (see CoderRegistry.encode(_:as:options:)).
     /// Not for the main
     /// thread.
     public func data(

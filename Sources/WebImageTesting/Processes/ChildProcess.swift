@@ -6,7 +6,7 @@ import WebImageLinux
 
 /// The outcome of a program that ran to its end.
 package struct ChildProcess: Sendable {
-    /// The exit code; nil if a signal ended the program.
+    /// The exit code; `nil` if a signal ended the program.
     package let exitCode: Int32?
     /// The signal that ended the program.
     package let signal: Int32?
@@ -69,7 +69,7 @@ package final class DaemonProcess: Sendable {
     package var output: String { process.output }
 
     /// Searches the output as it arrives.
-    /// - Returns: The first non-nil result of `find`; nil if the program ends before, or after ten seconds.
+    /// - Returns: The first non-`nil` result of `find`; `nil` if the program ends before, or after ten seconds.
     package func waitForOutput<Found>(_ find: (String) -> Found?) -> Found? {
         process.waitForOutput(seconds: 10, find)
     }
@@ -144,7 +144,7 @@ private final class RunningProcess: Sendable {
         g_subprocess_wait(process.opaquePointer, nil, nil)
     }
 
-    /// The exit code after `wait()`; nil if a signal ended the program.
+    /// The exit code after `wait()`; `nil` if a signal ended the program.
     var exitCode: Int32? {
         let isExited = g_subprocess_get_if_exited(process.opaquePointer) != 0
         return isExited ? g_subprocess_get_exit_status(process.opaquePointer) : nil

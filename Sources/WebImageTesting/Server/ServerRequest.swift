@@ -16,7 +16,7 @@ public struct ServerRequest: Sendable {
     public let connection: Int
 
     /// Parses the request line and the headers.
-    /// - Returns: nil if this is not an HTTP/1.x request.
+    /// - Returns: `nil` if this is not an HTTP/1.x request.
     init?(head: String, connection: Int) {
         let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false)
         let parts = lines.first?.split(separator: " ") ?? []

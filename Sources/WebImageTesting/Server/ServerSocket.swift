@@ -29,7 +29,7 @@ package struct ServerSocket: Sendable {
     }
 
     /// Connects to a server on 127.0.0.1.
-    /// - Returns: nil if no server listens there.
+    /// - Returns: `nil` if no server listens there.
     package static func connect(port: UInt16) -> ServerSocket? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
@@ -56,7 +56,7 @@ package struct ServerSocket: Sendable {
     }
 
     /// Waits for the next connection.
-    /// - Returns: nil once the listener is shut down.
+    /// - Returns: `nil` once the listener is shut down.
     func acceptConnection() -> ServerSocket? {
         while true {
             let accepted = accept(descriptor, nil, nil)

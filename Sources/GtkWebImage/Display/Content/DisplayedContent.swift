@@ -78,7 +78,7 @@ enum DisplayedContent {
         }
     }
 
-    /// A new reference to an immutable paintable that looks the same; nil if there is none.
+    /// A new reference to an immutable paintable that looks the same; `nil` if there is none.
     func makeStill() -> OpaquePointer? {
         switch self {
         case .image(let image):
@@ -90,7 +90,7 @@ enum DisplayedContent {
         }
     }
 
-    /// Follows the changes of a paintable of the app; nil for content that never changes.
+    /// Follows the changes of a paintable of the app; `nil` for content that never changes.
     func observe(contents: @escaping () -> Void, size: @escaping () -> Void) -> SignalConnections? {
         guard case .paintable(let paintable) = self else { return nil }
         let connections = SignalConnections(paintable)

@@ -26,12 +26,12 @@ public struct Placeholder: Sendable {
 
     /// A blurred preview decoded from a BlurHash. Keep the placeholder if the same hash is shown often, because each
     /// call decodes it.
-    /// - Returns: nil if memory runs out.
+    /// - Returns: `nil` if memory runs out.
     public static func blurHash(_ hash: BlurHash) -> Placeholder? { hash.image().map { .image($0) } }
 
     /// A blurred preview decoded from a ThumbHash. Keep the placeholder if the same hash is shown often, because each
     /// call decodes it.
-    /// - Returns: nil if memory runs out.
+    /// - Returns: `nil` if memory runs out.
     public static func thumbHash(_ hash: ThumbHash) -> Placeholder? { hash.image.map { .image($0) } }
 
     /// An image, drawn in the same way as the final one.

@@ -26,7 +26,7 @@ final class PlaceholderIcon {
         gtk_symbolic_paintable_snapshot_symbolic(icon, snapshot, context.width, context.height, colors, count)
     }
 
-    /// - Returns: nil without a display.
+    /// - Returns: `nil` without a display.
     private func icon(for widget: UnsafeMutablePointer<GtkWidget>?) -> OpaquePointer? {
         let scale = widget.map { gtk_widget_get_scale_factor($0) } ?? 1
         if let found, found.scale == scale { return found.icon.opaquePointer }

@@ -46,7 +46,7 @@ public protocol ImageIndicating: Sendable {
     /// Draws the indicator.
     /// - Parameters:
     ///   - canvas: The area of the image that is loading.
-    ///   - fraction: The share of the image that has arrived, from 0 to 1; nil while it is unknown.
+    ///   - fraction: The share of the image that has arrived, from 0 to 1; `nil` while it is unknown.
     ///   - time: Seconds since the indicator appeared; always 0 while gtk-enable-animations is off.
     func draw(on canvas: IndicatorCanvas, fraction: Double?, time: Double)
 }

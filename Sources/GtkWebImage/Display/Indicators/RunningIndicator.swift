@@ -6,7 +6,7 @@ import WebImageCore
 final class RunningIndicator {
     private let indicator: ImageIndicator
     private(set) var isVisible = false
-    /// The share of the image that has arrived, from 0 to 1; nil while it is unknown.
+    /// The share of the image that has arrived, from 0 to 1; `nil` while it is unknown.
     var fraction: Double?
     /// The time of the current frame, in seconds.
     var time: Double? {

@@ -32,7 +32,7 @@ public final class AnimationPlayer {
 
     /// The playback position at one time of the clock. Positions are computed from this pair.
     private var anchor: (elapsed: Duration, time: Double) = (.zero, 0)
-    /// The step of the current frame; nil after a jump, when only the frame due may be shown.
+    /// The step of the current frame; `nil` after a jump, when only the frame due may be shown.
     private var shownStep: Int?
     /// The number of frames before the first damaged one, as far as it is known.
     private var intactCount: Int

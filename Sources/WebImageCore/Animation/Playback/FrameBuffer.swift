@@ -143,7 +143,7 @@ package final class FrameBuffer: Sendable {
         if state.budgetedFrames.remove(index) != nil { budget.release(animation.bytesPerFrame) }
     }
 
-    /// Returns the next frame to decode after charging it to the budget; nil if none is missing or the budget is used up.
+    /// Returns the next frame to decode after charging it to the budget; `nil` if none is missing or the budget is used up.
     private func nextMissing(_ state: inout State) -> Int? {
         guard let next = nextInOrder(state) else { return nil }
         let freeCount = state.frames.count { !state.budgetedFrames.contains($0.key) }

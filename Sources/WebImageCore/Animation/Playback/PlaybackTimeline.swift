@@ -8,7 +8,7 @@ package struct PlaybackTimeline: Sendable {
         package var loop: Int
         /// The number of frames before this one in all loops. It tells one occurrence of a frame from the next.
         package var step: Int
-        /// The time at which the next frame is due; nil after the last one.
+        /// The time at which the next frame is due; `nil` after the last one.
         package var end: Duration?
     }
 
@@ -49,7 +49,7 @@ package struct PlaybackTimeline: Sendable {
     /// The duration of one loop.
     package var loopDuration: Duration { starts[starts.count - 1] }
 
-    /// The duration of all loops; nil for an endless animation.
+    /// The duration of all loops; `nil` for an endless animation.
     package var totalDuration: Duration? { loopCount > 0 ? loopDuration * loopCount : nil }
 
     /// Returns the position after a time of playback at rate 1.

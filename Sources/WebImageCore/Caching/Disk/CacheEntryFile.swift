@@ -49,7 +49,7 @@ package struct CacheEntryFile {
     ///   - size: The size of the whole file in bytes.
     ///   - key: The key of the expected entry.
     /// - Throws: ``NeedsMore`` when the tail is too short.
-    /// - Returns: nil when the file is incomplete, damaged, or the entry of another key.
+    /// - Returns: `nil` when the file is incomplete, damaged, or the entry of another key.
     package init?(tail: Data, size: Int, key: String, _ hashes: CacheHashes) throws(NeedsMore) {
         guard let footer = Footer(tail, size: size) else { return nil }
         let needed = footer.jsonLength + Self.footerLength
@@ -83,7 +83,7 @@ package struct CacheEntryFile {
     }
 
     /// The entry with its bytes.
-    /// - Returns: nil when the bytes are damaged.
+    /// - Returns: `nil` when the bytes are damaged.
     package func entry(_ file: Data, _ hashes: CacheHashes) -> CacheEntry? {
         let data = file.prefix(footer.dataLength)
         guard data.withUnsafeBytes({ hashes.checksum($0) }) == footer.dataChecksum else { return nil }

@@ -4,7 +4,7 @@ public import FoundationEssentials
 ///
 /// Several threads of the I/O queue call it at a time. Every method but store(_:) may block.
 public protocol DataCaching: Sendable {
-    /// The entry of a key; nil when there is none, or it is damaged.
+    /// The entry of a key; `nil` when there is none, or it is damaged.
     func entry(for key: String) -> CacheEntry?
 
     /// The entry of a key with empty data, for caches that read it faster so. Default: entry(for:).
@@ -34,11 +34,11 @@ public protocol DataCaching: Sendable {
     /// The number and the size of the entries.
     var totals: CacheUsage { get }
 
-    /// The file of a key within the directory of the cache, whether it exists or not. Default: nil, for caches without
+    /// The file of a key within the directory of the cache, whether it exists or not. Default: `nil`, for caches without
     /// files.
     func fileName(for key: String) -> String?
 
-    /// The path of a key's file, whether it exists or not. Default: nil, for caches without files.
+    /// The path of a key's file, whether it exists or not. Default: `nil`, for caches without files.
     func path(for key: String) -> String?
 
     /// The number of operations that have failed since the start. Default: 0.
@@ -56,9 +56,9 @@ extension DataCaching {
     public func waitUntilWritten(_ key: String) { flush() }
     /// Does nothing.
     public func removeExpired() {}
-    /// Returns nil.
+    /// Returns `nil`.
     public func fileName(for key: String) -> String? { nil }
-    /// Returns nil.
+    /// Returns `nil`.
     public func path(for key: String) -> String? { nil }
     /// Returns 0.
     public var failureCount: Int { 0 }

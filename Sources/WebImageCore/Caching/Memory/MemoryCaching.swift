@@ -1,6 +1,6 @@
 /// A cache of decoded images in memory. The main thread calls it, so every call must be short and never wait for work.
 package protocol MemoryCaching: Sendable {
-    /// The image that serves a query best; nil when there is none.
+    /// The image that serves a query best; `nil` when there is none.
     func image(for query: MemoryQuery) -> WebImage?
 
     /// Stores an image, and evicts others when there are too many.
@@ -21,7 +21,7 @@ package protocol MemoryCaching: Sendable {
 /// A search for the images that serve a request.
 package struct MemoryQuery: Sendable {
     package let key: ImageKey
-    /// The requested size; nil for any size, of which the largest is best.
+    /// The requested size; `nil` for any size, of which the largest is best.
     package let size: DecodeSize?
     /// Whether an image up to twice as large serves as well.
     package let acceptsLarger: Bool

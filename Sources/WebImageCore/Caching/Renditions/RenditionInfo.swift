@@ -21,7 +21,7 @@ package struct RenditionInfo: Codable, Sendable, Hashable {
     package var scale: Double
     package var format: String
     package var orientation: Int?
-    /// When the original was stored (CacheEntry/storedAt).
+    /// When the original was stored (``CacheEntry/storedAt``).
     package var source: Date
 
     package init(_ image: WebImage, encoding: Encoding, source: Date) {
@@ -37,7 +37,7 @@ package struct RenditionInfo: Codable, Sendable, Hashable {
         orientation = image.orientation == .up ? nil : image.orientation.rawValue
     }
 
-    /// The image of the decoded pixels; nil when they do not match the properties.
+    /// The image of the decoded pixels; `nil` when they do not match the properties.
     package func image(_ pixels: PixelBuffer, _ options: DecodeOptions) -> WebImage? {
         guard pixels.size == size, pixels.hasAlpha == hasAlpha else { return nil }
         return WebImage(

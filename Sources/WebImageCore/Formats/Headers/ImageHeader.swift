@@ -22,7 +22,7 @@ public struct ImageHeader: Sendable, Hashable {
 
     /// Reads the header from the beginning of a file.
     ///
-    /// The result is nil when further bytes are needed, or when the format is not one of JPEG, PNG, GIF, WebP, TIFF and
+    /// The result is `nil` when further bytes are needed, or when the format is not one of JPEG, PNG, GIF, WebP, TIFF and
     /// BMP.
     /// - Parameter data: The file, or the part of it that has arrived.
     public init?(reading data: Data) {

@@ -1,6 +1,6 @@
 /// Crops the image.
 struct CropStep: PixelTransforming {
-    /// The rectangle; nil for the largest square in the middle.
+    /// The rectangle; `nil` for the largest square in the middle.
     let rect: PixelRect?
 
     var key: String { rect.map { "crop(\($0.x),\($0.y),\($0.size))" } ?? "square" }

@@ -56,7 +56,7 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// Sets the function that wakes the thread; nil when the thread ends.
+    /// Sets the function that wakes the thread; `nil` when the thread ends.
     func setWake(_ wake: (@Sendable () -> Void)?) {
         state.withLock { $0.wake = wake }
     }

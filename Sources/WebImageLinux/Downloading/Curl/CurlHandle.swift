@@ -7,7 +7,7 @@ final class CurlHandle {
     private let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var requestHeaders: UnsafeMutablePointer<curl_slist>?
 
-    /// Makes a handle; nil when libcurl has no memory for it.
+    /// Makes a handle; `nil` when libcurl has no memory for it.
     init?() {
         guard let easy = curl_easy_init() else {
             errorBuffer.deallocate()

@@ -23,7 +23,7 @@ final class CurlThread {
     private var spareHandles: [CurlHandle] = []
     private var resumableBodies = ResumableBodies()
     private var bucket: (limit: ImageDownloader.RateLimit, tokens: TokenBucket)?
-    /// The time until the rate limit allows the next transfer; nil when it does not delay any.
+    /// The time until the rate limit allows the next transfer; `nil` when it does not delay any.
     private var rateLimitDelay: Duration?
     private var lastNumber: TransferNumber = 0
     /// Whether the downloader is gone: the thread ends after the transfers that are left.
@@ -294,7 +294,7 @@ extension CurlTransfer {
 private struct Delivery: Sendable {
     let url: URL
     let operations: [CurlFetchOperation]
-    /// The observers of all transfers; nil when they do not know of this one.
+    /// The observers of all transfers; `nil` when they do not know of this one.
     let observers: Observers<ImageDownloader.Event>?
 
     func deliver(_ result: Result<LoaderResult, ImageError>) {

@@ -18,13 +18,13 @@ extension CurlTransfer {
 
         let request: RequestModifier.Request
         var proxy = ProxyChoice.environment
-        /// The handle that performs the exchange; nil before it is launched and after it has ended.
+        /// The handle that performs the exchange; `nil` before it is launched and after it has ended.
         var handle: CurlHandle?
         let requestTime = Date()
         let startedAt = ContinuousClock.now
         var firstByteAt = ContinuousClock.now
 
-        /// The head of the response, after the response modifier; nil before it is complete.
+        /// The head of the response, after the response modifier; `nil` before it is complete.
         var head: ResponseModifier.Response?
         var verdict = Verdict.accepted
         var body: TransferBody
@@ -32,7 +32,7 @@ extension CurlTransfer {
         var receivedCount: Int64 = 0
         /// The bytes of the whole body, where the server states it.
         var expectedCount: Int64?
-        /// The bytes that were kept from an interrupted transfer; nil when the body was not resumed.
+        /// The bytes that were kept from an interrupted transfer; `nil` when the body was not resumed.
         var resumedCount: Int64?
         /// The bytes of the body at the last progress report.
         var reportedCount: Int64 = 0

@@ -38,10 +38,10 @@ final class CurlTransfer {
     private let observers: Observers<ImageDownloader.Event>
     private(set) var operations: [CurlFetchOperation] = []
     private let queuedAt = ContinuousClock.now
-    /// The time in the queue; nil while the transfer waits there.
+    /// The time in the queue; `nil` while the transfer waits there.
     private var waitingTime: Duration?
     var priority = ImagePriority.normal
-    /// The number of the transfer in the queue; nil once it has left the queue.
+    /// The number of the transfer in the queue; `nil` once it has left the queue.
     var queueNumber: UInt64?
     /// The body of an earlier, interrupted transfer, which this one resumes.
     var resumed: PartialBody?

@@ -20,7 +20,7 @@ extension ResponseModifier.Response {
         return metadata
     }
 
-    /// The length of the body in bytes; nil when the server does not state it or encodes the body.
+    /// The length of the body in bytes; `nil` when the server does not state it or encodes the body.
     var bodyLength: Int64? {
         guard headers["content-encoding"] == nil else { return nil }
         return headers["content-length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }

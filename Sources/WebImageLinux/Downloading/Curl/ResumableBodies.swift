@@ -7,7 +7,7 @@ struct PartialBody {
     /// The validators of the version that the part belongs to.
     let validators: ResponseMetadata.Validators
 
-    /// The value of If-Range: a strong entity tag, else the date (RFC 9110, 13.1.5); nil when there is neither.
+    /// The value of If-Range: a strong entity tag, else the date (RFC 9110, 13.1.5); `nil` when there is neither.
     var condition: String? {
         if let etag = validators.etag { return etag.hasPrefix("W/") ? nil : etag }
         return validators.lastModified

@@ -11,7 +11,7 @@ struct TokenBucket {
     }
 
     /// Takes a token.
-    /// - Returns: nil when there was one, else the time until there will be.
+    /// - Returns: `nil` when there was one, else the time until there will be.
     mutating func take(now: ContinuousClock.Instant) -> Duration? {
         fill(now)
         guard tokens < 1 else {

@@ -16,7 +16,7 @@ final class ColorConversion: Sendable {
 
     private struct Known {
         let profile: Data
-        /// nil for a profile that changes nothing, or is not one of red, green and blue.
+        /// `nil` for a profile that changes nothing, or is not one of red, green and blue.
         let conversion: ColorConversion?
     }
 
@@ -113,7 +113,7 @@ private enum LCMS {
 
 extension WebImage {
     /// The same image in sRGB, with all of its frames.
-    /// - Parameter profile: The profile of the file; nil changes nothing.
+    /// - Parameter profile: The profile of the file; `nil` changes nothing.
     func converted(from profile: Data?) -> WebImage {
         guard let conversion = ColorConversion.from(profile), let pixels = conversion.convert(pixels) else {
             return self

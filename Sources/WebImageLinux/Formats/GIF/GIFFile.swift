@@ -107,7 +107,7 @@ struct GIFFile: Sendable {
     }
 
     /// The end of a sequence of sub-blocks, the last of which is empty.
-    /// - Returns: nil when the end has not arrived.
+    /// - Returns: `nil` when the end has not arrived.
     static func endOfBlocks(_ bytes: ByteReader, _ start: Int) -> Int? {
         var offset = start
         while let length = bytes.uint8(offset) {

@@ -34,7 +34,7 @@ struct JPEGReader: ~Copyable {
     }
 
     /// The size as stored, in pixels.
-    /// - Returns: nil when further bytes are needed.
+    /// - Returns: `nil` when further bytes are needed.
     func readHeader() throws(ImageError) -> PixelSize? {
         var (width, height) = (UInt32(0), UInt32(0))
         guard try isDone(gwi_jpeg_read_header(jpeg, &width, &height)) else { return nil }

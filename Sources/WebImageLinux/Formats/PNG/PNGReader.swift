@@ -10,7 +10,7 @@ struct PNGReader: ~Copyable {
     let hasAlpha: Bool
 
     /// - Parameter checksSums: Whether wrong checksums are an error.
-    /// - Throws: The error of body, or ImageError/Code/badImageData when the header is damaged.
+    /// - Throws: The error of body, or ``ImageError/Code/badImageData`` when the header is damaged.
     static func read<R>(
         _ data: Data,
         checksSums: Bool = true,
@@ -46,7 +46,7 @@ struct PNGReader: ~Copyable {
         gwi_png_free(png)
     }
 
-    /// The ICC profile; nil when there is none.
+    /// The ICC profile; `nil` when there is none.
     var profile: Data? {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0

@@ -16,7 +16,7 @@ struct WebPFile: Sendable {
     let loopCount: Int
 
     /// - Parameter frameLimit: The number of frames to read.
-    /// - Returns: nil when there are no frames.
+    /// - Returns: `nil` when there are no frames.
     init?(_ data: Data, frameLimit: Int) {
         let found: (PixelSize, [Frame], Int)? = data.withUnsafeBytes { bytes in
             var input = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
@@ -43,7 +43,7 @@ struct WebPFile: Sendable {
 }
 
 extension WebPFile.Frame {
-    /// - Returns: nil for an incomplete frame.
+    /// - Returns: `nil` for an incomplete frame.
     fileprivate init?(_ iterator: WebPIterator, in bytes: UnsafeRawBufferPointer, _ canvas: PixelSize) {
         guard iterator.complete != 0, let start = iterator.fragment.bytes else { return nil }
         let offset = UnsafeRawPointer(start) - bytes.baseAddress!
