@@ -25,6 +25,7 @@ let package = Package(
     name: "GtkWebImage",
     products: [
         .library(name: "GtkWebImage", targets: ["GtkWebImage"]),
+        .library(name: "GtkWebImageWidgets", targets: ["GtkWebImageWidgets"]),
         .library(name: "WebImageCore", targets: ["WebImageCore"]),
         .library(name: "WebImageTesting", targets: ["WebImageTesting"]),
     ],
@@ -51,6 +52,12 @@ let package = Package(
         .target(
             name: "GtkWebImage",
             dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGtk4", "CWebImageGtkShims"],
+            swiftSettings: strict
+        ),
+        // Wrappers for apps without a GTK binding. Their names are those of every binding, hence a product of their own.
+        .target(
+            name: "GtkWebImageWidgets",
+            dependencies: ["GtkWebImage", "WebImageLinux", "CWebImageGtk4"],
             swiftSettings: strict
         ),
         .target(
@@ -85,7 +92,7 @@ let package = Package(
         .executableTarget(
             name: "webimage-gallery",
             dependencies: [
-                "GtkWebImage", "WebImageTesting", "CWebImageGtk4",
+                "GtkWebImage", "GtkWebImageWidgets", "WebImageTesting", "CWebImageGtk4",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Demo/Gallery",
@@ -94,7 +101,7 @@ let package = Package(
 
         .executableTarget(
             name: "example-viewer",
-            dependencies: ["GtkWebImage", "CWebImageGtk4"],
+            dependencies: ["GtkWebImage", "GtkWebImageWidgets", "CWebImageGtk4"],
             path: "Demo/Examples/Viewer",
             swiftSettings: strict
         ),
@@ -136,14 +143,25 @@ let package = Package(
         ),
         .executableTarget(
             name: "AllocationWorker",
-            dependencies: ["GtkWebImage", "WebImageTesting", "TestSupport", "CAllocationCounter", "CWebImageGtk4"],
+            dependencies: [
+                "GtkWebImage", "GtkWebImageWidgets", "WebImageTesting", "TestSupport", "CAllocationCounter",
+                "CWebImageGtk4",
+            ],
             path: "Tests/AllocationWorker",
+            swiftSettings: strict
+        ),
+        // Classes with the names of the GTK bindings; NameScenarios imports it beside the library.
+        .target(
+            name: "ForeignBinding",
+            dependencies: ["CWebImageGtk4"],
+            path: "Tests/ForeignBinding",
             swiftSettings: strict
         ),
         .executableTarget(
             name: "WidgetScenarios",
             dependencies: [
-                "GtkWebImage", "WebImageTesting", "TestSupport", "CWebImageGtk4",
+                "GtkWebImage", "GtkWebImageWidgets", "ForeignBinding", "WebImageTesting", "TestSupport",
+                "CWebImageGtk4",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/WidgetScenarios",
@@ -167,7 +185,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "GtkWebImage", "WebImageTesting", "TestSupport", "CAllocationCounter", "CPlainDecoders",
+                "GtkWebImage", "GtkWebImageWidgets", "WebImageTesting", "TestSupport", "CAllocationCounter",
+                "CPlainDecoders",
                 "WidgetScenarios",
                 "CWebImageGtk4",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

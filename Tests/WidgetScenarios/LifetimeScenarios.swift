@@ -2,6 +2,7 @@ internal import CWebImageGtk4
 import Dispatch
 import FoundationEssentials
 import GtkWebImage
+import GtkWebImageWidgets
 import WebImageTesting
 
 extension Scenario {

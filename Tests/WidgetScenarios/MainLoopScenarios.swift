@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import Dispatch
 import GtkWebImage
+import GtkWebImageWidgets
 import Synchronization
 import WebImageTesting
 

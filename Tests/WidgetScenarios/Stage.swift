@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import GtkWebImageWidgets
 import WebImageTesting
 
 /// The window, server and manager with private caches that most scenarios start with. It records all results.

@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import GtkWebImageWidgets
 import WebImageTesting
 
 /// Events that can happen to a widget during its loads.

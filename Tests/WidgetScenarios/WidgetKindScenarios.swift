@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import GtkWebImageWidgets
 import WebImageTesting
 
 /// A class of another GTK binding, with the pointer under the name that it has there. One line joins it.

@@ -2,6 +2,7 @@
 internal import CWebImageGtk4
 import Foundation
 import GtkWebImage
+import GtkWebImageWidgets
 
 guard let url = CommandLine.arguments.dropFirst().first.flatMap(URL.init(string:)) else {
     FileHandle.standardError.write(Data("Usage: example-viewer URL\n".utf8))

@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import GtkWebImageWidgets
 
 /// The window: the list of pages, the selected page, and the large view of an image of the wall.
 @MainActor

@@ -1,3 +1,5 @@
+internal import CWebImageGtk4
+
 /// The address of a widget of any kind that ``WidgetBindable`` names, for code that calls GTK's C functions.
 ///
 ///     WidgetPointer(gtk_image_new()).setImage(with: url)
@@ -37,6 +39,13 @@ public struct PicturePointer: PictureBindable {
     /// Wraps a widget whose C type Swift does not import.
     public init(_ pointer: OpaquePointer) {
         nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
+    }
+
+    /// How the image fits into the widget, which also determines the size at which it is decoded. Default:
+    /// ``ContentFit/contain``.
+    public var contentFit: ContentFit {
+        get { ContentFit(gtk_picture_get_content_fit(OpaquePointer(nativeWidgetPointer))) }
+        nonmutating set { gtk_picture_set_content_fit(OpaquePointer(nativeWidgetPointer), newValue.native) }
     }
 }
 

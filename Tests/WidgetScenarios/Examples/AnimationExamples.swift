@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import GtkWebImageWidgets
 
 // The samples of Animation.md, compiled. What they do not declare is a parameter here.
 

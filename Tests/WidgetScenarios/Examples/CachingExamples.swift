@@ -1,5 +1,6 @@
 import FoundationEssentials
 import GtkWebImage
+import GtkWebImageWidgets
 
 // The samples of Caching.md, compiled. What they do not declare is a parameter here.
 

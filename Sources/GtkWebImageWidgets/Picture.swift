@@ -1,0 +1,25 @@
+internal import CWebImageGtk4
+public import GtkWebImage
+import WebImageLinux
+
+/// A GtkPicture.
+///
+/// The wrappers of this module are for apps without a GTK binding. Each owns one reference to its widget. All of it runs
+/// on the main thread, after `gtk_init`.
+@MainActor
+public final class Picture: PictureBindable {
+    private let widget = GObjectBox(retaining: gtk_picture_new())
+
+    /// Creates a picture without an image. Main thread, after `gtk_init`.
+    public init() {}
+
+    /// The `GtkPicture *`, valid while the wrapper lives.
+    public var nativeWidgetPointer: UnsafeMutableRawPointer { widget.pointer }
+
+    /// How the image fits into the widget, which also determines the size at which it is decoded. Default:
+    /// ``GtkWebImage/ContentFit/contain``.
+    public var contentFit: ContentFit {
+        get { PicturePointer(widget.pointer).contentFit }
+        set { PicturePointer(widget.pointer).contentFit = newValue }
+    }
+}
