@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
-import ForeignBinding
+public import ForeignBinding
 import Foundation
-import GtkWebImage
+public import GtkWebImage
 import WebImageTesting
 
 // This file does not compile if GtkWebImage takes a name that GTK bindings and HTTP libraries use.
