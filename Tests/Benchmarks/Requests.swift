@@ -14,7 +14,7 @@ struct Requests: ParsableCommand {
 
     /// Allocations of a load, with little slack above what it takes today.
     private static let limits: [RequestWork.Kind: Double] = [
-        .load: 230, .hit: 4.1, .miss: 83, .coalesced: 100, .cancelled: 142,
+        .load: 153, .hit: 4.1, .miss: 56, .coalesced: 128, .cancelled: 93,
     ]
 
     func run() throws {
