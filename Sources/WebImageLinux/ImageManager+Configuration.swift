@@ -18,8 +18,7 @@ extension ImageManager {
         /// Whether a ThumbHash of each image is made when it is first decoded and is stored with its original file.
         ///
         /// ImageCache.thumbHash(for:) returns it, and a load with ImageRequest.Loading.progressive shows it while a
-        /// cached file
-        /// is decoded. Making one takes about a millisecond. Default: false.
+        /// cached file is decoded. Making one takes about a millisecond. Default: false.
         public var keepsThumbHashes = false
         /// The largest number of pixels of an image; a larger image fails with ``ImageError/Code/imageTooLarge``.
         /// Default: 134,217,728.

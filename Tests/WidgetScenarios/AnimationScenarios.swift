@@ -123,7 +123,7 @@ extension Scenario {
         }
     }
 
-    private static let otherAnimations: [Scenario] = [
+    private static let otherAnimations = [
         Scenario("An animation pauses while its widget is off screen and resumes from the same frame") {
             let stage = try animatedStage()
             let picture = stage.addImage()

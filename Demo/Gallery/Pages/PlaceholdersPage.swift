@@ -15,7 +15,11 @@ extension Page {
             picture.setImage(with: url, placeholder: .color(ImageColor(0x3584E4)))
             picture.setImage(with: url, placeholder: BlurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj").flatMap { .blurHash($0) })
             picture.setImage(with: url, placeholder: .url(small))
-            picture.setImage(with: url, placeholder: .color(ImageColor(0x3584E4)), options: BindingOptions(whileLoading: .currentImage))
+            picture.setImage(
+                with: url,
+                placeholder: .color(ImageColor(0x3584E4)),
+                options: BindingOptions(whileLoading: .currentImage)
+            )
             """
     ) { context in
         let titles = [tr("an icon"), tr("a colour"), tr("a hash"), tr("a small image"), tr("only for slow loads")]

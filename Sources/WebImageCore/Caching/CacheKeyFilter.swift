@@ -1,8 +1,7 @@
 public import FoundationEssentials
 
 /// Chooses the cache key of a URL, for URLs that differ although their images do not: in signatures, tokens, or hosts
-/// of a content
-/// delivery network. URLs with equal keys are fetched once.
+/// of a content delivery network. URLs with equal keys are fetched once.
 public struct CacheKeyFilter: Sendable {
     private let body: @Sendable (URL) -> String?
 

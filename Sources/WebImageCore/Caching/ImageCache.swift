@@ -31,9 +31,8 @@ public struct ImageCache: Sendable {
 
     // Disk
 
-    /// The path of an original on disk, whether it exists or not; `nil` when the manager has no disk cache, or one of the
-    /// app's own
-    /// without files.
+    /// The path of an original on disk, whether it exists or not; `nil` when the manager has no disk cache, or one of
+    /// the app's own without files.
     public func path(for request: some ImageRequestConvertible) -> String? {
         parts.dataCache?.path(for: key(for: request))
     }
@@ -90,8 +89,7 @@ public struct ImageCache: Sendable {
     }
 
     /// Stores the bytes of an image on disk, as if they had been loaded. They are found from now on and written a
-    /// little later.
-    /// Images of the URL in memory are of other bytes, and are removed.
+    /// little later. Images of the URL in memory are of other bytes, and are removed.
     public func storeOnDisk(
         _ data: Data,
         for request: some ImageRequestConvertible,

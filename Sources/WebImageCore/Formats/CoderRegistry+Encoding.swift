@@ -4,9 +4,8 @@ extension CoderRegistry {
     /// Writes an image as a file.
     ///
     /// An animated image is written with all of its frames where the format has frames (WebP), else its first frame is.
-    /// The pixels
-    /// are upright and in sRGB; other metadata of the original file (EXIF, a profile) is not written. Not for the main
-    /// thread.
+    /// The pixels are upright and in sRGB; other metadata of the original file (EXIF, a profile) is not written. Not
+    /// for the main thread.
     /// - Parameters:
     ///   - image: The image.
     ///   - format: Default: PNG for an image with alpha, else JPEG.

@@ -9,8 +9,7 @@ public struct DecodeOptions: Sendable {
     /// Pixels of the file per application pixel. Default: 1.
     public var scale: Double
     /// The largest number of pixels. Larger files are rejected before memory is allocated for them. Default:
-    /// 134,217,728 (2^27), which
-    /// suffices for the 108 megapixels of today's phones.
+    /// 134,217,728 (2^27), which suffices for the 108 megapixels of today's phones.
     public var maximumPixelCount: Int
     /// The largest number of frames; further frames are dropped. Default: 10,000.
     public var maximumFrameCount = 10_000

@@ -5,8 +5,7 @@
 #endif
 
 /// A blurred image in some thirty characters, as a placeholder. The algorithm is that of
-/// https://github.com/woltapp/blurhash,
-/// whose names the code keeps.
+/// https://github.com/woltapp/blurhash, whose names the code keeps.
 public struct BlurHash: Hashable, Sendable {
     /// The characters of the hash.
     public let string: String

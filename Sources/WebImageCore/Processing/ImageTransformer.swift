@@ -150,8 +150,7 @@ private struct CustomStep: ImageTransforming {
 }
 
 /// One step of an ImageTransformer, which changes a decoded image before it is cached in memory and shown. Several
-/// threads of the
-/// decode queue call it at a time.
+/// threads of the decode queue call it at a time.
 public protocol ImageTransforming: Sendable {
     /// A name for the step and its parameters. Steps with equal keys do the same to every image.
     var key: String { get }

@@ -5,8 +5,7 @@ package import WebImageCore
 /// Encodes renditions by the cost of reading them again and by their size on disk (Tests/bench renditions).
 ///
 /// Small images are stored as raw pixels, and images of the size of a grid cell too while the disk has room. Larger
-/// images are
-/// stored as JPEG when the format of their file is lossy, and otherwise compressed without loss.
+/// images are stored as JPEG when the format of their file is lossy, and otherwise compressed without loss.
 package struct RenditionCoder: RenditionCoding {
     /// Bytes of pixels up to which compressing takes longer than reading. Default: 48 KiB, an image of 128x128.
     private let rawLimit: Int

@@ -29,9 +29,8 @@ extension WebImage {
         try self.init(data: data, options: options)
     }
 
-    /// The image as a file, written with the coders of ``ImageManager/shared`` (see CoderRegistry.encode(_:as:options:)).
-    /// Not for the main
-    /// thread.
+    /// The image as a file, written with the coders of ``ImageManager/shared`` (see
+    /// CoderRegistry.encode(_:as:options:)). Not for the main thread.
     public func data(
         as format: ImageFormat? = nil,
         options: EncodeOptions = EncodeOptions()

@@ -1,12 +1,14 @@
 package import FoundationEssentials
 
 /// The file of one cache entry: the image first, so that any program opens it, then the metadata as JSON, then a footer
-/// of fixed
-/// size. A single file can be put in place by a single rename.
+/// of fixed size. A single file can be put in place by a single rename.
 ///
-///     bytes of the image | JSON | footer: length of the image and of the JSON (8 bytes each), checksum of the image,
-///     checksum of
-///     the JSON and the lengths (4 bytes each), DiskCacheLayout.magic (8 bytes); all numbers are little-endian
+/// ```
+/// image | JSON | footer
+/// ```
+///
+/// The footer has the lengths of the image and of the JSON (8 bytes each), a checksum of the image, a checksum of the JSON and
+/// the lengths (4 bytes each), and ``DiskCacheLayout/magic`` (8 bytes). All numbers are little-endian.
 package struct CacheEntryFile {
     /// The contents of the JSON.
     private struct Metadata: Codable {

@@ -4,11 +4,9 @@ import Synchronization
 /// A cache of entries as files in a directory, limited in bytes and in age.
 ///
 /// Several processes can share the directory without locks: an entry is put in place by a rename and checked when it is
-/// read, so
-/// the worst outcome of a race is a miss. Nothing is synchronised with the disk (fsync); an entry that is damaged by a
-/// power
-/// failure is detected when it is read. Failures are logged and counted but never reach a load: a cache that cannot
-/// write misses.
+/// read, so the worst outcome of a race is a miss. Nothing is synchronised with the disk (fsync); an entry that is
+/// damaged by a power failure is detected when it is read. Failures are logged and counted but never reach a load: a
+/// cache that cannot write misses.
 package final class DiskCache: DataCaching {
     fileprivate struct Staged {
         let entry: CacheEntry
@@ -289,8 +287,7 @@ extension DiskCache {
     }
 
     /// Hides all variants of a base key, because they are of an image that is no longer there; the next flush() removes
-    /// them.
-    /// Does not block.
+    /// them. Does not block.
     package func outdateVariants(of base: String) {
         state.withLock { state in
             for key in state.staged.keys where CacheKey.parts(of: key).base == base { state.unstage(key) }
@@ -334,8 +331,7 @@ extension DiskCache {
     }
 
     /// Removes entries that are too old. If more than the limit remains, or a fraction is given, it removes the oldest
-    /// entries
-    /// until at most 80 % of the limit and that fraction of the present size remain.
+    /// entries until at most 80 % of the limit and that fraction of the present size remain.
     fileprivate func trim(toFraction fraction: Double? = nil) {
         let now = now()
         var stored = files.files(below: directory)

@@ -7,12 +7,11 @@
 /// ```
 ///
 /// A file name is the hash of the URL; that of a rendition adds the hash of its variant. The first two digits are a
-/// directory,
-/// so that no directory grows large, and an original keeps the extension of its URL, so that a file manager opens it.
+/// directory, so that no directory grows large, and an original keeps the extension of its URL, so that a file manager
+/// opens it.
 package enum DiskCacheLayout {
     /// The version of the layout and of the files in it. Raise it whenever older files can no longer be read: the
-    /// directories of
-    /// earlier versions are then removed.
+    /// directories of earlier versions are then removed.
     package static let version = 3
 
     /// A directory within the cache directory, which is a cache of its own.

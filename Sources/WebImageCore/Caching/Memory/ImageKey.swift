@@ -1,8 +1,7 @@
 import FoundationEssentials
 
 /// The memory-cache key: the source and everything that changes pixels, except the decode size. Images with equal keys
-/// differ only
-/// in resolution.
+/// differ only in resolution.
 package struct ImageKey: Hashable, Sendable {
     /// The key of the original: the URL, or the request's own key.
     package let source: String

@@ -52,8 +52,7 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     /// The number of images that the cache keeps alive.
     public var count = 0
     /// The bytes of their pixels. GTK's renderer keeps a copy of a drawn image on the graphics card, which is not
-    /// counted: GTK frees it
-    /// by itself and does not report its size.
+    /// counted: GTK frees it by itself and does not report its size.
     public var byteCount = 0
     /// The number of cache hits.
     public var hitCount = 0

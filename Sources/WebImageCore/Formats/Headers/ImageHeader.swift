@@ -1,8 +1,7 @@
 public import FoundationEssentials
 
 /// The size and the orientation of an image, from the first bytes of its file: enough to lay out a widget, and to
-/// reject an image
-/// that is too large before memory is allocated for its pixels.
+/// reject an image that is too large before memory is allocated for its pixels.
 public struct ImageHeader: Sendable, Hashable {
     /// The format.
     public let format: ImageFormat

@@ -1,6 +1,5 @@
 /// Blurs by three box filters, which approximate a Gaussian to 3 % (SVG 1.1, feGaussianBlur). Pixels of the edge are
-/// repeated
-/// outside of the image.
+/// repeated outside of the image.
 struct BlurStep: PixelTransforming {
     /// The standard deviation in application pixels.
     let radius: Double

@@ -4,8 +4,7 @@ import Synchronization
 import WebImageCore
 
 /// Converts pixels from the colour space of an ICC profile to sRGB with Little CMS, on the decoding thread. GTK 4.8
-/// takes all pixels
-/// for sRGB.
+/// takes all pixels for sRGB.
 final class ColorConversion: Sendable {
     /// A transform of Little CMS.
     ///

@@ -1,8 +1,7 @@
 /// Unpacks the colour indices of a GIF frame (GIF89a specification, appendix F) from blocks that can arrive in pieces.
 ///
 /// A code stands for a string that was unpacked before, so the dictionary holds its position in the output: strings are
-/// copied
-/// forwards instead of assembled from the end.
+/// copied forwards instead of assembled from the end.
 struct LZWDecoder: ~Copyable {
     /// The position of a string from the start of the output; the single indices are stored in front of it.
     private struct Place {

@@ -4,8 +4,7 @@ package import WebImageCore
 /// Decodes JPEG with libjpeg.
 ///
 /// libjpeg scales with the inverse DCT to the smallest size that is not smaller than the requested one, which is a
-/// quarter of
-/// the work for a quarter of the size; an area scaler does the rest.
+/// quarter of the work for a quarter of the size; an area scaler does the rest.
 package struct JPEGCoder: ImageDecoding {
     package init() {}
 
@@ -87,8 +86,7 @@ extension PixelSize {
     }
 
     /// The largest divisor of the inverse DCT that leaves an image no smaller than target, of those for which
-    /// libjpeg-turbo
-    /// has vector code.
+    /// libjpeg-turbo has vector code.
     func divisor(for target: PixelSize) -> Int {
         [8, 4, 2].first {
             let size = divided(by: $0)
