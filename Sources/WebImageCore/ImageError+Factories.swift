@@ -59,4 +59,13 @@ extension ImageError {
             remedy: "Make sure that it handles an image of \(size) pixels. The bytes are in the disk cache."
         )
     }
+
+    package static func encodingFailed(_ reason: String) -> ImageError {
+        ImageError(
+            .encodingFailed,
+            url: nil,
+            reason: reason,
+            remedy: "Choose another format or a smaller size; JPEG, PNG and WebP can always be written."
+        )
+    }
 }

@@ -142,6 +142,9 @@ public struct ImageRequest: Hashable, Sendable {
     /// The network options in their box, or `nil` if they are the default.
     var boxedNetworkOptions: Box<NetworkOptions>? { storage.box?.value.networkOptions }
 
+    /// The tiers that may serve the load, which are none when it reloads.
+    var readTiers: CacheTiers { cachePolicy == .reload ? [] : cacheAccess.reads }
+
     /// Whether both ask for the same pixels in the same way. Urgency and `userInfo` do not count.
     package func isEquivalent(to other: ImageRequest) -> Bool {
         var same = self

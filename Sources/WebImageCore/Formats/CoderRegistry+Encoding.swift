@@ -126,14 +126,3 @@ extension PixelBuffer {
         return scaled
     }
 }
-
-extension ImageError {
-    package static func encodingFailed(_ reason: String) -> ImageError {
-        ImageError(
-            .encodingFailed,
-            url: nil,
-            reason: reason,
-            remedy: "Choose another format or a smaller size; JPEG, PNG and WebP can always be written."
-        )
-    }
-}

@@ -57,8 +57,3 @@ public struct CacheTiers: OptionSet, Hashable, Sendable {
     /// All tiers.
     public static let all: CacheTiers = [.memory, .renditions, .originals]
 }
-
-extension ImageRequest {
-    /// The tiers that may serve the load, which are none when it reloads.
-    var readTiers: CacheTiers { cachePolicy == .reload ? [] : cacheAccess.reads }
-}
