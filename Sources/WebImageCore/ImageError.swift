@@ -5,7 +5,7 @@ public struct ImageError: Error, Sendable {
     /// The kind of an error, as a number that is the same in every release. Numbers up to 2004 mean what they mean in
     /// SDWebImageErrorDomain.
     public struct Code: RawRepresentable, Hashable, Sendable {
-        /// The number.
+        /// The number, which never changes its meaning.
         public let rawValue: Int
         /// Makes a code from its number.
         public init(rawValue: Int) { self.rawValue = rawValue }

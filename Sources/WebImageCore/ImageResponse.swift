@@ -26,7 +26,7 @@ public struct ImageResponse: Sendable {
     public var metrics: TransferMetrics?
     /// The durations of the other stages.
     public var durations = StageDurations()
-    /// Why the server could not be asked whether the cached image is current. The image may be stale.
+    /// The error that kept the cached image from being revalidated. The image may be stale.
     public var refreshError: ImageError?
 
     /// Makes a response, for tests.

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The handle of one load: it can be cancelled, made more or less urgent, and awaited. From any thread.
+/// The handle of one load: it can be cancelled, made more or less urgent, and awaited. It can be
+/// used from any thread.
 ///
 /// Releasing a task does not cancel its load.
 ///

@@ -110,7 +110,7 @@ func fixed(_ widget: Widget) -> Widget {
     return overlay
 }
 
-/// Creates a picture with a fixed size.
+/// Creates a `Picture` with a fixed size.
 @MainActor
 func sizedPicture(width: Int32 = 150, height: Int32 = 112, covers: Bool = true) -> Picture {
     let picture = Picture()

@@ -56,7 +56,7 @@ extension ImageBindable {
     }
 
     /// The player of the image on display, to pause, to seek and to observe frames; `nil` unless the image is animated.
-    /// Each image has a player of its own.
+    /// Each image has its own player.
     public var animationPlayer: AnimationPlayer? { imageBinding.existingSlot?.target.content?.player }
 
     /// The placeholder that is shown when a load fails. Default: none; the widget keeps what it shows.

@@ -10,6 +10,6 @@ public struct OperationKey: RawRepresentable, Hashable, Sendable, ExpressibleByS
 
     /// The main image of a widget.
     public static let image = OperationKey(rawValue: "image")
-    /// The image of a highlighted picture.
+    /// The image that a GtkPicture shows while it is highlighted.
     public static let highlightedImage = OperationKey(rawValue: "highlightedImage")
 }

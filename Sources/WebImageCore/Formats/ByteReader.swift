@@ -36,7 +36,7 @@ package struct ByteReader {
         return (0..<length).allSatisfy { bytes[offset + $0] == pattern.utf8Start[$0] }
     }
 
-    /// At most `length` bytes from `offset` on.
+    /// Returns at most `length` bytes from `offset` on, or `nil` if the offset lies outside of the bytes.
     package func slice(_ offset: Int, _ length: Int) -> ByteReader? {
         guard offset >= 0, length >= 0, offset <= bytes.count else { return nil }
         let end = offset + min(length, bytes.count - offset)

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import Synchronization
 
-/// The loaders of a manager. The one added last is asked first. From any thread.
+/// The loaders of a manager. The one added last is asked first. It can be used from any thread.
 public final class LoaderRegistry: Sendable {
     /// Identifies a loader that was added.
     public struct Registration: Hashable, Sendable {

@@ -38,7 +38,7 @@ struct FetchedData: Sendable {
         entry = stored
     }
 
-    /// Whether the image is the one that was cached before: the server confirmed it, or could not be asked.
+    /// Whether the image is the one that was cached before: the server confirmed it or was unreachable.
     var isConfirmed: Bool { origin == .revalidated || refreshError != nil }
 
     /// The same bytes for several jobs, which share what they decode.

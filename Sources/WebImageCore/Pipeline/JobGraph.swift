@@ -84,7 +84,7 @@ struct JobGraph: Sendable {
             case pending
             /// The disk cache is being read.
             case lookingUp(WorkQueue.Ticket?)
-            /// The loader is about to be asked again.
+            /// The loader is about to be called again.
             case starting
             /// The loader is at work.
             case loading(Attempt)

@@ -60,7 +60,7 @@ struct ProgressiveDecoding: Sendable {
             || ImageFormat(sniffing: head).descriptor?.isDecodableInParts == true
     }
 
-    // Each of these returns whether a thread has to be asked to work.
+    // Each of these returns whether a thread has to be woken.
 
     mutating func append(_ chunk: Data) -> Bool {
         if case .unavailable = decoder { return false }

@@ -39,7 +39,7 @@ final class RenditionTier: Sendable {
         // The rendition of an animation would be a still image.
         guard image.animation == nil, let cache, isUsed(by: job.request),
             job.request.cacheAccess.writes.contains(.renditions),
-            // Below half of the pixels the rendition decodes faster than the original.
+            // A rendition with fewer than half of the pixels decodes faster than the original.
             job.request.transformer != nil
                 || image.decodedSize.pixelCount * 2 <= image.naturalSizeBeforeTransform.pixelCount,
             let (data, encoding) = coder?.encode(image, hasRoom: cache.isHalfEmpty)

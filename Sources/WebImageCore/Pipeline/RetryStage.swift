@@ -40,7 +40,7 @@ final class RetryStage: Sendable {
         }
     }
 
-    /// The cached copy, where it may serve although the server could not be asked (RFC 5861, section 4).
+    /// The cached copy, if it may be served although the server is unreachable (RFC 5861, section 4).
     private func staleData(
         of fetch: JobGraph.Fetch,
         _ id: JobGraph.Fetch.ID,

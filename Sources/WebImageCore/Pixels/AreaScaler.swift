@@ -63,7 +63,7 @@ package struct AreaScaler {
 
     /// Scales rows of three channels, or of four with premultiplied alpha.
     /// - Parameters:
-    ///   - size: At least 1x1.
+    ///   - size: The size to scale to, at least 1x1.
     ///   - target: Memory for the scaled pixels, row after row.
     package static func scale(_ rows: PixelRows, to size: PixelSize, into target: UnsafeMutablePointer<UInt8>) {
         let columns = Axis(from: rows.size.width, to: size.width)

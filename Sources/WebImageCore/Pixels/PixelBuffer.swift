@@ -10,7 +10,7 @@
 public final class PixelBuffer: @unchecked Sendable {
     /// The layout of a pixel: 8 bits a channel in sRGB.
     public enum Format: Sendable {
-        /// Three bytes: red, green, blue. For images without alpha.
+        /// Three bytes for images without alpha: red, green, blue.
         case rgb
         /// Four bytes: red, green, blue, alpha; the colours are multiplied by alpha.
         case rgbaPremultiplied

@@ -25,6 +25,6 @@ public struct PixelSize: Hashable, Codable, Sendable {
 }
 
 extension PixelSize: CustomStringConvertible {
-    /// For example `640x480`.
+    /// The width and the height with an x between them, such as `640x480`.
     public var description: String { "\(width)x\(height)" }
 }

@@ -28,7 +28,7 @@ public struct BlurHash: Hashable, Sendable {
         self.digits = digits
     }
 
-    /// Makes the hash of an image, in some milliseconds. Transparent parts count as black.
+    /// Makes the hash of an image, which takes some milliseconds. Transparent parts count as black.
     /// - Parameters:
     ///   - image: The image, which is scaled down first.
     ///   - x: The number of horizontal components, 1 to 9.
@@ -59,9 +59,9 @@ public struct BlurHash: Hashable, Sendable {
 
     /// Draws the blurred image.
     /// - Parameters:
-    ///   - size: The size in pixels. A small one is enough for a blurred image. Default: 32x32.
+    ///   - size: The size in pixels. A small size is enough for a blurred image. Default: 32x32.
     ///   - punch: The contrast; 1 is that of the original.
-    /// - Returns: `nil` when there is no memory.
+    /// - Returns: `nil` when memory runs out.
     public func image(size: PixelSize = PixelSize(width: 32, height: 32), punch: Double = 1) -> WebImage? {
         let limit = Float(digits[1] + 1) / 166 * Float(punch)
         var colors: [SIMD3<Float>] = []
@@ -113,7 +113,7 @@ public struct BlurHash: Hashable, Sendable {
 }
 
 extension PixelBuffer {
-    /// The factor of a component in linear light.
+    /// Returns the factor of a component in linear light.
     fileprivate func wave(_ column: Int, _ row: Int) -> SIMD3<Float> {
         withUnsafeBytes { bytes in
             var sum = SIMD3<Float>.zero

@@ -6,8 +6,8 @@ public import FoundationEssentials
     import Musl
 #endif
 
-/// A blurred image in some twenty-five bytes, with aspect ratio and alpha, as a placeholder. The algorithm is that of
-/// https://evanw.github.io/thumbhash, whose names (l, p, q, a) the code keeps.
+/// A blurred image in some twenty-five bytes, with aspect ratio and alpha, as a placeholder. The code keeps the names
+/// of the original algorithm (l, p, q, a), https://evanw.github.io/thumbhash.
 public struct ThumbHash: Hashable, Sendable {
     /// The bytes.
     public let data: Data
@@ -27,8 +27,8 @@ public struct ThumbHash: Hashable, Sendable {
         self.init(data)
     }
 
-    /// Makes the hash of an image, in some milliseconds.
-    /// - Returns: `nil` when there is no memory.
+    /// Makes the hash of an image, which takes some milliseconds.
+    /// - Returns: `nil` when memory runs out.
     public init?(of image: WebImage) {
         let size = DecodeSize.contain(PixelSize(width: 100, height: 100)).target(for: image.pixelSize)
         guard let small = image.pixels.resized(to: size, orientation: .up)?.converted(to: .rgbaPremultiplied) else {
@@ -41,7 +41,7 @@ public struct ThumbHash: Hashable, Sendable {
     public var aspectRatio: Double { Double(header.x) / Double(header.y) }
 
     /// Draws the blurred image, at most 32 pixels wide and high.
-    /// - Returns: `nil` when there is no memory.
+    /// - Returns: `nil` when memory runs out.
     public var image: WebImage? {
         let header = header
         let ratio = aspectRatio
@@ -108,7 +108,7 @@ public struct ThumbHash: Hashable, Sendable {
 }
 
 extension ThumbHash {
-    /// The values in the first bytes.
+    /// The header: the values in the first bytes.
     private struct Header {
         let light: Double
         let yellow: Double

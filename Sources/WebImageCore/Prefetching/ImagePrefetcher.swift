@@ -1,10 +1,10 @@
 public import FoundationEssentials
 import Synchronization
 
-/// Loads images into the caches before they are shown, a few at a time and at the lowest priority, so that visible images
-/// come first.
+/// Loads images into the caches before they are shown. It loads a few at a time, at the lowest priority, so that
+/// visible images come first.
 ///
-/// It pauses while the machine is offline, on a metered network, or saving power. From any thread.
+/// It pauses while the machine is offline, on a metered network, or saving power. It can be used from any thread.
 public final class ImagePrefetcher: Sendable {
     private struct State {
         /// The unfinished batches, in the order in which they were requested.
@@ -15,7 +15,7 @@ public final class ImagePrefetcher: Sendable {
         var isConstrained = false
         var totals = PrefetchTotals()
         var onFinish: (@Sendable (URL, PrefetchTotals) -> Void)?
-        /// Whether a thread is starting loads. It checks for more before it stops.
+        /// Whether a thread is starting loads. That thread looks for more requests before it stops.
         var isStarting = false
     }
 
@@ -29,8 +29,8 @@ public final class ImagePrefetcher: Sendable {
     /// - Parameters:
     ///   - manager: The manager that loads the images.
     ///   - maximumConcurrentCount: The number of loads at a time. Default: 3.
-    ///   - ignoresNetworkStatus: Whether it also prefetches on a metered network and while the machine saves power.
-    ///     Default: false.
+    ///   - ignoresNetworkStatus: Whether images are also prefetched on a metered network and while the machine saves
+    ///     power. Default: false.
     public init(manager: ImageManager, maximumConcurrentCount: Int = 3, ignoresNetworkStatus: Bool = false) {
         self.manager = manager
         state = Mutex(State(maximumConcurrentCount: max(1, maximumConcurrentCount)))
@@ -61,7 +61,7 @@ public final class ImagePrefetcher: Sendable {
     /// The counts of all batches so far.
     public var totals: PrefetchTotals { state.withLock { $0.totals } }
 
-    /// Called on the main loop after each image of any batch, with its URL. Default: none.
+    /// The handler that is called on the main loop with the URL of each finished image of any batch. Default: none.
     public var onFinish: (@Sendable (URL, PrefetchTotals) -> Void)? {
         get { state.withLock { $0.onFinish } }
         set { state.withLock { $0.onFinish = newValue } }
@@ -79,7 +79,7 @@ public final class ImagePrefetcher: Sendable {
     /// - Parameters:
     ///   - urls: The URLs. One that occurs twice counts twice.
     ///   - destination: The caches that keep the images. Default: memory and disk.
-    ///   - progress: Called on the main loop after each image, with the number of finished images and of all.
+    ///   - progress: Called on the main loop after each image, with the number of finished images and the total.
     ///   - completion: Called on the main loop once all images have finished or were cancelled.
     @discardableResult
     public func prefetch(
@@ -147,7 +147,7 @@ public final class ImagePrefetcher: Sendable {
         startMore()
     }
 
-    /// Starts as many loads as there is room for. A load that finishes within the call that started it does not start the
+    /// Starts loads up to the maximum number. A load that finishes within the call that started it does not start the
     /// next one recursively: a thousand images in memory would overflow the stack.
     private func startMore() {
         let isFirst = state.withLock { state in

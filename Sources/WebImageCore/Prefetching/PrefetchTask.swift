@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// A batch of images that are prefetched. From any thread.
+/// The handle of one batch of prefetched images. It can be used from any thread.
 public final class PrefetchTask: Sendable {
     fileprivate struct State {
         /// The requests that have not started, in reverse order.
@@ -16,7 +16,7 @@ public final class PrefetchTask: Sendable {
 
     private let total: Int
     private let dispatcher: any CallbackDispatching
-    /// Called at the end of each image.
+    /// The handler that is called when an image has finished.
     private let onEnd: @Sendable (URL, Result<ImageResponse, ImageError>) -> Void
     private let state: Mutex<State>
 
@@ -36,7 +36,7 @@ public final class PrefetchTask: Sendable {
     /// Whether all images have finished or were cancelled.
     public var isFinished: Bool { state.withLock { $0.isFinished(total) } }
 
-    /// Cancels the images that have not finished. The completion is called. Does nothing at the end of the batch.
+    /// Cancels the images that have not finished, and calls the completion. A finished batch does not change.
     public func cancel() {
         let (running, dropped) = state.withLock { state in
             let dropped = state.waiting
@@ -112,10 +112,10 @@ extension PrefetchResult {
 
 /// The caches that keep prefetched images.
 public enum PrefetchDestination: Sendable {
-    /// In memory, ready to be shown, and on disk.
+    /// The memory cache, from which an image is shown at once, and the disk cache.
     case memoryAndDisk
-    /// On disk only, for images that are shown later or at a size that is not known yet. Costs no memory, and little time
-    /// to check that the file is an image.
+    /// The disk cache alone, for images that are shown later or at a size that is not known yet. This costs no
+    /// memory, and only the time to check that the file is an image.
     case disk
 }
 
@@ -140,7 +140,7 @@ public struct PrefetchResult: Sendable, Equatable {
 public struct PrefetchTotals: Sendable, Equatable {
     /// The number of images that were requested.
     public var requestedCount = 0
-    /// The results of those that have finished.
+    /// The results of the images that have finished.
     public var result = PrefetchResult()
 
     /// The number of images that have finished.

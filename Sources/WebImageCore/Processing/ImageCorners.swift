@@ -8,14 +8,14 @@ public struct ImageCorners: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Top left.
+    /// The top left corner.
     public static let topLeft = ImageCorners(rawValue: 1)
-    /// Top right.
+    /// The top right corner.
     public static let topRight = ImageCorners(rawValue: 2)
-    /// Bottom left.
+    /// The bottom left corner.
     public static let bottomLeft = ImageCorners(rawValue: 4)
-    /// Bottom right.
+    /// The bottom right corner.
     public static let bottomRight = ImageCorners(rawValue: 8)
-    /// All four.
+    /// All four corners.
     public static let all: ImageCorners = [.topLeft, .topRight, .bottomLeft, .bottomRight]
 }

@@ -19,23 +19,23 @@ public struct ImageTransformer: Hashable, Sendable {
         hasher.combine(key)
     }
 
-    /// Makes a transformer of steps.
+    /// Makes a transformer that applies steps in order.
     public init(_ steps: [any ImageTransforming]) {
         self.steps = steps
         key = steps.map(\.key).joined(separator: " ")
     }
 
-    /// Makes a transformer of one step.
+    /// Makes a transformer that applies one step.
     public init(_ step: any ImageTransforming) {
         self.init([step])
     }
 
-    /// The steps of one transformer, then those of the other.
+    /// Returns a transformer that applies the steps of the first, then those of the second.
     public static func + (lhs: ImageTransformer, rhs: ImageTransformer) -> ImageTransformer {
         ImageTransformer(lhs.steps + rhs.steps)
     }
 
-    /// Changes an image with all of its frames. Not for the main thread.
+    /// Changes an image with all of its frames. Do not call it on the main thread.
     /// - Returns: `nil` when a step fails.
     public func transform(_ image: WebImage) -> WebImage? {
         steps.reduce(image) { image, step in image.flatMap { Self.apply(step, to: $0) } }
@@ -59,12 +59,12 @@ public struct ImageTransformer: Hashable, Sendable {
 }
 
 extension ImageTransformer {
-    /// Resizes the image to a size in pixels, which can be larger.
+    /// Resizes the image to a size in pixels, which may be larger than the image.
     public static func resize(to size: PixelSize, _ mode: ResizeMode = .contain) -> ImageTransformer {
         ImageTransformer(ResizeStep(size: size, mode: mode))
     }
 
-    /// Crops the image to a rectangle in pixels from the top left, as far as it lies within the image.
+    /// Crops the image to a rectangle in pixels from the top left. The part of it outside of the image is ignored.
     public static func crop(x: Int, y: Int, width: Int, height: Int) -> ImageTransformer {
         ImageTransformer(CropStep(rect: PixelRect(x: x, y: y, width: width, height: height)))
     }
@@ -91,7 +91,7 @@ extension ImageTransformer {
     /// Rotates the image clockwise.
     /// - Parameters:
     ///   - degrees: The angle. Quarter turns are exact.
-    ///   - growsToFit: Whether the image grows to show all of itself; otherwise its corners are cut off. Default: yes.
+    ///   - growsToFit: Whether the image grows to show all of itself; otherwise its corners are cut off. Default: true.
     public static func rotate(degrees: Double, growsToFit: Bool = true) -> ImageTransformer {
         ImageTransformer(RotateStep(degrees: degrees, growsToFit: growsToFit))
     }
@@ -134,8 +134,9 @@ extension ImageTransformer {
 
     /// Applies a closure.
     /// - Parameters:
-    ///   - key: A name for what the closure does, with everything that this depends on.
-    ///   - body: Runs on the decode queue. A result of `nil` ends the load in ``ImageError/Code/transformFailed``.
+    ///   - key: A name for what the closure does. It includes every value on which the result depends.
+    ///   - body: The closure, called on the decode queue. A result of `nil` fails the load with
+    ///     ``ImageError/Code/transformFailed``.
     public static func custom(key: String, _ body: @escaping @Sendable (WebImage) -> WebImage?) -> ImageTransformer {
         ImageTransformer(CustomStep(key: key, body: body))
     }
@@ -155,9 +156,9 @@ public protocol ImageTransforming: Sendable {
     /// A name for the step and its parameters. Steps with equal keys do the same to every image.
     var key: String { get }
 
-    /// The changed image. Partial images come through here too, and each frame of an animated image as an image
-    /// of its own when it is about to be shown.
-    /// - Returns: `nil` when the step fails, which ends the load in ``ImageError/Code/transformFailed``.
+    /// Returns the changed image. It is also called with partial images, and with each frame of an animated image
+    /// shortly before the frame is shown.
+    /// - Returns: `nil` when the step fails, which fails the load with ``ImageError/Code/transformFailed``.
     func transform(_ image: WebImage) -> WebImage?
 }
 
@@ -166,8 +167,9 @@ protocol PixelTransforming: ImageTransforming {
     /// Whether the image keeps its natural size.
     var keepsNaturalSize: Bool { get }
 
-    /// - Parameter scale: Pixels per application pixel where the image is shown.
-    /// - Returns: `nil` when there is no memory, or nothing of the image is left.
+    /// Returns the changed pixels of one frame.
+    /// - Parameter scale: The number of pixels per application pixel where the image is shown.
+    /// - Returns: `nil` when memory runs out, or when nothing of the image is left.
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer?
 }
 

@@ -1,11 +1,11 @@
 /// How an image is made to fit another size.
 public enum ResizeMode: String, Sendable {
-    /// All of it, as large as fits inside, its shape kept. Of the other size, one side may be shorter.
+    /// The whole image at the largest size that fits inside, with its aspect ratio. One side may be shorter.
     case contain
-    /// Exactly that size, its shape kept; what is too much on two sides is cut off evenly.
+    /// Exactly that size, with the aspect ratio of the image. Whatever exceeds it is cut off evenly on two sides.
     case cover
-    /// Exactly that size, whatever that does to its shape.
+    /// Exactly that size, without regard to the aspect ratio.
     case stretch
-    /// All of it in the middle of exactly that size, with nothing around it.
+    /// The whole image in the middle of exactly that size, on a transparent background.
     case letterbox
 }

@@ -3,7 +3,7 @@ public protocol CallbackDispatching: Sendable {
     /// Whether the caller is where dispatched work runs, so that it may call back directly.
     var isCurrent: Bool { get }
 
-    /// Runs work after this call has returned. From any thread.
+    /// Runs work after this call has returned. Any thread may call it.
     func dispatch(_ work: @escaping @Sendable () -> Void)
 }
 

@@ -1,4 +1,4 @@
-/// A monitor of whether the machine is online, and at whose cost. From any thread.
+/// A monitor of whether the machine is online, and at whose cost. It can be used from any thread.
 package protocol NetworkMonitoring: Sendable {
     /// The status now.
     var status: NetworkStatus { get }

@@ -44,7 +44,7 @@ package final class Observers<Event: Sendable>: Sendable {
     }
 }
 
-/// Keeps an observation alive: it ends when the token is released or cancelled. From any thread.
+/// Keeps an observation alive: it ends when the token is released or cancelled, on any thread.
 ///
 /// It is not called Observation, which would hide the module of that name from the `@Observable` macro.
 public final class ObservationToken: Sendable {

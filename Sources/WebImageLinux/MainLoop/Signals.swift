@@ -2,9 +2,9 @@ internal import CWebImageGLib
 
 /// The moment at which a signal handler runs.
 package enum SignalPhase: Sendable {
-    /// Before the default handler of the class, as g_signal_connect does it.
+    /// The handler runs before the default handler of the class, as with g_signal_connect.
     case beforeDefault
-    /// After the default handler of the class (G_CONNECT_AFTER).
+    /// The handler runs after the default handler of the class (G_CONNECT_AFTER).
     case afterDefault
 }
 

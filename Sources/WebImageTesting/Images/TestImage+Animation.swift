@@ -45,7 +45,7 @@ extension TestImage {
 private struct SolidFrames {
     let colors: [UInt32]
     let size: PixelSize
-    /// In hundredths of a second.
+    /// The duration of a frame in hundredths of a second.
     let duration: Int
     let loopCount: Int
 }

@@ -88,7 +88,7 @@ final class ImageSlot {
         return new
     }
 
-    // From the request to the start
+    // The way of a load from its request to its start.
 
     private func replaceLoad(with request: BindingRequest, _ completion: Completion?) -> ImageTask {
         guard let image = request.image else { return clear(for: request, completion) }

@@ -17,8 +17,8 @@ public struct Placeholder: Sendable {
 
     /// A themed icon, centred; a symbolic one is drawn in the text colour of the widget.
     /// - Parameters:
-    ///   - name: An icon name such as image-x-generic-symbolic. For an unknown name the theme's image-missing icon
-    ///     appears.
+    ///   - name: An icon name such as image-x-generic-symbolic. An unknown name shows the theme's image-missing
+    ///     icon.
     ///   - pixelSize: Width and height in application pixels; a smaller widget shrinks the icon. Default: 32.
     public static func icon(_ name: String, pixelSize: Int = 32) -> Placeholder {
         Placeholder(kind: .icon(name, pixelSize: max(1, pixelSize)))

@@ -65,7 +65,7 @@ final class PaintablePlayback {
         MainLoopDispatcher.shared.dispatch { [weak self] in MainActor.assumeIsolated { self?.wake() } }
     }
 
-    /// Hidden windows and widgets that are scrolled out of view draw nothing, so nobody sees the frames.
+    /// Hidden windows and widgets that are scrolled out of view draw nothing, so their frames are not seen.
     private func sleepUnlessDrawn() {
         if MainLoopClock.shared.now - lastDraw > 1 { sleep() }
     }

@@ -1,7 +1,8 @@
 /// Plays an animated image: it determines the frame that is due, and has frames decoded ahead in the background.
 ///
 /// Playback keeps to the clock: late frames are skipped, and nothing drifts. The player wakes up only when a frame is
-/// due. Widgets have a player of their own (`ImageBindable.animationPlayer`). Main thread only.
+/// due. A widget makes its own player (`ImageBindable.animationPlayer`). All members
+/// belong to the main thread.
 @MainActor
 public final class AnimationPlayer {
     /// The animated image.
@@ -23,11 +24,11 @@ public final class AnimationPlayer {
     /// Whether all loops are completed.
     public private(set) var isFinished = false
 
-    /// Called with the index of each frame when it becomes current.
+    /// The handler that is called with the index of each frame when it becomes current.
     public var onFrame: ((_ index: Int) -> Void)?
-    /// Called with the number of completed loops at the end of each loop.
+    /// The handler that is called at the end of each loop, with the number of completed loops.
     public var onLoop: ((_ loop: Int) -> Void)?
-    /// Called when another frame must be drawn.
+    /// The handler that is called when another frame must be drawn.
     package var onChange: (() -> Void)?
 
     /// The playback position at one time of the clock. Positions are computed from this pair.
@@ -40,8 +41,8 @@ public final class AnimationPlayer {
     private var cancelCall: (@MainActor () -> Void)?
 
     /// - Parameters:
-    ///   - queue: Decodes the frames.
-    ///   - dispatcher: Returns to the main thread.
+    ///   - queue: The queue that decodes the frames.
+    ///   - dispatcher: The way back to the main thread.
     ///   - wholeByteCount: The size in bytes up to which all decoded frames are kept.
     /// - Returns: `nil` for an image that is not animated.
     package init?(
@@ -117,7 +118,7 @@ public final class AnimationPlayer {
         update()
     }
 
-    // Control
+    // The controls of the player.
 
     /// The number of frames.
     public var frameCount: Int { animation.frameCount }
@@ -208,7 +209,7 @@ public final class AnimationPlayer {
         }
     }
 
-    // Time
+    // The passage of time.
 
     /// Whether the playback position advances.
     package var isRunning: Bool { isPlaying && isVisible && settings.rate > 0 && !isFinished }

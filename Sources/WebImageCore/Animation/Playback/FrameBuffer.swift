@@ -34,9 +34,9 @@ package final class FrameBuffer: Sendable {
     private let maximumByteCount: Int
     private let keepsAllFrames: Bool
     private let state: Mutex<State>
-    /// Used only by the decoding job, of which there is one at a time.
+    /// Decodes the frames. Only the decoding job uses it, and there is one at a time.
     private let decoder: any FrameDecoding
-    /// Called on the queue when the awaited frame is ready or turns out to be damaged.
+    /// The handler that is called on the queue when the awaited frame is ready or turns out to be damaged.
     private let onFrame: @Sendable () -> Void
 
     /// - Parameters:

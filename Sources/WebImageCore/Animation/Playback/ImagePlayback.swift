@@ -25,13 +25,13 @@ public struct ImagePlayback: Sendable, Hashable {
 
 /// The order in which the frames of an animation are shown.
 public enum PlaybackMode: String, Sendable, CaseIterable {
-    /// From the first to the last.
+    /// Plays from the first frame to the last.
     case normal
-    /// From the last to the first.
+    /// Plays from the last frame to the first.
     case reverse
-    /// From the first to the last and back again.
+    /// Plays from the first frame to the last and back again.
     case bounce
-    /// From the last to the first and back again.
+    /// Plays from the last frame to the first and back again.
     case reversedBounce
 }
 

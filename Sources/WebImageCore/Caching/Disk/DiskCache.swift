@@ -194,7 +194,7 @@ extension DiskCache {
         case write(Staged)
     }
 
-    /// The next thing to write or remove. After `nil` the calling thread is no longer the one that writes.
+    /// The next thing to write or remove. Once it returns `nil`, the calling thread is no longer the writer.
     private func nextWork() -> Work? {
         state.withLock { state in
             if let base = state.outdated.first { return .removeVariants(base) }

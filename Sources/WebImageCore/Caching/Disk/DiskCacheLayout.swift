@@ -43,7 +43,7 @@ package enum DiskCacheLayout {
 
         """
 
-    /// Whether a directory is left over from an earlier version. Unknown names belong to somebody else.
+    /// Whether a directory is left over from an earlier version. Unknown names are left alone.
     package static func isOutdated(_ name: String) -> Bool {
         Section.allCases.flatMap(\.prefixes).contains { prefix in
             name.hasPrefix(prefix) && Int(name.dropFirst(prefix.count)).map { $0 < version } == true

@@ -9,8 +9,8 @@ struct BlurStep: PixelTransforming {
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
         let deviation = radius * scale
         guard deviation >= 0.5 else { return pixels }
-        // Odd widths, so that nothing moves, whose variances, a twelfth of the square less one, add up to what is
-        // asked.
+        // The widths are odd, so that the image does not shift. The variance of a box is (width² - 1) / 12, and the
+        // three variances add up to the requested one.
         let ideal = (4 * deviation * deviation + 1).squareRoot()
         let narrow = max(1, Int(ideal) % 2 == 0 ? Int(ideal) - 1 : Int(ideal))
         let missing = 12 * deviation * deviation - Double(3 * (narrow * narrow - 1))
@@ -25,7 +25,7 @@ struct BlurStep: PixelTransforming {
 }
 
 extension PixelBuffer {
-    /// Replaces each pixel by the mean of the pixels up to `reach` away from it.
+    /// Replaces each pixel by the mean of the pixels that are at most `reach` away from it.
     fileprivate func mean(of reach: Int) -> PixelBuffer? {
         let (width, height, channels) = (size.width, size.height, format.bytesPerPixel)
         let count = width * channels

@@ -1,6 +1,6 @@
-/// Crops the image.
+/// Crops the image to a rectangle or to its central square.
 struct CropStep: PixelTransforming {
-    /// The rectangle; `nil` for the largest square in the middle.
+    /// The rectangle in pixels; `nil` stands for the largest square in the middle.
     let rect: PixelRect?
 
     var key: String { rect.map { "crop(\($0.x),\($0.y),\($0.size))" } ?? "square" }
@@ -17,7 +17,7 @@ struct CropStep: PixelTransforming {
         return (rect ?? square).clipped(to: pixels.size).flatMap(pixels.cropped)
     }
 
-    // A square keeps the density of the image.
+    // A square keeps the pixel density of the image.
     func transform(_ image: WebImage) -> WebImage? {
         guard let cut = apply(to: image.pixels, scale: image.displayScale) else { return nil }
         let changed = image.replacingPixels(cut, keepsNaturalSize: false)

@@ -1,4 +1,4 @@
-/// Resizes the image.
+/// Resizes the image to a size in pixels.
 struct ResizeStep: PixelTransforming {
     let size: PixelSize
     let mode: ResizeMode
@@ -45,7 +45,7 @@ struct ResizeStep: PixelTransforming {
 }
 
 extension PixelBuffer {
-    /// A copy of a rectangle within the image.
+    /// Returns a copy of a rectangle within the image.
     func cropped(to rect: PixelRect) -> PixelBuffer? {
         if rect.covers(size) { return self }
         let count = format.bytesPerPixel
@@ -59,7 +59,7 @@ extension PixelBuffer {
         }
     }
 
-    /// The image centred on a larger transparent canvas.
+    /// Returns the image centred on a larger transparent canvas.
     fileprivate func centered(in size: PixelSize) -> PixelBuffer? {
         guard let source = converted(to: .rgbaPremultiplied) else { return nil }
         let (x, y) = ((size.width - self.size.width) / 2, (size.height - self.size.height) / 2)

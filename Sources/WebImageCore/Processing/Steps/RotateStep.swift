@@ -81,7 +81,7 @@ struct RotateStep: PixelTransforming {
     }
 }
 
-/// A mixture of two pixels, two channels at a time: `share` is the weight of the second in 256ths.
+/// Mixes two pixels, two channels at a time. `share` is the weight of the second pixel in 256ths.
 @inline(__always)
 private func mixed(_ one: UInt32, _ other: UInt32, _ share: UInt32) -> UInt32 {
     let rest = 256 - share

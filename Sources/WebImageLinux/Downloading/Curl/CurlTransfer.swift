@@ -46,7 +46,7 @@ final class CurlTransfer {
     /// The body of an earlier, interrupted transfer, which this one resumes.
     var resumed: PartialBody?
     private var redirectCount = 0
-    /// The exchange that is under way. Before the first one it only has the URL.
+    /// The exchange that is under way. It has only the URL until the first one starts.
     private(set) var exchange: Exchange
 
     init(
