@@ -10,7 +10,7 @@ import WebImageLinux
 public final class Picture: PictureBindable {
     private let widget = GObjectBox(retaining: gtk_picture_new())
 
-    /// Creates a picture without an image. Main thread, after `gtk_init`.
+    /// Creates a GtkPicture without an image. Main thread, after `gtk_init`.
     public init() {}
 
     /// The `GtkPicture *`, valid while the wrapper lives.
