@@ -1,70 +1,64 @@
 public import FoundationEssentials
-import Synchronization
 
 /// The decoders and encoders of a manager. The one that was added last is asked first. Can be used from any thread.
 public final class CoderRegistry: Sendable {
     /// A handle for removing a coder.
     public struct Registration: Hashable, Sendable {
-        fileprivate let number: Int
+        fileprivate let coder: Coder
     }
 
-    private struct State {
-        var decoders: [(number: Int, coder: any ImageDecoding)] = []
-        var encoders: [(number: Int, coder: any ImageEncoding)] = []
-        var lastNumber = 0
-
-        mutating func register(_ add: (inout State, Int) -> Void) -> Registration {
-            lastNumber += 1
-            add(&self, lastNumber)
-            return Registration(number: lastNumber)
-        }
+    /// A coder by its number among the coders of its kind.
+    fileprivate enum Coder: Hashable {
+        case decoder(UInt64)
+        case encoder(UInt64)
     }
 
-    private let state = Mutex(State())
+    private let decoders: OrderedRegistry<any ImageDecoding>
+    private let encoders: OrderedRegistry<any ImageEncoding>
     private let remedy: @Sendable (ImageFormat) -> String?
 
     /// - Parameters:
-    ///   - decoders: The decoders, in the order in which they are added.
-    ///   - encoders: The encoders, in the order in which they are added.
+    ///   - decoders: The decoders in the order in which they are asked.
+    ///   - encoders: The encoders in the order in which they are asked.
     ///   - remedy: Returns an instruction for installing a decoder of a format; `nil` when there is none.
     package init(
         _ decoders: [any ImageDecoding],
         encoders: [any ImageEncoding] = [],
         remedy: @escaping @Sendable (ImageFormat) -> String? = { _ in nil }
     ) {
+        self.decoders = OrderedRegistry(decoders)
+        self.encoders = OrderedRegistry(encoders)
         self.remedy = remedy
-        for decoder in decoders { add(decoder) }
-        for encoder in encoders { add(encoder) }
     }
 
     /// Adds a decoder that is asked before all others.
     @discardableResult
     public func add(_ decoder: any ImageDecoding) -> Registration {
-        state.withLock { $0.register { state, number in state.decoders.append((number, decoder)) } }
+        Registration(coder: .decoder(decoders.add(decoder)))
     }
 
     /// Adds an encoder that is asked before all others.
     @discardableResult
     public func add(_ encoder: any ImageEncoding) -> Registration {
-        state.withLock { $0.register { state, number in state.encoders.append((number, encoder)) } }
+        Registration(coder: .encoder(encoders.add(encoder)))
     }
 
     /// Removes a coder. It finishes the images that it is working on.
     public func remove(_ registration: Registration) {
-        state.withLock { state in
-            state.decoders.removeAll { $0.number == registration.number }
-            state.encoders.removeAll { $0.number == registration.number }
+        switch registration.coder {
+        case .decoder(let number): decoders.remove(number)
+        case .encoder(let number): encoders.remove(number)
         }
     }
 
     /// The decoder of a format that was added last.
     public func decoder(for format: ImageFormat) -> (any ImageDecoding)? {
-        state.withLock { $0.decoders }.last { $0.coder.canDecode(format) }?.coder
+        decoders.first { $0.canDecode(format) }
     }
 
     /// The encoder of a format that was added last.
     public func encoder(for format: ImageFormat) -> (any ImageEncoding)? {
-        state.withLock { $0.encoders }.last { $0.coder.canEncode(format) }?.coder
+        encoders.first { $0.canEncode(format) }
     }
 
     /// Decodes a file. Not for the main thread.
@@ -89,9 +83,7 @@ public final class CoderRegistry: Sendable {
         let format = ImageFormat(sniffing: data, hint: hint)
         let head = data.prefix(ImageFormat.sniffLength)
         if let preferred, preferred.canDecode(head, format: format) { return preferred }
-        if let decoder = state.withLock({ $0.decoders }).last(where: { $0.coder.canDecode(head, format: format) }) {
-            return decoder.coder
-        }
+        if let decoder = decoders.first(where: { $0.canDecode(head, format: format) }) { return decoder }
         guard format != .unknown else {
             throw DecodeOptions(url: url).badData(Self.describe(data))
         }

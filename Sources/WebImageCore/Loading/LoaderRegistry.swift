@@ -1,44 +1,33 @@
 public import FoundationEssentials
-import Synchronization
 
 /// The loaders of a manager. The one added last is asked first. It can be used from any thread.
 public final class LoaderRegistry: Sendable {
     /// Identifies a loader that was added.
     public struct Registration: Hashable, Sendable {
-        fileprivate let number: Int
+        fileprivate let number: UInt64
     }
 
-    private struct State {
-        var loaders: [(number: Int, loader: any DataLoading)] = []
-        var lastNumber = 0
-    }
-
-    private let state = Mutex(State())
+    private let loaders: OrderedRegistry<any DataLoading>
 
     /// - Parameter loaders: The loaders in the order in which they are asked.
     package init(_ loaders: [any DataLoading]) {
-        for loader in loaders.reversed() { add(loader) }
+        self.loaders = OrderedRegistry(loaders)
     }
 
     /// Adds a loader, which is asked before all others.
     @discardableResult
     public func add(_ loader: any DataLoading) -> Registration {
-        state.withLock { state in
-            state.lastNumber += 1
-            state.loaders.insert((state.lastNumber, loader), at: 0)
-            return Registration(number: state.lastNumber)
-        }
+        Registration(number: loaders.add(loader))
     }
 
     /// Removes a loader. Its loads in flight are not affected.
     public func remove(_ registration: Registration) {
-        state.withLock { state in state.loaders.removeAll { $0.number == registration.number } }
+        loaders.remove(registration.number)
     }
 
     /// The first loader that takes a URL.
     public func loader(for url: URL) -> (any DataLoading)? {
-        let loaders = state.withLock { $0.loaders }
-        return loaders.first { $0.loader.canLoad(url) }?.loader
+        loaders.first { $0.canLoad(url) }
     }
 }
 

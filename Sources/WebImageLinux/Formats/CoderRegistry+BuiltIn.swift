@@ -12,12 +12,11 @@ extension CoderRegistry {
         adding decoders: [any ImageDecoding],
         encoders: [any ImageEncoding] = []
     ) -> CoderRegistry {
-        // The registry asks the last coder first. gdk-pixbuf reads what no other decoder does, so it is asked last of
-        // all.
+        // gdk-pixbuf reads what no other decoder does, so it is asked last of all.
         let pixbuf = PixbufCoder()
         return CoderRegistry(
-            [pixbuf, WebPCoder(), GIFCoder(), PNGCoder(other: pixbuf), JPEGCoder()] + decoders.reversed(),
-            encoders: [PNGEncoder(), WebPEncoder(), JPEGEncoder()] + encoders.reversed(),
+            decoders + [JPEGCoder(), PNGCoder(other: pixbuf), GIFCoder(), WebPCoder(), pixbuf],
+            encoders: encoders + [JPEGEncoder(), WebPEncoder(), PNGEncoder()],
             remedy: debianRemedy
         )
     }

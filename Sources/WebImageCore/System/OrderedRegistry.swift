@@ -1,0 +1,40 @@
+import Synchronization
+
+/// The elements that a manager asks in turn, such as its loaders. The element that was added last is asked first. Can be
+/// used from any thread.
+package final class OrderedRegistry<Element: Sendable>: Sendable {
+    private struct State {
+        /// The elements in the order in which they are asked.
+        var entries: [(number: UInt64, element: Element)] = []
+        var serial = Serial()
+    }
+
+    private let state = Mutex(State())
+
+    /// - Parameter elements: The elements in the order in which they are asked.
+    package init(_ elements: [Element] = []) {
+        for element in elements.reversed() { add(element) }
+    }
+
+    /// Adds an element that is asked before all others.
+    /// - Returns: The number of the element, which no other element of this registry ever has.
+    @discardableResult
+    package func add(_ element: Element) -> UInt64 {
+        state.withLock { state in
+            let number = state.serial.next()
+            state.entries.insert((number, element), at: 0)
+            return number
+        }
+    }
+
+    /// Removes the element with a number.
+    package func remove(_ number: UInt64) {
+        state.withLock { state in state.entries.removeAll { $0.number == number } }
+    }
+
+    /// The first element, in the order in which they are asked, that meets a condition. The condition is evaluated with no
+    /// lock held.
+    package func first(where condition: (Element) -> Bool) -> Element? {
+        state.withLock { $0.entries }.first { condition($0.element) }?.element
+    }
+}
