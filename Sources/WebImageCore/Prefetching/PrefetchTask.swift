@@ -6,8 +6,8 @@ public final class PrefetchTask: Sendable {
     fileprivate struct State {
         /// The requests that have not started, in reverse order.
         var waiting: [ImageRequest]
-        var running: [Int: ImageTask] = [:]
-        var lastNumber = 0
+        var running: [UInt64: ImageTask] = [:]
+        var serial = Serial()
         var result = PrefetchResult()
         var isCancelled = false
         var progress: (@Sendable (Int, Int) -> Void)?
@@ -54,14 +54,11 @@ public final class PrefetchTask: Sendable {
         state.withLock { $0.waiting.popLast() }
     }
 
-    func nextNumber() -> Int {
-        state.withLock { state in
-            state.lastNumber += 1
-            return state.lastNumber
-        }
+    func nextNumber() -> UInt64 {
+        state.withLock { $0.serial.next() }
     }
 
-    func started(_ number: Int, _ task: ImageTask) {
+    func started(_ number: UInt64, _ task: ImageTask) {
         let isCancelled = state.withLock { state in
             state.running[number] = task
             return state.isCancelled
@@ -69,7 +66,7 @@ public final class PrefetchTask: Sendable {
         if isCancelled { task.cancel() }
     }
 
-    func finish(_ number: Int, _ url: URL, _ result: Result<ImageResponse, ImageError>) {
+    func finish(_ number: UInt64, _ url: URL, _ result: Result<ImageResponse, ImageError>) {
         let total = total
         let report = state.withLock { state -> (@Sendable () -> Void)? in
             guard state.running.removeValue(forKey: number) != nil else { return nil }

@@ -12,7 +12,7 @@ import Synchronization
 package final class DiskCache: DataCaching {
     fileprivate struct Staged {
         let entry: CacheEntry
-        let number: Int
+        let number: UInt64
     }
 
     fileprivate struct State {
@@ -21,7 +21,7 @@ package final class DiskCache: DataCaching {
         /// Entries that are not on disk yet, by key.
         var staged: [String: Staged] = [:]
         var stagedBytes = 0
-        var lastNumber = 0
+        var serial = Serial()
         var isFlushing = false
         /// Bytes in the directory as far as is known: those of the last count and those written since.
         var size: Int?
@@ -166,8 +166,7 @@ extension DiskCache {
             guard now() >= state.pausedUntil, entry.data.count <= limits.sizeLimit / 4 else { return }
             let old = state.staged[entry.key]?.entry.data.count ?? 0
             guard state.stagedBytes - old + entry.data.count <= Self.stagedLimit else { return }
-            state.lastNumber += 1
-            state.staged[entry.key] = Staged(entry: entry, number: state.lastNumber)
+            state.staged[entry.key] = Staged(entry: entry, number: state.serial.next())
             state.stagedBytes += entry.data.count - old
         }
     }
