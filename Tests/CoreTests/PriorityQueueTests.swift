@@ -4,16 +4,18 @@ import WebImageCore
 
 @Suite("The priority queue")
 struct PriorityQueueTests {
+    typealias Order = PriorityQueue<String>.Order
+
     private func queue(_ elements: [(String, ImagePriority)]) -> (PriorityQueue<String>, [UInt64]) {
         var queue = PriorityQueue<String>()
         let numbers = elements.map { queue.push($0.0, $0.1) }
         return (queue, numbers)
     }
 
-    private func drain(_ queue: inout PriorityQueue<String>, newestFirst: Bool = false) -> String {
-        var order = ""
-        while let element = queue.pop(newestFirst: newestFirst) { order += element }
-        return order
+    private func drain(_ queue: inout PriorityQueue<String>, _ order: Order = .oldestFirst) -> String {
+        var elements = ""
+        while let element = queue.pop(order) { elements += element }
+        return elements
     }
 
     @Test("The highest priority goes first, then the oldest or the newest element")
@@ -24,17 +26,17 @@ struct PriorityQueueTests {
         var (first, _) = queue(elements)
         #expect(drain(&first) == "beacd")
         var (last, _) = queue(elements)
-        #expect(drain(&last, newestFirst: true) == "ebcad")
+        #expect(drain(&last, .newestFirst) == "ebcad")
     }
 
-    @Test("An element that is not ready keeps its place", arguments: [false, true])
-    func notReady(newestFirst: Bool) {
+    @Test("An element that is not ready keeps its place", arguments: [Order.oldestFirst, .newestFirst])
+    func notReady(order: Order) {
         var (queue, numbers) = queue([("a", .normal), ("b", .normal), ("x", .normal), ("c", .normal), ("d", .low)])
         _ = queue.remove(numbers[2])
-        #expect(queue.pop(newestFirst: newestFirst) { $0 == "b" } == "b")
-        #expect(queue.pop(newestFirst: newestFirst) { $0 == "d" } == "d")
-        #expect(queue.pop(newestFirst: newestFirst) { _ in false } == nil)
-        #expect(drain(&queue, newestFirst: newestFirst) == (newestFirst ? "ca" : "ac"))
+        #expect(queue.pop(order) { $0 == "b" } == "b")
+        #expect(queue.pop(order) { $0 == "d" } == "d")
+        #expect(queue.pop(order) { _ in false } == nil)
+        #expect(drain(&queue, order) == (order == .newestFirst ? "ca" : "ac"))
     }
 
     @Test("An element that is moved and moved back is popped once")

@@ -1,5 +1,6 @@
 internal import CWebImageGLib
 internal import CWebImageShims
+internal import DequeModule
 import Synchronization
 public import WebImageCore
 
@@ -21,27 +22,24 @@ public final class MainLoopDispatcher: CallbackDispatching {
     }
 
     private struct Queue {
-        private var work: [(@Sendable () -> Void)?] = []
-        private var head = 0
+        /// The length beyond which a queue releases its memory when it is empty.
+        private static let keptLength = 1024
+
+        private var work: Deque<@Sendable () -> Void> = []
+        /// The length that the queue has reached since it was empty.
+        private var longest = 0
 
         mutating func push(_ body: @escaping @Sendable () -> Void) {
             work.append(body)
+            longest = max(longest, work.count)
         }
 
         /// Removes the first closure and releases what it captures.
         mutating func pop() -> (@Sendable () -> Void)? {
-            guard head < work.count else {
-                work.removeAll(keepingCapacity: work.capacity <= 1024)
-                head = 0
-                return nil
-            }
-            let body = work[head].take()
-            head += 1
-            if head > 1024, head * 2 > work.count {
-                work.removeFirst(head)
-                head = 0
-            }
-            return body
+            if let body = work.popFirst() { return body }
+            if longest > Self.keptLength { work = [] }
+            longest = 0
+            return nil
         }
     }
 

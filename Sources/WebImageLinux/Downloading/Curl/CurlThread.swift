@@ -25,7 +25,7 @@ final class CurlThread {
     private var bucket: (limit: ImageDownloader.RateLimit, tokens: TokenBucket)?
     /// The time until the rate limit allows the next transfer; `nil` when it does not delay any.
     private var rateLimitDelay: Duration?
-    private var lastNumber: TransferNumber = 0
+    private var serial = Serial()
     /// Whether the downloader is gone: the thread ends after the transfers that are left.
     private var isStopping = false
 
@@ -122,10 +122,9 @@ extension CurlThread {
             updatePriority(of: transfer)
             return
         }
-        lastNumber += 1
         let transfer = CurlTransfer(
             key,
-            number: lastNumber,
+            number: serial.next(),
             configuration: configuration,
             observers: commands.observers
         )
@@ -146,15 +145,20 @@ extension CurlThread {
 
 // Starting transfers.
 extension CurlThread {
+    private var waitingOrder: PriorityQueue<CurlTransfer>.Order {
+        switch configuration.transferOrder {
+        case .firstInFirstOut: .oldestFirst
+        case .lastInFirstOut: .newestFirst
+        }
+    }
+
     private func startWaitingTransfers() {
         rateLimitDelay = nil
         while !isSuspended, waiting.count > 0, active.count < max(1, configuration.maximumConcurrentTransfers) {
             rateLimitDelay = bucket?.tokens.take(now: .now)
             guard rateLimitDelay == nil else { return }
-            let isNewestFirst = configuration.transferOrder == .lastInFirstOut
             let limit = max(1, configuration.maximumTransfersPerHost)
-            guard let transfer = waiting.pop(newestFirst: isNewestFirst, where: { activeByHost[$0.host] ?? 0 < limit })
-            else {
+            guard let transfer = waiting.pop(waitingOrder, where: { activeByHost[$0.host] ?? 0 < limit }) else {
                 bucket?.tokens.giveBack()
                 return
             }
