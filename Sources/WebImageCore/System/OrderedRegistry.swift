@@ -4,7 +4,7 @@ import Synchronization
 /// used from any thread.
 package final class OrderedRegistry<Element: Sendable>: Sendable {
     private struct State {
-        /// The elements in the order in which they were added.
+        /// The elements in the order in which they are asked.
         var entries: [(number: UInt64, element: Element)] = []
         var serial = Serial()
     }
@@ -22,7 +22,7 @@ package final class OrderedRegistry<Element: Sendable>: Sendable {
     package func add(_ element: Element) -> UInt64 {
         state.withLock { state in
             let number = state.serial.next()
-            state.entries.append((number, element))
+            state.entries.insert((number, element), at: 0)
             return number
         }
     }
@@ -35,6 +35,6 @@ package final class OrderedRegistry<Element: Sendable>: Sendable {
     /// The first element, in the order in which they are asked, that meets a condition. The condition is evaluated with no
     /// lock held.
     package func first(where condition: (Element) -> Bool) -> Element? {
-        state.withLock { $0.entries }.last { condition($0.element) }?.element
+        state.withLock { $0.entries }.first { condition($0.element) }?.element
     }
 }
