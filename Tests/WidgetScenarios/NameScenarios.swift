@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 internal import CWebImageGtk4
 public import ForeignBinding
 import Foundation
