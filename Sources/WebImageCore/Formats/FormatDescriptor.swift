@@ -34,8 +34,9 @@ package struct FormatDescriptor: Sendable {
 
     /// One row for each format. The first row whose signature matches wins.
     ///
-    /// A new format is a row here, a folder in Sources/WebImageLinux/Formats with an entry in `CoderRegistry.builtIn`,
-    /// and a module in Sources/CLibraries for its C library. Colour profiles come from the decoders.
+    /// A new format is a row here, a name in `ImageFormat`, a folder in Sources/WebImageLinux/Formats with an entry in
+    /// `CoderRegistry.builtIn`, and a module in Sources/CLibraries with its lines in Package.swift for its C library.
+    /// Colour profiles come from the decoders.
     package static let all: [FormatDescriptor] = [
         FormatDescriptor(
             .jpeg,
