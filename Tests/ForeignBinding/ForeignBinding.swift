@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // Classes with the names that GTK bindings and HTTP libraries use, for scenarios that import them beside GtkWebImage:
 // a name that the library took from an app would make those scenarios ambiguous, and they would not compile.
-public import CWebImageGtk4
+internal import CWebImageGtk4
 
 /// A class of a GTK binding, which owns a reference to its widget.
 @MainActor

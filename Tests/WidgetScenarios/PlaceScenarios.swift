@@ -232,6 +232,24 @@ extension Scenario {
             expectEqual(picture.currentImage?.color, 0x00FF00)
         },
 
+        Scenario("A load that never started completes when a load with previousLoad .finishes replaces it") {
+            let stage = try Stage()
+            let picture = stage.addImage()
+            // The widget is not mapped, so the first load waits.
+            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            picture.setImage(
+                with: stage.url(0x00FF00),
+                options: BindingOptions(previousLoad: .finishes),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            expectEqual(stage.results[0].errorCode, .cancelled)
+            stage.present()
+            stage.waitForResults(2)
+            expectEqual(picture.currentImage?.color, 0x00FF00)
+        },
+
         Scenario("With start .onlyWhileMapped a load pauses while the widget is unmapped, and so does its completion") {
             let (gate, other) = (ServerGate(), ServerGate())
             let stage = try Stage(gates: [0x336699: gate, 0x445566: other])

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 public import WebImageCore
 public import WebImageLinux
 
@@ -32,21 +33,21 @@ extension PictureBindable {
     /// already; those that fail are left out. All are drawn in the shape of the first one. The animation replaces the
     /// image of the widget, and the next image replaces it.
     /// - Parameters:
-    ///   - sources: The URLs or requests of the images. An empty list clears the widget, or shows the placeholder.
+    ///   - urls: The URLs of the images. An empty list clears the widget, or shows the placeholder.
     ///   - frameDuration: The duration of each frame. Default: 0.2 s.
     ///   - loopCount: The number of repetitions; 0 repeats endlessly. Default: 0.
     ///   - placeholder: The stand-in until the first image arrives.
     ///   - loading: Whether partial images are shown. Default: as the request says.
     ///   - retry: Whether a URL that failed before is loaded again. Default: as the request says.
     ///   - options: What concerns the widget rather than the images.
-    ///   - transformer: The transformer that changes each image. Default: that of the request.
+    ///   - transformer: The transformer that changes each image. Default: none.
     ///   - manager: The manager that loads. Default: the shared one.
     ///   - completion: Called exactly once, after all loads have ended: with the animation, or with the first error if all
     ///     of them failed.
     /// - Returns: All loads as one.
     @discardableResult
     public func setAnimationImages(
-        with sources: [some ImageRequestConvertible],
+        with urls: [URL],
         frameDuration: Duration = .milliseconds(200),
         loopCount: Int = 0,
         placeholder: Placeholder? = nil,
@@ -58,7 +59,7 @@ extension PictureBindable {
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
         var request = BindingRequest(
-            sources.first?.imageRequest,
+            urls.first?.imageRequest,
             placeholder: placeholder,
             loading: loading,
             retry: retry,
@@ -66,12 +67,8 @@ extension PictureBindable {
             transformer: transformer,
             manager: manager
         )
-        if !sources.isEmpty {
-            request.sequence = ImageSequence(
-                urls: sources.map(\.imageRequest.url),
-                frameDuration: frameDuration,
-                loopCount: loopCount
-            )
+        if !urls.isEmpty {
+            request.sequence = ImageSequence(urls: urls, frameDuration: frameDuration, loopCount: loopCount)
         }
         return imageBinding.preparedSlot().set(request, completion)
     }

@@ -117,6 +117,7 @@ final class ImageSlot {
 
     /// Clears the widget for a caller that has no URL. The task fails in a later turn of the main loop.
     private func clear(for request: BindingRequest, _ completion: Completion?) -> ImageTask {
+        end(request.options.previousLoad)
         clear(request.placeholder, request.manager)
         let task = request.manager.makeParentTask(for: .empty, completion: completion)
         let error = ImageError(
@@ -137,7 +138,8 @@ final class ImageSlot {
             let ended = current.take()
             ended?.cancelRefinement()
             target.content?.finishTransition()
-            if fate == .cancelled { ended?.task.cancel() }
+            // A load that never started has nothing to finish, and its completion must not be lost.
+            if let ended, fate == .cancelled || !ended.hasStarted { ended.task.cancel() }
         } while current != nil
         endLoading()
         accessibility.setFailed(false, of: widget)

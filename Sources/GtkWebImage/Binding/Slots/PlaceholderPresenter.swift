@@ -34,7 +34,9 @@ final class PlaceholderPresenter {
             for: request,
             handlers: .mainActor(progress: nil, partial: nil) { [weak self] result in
                 // A cancelled task never succeeds, so this is the newest placeholder.
-                if case .success(let response) = result { self?.show(response.image) }
+                guard let self, case .success(let response) = result else { return }
+                self.task.withLock { $0 = nil }
+                self.show(response.image)
             }
         )
         self.task.withLock { $0 = task }

@@ -44,6 +44,14 @@ struct SlotLoad: Sendable {
         self.image = image
     }
 
+    /// Whether a child task exists that can run to its end.
+    var hasStarted: Bool {
+        switch state {
+        case .waitingForMap, .waitingForLayout: false
+        case .loading, .shown, .failed, .detached: true
+        }
+    }
+
     var canRefine: Bool {
         guard case .shown = state, case .idle = refinement else { return false }
         return request.sequence == nil && request.options.display != .manual
