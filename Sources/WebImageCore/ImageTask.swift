@@ -126,7 +126,7 @@ public final class ImageTask: Sendable {
     }
 }
 
-// For bindings, whose tasks load through children and end when the image is in place.
+// These calls serve bindings, whose tasks load through children and end when the image is in place.
 extension ImageTask {
     /// Hands the task to the first stage of the pipeline. The handlers may be called within this call when it is made where they belong.
     package func start() {

@@ -26,7 +26,7 @@ public struct BindingOptions: Hashable, Sendable {
         case whenMapped
         /// When the widget is mapped. The load stops while it is unmapped, and its completion waits.
         case onlyWhileMapped
-        /// At once, for widgets that are shown later.
+        /// The load starts at once, for widgets that are shown later.
         case immediately
     }
 

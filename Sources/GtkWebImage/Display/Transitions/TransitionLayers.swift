@@ -2,7 +2,7 @@
 public struct TransitionLayers: Sendable, Hashable {
     /// The appearance of one image.
     public struct Layer: Sendable, Hashable {
-        /// From 0, invisible, to 1, opaque.
+        /// The opacity, from 0 (invisible) to 1 (opaque).
         public var opacity = 1.0
         /// The displacement to the right, in widths of the image.
         public var offsetX = 0.0

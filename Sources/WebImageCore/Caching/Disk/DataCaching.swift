@@ -76,7 +76,7 @@ public struct CacheEntry: Sendable, Equatable {
     public var storedAt: Date
     /// A blurred version of the image, for managers that keep those.
     public var thumbHash: ThumbHash?
-    /// For a rendition: how its bytes are to be read.
+    /// How the bytes of a rendition are decoded; `nil` for an original.
     package var rendition: RenditionInfo?
 
     /// Makes an entry.
