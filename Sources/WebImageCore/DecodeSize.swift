@@ -1,6 +1,6 @@
 /// How large an image is decoded. Never larger than the image is: decoding does not scale up.
 public enum DecodeSize: Hashable, Sendable {
-    /// Every pixel of the file.
+    /// Every pixel of the file, however small the widget is.
     case original
     /// The largest size that fits inside the box, keeping the aspect ratio; what `GTK_CONTENT_FIT_CONTAIN` shows.
     case contain(PixelSize)

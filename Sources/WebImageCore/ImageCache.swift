@@ -183,7 +183,7 @@ extension ImageCache {
         var tiers: CacheTiers = []
         if manager.cachedImage(for: request) != nil { tiers.insert(.memory) }
         let key = ImageKey(manager.pipeline.prepare(request))
-        if parts.renditionCache?.contains(key.renditionKey(size: request.decodeSize)) == true {
+        if parts.renditionCache?.contains(key.renditionKey(size: request.resolvedDecodeSize)) == true {
             tiers.insert(.renditions)
         }
         if parts.dataCache?.contains(key.source) == true { tiers.insert(.originals) }

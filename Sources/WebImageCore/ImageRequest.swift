@@ -30,8 +30,9 @@ public struct ImageRequest: Hashable, Sendable {
     public var cachePolicy: CachePolicy
     /// The cache tiers that are read and written. Default: all.
     public var cacheAccess = CacheAccess()
-    /// The size to decode at. Default: the size of the file.
-    public var decodeSize: DecodeSize
+    /// The size to decode at. Default: `nil`, which is the size of the widget in pixels of its screen when a widget
+    /// shows the image, else the size of the file.
+    public var decodeSize: DecodeSize?
     /// The transformer that changes the decoded image before it is cached in memory and shown. Default: none.
     public var transformer: ImageTransformer?
     /// Pixels of the file per application pixel. Default: from the name (`@2x`, `@3x`), else 1.
@@ -117,7 +118,7 @@ public struct ImageRequest: Hashable, Sendable {
         loading: Loading = .complete,
         retry: Retry = .afterCooldown,
         cachePolicy: CachePolicy = .standard,
-        decodeSize: DecodeSize = .original,
+        decodeSize: DecodeSize? = nil,
         transformer: ImageTransformer? = nil,
         scale: Double? = nil
     ) {
@@ -133,6 +134,9 @@ public struct ImageRequest: Hashable, Sendable {
 
     private var extended: ExtendedAttributes { storage.value }
 
+    /// Whether one of the attributes in the box was ever set; reading one of them copies all.
+    var hasRareAttributes: Bool { storage.box != nil }
+
     private mutating func change(_ body: (inout ExtendedAttributes) -> Void) {
         var values = extended
         body(&values)
@@ -141,6 +145,9 @@ public struct ImageRequest: Hashable, Sendable {
 
     /// The network options in their box, or `nil` if they are the default.
     var boxedNetworkOptions: Box<NetworkOptions>? { storage.box?.value.networkOptions }
+
+    /// The size to decode at when no widget has a say.
+    var resolvedDecodeSize: DecodeSize { decodeSize ?? .original }
 
     /// The tiers that may serve the load, which are none when it reloads.
     var readTiers: CacheTiers { cachePolicy == .reload ? [] : cacheAccess.reads }

@@ -3,7 +3,8 @@ import Synchronization
 /// The handle of one load: it can be cancelled, made more or less urgent, and awaited. It can be
 /// used from any thread.
 ///
-/// Releasing a task does not cancel its load.
+/// Releasing a task does not cancel its load. A finished task keeps its response, with the pixels, for as long as it
+/// exists.
 ///
 ///     let task = picture.setImage(with: url)
 ///     let image = try await task.image

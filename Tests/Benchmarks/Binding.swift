@@ -32,29 +32,29 @@ struct Binding: ParsableCommand {
             return PicturePointer(picture)
         }
         // The first image of a widget also creates the state that stays with the widget.
-        measure("first image of a widget that is not on screen", pictures.count, limit: 60) {
+        measure("first image of a widget that is not on screen", pictures.count, limit: 55) {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[1000 + index], manager: manager)
             }
         }
-        measure("not in memory, not on screen", pictures.count, limit: 6.2) {
+        measure("not in memory, not on screen", pictures.count, limit: 3.2) {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[1200 + index], manager: manager)
             }
         }
         gtk_window_present(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self))
         _ = MainLoopPump.run(until: { pictures.allSatisfy { $0.currentImage != nil } })
-        measure("the same again", pictures.count, limit: 2) {
+        measure("the same again", pictures.count, limit: 0.1) {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[1200 + index], manager: manager)
             }
         }
-        measure("in memory, on screen", pictures.count, limit: 9.1) {
+        measure("in memory, on screen", pictures.count, limit: 1.1) {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[1200 + (index + 1) % 200], manager: manager)
             }
         }
-        measure("not in memory, on screen, cancelled", pictures.count, limit: 195) {
+        measure("not in memory, on screen, cancelled", pictures.count, limit: 45) {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[index], manager: manager)
                 picture.cancelCurrentImageLoad()

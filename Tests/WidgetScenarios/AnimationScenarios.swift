@@ -240,8 +240,7 @@ extension Scenario {
             pictures[1].imagePlayback.isSynchronized = true
             for picture in pictures {
                 picture.setImage(
-                    with: stage.server.url("/gif/5-0"),
-                    options: BindingOptions(size: .original),
+                    with: ImageRequest(url: stage.server.url("/gif/5-0"), decodeSize: .original),
                     manager: stage.manager,
                     completion: stage.completion
                 )
@@ -388,8 +387,7 @@ extension Scenario {
             stage.present()
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(
-                    with: stage.server.url("/\(index)"),
-                    options: BindingOptions(size: .original),
+                    with: ImageRequest(url: stage.server.url("/\(index)"), decodeSize: .original),
                     manager: stage.manager,
                     completion: stage.completion
                 )

@@ -200,6 +200,11 @@ extension Scenario {
             let hung = first.setImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
             _ = first.removeImageTask(for: .image)
             fourth.setImageTask(hung, for: .image)
+            // Only another image ends the attached load, not a look at the widget or a change of its settings.
+            fourth.imageIndicator = .activity
+            expectEqual(fourth.imageProgress.fraction, 0)
+            fourth.errorPlaceholder = .icon("image-missing-symbolic")
+            expect(!hung.isCancelled && fourth.imageTask(for: .image) === hung)
             fourth.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(4)
             expectEqual(stage.results.suffix(2).map(\.errorCode).contains(.cancelled), true)

@@ -164,9 +164,8 @@ extension Scenario {
             for round in 1...2 {
                 for (index, picture) in pictures.enumerated() {
                     picture.setImage(
-                        with: stage.url(UInt32(index + 1), type: "jpg"),
+                        with: ImageRequest(url: stage.url(UInt32(index + 1), type: "jpg"), decodeSize: .original),
                         loading: index % 2 == 0 ? .progressive : .complete,
-                        options: BindingOptions(size: .original),
                         manager: stage.manager,
                         completion: stage.completion
                     )

@@ -43,8 +43,7 @@ extension Scenario {
             constrain(picture, width: 100, height: 80, in: stage)
             stage.present()
             picture.setImage(
-                with: stage.url(0x336699, "800x600"),
-                options: BindingOptions(size: .original),
+                with: ImageRequest(url: stage.url(0x336699, "800x600"), decodeSize: .original),
                 manager: stage.manager,
                 completion: stage.completion
             )

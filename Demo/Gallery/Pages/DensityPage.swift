@@ -11,9 +11,9 @@ extension Page {
             "Images are decoded at the pixel size of the widget on this screen, and again when the widget grows. A file named @2x has twice the pixels per point."
         ),
         code: """
-            var request = ImageRequest(url: url)
+            var request = ImageRequest(url: url, decodeSize: .original)
             request.isFirstFrameOnly = true
-            picture.setImage(with: request, options: BindingOptions(size: .original))
+            picture.setImage(with: request)
             grown.setImage(with: url)
             """
     ) { context in
@@ -23,9 +23,9 @@ extension Page {
         for (index, name) in names.enumerated() {
             let caption = captions[index]
             gtk_widget_set_size_request(pictures[index].widget, 320 / Int32(index + 1), 240 / Int32(index + 1))
-            var request = ImageRequest(url: context.fresh(name))
+            var request = ImageRequest(url: context.fresh(name), decodeSize: .original)
             request.isFirstFrameOnly = true
-            pictures[index].setImage(with: request, options: BindingOptions(size: .original)) { result in
+            pictures[index].setImage(with: request) { result in
                 guard let image = try? result.get().image else { return }
                 setText(caption, "\(name): \(image.pixelSize), \(image.scale)×")
             }
@@ -60,9 +60,9 @@ extension Page {
 
     @MainActor
     private static func sample(_ picture: Picture, grown: Picture, url: URL) {
-        var request = ImageRequest(url: url)
+        var request = ImageRequest(url: url, decodeSize: .original)
         request.isFirstFrameOnly = true
-        picture.setImage(with: request, options: BindingOptions(size: .original))
+        picture.setImage(with: request)
         grown.setImage(with: url)
     }
 }

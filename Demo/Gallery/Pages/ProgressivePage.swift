@@ -12,7 +12,7 @@ extension Page {
         ),
         code: """
             picture.imageIndicator = .progress
-            picture.setImage(with: url, loading: .progressive, options: BindingOptions(size: .original))
+            picture.setImage(with: ImageRequest(url: url, loading: .progressive, decodeSize: .original))
             """
     ) { context in
         let names = ["rocket.jpg", "cactus.png", "mushroom.webp", "truchet-tiles.gif"]
@@ -25,7 +25,7 @@ extension Page {
         var name = names[0]
         let load = {
             show(left, context.fresh(name, .drip))
-            right.setImage(with: context.fresh(name, .drip), options: BindingOptions(size: .original))
+            right.setImage(with: ImageRequest(url: context.fresh(name, .drip), decodeSize: .original))
         }
         let choice = dropDown(["JPEG", "PNG", "WebP", "GIF"]) { number in
             name = names[number]
@@ -46,6 +46,6 @@ extension Page {
     @MainActor
     private static func show(_ picture: Picture, _ url: URL) {
         picture.imageIndicator = .progress
-        picture.setImage(with: url, loading: .progressive, options: BindingOptions(size: .original))
+        picture.setImage(with: ImageRequest(url: url, loading: .progressive, decodeSize: .original))
     }
 }

@@ -38,26 +38,17 @@ public struct BindingOptions: Hashable, Sendable {
         case finishes
     }
 
-    /// The size at which the image is decoded, unless the request names one.
-    public enum Size: Hashable, Sendable {
-        /// The size of the widget in pixels of its screen. The default.
-        case widget
-        /// The size of the file.
-        case original
-    }
-
     /// What the widget shows until the image is there. Default: the placeholder.
     public var whileLoading: WhileLoading
     /// How the image is put into the widget. Default: automatically.
     public var display: Display
-    /// Whether the completion waits for the transition. Default: no.
+    /// Whether the completion waits for the transition. A transition that another image cuts short is over then; the
+    /// load has still succeeded. Default: no.
     public var awaitsTransition: Bool
     /// When the load starts. Default: when the widget is mapped.
     public var start: Start
     /// What becomes of the previous load. Default: it is cancelled.
     public var previousLoad: PreviousLoad
-    /// The size at which the image is decoded. Default: that of the widget.
-    public var size: Size
 
     /// Creates options.
     public init(
@@ -65,14 +56,12 @@ public struct BindingOptions: Hashable, Sendable {
         display: Display = .automatic,
         awaitsTransition: Bool = false,
         start: Start = .whenMapped,
-        previousLoad: PreviousLoad = .cancelled,
-        size: Size = .widget
+        previousLoad: PreviousLoad = .cancelled
     ) {
         self.whileLoading = whileLoading
         self.display = display
         self.awaitsTransition = awaitsTransition
         self.start = start
         self.previousLoad = previousLoad
-        self.size = size
     }
 }

@@ -17,12 +17,7 @@ extension ButtonBindable {
     /// The place of the image behind the child of the button in a state. The image covers the button within its border
     /// and does not affect its size. A GtkCheckButton has no surface and thus no background image.
     public func backgroundImageBinding(for state: ImageState) -> ImageBinding {
-        ImageBinding(nativeWidgetPointer, OperationKey(rawValue: "background.\(state.rawValue)")) { slots in
-            guard let background = slots.background else { preconditionFailure("The object is not a GtkWidget") }
-            slots.follow(background.presenter)
-            let target = PictureTarget(background.presenter, state)
-            target.content?.hasSize = false
-            return target
-        }
+        let key = OperationKey(rawValue: "background.\(state.rawValue)")
+        return ImageBinding(nativeWidgetPointer, key, in: .widget(.background(state)))
     }
 }

@@ -20,9 +20,6 @@ extension EntryBindable {
     /// The place of an icon.
     public func iconBinding(at position: EntryIconPosition) -> ImageBinding {
         let key: OperationKey = position == .primary ? .image : OperationKey(rawValue: "icon.secondary")
-        return ImageBinding(nativeWidgetPointer, key) { slots in
-            guard let widget = slots.widget else { preconditionFailure("The object is not a GtkWidget") }
-            return PropertyTarget(widget: widget, property: "\(position.rawValue)-icon-paintable") { _ in 16 }
-        }
+        return ImageBinding(nativeWidgetPointer, key, in: .widget(.icon(position)))
     }
 }

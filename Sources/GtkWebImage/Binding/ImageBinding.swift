@@ -10,16 +10,12 @@ public struct ImageBinding: ImageBindable {
     private let object: UnsafeMutableRawPointer
     /// The key of the place. Loads of one object under different keys never disturb each other.
     public let key: OperationKey
-    private let makeTarget: @MainActor (WidgetSlots) -> any SlotTarget
+    private let place: ImagePlace
 
-    init(
-        _ object: UnsafeMutableRawPointer,
-        _ key: OperationKey,
-        _ makeTarget: @escaping @MainActor (WidgetSlots) -> any SlotTarget
-    ) {
+    init(_ object: UnsafeMutableRawPointer, _ key: OperationKey, in place: ImagePlace) {
         self.object = object
         self.key = key
-        self.makeTarget = makeTarget
+        self.place = place
     }
 
     /// The binding itself.
@@ -30,13 +26,15 @@ public struct ImageBinding: ImageBindable {
     var existingSlot: ImageSlot? { WidgetSlots.existing(of: object)?.existingSlot(for: key) }
 
     var slot: ImageSlot {
-        let slots = WidgetSlots.of(object)
-        return slots.slot(for: key) { makeTarget(slots) }
+        WidgetSlots.of(object).slot(for: key, in: place)
     }
 
-    /// The slot, with its target ready to show an image.
+    /// The slot, ready for another image: its target is in place, and a load that the app has tied to the key is
+    /// cancelled.
     func preparedSlot() -> ImageSlot {
-        let slot = slot
+        let slots = WidgetSlots.of(object)
+        slots.cancelAppTask(for: key)
+        let slot = slots.slot(for: key, in: place)
         slot.target.prepare()
         return slot
     }
@@ -44,4 +42,13 @@ public struct ImageBinding: ImageBindable {
     func listenToClicks() {
         WidgetSlots.of(object).listenToClicks()
     }
+}
+
+/// Where the image of a binding goes.
+enum ImagePlace {
+    case widget(WidgetPlace)
+    /// The icon of all windows.
+    case application
+    /// A paintable that is bound without a widget.
+    case paintable(PaintableContent)
 }

@@ -48,6 +48,6 @@ public final class ImagePaintable: ImageBindable {
 
     /// The place of the images of the paintable.
     public var imageBinding: ImageBinding {
-        ImageBinding(nativePaintablePointer, .image) { [content] _ in StandaloneTarget(content) }
+        ImageBinding(nativePaintablePointer, .image, in: .paintable(content))
     }
 }

@@ -12,7 +12,7 @@ extension PictureBindable {
 
     /// Whether the widget shows its highlighted image, if it has one. Default: no.
     public var isImageHighlighted: Bool {
-        get { WidgetSlots.existing(of: nativeWidgetPointer)?.isHighlighted ?? false }
-        nonmutating set { WidgetSlots.of(nativeWidgetPointer).isHighlighted = newValue }
+        get { WidgetSlots.existing(of: nativeWidgetPointer)?.presenters?.isHighlighted ?? false }
+        nonmutating set { WidgetSlots.of(nativeWidgetPointer).presenters?.isHighlighted = newValue }
     }
 }

@@ -21,8 +21,7 @@ extension WidgetBindable {
     public var imageBinding: ImageBinding { imageBinding(.image) }
 
     func imageBinding(_ key: OperationKey, in state: ImageState = .normal) -> ImageBinding {
-        let pointer = nativeWidgetPointer
-        return ImageBinding(pointer, key) { slots in slots.makeTarget(for: state) }
+        ImageBinding(nativeWidgetPointer, key, in: .widget(.image(state)))
     }
 
     /// Sets the text that assistive technology reads out instead of the image.
@@ -69,6 +68,7 @@ extension GtkWidgetConvertible {
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
         let slots = WidgetSlots.of(nativeWidgetPointer)
+        slots.cancelAppTask(for: key)
         let slot = slots.slot(for: key) {
             let target = ClosureTarget(widget: slots.widget)
             setPaintable(target.paintable)

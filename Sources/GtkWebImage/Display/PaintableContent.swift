@@ -97,13 +97,18 @@ final class PaintableContent {
             displayed.playback?.stop()
             next.playback = makePlayback(of: content.image, continuing: isContinued ? displayed.playback : nil)
         }
-        next.observation = content.observe(
-            contents: { [weak self] in self?.bridge.invalidateContents() },
-            size: { [weak self] in self?.updateSize() }
-        )
+        if case .paintable(let paintable) = content { next.observation = observe(paintable) }
         displayed = next
         updateSize()
         updateTicker()
+    }
+
+    /// Follows the changes of a paintable of the app.
+    private func observe(_ paintable: GObjectBox) -> SignalConnections {
+        let connections = SignalConnections(paintable)
+        connections.connect("invalidate-contents") { [weak self] in self?.bridge.invalidateContents() }
+        connections.connect("invalidate-size") { [weak self] in self?.updateSize() }
+        return connections
     }
 
     private func updateSize() {
@@ -118,7 +123,7 @@ final class PaintableContent {
     // Playback
 
     private func makePlayback(of image: WebImage?, continuing other: PaintablePlayback?) -> PaintablePlayback? {
-        guard let image else { return nil }
+        guard let image, image.animation != nil else { return nil }
         let playback = PaintablePlayback(image, playback, continuing: other) { [weak self] in
             self?.bridge.invalidateContents()
         }

@@ -42,7 +42,7 @@ extension JobGraph.Job {
         let decoder = request.decoder.map { String(reflecting: type(of: $0)) } ?? ""
         let format = request.pixelFormat.map { "\($0)" } ?? ""
         return
-            "\(request.decodeSize) \(request.scale) \(decoder) \(request.convertsToSRGB) \(request.isFirstFrameOnly) \(format) "
+            "\(request.resolvedDecodeSize) \(request.scale) \(decoder) \(request.convertsToSRGB) \(request.isFirstFrameOnly) \(format) "
             + (request.formatHint?.rawValue ?? "")
     }
 }

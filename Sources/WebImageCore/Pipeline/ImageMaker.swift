@@ -15,7 +15,7 @@ final class ImageMaker: Sendable {
     func decodeOptions(_ request: ImageRequest) -> DecodeOptions {
         var options = DecodeOptions(
             url: request.url,
-            size: request.decodeSize,
+            size: request.resolvedDecodeSize,
             scale: request.scale,
             maximumPixelCount: maximumPixelCount
         )

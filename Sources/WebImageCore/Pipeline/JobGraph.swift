@@ -173,7 +173,7 @@ extension JobGraph.Job {
         init(_ request: ImageRequest) {
             queriesRenditions = request.readTiers.contains(.renditions)
             image = ImageKey(request)
-            size = request.decodeSize
+            size = request.resolvedDecodeSize
             fetch = JobGraph.Fetch.Key(request)
         }
 

@@ -16,7 +16,7 @@ final class RenditionTier: Sendable {
 
     /// Whether a request reads or writes a rendition. An image at its own size decodes as quickly from the original.
     func isUsed(by request: ImageRequest) -> Bool {
-        guard cache != nil, request.decodeSize != .original || request.transformer != nil else { return false }
+        guard cache != nil, request.resolvedDecodeSize != .original || request.transformer != nil else { return false }
         return loaders.loader(for: request)?.shouldCacheOnDisk(request.url) == true
     }
 

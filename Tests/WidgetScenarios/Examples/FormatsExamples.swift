@@ -8,7 +8,7 @@ import GtkWebImageWidgets
 private func sizes(picture: Picture, url: URL) {
     var request = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 640, height: 480)))
     request.decodeSize = .within(byteCount: 64 << 20)
-    picture.setImage(with: url, options: BindingOptions(size: .original))
+    picture.setImage(with: ImageRequest(url: url, decodeSize: .original))
     request.loading = .progressive
     request.convertsToSRGB = false
     picture.setImage(with: request)

@@ -64,8 +64,7 @@ struct SlotLoad: Sendable {
     /// The size to decode at; `nil` while the widget has none.
     @MainActor
     func decodeSize(in target: any SlotTarget) -> DecodeSize? {
-        if image.decodeSize != .original { return image.decodeSize }
-        return request.options.size == .original ? .original : target.decodeSize()
+        image.decodeSize ?? target.decodeSize()
     }
 
     /// The memory hit for a size, or in any size if the widget has none yet.
@@ -86,7 +85,7 @@ struct SlotLoad: Sendable {
         result.decodeSize = size
         if result.transformer == nil {
             result.acceptsLarger = true
-        } else if request.options.size != .original, let pointer = widget?.pointer {
+        } else if image.decodeSize != .original, let pointer = widget?.pointer {
             // Radii are in application pixels, so the transformed image must have the size of the widget.
             result.displayScale = Double(gtk_widget_get_scale_factor(pointer))
         }

@@ -15,23 +15,13 @@ final class WidgetSlots {
     private var slots: [OperationKey: ImageSlot] = [:]
     /// Loads that the app tied to the widget.
     private var appTasks: [OperationKey: ImageTask] = [:]
-    /// The presenters that follow the states of the widget.
-    private var stateful: [PicturePresenter] = []
-    /// `.highlighted` is not among the GtkStateFlags, so it is tracked here.
-    var isHighlighted = false {
-        didSet { if isHighlighted != oldValue { updateStates() } }
-    }
+    /// `nil` for a paintable.
+    let presenters: WidgetPresenters?
     private var listensToClicks = false
-
-    /// The presenter of a widget that is a GtkPicture, shared by all its states.
-    private(set) lazy var presenter = widget.map { PicturePresenter(picture: $0) }
-    /// The GtkPicture in a widget with one child, shared by all its states.
-    private(set) lazy var child = ImageChild()
-    /// The GtkPicture behind the child of a button, shared by all its states.
-    private(set) lazy var background = widget?.pointer.map { ButtonBackground(UnsafeMutableRawPointer($0)) }
 
     private init(_ widget: WidgetReference?) {
         self.widget = widget
+        presenters = widget.map(WidgetPresenters.init)
     }
 
     deinit {
@@ -65,9 +55,21 @@ final class WidgetSlots {
 
     func existingSlot(for key: OperationKey) -> ImageSlot? { slots[key] }
 
+    /// Returns the slot of a place, created if there is none yet.
+    func slot(for key: OperationKey, in place: ImagePlace) -> ImageSlot {
+        slot(for: key) {
+            switch place {
+            case .application: return ApplicationIconTarget()
+            case .paintable(let content): return StandaloneTarget(content)
+            case .widget(let place):
+                guard let presenters else { preconditionFailure("The object is not a GtkWidget") }
+                return presenters.makeTarget(for: place)
+            }
+        }
+    }
+
     /// Returns the slot of a key, created with `makeTarget` if there is none yet.
     func slot(for key: OperationKey, _ makeTarget: () -> any SlotTarget) -> ImageSlot {
-        if !appTasks.isEmpty { appTasks.removeValue(forKey: key)?.cancel() }
         if let slot = slots[key] { return slot }
         let slot = ImageSlot(makeTarget(), widget)
         slots[key] = slot
@@ -89,25 +91,9 @@ final class WidgetSlots {
         appTasks[key] = task
     }
 
-    // States
-
-    /// Keeps a presenter informed of the states of the widget.
-    func follow(_ presenter: PicturePresenter) {
-        guard !stateful.contains(where: { $0 === presenter }), let pointer = widget?.pointer else { return }
-        stateful.append(presenter)
-        if stateful.count == 1 {
-            UnsafeMutableRawPointer(pointer).connect("state-flags-changed") { [weak self] in
-                self?.updateStates()
-            }
-        }
-        updateStates()
-    }
-
-    private func updateStates() {
-        guard let pointer = widget?.pointer else { return }
-        var states = ImageState.states(of: gtk_widget_get_state_flags(pointer))
-        if isHighlighted { states.insert(.highlighted, at: 0) }
-        for presenter in stateful { presenter.states = states }
+    /// Cancels the load that the app tied to the key, because another image is set under it.
+    func cancelAppTask(for key: OperationKey) {
+        if !appTasks.isEmpty { appTasks.removeValue(forKey: key)?.cancel() }
     }
 
     // Events

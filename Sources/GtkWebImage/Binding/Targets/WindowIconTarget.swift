@@ -28,6 +28,32 @@ final class WindowIconTarget: SlotTarget {
     }
 }
 
+/// The icons of all windows.
+@MainActor
+final class ApplicationIconTarget: SlotTarget {
+    private let paintable = ImagePaintable()
+
+    init() {
+        Toplevels.follow { [weak self] window in
+            let reference = WidgetReference(UnsafeMutableRawPointer(window))
+            // A window has its surface from realize on.
+            UnsafeMutableRawPointer(window).connect("realize") {
+                guard let image = self?.paintable.image else { return }
+                reference.pointer?.setWindowIcon(image)
+            }
+        }
+    }
+
+    var content: PaintableContent? { paintable.content }
+    var area: UnsafeMutablePointer<GtkWidget>? { nil }
+    func attach() -> Bool { true }
+    func decodeSize() -> DecodeSize? { .contain(PixelSize(width: 128, height: 128)) }
+
+    func changed() {
+        for window in Toplevels.all { window.setWindowIcon(paintable.image) }
+    }
+}
+
 extension UnsafeMutablePointer<GtkWidget> {
     /// Sets the icon of the window's surface, if the window has a surface.
     func setWindowIcon(_ image: WebImage?) {

@@ -89,13 +89,4 @@ enum DisplayedContent {
         case .nothing, .icon, .color: return nil
         }
     }
-
-    /// Follows the changes of a paintable of the app; `nil` for content that never changes.
-    func observe(contents: @escaping () -> Void, size: @escaping () -> Void) -> SignalConnections? {
-        guard case .paintable(let paintable) = self else { return nil }
-        let connections = SignalConnections(paintable)
-        connections.connect("invalidate-contents", contents)
-        connections.connect("invalidate-size", size)
-        return connections
-    }
 }

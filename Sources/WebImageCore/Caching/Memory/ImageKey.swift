@@ -15,11 +15,15 @@ package struct ImageKey: Hashable, Sendable {
         var key = request.transformer?.key ?? ""
         if let scale = request.displayScale, request.transformer != nil { key += " on \(scale)" }
         // Most requests have none of these options, and building strings is slow.
-        if let decoder = request.decoder { key = "\(String(reflecting: type(of: decoder))) \(key)" }
+        if request.hasRareAttributes, let decoder = request.decoder {
+            key = "\(String(reflecting: type(of: decoder))) \(key)"
+        }
         if !request.convertsToSRGB { key = "raw \(key)" }
         if request.isFirstFrameOnly { key = "still \(key)" }
-        if let hint = request.formatHint { key = "\(hint.rawValue) \(key)" }
-        if let format = request.pixelFormat { key = "\(format) \(key)" }
+        if request.hasRareAttributes {
+            if let hint = request.formatHint { key = "\(hint.rawValue) \(key)" }
+            if let format = request.pixelFormat { key = "\(format) \(key)" }
+        }
         transformer = key
         scale = request.scale
     }

@@ -33,7 +33,7 @@ package struct MemoryQuery: Sendable {
     }
 
     package init(_ request: ImageRequest) {
-        self.init(key: ImageKey(request), size: request.decodeSize, acceptsLarger: request.acceptsLarger)
+        self.init(key: ImageKey(request), size: request.resolvedDecodeSize, acceptsLarger: request.acceptsLarger)
     }
 
     /// Whether an image has the size of one decoded for this query, give or take a pixel, or is larger within bounds.

@@ -1,0 +1,109 @@
+internal import CWebImageGtk4
+import WebImageCore
+import WebImageLinux
+
+/// What shows the images of one widget: a GtkPicture for each of its places, shared by all states of the widget.
+@MainActor
+final class WidgetPresenters {
+    let widget: WidgetReference
+    /// The presenter of a widget that is a GtkPicture.
+    private lazy var picture = PicturePresenter(picture: widget)
+    /// The GtkPicture in a widget with one child.
+    private lazy var child = ImageChild()
+    /// The GtkPicture behind the child of a button.
+    private lazy var background = widget.pointer.map { ButtonBackground(UnsafeMutableRawPointer($0)) }
+    /// The presenters that follow the states of the widget.
+    private var stateful: [PicturePresenter] = []
+    /// `.highlighted` is not among the GtkStateFlags, so it is tracked here.
+    var isHighlighted = false {
+        didSet { if isHighlighted != oldValue { updateStates() } }
+    }
+
+    init(_ widget: WidgetReference) {
+        self.widget = widget
+    }
+
+    /// Makes the target of a place.
+    func makeTarget(for place: WidgetPlace) -> any SlotTarget {
+        switch place {
+        case .image(let state): makeImageTarget(for: state)
+        case .background(let state): makeBackgroundTarget(for: state)
+        case .icon(let position):
+            PropertyTarget(widget: widget, property: "\(position.rawValue)-icon-paintable") { _ in 16 }
+        }
+    }
+
+    /// Makes the target that suits the kind of the widget.
+    ///
+    /// A widget with a GdkPaintable property named `paintable` or `custom-image`, or with a `child`, needs nothing here.
+    /// Any other kind takes three places: a line in this function, a type in this folder that implements ``SlotTarget``
+    /// unless ``PropertyTarget`` or ``ChildTarget`` serves, and a scenario in WidgetKindScenarios.
+    private func makeImageTarget(for state: ImageState) -> any SlotTarget {
+        guard let native = widget.pointer else { preconditionFailure("The widget was destroyed") }
+        let object = UnsafeMutableRawPointer(native)
+        if object.isInstance(of: gtk_picture_get_type()) {
+            if state != .normal { follow(picture) }
+            return PictureTarget(picture, state)
+        }
+        if object.isInstance(of: gtk_image_get_type()) {
+            return PropertyTarget(widget: widget, property: "paintable") { $0.imageSize }
+        }
+        if object.isInstance(of: gtk_window_get_type()) { return WindowIconTarget(window: widget) }
+        for property in ["custom-image", "paintable"]
+        where object.hasProperty(property, of: gdk_paintable_get_type()) {
+            return PropertyTarget(widget: widget, property: property, iconSize: nil)
+        }
+        guard object.hasProperty("child", of: gtk_widget_get_type()) else {
+            let type = String(cString: g_type_name_from_instance(object.assumingMemoryBound(to: GTypeInstance.self)))
+            preconditionFailure("\(type) takes neither a paintable nor a child. Use bindImage.")
+        }
+        if state != .normal { follow(child.presenter) }
+        return ChildTarget(widget: widget, child: child, state: state)
+    }
+
+    private func makeBackgroundTarget(for state: ImageState) -> any SlotTarget {
+        guard let background else { preconditionFailure("The widget was destroyed") }
+        follow(background.presenter)
+        let target = PictureTarget(background.presenter, state)
+        target.content?.hasSize = false
+        return target
+    }
+
+    /// Keeps a presenter informed of the states of the widget.
+    private func follow(_ presenter: PicturePresenter) {
+        guard !stateful.contains(where: { $0 === presenter }), let pointer = widget.pointer else { return }
+        stateful.append(presenter)
+        if stateful.count == 1 {
+            UnsafeMutableRawPointer(pointer).connect("state-flags-changed") { [weak self] in
+                self?.updateStates()
+            }
+        }
+        updateStates()
+    }
+
+    private func updateStates() {
+        guard let pointer = widget.pointer else { return }
+        var states = ImageState.states(of: gtk_widget_get_state_flags(pointer))
+        if isHighlighted { states.insert(.highlighted, at: 0) }
+        for presenter in stateful { presenter.states = states }
+    }
+}
+
+/// The part of a widget that shows an image.
+enum WidgetPlace {
+    /// The image of a widget in one of its states.
+    case image(ImageState)
+    /// The image behind the child of a button in one of its states.
+    case background(ImageState)
+    /// An icon of an entry.
+    case icon(EntryIconPosition)
+}
+
+extension UnsafeMutablePointer<GtkWidget> {
+    /// The side of the image of a GtkImage in application pixels (GtkImage:pixel-size, GtkIconSize).
+    fileprivate var imageSize: Int {
+        let size = Int(gtk_image_get_pixel_size(OpaquePointer(self)))
+        if size > 0 { return size }
+        return gtk_image_get_icon_size(OpaquePointer(self)) == GTK_ICON_SIZE_LARGE ? 32 : 16
+    }
+}
