@@ -104,7 +104,7 @@ struct RequestTests {
         #expect(EventLog<Int>.poll { fixture.loader.priority(of: fixture.url("b")) == .high })
         task.cancel()
         #expect(fixture.outcomes.wait { $0 == [.failure(.cancelled)] })
-        #expect(fixture.loader.cancelled == [fixture.url("b")] && EventLog<Int>.poll { fixture.isIdle })
+        #expect(EventLog<Int>.poll { fixture.loader.cancelled == [fixture.url("b")] && fixture.isIdle })
     }
 
     @Test("On a metered network the low-data URL is loaded instead")
