@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// How a load uses the caches and the server, in the manner of Foundation's `URLRequest.CachePolicy`.
 public enum CachePolicy: Hashable, Sendable {
     /// The memory cache serves, then a stored response as RFC 9111 allows it, then the loader. The default.
@@ -12,6 +14,72 @@ public enum CachePolicy: Hashable, Sendable {
     case refresh
     /// The caches are not read. What the loader sends replaces what they hold.
     case reload
+}
+
+// What a policy means, decision by decision. A new policy answers each of these questions.
+extension CachePolicy {
+    /// Whether the caches may serve the load.
+    package var readsCaches: Bool {
+        switch self {
+        case .standard, .cachedElseLoad, .cachedOnly, .refresh: true
+        case .reload: false
+        }
+    }
+
+    /// Whether the loader is asked for what the caches do not have.
+    package var asksLoader: Bool {
+        switch self {
+        case .standard, .cachedElseLoad, .refresh, .reload: true
+        case .cachedOnly: false
+        }
+    }
+
+    /// Whether a cached image is shown at once and does not end the load, because the server is asked about it.
+    package var revalidatesCachedImage: Bool {
+        switch self {
+        case .refresh: true
+        case .standard, .cachedElseLoad, .cachedOnly, .reload: false
+        }
+    }
+
+    /// The policy that transfers are shared by. One that reloads gets the bytes that a standard one would get, once
+    /// neither reads the caches.
+    var forSharing: CachePolicy {
+        switch self {
+        case .standard, .reload: .standard
+        case .cachedElseLoad, .cachedOnly, .refresh: self
+        }
+    }
+
+    /// How a response in the disk cache is used (RFC 9111, 4).
+    /// - Parameter headers: The header fields that a request would send now.
+    package func use(of response: ResponseMetadata, headers: [String: String], now: Date) -> StoredResponseUse {
+        if self == .cachedOnly { return .use }
+        guard response.isAnswer(to: headers) else { return .ignore }
+        let freshness = Freshness(response, now: now)
+        switch self {
+        case .cachedOnly, .cachedElseLoad:
+            return .use
+        case .refresh:
+            // RFC 8246: an immutable response needs no revalidation.
+            return freshness.isFresh && freshness.directives.isImmutable ? .use : .validate
+        case .standard, .reload:
+            if freshness.isFresh { return .use }
+            return freshness.isUsableWhileRevalidating ? .useAndRefresh : .validate
+        }
+    }
+}
+
+/// What becomes of a response that the disk cache holds.
+package enum StoredResponseUse: Equatable {
+    /// The stored response is used without asking the server.
+    case use
+    /// The stale response is used now and revalidated for the next load.
+    case useAndRefresh
+    /// The response must be revalidated before it is used.
+    case validate
+    /// The response answers a different request (its Vary fields differ) and is not used.
+    case ignore
 }
 
 /// The cache tiers that a load reads and writes.

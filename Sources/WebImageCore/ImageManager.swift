@@ -133,7 +133,7 @@ public final class ImageManager: Sendable {
     ) -> ImageTask {
         ImageTask(
             request: request,
-            pipeline: pipeline,
+            runner: pipeline,
             dispatcher: dependencies.dispatcher,
             handlers: completion.map { .mainActor(progress: nil, partial: nil, completion: $0) }
         )
@@ -151,7 +151,7 @@ public final class ImageManager: Sendable {
     ) -> ImageTask {
         ImageTask(
             request: pipeline.prepare(request.imageRequest),
-            pipeline: pipeline,
+            runner: pipeline,
             dispatcher: dispatcher,
             handlers: handlers
         )

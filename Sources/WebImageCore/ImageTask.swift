@@ -1,5 +1,17 @@
 import Synchronization
 
+/// What runs tasks: a pipeline. A task keeps it alive.
+protocol ImageTaskRunning: AnyObject, Sendable {
+    /// Hands a task to the first stage, on the caller's thread.
+    func start(_ task: ImageTask)
+    /// Takes a cancelled task out of whatever stage it is in.
+    func cancel(_ task: ImageTask)
+    /// Moves the work for a task whose priority has changed.
+    func updatePriority(of task: ImageTask)
+    /// Hears of the end of a task before its callers do.
+    func taskDidFinish(_ task: ImageTask, with result: ImageResult)
+}
+
 /// The handle of one load: it can be cancelled, made more or less urgent, and awaited. It can be
 /// used from any thread.
 ///
@@ -50,23 +62,24 @@ public final class ImageTask: Sendable {
 
     /// The request that is loaded.
     public let request: ImageRequest
-    private let pipeline: Pipeline
+    private let runner: any ImageTaskRunning
     private let dispatcher: any CallbackDispatching
     private let state: Mutex<State>
 
     /// Makes a task that the pipeline does not know yet.
     /// - Parameters:
+    ///   - runner: The pipeline that loads the image.
     ///   - dispatcher: Where the handlers and completions are called. Main-actor handlers need one that delivers on the
     ///     main thread.
     ///   - handlers: `nil` for a task whose callers add completions or await it.
     init(
         request: ImageRequest,
-        pipeline: Pipeline,
+        runner: any ImageTaskRunning,
         dispatcher: any CallbackDispatching,
         handlers: Handlers?
     ) {
         self.request = request
-        self.pipeline = pipeline
+        self.runner = runner
         self.dispatcher = dispatcher
         state = Mutex(State(priority: request.priority, handlers: handlers))
     }
@@ -79,7 +92,7 @@ public final class ImageTask: Sendable {
                 defer { state.priority = newValue }
                 return (state.priority != newValue, state.children)
             }
-            if isChanged { pipeline.updatePriority(of: self) }
+            if isChanged { runner.updatePriority(of: self) }
             for child in children { child.priority = newValue }
         }
     }
@@ -99,7 +112,7 @@ public final class ImageTask: Sendable {
             return state.children
         }
         guard let children else { return }
-        pipeline.cancel(self)
+        runner.cancel(self)
         for child in children { child.cancel() }
         finish(.failure(.cancelled(request.url)))
     }
@@ -129,9 +142,9 @@ public final class ImageTask: Sendable {
 
 // These calls serve bindings, whose tasks load through children and end when the image is in place.
 extension ImageTask {
-    /// Hands the task to the first stage of the pipeline. The handlers may be called within this call when it is made where they belong.
+    /// Hands the task to the first stage of the runner. The handlers may be called within this call when it is made where they belong.
     package func start() {
-        pipeline.start(self)
+        runner.start(self)
     }
 
     /// Adds a completion, which is called within this call when the task has finished, else by the task's dispatcher
@@ -158,12 +171,12 @@ extension ImageTask {
         return true
     }
 
-    /// Starts the load of another request as a child, which reports on the threads of the pipeline.
+    /// Starts the load of another request as a child, which reports on the threads of the runner.
     /// - Returns: `false` when this task has finished or was cancelled.
     func startChild(_ request: ImageRequest, _ handlers: Handlers) -> Bool {
         let child = ImageTask(
             request: request,
-            pipeline: pipeline,
+            runner: runner,
             dispatcher: InlineDispatcher(),
             handlers: handlers
         )
@@ -195,7 +208,7 @@ extension ImageTask {
         }
         guard let (result, wasRunning) = ending else { return }
         // Observers come first: code that awaits the response continues as soon as the phase is `finished`.
-        if wasRunning { pipeline.taskDidFinish(self, with: result) }
+        if wasRunning { runner.taskDidFinish(self, with: result) }
         let before = state.withLock { state in
             let before = state
             state.phase = .finished(result)

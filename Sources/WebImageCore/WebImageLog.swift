@@ -8,7 +8,7 @@ public enum WebImageLog {
     /// The logger, from any thread. Default: one that discards everything.
     public static var logger: Logger {
         get { current.withLock { $0 } }
-        set { current.withLock { $0 = newValue } }
+        set { _ = current.withLock { exchange(&$0, with: newValue) } }
     }
 
     /// Logs a failure that the app learns of by other means.

@@ -16,7 +16,8 @@ extension ImageManager {
             }
         }
         set {
-            sharedManager.withLock { $0 = newValue }
+            // The old manager is released with the lock free: closures of the app go with it.
+            _ = sharedManager.withLock { exchange(&$0, with: newValue) }
         }
     }
 
@@ -71,11 +72,12 @@ extension ImagePrefetcher {
     /// The prefetcher of ImageManager.shared.
     public static var shared: ImagePrefetcher {
         let manager = ImageManager.shared
-        return sharedPrefetcher.withLock { prefetcher in
-            if let prefetcher, prefetcher.manager === manager { return prefetcher }
+        let (current, _) = sharedPrefetcher.withLock { prefetcher in
+            if let prefetcher, prefetcher.manager === manager { return (prefetcher, nil as ImagePrefetcher?) }
             let made = ImagePrefetcher(manager: manager)
-            prefetcher = made
-            return made
+            // The old one is released with the lock free.
+            return (made, exchange(&prefetcher, with: made))
         }
+        return current
     }
 }

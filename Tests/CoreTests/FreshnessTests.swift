@@ -26,7 +26,7 @@ struct FreshnessTests {
         _ policy: CachePolicy = .standard,
         headers: [String: String] = [:]
     ) -> StoredResponseUse {
-        StoredResponseUse(metadata, policy: policy, headers: headers, now: Self.start.addingTimeInterval(seconds))
+        policy.use(of: metadata, headers: headers, now: Self.start.addingTimeInterval(seconds))
     }
 
     @Test(

@@ -1,3 +1,43 @@
+public import FoundationEssentials
+
+// The names of the formats; each has a row in the table below.
+extension ImageFormat {
+    /// JPEG.
+    public static let jpeg = ImageFormat(rawValue: "jpeg")
+    /// PNG, still or animated (APNG).
+    public static let png = ImageFormat(rawValue: "png")
+    /// GIF.
+    public static let gif = ImageFormat(rawValue: "gif")
+    /// WebP.
+    public static let webp = ImageFormat(rawValue: "webp")
+    /// TIFF.
+    public static let tiff = ImageFormat(rawValue: "tiff")
+    /// Windows bitmap.
+    public static let bmp = ImageFormat(rawValue: "bmp")
+    /// Windows icon.
+    public static let ico = ImageFormat(rawValue: "ico")
+    /// HEIC and HEIF.
+    public static let heif = ImageFormat(rawValue: "heif")
+    /// AVIF.
+    public static let avif = ImageFormat(rawValue: "avif")
+    /// SVG.
+    public static let svg = ImageFormat(rawValue: "svg")
+    /// JPEG XL.
+    public static let jpegXL = ImageFormat(rawValue: "jxl")
+    /// PDF.
+    public static let pdf = ImageFormat(rawValue: "pdf")
+    /// Netpbm: bitmaps (PBM), greyscale (PGM) and colour (PPM) images.
+    public static let pnm = ImageFormat(rawValue: "pnm")
+    /// Truevision TGA. Its files have no signature, so a request needs a format hint.
+    public static let tga = ImageFormat(rawValue: "tga")
+    /// macOS icon.
+    public static let icns = ImageFormat(rawValue: "icns")
+    /// X pixmap.
+    public static let xpm = ImageFormat(rawValue: "xpm")
+    /// Windows animated cursor, of which the first image is shown.
+    public static let ani = ImageFormat(rawValue: "ani")
+}
+
 /// What the library knows about a format, apart from how to decode and encode it.
 package struct FormatDescriptor: Sendable {
     package let format: ImageFormat
@@ -34,7 +74,7 @@ package struct FormatDescriptor: Sendable {
 
     /// One row for each format. The first row whose signature matches wins.
     ///
-    /// A new format is a row here, a name in `ImageFormat`, a folder in Sources/WebImageLinux/Formats with an entry in
+    /// A new format is a name above and a row here, a folder in Sources/WebImageLinux/Formats with an entry in
     /// `CoderRegistry.builtIn`, and a module in Sources/CLibraries with its lines in Package.swift for its C library.
     /// Colour profiles come from the decoders.
     package static let all: [FormatDescriptor] = [
@@ -130,7 +170,49 @@ package struct FormatDescriptor: Sendable {
     fileprivate static let byFormat = Dictionary(uniqueKeysWithValues: all.map { ($0.format, $0) })
 }
 
+// What the table answers.
 extension ImageFormat {
+    /// The number of bytes from the start of a file that suffices to recognise every format.
+    package static let sniffLength = 512
+
+    /// Recognises a format by the first bytes of a file.
+    ///
+    /// The result is `unknown` when the bytes are not those of an image in one of the library's formats, or too few.
+    public init(sniffing data: Data) {
+        self = data.prefix(Self.sniffLength).withUnsafeBytes { raw in
+            let bytes = ByteReader(raw)
+            return FormatDescriptor.all.first { $0.isSignature(bytes) }?.format ?? .unknown
+        }
+    }
+
+    /// Recognises a format by the first bytes of a file; `hint` is the result for files without a signature.
+    package init(sniffing data: Data, hint: ImageFormat?) {
+        let found = ImageFormat(sniffing: data)
+        self = found == .unknown ? hint ?? .unknown : found
+    }
+
+    /// The media type as registered with IANA; `nil` for formats of custom coders.
+    public var mediaType: String? { descriptor?.mediaTypes.first }
+
+    /// The usual extension of a file name, without a dot; `nil` for formats of custom coders.
+    public var fileExtension: String? { descriptor?.fileExtensions.first }
+
+    /// Makes the format of a media type. Parameters are ignored, as in image/png; charset=binary.
+    /// - Returns: `nil` for a type that the library does not know.
+    public init?(mediaType: String) {
+        let name = mediaType.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
+        guard let found = FormatDescriptor.all.first(where: { $0.mediaTypes.contains(name) }) else { return nil }
+        self = found.format
+    }
+
+    /// Makes the format of a file extension without a dot.
+    /// - Returns: `nil` for an extension that the library does not know.
+    public init?(fileExtension: String) {
+        let name = fileExtension.lowercased()
+        guard let found = FormatDescriptor.all.first(where: { $0.fileExtensions.contains(name) }) else { return nil }
+        self = found.format
+    }
+
     /// The row of the format; `nil` for formats of custom coders.
     package var descriptor: FormatDescriptor? { FormatDescriptor.byFormat[self] }
 }

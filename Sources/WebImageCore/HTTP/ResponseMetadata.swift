@@ -68,4 +68,12 @@ extension ResponseMetadata {
         result.responseTime = newer.responseTime
         return result
     }
+
+    /// Whether the header fields that Vary names have the values of the original request (RFC 9111, 4.1).
+    func isAnswer(to headers: [String: String]) -> Bool {
+        guard let vary, !vary.isEmpty else { return true }
+        guard vary["*"] == nil else { return false }
+        let now = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { $1 }
+        return vary.allSatisfy { now[$0.key] ?? "" == $0.value }
+    }
 }

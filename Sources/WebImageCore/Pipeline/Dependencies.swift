@@ -54,3 +54,22 @@ extension Pipeline {
         }
     }
 }
+
+// What stages ask the loaders about a request.
+extension LoaderRegistry {
+    /// The loader of a request: its own, or the first that takes its URL.
+    func loader(for request: ImageRequest) -> (any DataLoading)? {
+        request.loader ?? loader(for: request.url)
+    }
+
+    /// Whether a cached response serves a request, which may depend on the header fields that its loader would send
+    /// (RFC 9111, section 4.1).
+    func use(of response: ResponseMetadata, for request: ImageRequest, now: Date) -> StoredResponseUse {
+        var headers: [String: String] = [:]
+        if response.vary != nil {
+            let loaderRequest = LoaderRequest(url: request.url, options: request.networkOptions)
+            headers = loader(for: request)?.headers(for: loaderRequest) ?? [:]
+        }
+        return request.cachePolicy.use(of: response, headers: headers, now: now)
+    }
+}

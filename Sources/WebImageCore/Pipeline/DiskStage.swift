@@ -71,7 +71,7 @@ final class DiskStage: Sendable {
             decode.decode(id, data)
         case .validate:
             graph.withLock { $0.validate(entry, in: id) }
-            if request.cachePolicy == .refresh { staleImages.start(id, entry) }
+            if request.cachePolicy.revalidatesCachedImage { staleImages.start(id, entry) }
             next.load(id, with: loader)
         case .ignore:
             next.load(id, with: loader)

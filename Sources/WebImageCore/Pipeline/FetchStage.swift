@@ -58,7 +58,7 @@ final class FetchStage: Sendable {
     /// Asks a loader, unless it is clear that this would be in vain.
     func load(_ id: JobGraph.Fetch.ID, with loader: any DataLoading) {
         guard let request = graph.request(of: id) else { return }
-        if request.cachePolicy == .cachedOnly {
+        if !request.cachePolicy.asksLoader {
             delivery.fail(id, .notInCache(request.url))
         } else if shouldLoad?(request.url) == false {
             delivery.fail(id, .loadRefused(request.url))
@@ -76,7 +76,7 @@ final class FetchStage: Sendable {
     private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
         guard let (fetch, validators) = graph.withLock({ $0.beginAttempt(id) }) else { return }
         observers.notify(fetch.request.url, .started)
-        if case .renditions = fetch.validation, fetch.request.cachePolicy == .refresh {
+        if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
             staleImages.start(id, nil)
         }
         let request = LoaderRequest(

@@ -137,6 +137,9 @@ extension JobGraph {
 
     /// Lets a fetch rest until the loader is asked again.
     mutating func beginBackoff(_ id: Fetch.ID, after error: ImageError) {
+        guard let fetch = fetches[id] else { return }
+        // The operation of the attempt is an object of the loader.
+        releaseLater(fetch)
         updateFetch(id) { fetch in
             fetch.phase = .backingOff
             if error.code == .offline { fetch.hasWaitedForNetwork = true }

@@ -153,12 +153,19 @@ struct JobGraph: Sendable {
         case abandonLoad(Fetch.ID, any FetchOperation)
     }
 
+    /// What mutations have removed. Closures and objects of the app go with it, so it is released with the lock free.
+    struct Removals: Sendable {
+        var jobs: [Job] = []
+        var fetches: [Fetch] = []
+    }
+
     private(set) var jobs: [Job.ID: Job] = [:]
     private(set) var fetches: [Fetch.ID: Fetch] = [:]
     private var jobsByKey: [Job.Key: Job.ID] = [:]
     private var fetchesByKey: [Fetch.Key: Fetch.ID] = [:]
     private var jobsByTask: [ObjectIdentifier: Job.ID] = [:]
     private var serial = Serial()
+    private var removals = Removals()
 }
 
 // Keys: what is shared.
@@ -196,7 +203,7 @@ extension JobGraph.Fetch {
 
         init(_ request: ImageRequest) {
             url = request.sourceKey
-            policy = request.cachePolicy == .reload ? .standard : request.cachePolicy
+            policy = request.cachePolicy.forSharing
             queriesOriginals = request.readTiers.contains(.originals)
             storesOriginals = request.cacheAccess.writes.contains(.originals)
             networkOptions = request.boxedNetworkOptions
@@ -320,13 +327,26 @@ extension JobGraph {
     @discardableResult
     mutating func removeFetch(_ id: Fetch.ID) -> Fetch? {
         closeFetch(id)
-        return fetches.removeValue(forKey: id)
+        guard let fetch = fetches.removeValue(forKey: id) else { return nil }
+        releaseLater(fetch)
+        return fetch
+    }
+
+    /// Keeps what is about to be replaced until the lock is free.
+    mutating func releaseLater(_ fetch: Fetch) {
+        removals.fetches.append(fetch)
+    }
+
+    /// Hands out what has been removed since the last call.
+    mutating func takeRemovals() -> Removals {
+        exchange(&removals, with: Removals())
     }
 
     mutating func removeJob(_ id: Job.ID) -> Job? {
         guard let job = jobs.removeValue(forKey: id) else { return nil }
         jobsByKey[job.key] = nil
         if let fetch = job.fetch { fetches[fetch]?.jobs.removeAll { $0 == id } }
+        removals.jobs.append(job)
         return job
     }
 

@@ -34,7 +34,7 @@ final class MemoryStage: Sendable {
         observers.notify(request.url, .queued)
         if reads.contains(.memory), let image = memoryCache.image(for: MemoryQuery(request)) {
             observers.notify(request.url, .memoryHit)
-            guard request.cachePolicy == .refresh else {
+            guard request.cachePolicy.revalidatesCachedImage else {
                 delivery.deliverNow(ImageResponse(image: image, source: .memory, url: request.url), to: task)
                 return
             }

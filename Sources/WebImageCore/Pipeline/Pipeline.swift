@@ -148,12 +148,12 @@ package final class Pipeline: Sendable {
         request.loading = .complete
         request.cachePolicy = .refresh
         request.priority = .low
-        ImageTask(request: request, pipeline: self, dispatcher: InlineDispatcher(), handlers: nil).start()
+        ImageTask(request: request, runner: self, dispatcher: InlineDispatcher(), handlers: nil).start()
     }
 }
 
-// What tasks and the manager ask for.
-extension Pipeline {
+// What tasks ask for.
+extension Pipeline: ImageTaskRunning {
     func start(_ task: ImageTask) {
         memoryStage.start(task)
     }
@@ -170,7 +170,10 @@ extension Pipeline {
     func taskDidFinish(_ task: ImageTask, with result: ImageResult) {
         deliveryStage.reportEnd(of: task, result)
     }
+}
 
+// What the manager asks for.
+extension Pipeline {
     /// Ends every wait before a retry, because the network is back.
     func retryNow() {
         graph.update { $0.endAllBackoffs() }

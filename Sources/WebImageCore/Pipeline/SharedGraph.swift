@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The job graph behind its lock, as the stages use it. Effects of a mutation are applied by the pipeline once the lock
-/// is free, so that a stage never calls a stage before it.
+/// is free, so that a stage never calls a stage before it. What a mutation removes is released then, too.
 final class SharedGraph: Sendable {
     private struct State: Sendable {
         var graph = JobGraph()
@@ -18,7 +18,7 @@ final class SharedGraph: Sendable {
 
     /// Reads the graph, or changes it in a way that has no effects.
     func withLock<R: Sendable>(_ body: (inout JobGraph) -> R) -> R {
-        state.withLock { body(&$0.graph) }
+        state.withLock { (body(&$0.graph), $0.graph.takeRemovals()) }.0
     }
 
     func job(_ id: JobGraph.Job.ID) -> JobGraph.Job? {
@@ -32,9 +32,9 @@ final class SharedGraph: Sendable {
 
     /// Changes the graph and applies the effects.
     func update(_ body: (inout JobGraph) -> [JobGraph.Effect]) {
-        let (effects, pipeline) = state.withLock { state in
+        let (effects, pipeline, _) = state.withLock { state in
             let effects = body(&state.graph)
-            return (effects, effects.isEmpty ? nil : state.pipeline)
+            return (effects, effects.isEmpty ? nil : state.pipeline, state.graph.takeRemovals())
         }
         pipeline?.apply(effects)
     }

@@ -64,7 +64,7 @@ public final class ImagePrefetcher: Sendable {
     /// The handler that is called on the main loop with the URL of each finished image of any batch. Default: none.
     public var onFinish: (@Sendable (URL, PrefetchTotals) -> Void)? {
         get { state.withLock { $0.onFinish } }
-        set { state.withLock { $0.onFinish = newValue } }
+        set { _ = state.withLock { exchange(&$0.onFinish, with: newValue) } }
     }
 
     /// Loads images at the size of their files, into memory and onto disk.

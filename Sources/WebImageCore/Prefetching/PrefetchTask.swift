@@ -3,6 +3,9 @@ import Synchronization
 
 /// The handle of one batch of prefetched images. It can be used from any thread.
 public final class PrefetchTask: Sendable {
+    typealias Progress = @Sendable (_ finished: Int, _ total: Int) -> Void
+    typealias Completion = @Sendable (PrefetchResult) -> Void
+
     fileprivate struct State {
         /// The requests that have not started, in reverse order.
         var waiting: [ImageRequest]
@@ -10,8 +13,8 @@ public final class PrefetchTask: Sendable {
         var serial = Serial()
         var result = PrefetchResult()
         var isCancelled = false
-        var progress: (@Sendable (Int, Int) -> Void)?
-        var completion: (@Sendable (PrefetchResult) -> Void)?
+        var progress: Progress?
+        var completion: Completion?
     }
 
     private let total: Int
@@ -23,8 +26,8 @@ public final class PrefetchTask: Sendable {
     init(
         _ requests: [ImageRequest],
         _ dispatcher: any CallbackDispatching,
-        progress: (@Sendable (Int, Int) -> Void)?,
-        completion: (@Sendable (PrefetchResult) -> Void)?,
+        progress: Progress?,
+        completion: @escaping Completion,
         onEnd: @escaping @Sendable (URL, Result<ImageResponse, ImageError>) -> Void
     ) {
         total = requests.count
@@ -85,13 +88,13 @@ public final class PrefetchTask: Sendable {
 
     func finishIfDone() {
         let total = total
-        let report = state.withLock { state -> (@Sendable () -> Void)? in
+        // Both closures leave, so that they are released with the lock free.
+        let ending = state.withLock { state -> (Completion, Progress?, PrefetchResult)? in
             guard state.isFinished(total), let completion = state.completion.take() else { return nil }
-            state.progress = nil
-            let result = state.result
-            return { completion(result) }
+            return (completion, state.progress.take(), state.result)
         }
-        if let report { dispatcher.dispatch(report) }
+        guard let (completion, _, result) = ending else { return }
+        dispatcher.dispatch { completion(result) }
     }
 }
 

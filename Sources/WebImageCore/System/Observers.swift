@@ -29,9 +29,11 @@ package final class Observers<Event: Sendable>: Sendable {
     }
 
     private func remove(_ number: UInt64) {
-        state.withLock { state in
-            state.handlers.removeAll { $0.number == number }
+        // The handler is returned, because its last release may run code of the app, which must find the lock free.
+        _ = state.withLock { state in
+            let removed = state.handlers.firstIndex { $0.number == number }.map { state.handlers.remove(at: $0) }
             hasObservers.store(!state.handlers.isEmpty, ordering: .relaxed)
+            return removed?.handler
         }
     }
 

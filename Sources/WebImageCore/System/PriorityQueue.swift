@@ -75,7 +75,10 @@ package struct PriorityQueue<Element> {
 
     /// Removes and returns all elements, in no order.
     package mutating func removeAll() -> [Element] {
-        defer { self = PriorityQueue() }
+        defer {
+            entries = [:]
+            lists = Self.emptyLists
+        }
         return entries.values.map(\.element)
     }
 

@@ -43,7 +43,9 @@ package final class WorkQueue: Sendable {
     /// - Returns: Whether the work will never run.
     @discardableResult
     package func cancel(_ ticket: Ticket) -> Bool {
-        shared.state.withLock { $0.queue.remove(ticket.number) != nil }
+        // The work is released with the lock free.
+        let work = shared.state.withLock { $0.queue.remove(ticket.number) }
+        return work != nil
     }
 
     /// Moves work to the end of another priority, unless it has begun.

@@ -105,7 +105,7 @@ final class ImageSlot {
         switch current.state {
         case .waitingForMap, .waitingForLayout, .loading: break
         // The image stays on display while the server is asked again.
-        case .shown where current.image.cachePolicy == .refresh: return nil
+        case .shown where current.image.cachePolicy.revalidatesCachedImage: return nil
         case .shown: break
         case .failed, .detached: return nil
         }
@@ -152,7 +152,7 @@ final class ImageSlot {
         progress?.reset()
         let size = load.decodeSize(in: target)
         if let cached = load.cachedImage(size, for: widget) {
-            guard load.image.cachePolicy == .refresh || load.image.includesData else {
+            guard load.image.cachePolicy.revalidatesCachedImage || load.image.includesData else {
                 return finish(load.task, .success(ImageResponse(image: cached, source: .memory, url: load.image.url)))
             }
             show(cached, animated: false, .newImage)

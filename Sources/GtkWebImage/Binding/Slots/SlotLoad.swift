@@ -70,7 +70,7 @@ struct SlotLoad: Sendable {
     /// The memory hit for a size, or in any size if the widget has none yet.
     @MainActor
     func cachedImage(_ size: DecodeSize?, for widget: WidgetReference?) -> WebImage? {
-        guard request.sequence == nil, image.cachePolicy != .reload, image.cacheAccess.reads.contains(.memory) else {
+        guard request.sequence == nil, image.readTiers.contains(.memory) else {
             return nil
         }
         let query = makeRequest(size ?? .original, for: widget)

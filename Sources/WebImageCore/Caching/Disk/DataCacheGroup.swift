@@ -50,7 +50,7 @@ public final class DataCacheGroup: DataCaching {
     /// The caches, in order. Can be changed at any time.
     public var caches: [any DataCaching] {
         get { state.withLock { $0.caches } }
-        set { state.withLock { $0.caches = newValue } }
+        set { _ = state.withLock { exchange(&$0.caches, with: newValue) } }
     }
 
     /// The policies. Can be changed at any time.

@@ -93,16 +93,3 @@ package struct CacheHashes: Sendable {
         self.checksum = checksum
     }
 }
-
-/// The keys of the disk cache: a base, such as a URL, and optionally one of its variants.
-package enum CacheKey {
-    private static let separator: Character = "\u{0}"
-
-    package static func string(base: String, variant: String) -> String { "\(base)\(separator)\(variant)" }
-
-    /// Takes a key apart. Keys of originals have no variant.
-    package static func parts(of key: String) -> (base: Substring, variant: Substring?) {
-        guard let index = key.firstIndex(of: separator) else { return (key[...], nil) }
-        return (key[..<index], key[key.index(after: index)...])
-    }
-}

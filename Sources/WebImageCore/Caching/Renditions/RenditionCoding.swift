@@ -9,11 +9,3 @@ package protocol RenditionCoding: Sendable {
     /// The pixels that encode(_:hasRoom:) wrote; `nil` when they are damaged.
     func decode(_ data: Data, _ info: RenditionInfo) -> PixelBuffer?
 }
-
-extension ImageKey {
-    /// The key of a rendition on disk. Its base is the key of the original, so that all renditions of an image are
-    /// found.
-    package func renditionKey(size: DecodeSize) -> String {
-        CacheKey.string(base: source, variant: "\(size) \(scale) \(transformer)")
-    }
-}

@@ -64,7 +64,8 @@ final class CurlCommandQueue: Sendable {
     var configuration: ImageDownloader.Configuration {
         get { state.withLock { $0.configuration } }
         set {
-            state.withLock { $0.configuration = newValue }
+            // The closures of the old one are released with the lock free.
+            _ = state.withLock { exchange(&$0.configuration, with: newValue) }
             post(.configure)
         }
     }

@@ -28,3 +28,24 @@ package struct ImageKey: Hashable, Sendable {
         scale = request.scale
     }
 }
+
+extension ImageKey {
+    /// The key of a rendition on disk. Its base is the key of the original, so that all renditions of an image are
+    /// found.
+    package func renditionKey(size: DecodeSize) -> String {
+        CacheKey.string(base: source, variant: "\(size) \(scale) \(transformer)")
+    }
+}
+
+/// The keys of the disk cache: a base, such as a URL, and optionally one of its variants.
+package enum CacheKey {
+    private static let separator: Character = "\u{0}"
+
+    package static func string(base: String, variant: String) -> String { "\(base)\(separator)\(variant)" }
+
+    /// Takes a key apart. Keys of originals have no variant.
+    package static func parts(of key: String) -> (base: Substring, variant: Substring?) {
+        guard let index = key.firstIndex(of: separator) else { return (key[...], nil) }
+        return (key[..<index], key[key.index(after: index)...])
+    }
+}

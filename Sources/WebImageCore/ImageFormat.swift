@@ -1,0 +1,10 @@
+/// The format of an image file, recognised by its content and never by its name.
+public struct ImageFormat: RawRepresentable, Hashable, Sendable {
+    /// A short lower-case name, such as `jpeg`.
+    public let rawValue: String
+    /// Makes the format of an app's own decoder or encoder, under a name that no other format has.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// An unknown format, or no image.
+    public static let unknown = ImageFormat(rawValue: "unknown")
+}
