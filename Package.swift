@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.0
 
 import PackageDescription
 
@@ -185,7 +185,7 @@ let package = Package(
         .target(name: "CAllocationCounter", path: "Tests/AllocationCounter"),
         .target(
             name: "CPlainDecoders",
-            dependencies: ["CWebImagePixbuf", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP"],
+            dependencies: ["CWebImageGtk4", "CWebImagePixbuf", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP"],
             path: "Tests/PlainDecoders"
         ),
         .executableTarget(

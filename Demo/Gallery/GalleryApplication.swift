@@ -16,7 +16,7 @@ final class GalleryApplication {
     init(context: PageContext, options: GalleryOptions) {
         self.context = context
         self.options = options
-        application = gtk_application_new(AppInfo.identifier, G_APPLICATION_NON_UNIQUE)
+        application = gtk_application_new(AppInfo.identifier, gwi_application_non_unique)
         g_set_prgname(AppInfo.identifier)
         connect(OpaquePointer(application), "startup") { [weak self] in self?.startUp() }
         connect(OpaquePointer(application), "activate") { [weak self] in self?.activate() }

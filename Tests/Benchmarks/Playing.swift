@@ -66,20 +66,8 @@ struct Playing: ParsableCommand {
     /// Does what apps do with GdkPixbufAnimation: a pixbuf for each frame and a texture from it.
     @MainActor
     private func pixbufAnimation(_ data: Data) -> () -> Void {
-        let loader = gdk_pixbuf_loader_new()!
-        // The loader moves the rest of its buffer after each block, so it gets the file in pieces.
-        for start in stride(from: 0, to: data.count, by: 65536) {
-            let piece = [UInt8](data[start..<min(start + 65536, data.count)])
-            gdk_pixbuf_loader_write(loader, piece, gsize(piece.count), nil)
-        }
-        gdk_pixbuf_loader_close(loader, nil)
-        let animation = gdk_pixbuf_loader_get_animation(loader)
-        let iterator = gdk_pixbuf_animation_get_iter(animation, nil)
-        return {
-            guard gdk_pixbuf_animation_iter_advance(iterator, nil) != 0 else { return }
-            let texture = gdk_texture_new_for_pixbuf(gdk_pixbuf_animation_iter_get_pixbuf(iterator))
-            g_object_unref(UnsafeMutableRawPointer(texture))
-        }
+        let player = data.withUnsafeBytes { plain_pixbuf_player_new($0.baseAddress, $0.count) }
+        return { plain_pixbuf_player_draw(player) }
     }
 
     @MainActor

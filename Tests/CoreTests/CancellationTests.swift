@@ -87,7 +87,7 @@ struct CancellationTests {
         let fixture = ManagerFixture()
         for number in 0..<20 { fixture.loader.answer(fixture.url("\(number)"), with: picture) }
         let log = EventLog<Int>()
-        await withTaskGroup { group in
+        await withTaskGroup(of: Void.self) { group in
             for thread in 0..<8 {
                 group.addTask {
                     for number in 0..<500 {

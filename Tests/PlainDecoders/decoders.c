@@ -1,6 +1,6 @@
 #include "PlainDecoders.h"
 
-#include <gdk-pixbuf/gdk-pixbuf.h>
+#include <gtk/gtk.h>
 #include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,16 +82,23 @@ bool plain_pixbuf(const uint8_t *data, size_t count, int width, int height, size
     return is_read;
 }
 
-bool plain_pixbuf_animation(const uint8_t *data, size_t count) {
+// GdkPixbufAnimation is deprecated since gdk-pixbuf 2.44.
+G_GNUC_BEGIN_IGNORE_DEPRECATIONS
+
+static GdkPixbufLoader *load_pixbuf_animation(const uint8_t *data, size_t count) {
     GdkPixbufLoader *loader = gdk_pixbuf_loader_new();
     // A whole file at once takes minutes, since the loader moves the rest after each block of 255 bytes.
     for (size_t offset = 0; offset < count; offset += 65536) {
         size_t length = count - offset < 65536 ? count - offset : 65536;
-        if (!gdk_pixbuf_loader_write(loader, data + offset, length, NULL)) return false;
+        if (!gdk_pixbuf_loader_write(loader, data + offset, length, NULL)) return NULL;
     }
-    if (!gdk_pixbuf_loader_close(loader, NULL)) return false;
+    return gdk_pixbuf_loader_close(loader, NULL) ? loader : NULL;
+}
+
+bool plain_pixbuf_animation(const uint8_t *data, size_t count) {
+    GdkPixbufLoader *loader = load_pixbuf_animation(data, count);
+    if (!loader) return false;
     GdkPixbufAnimation *animation = gdk_pixbuf_loader_get_animation(loader);
-    G_GNUC_BEGIN_IGNORE_DEPRECATIONS
     GTimeVal time = {1000, 0};
     GdkPixbufAnimationIter *frames = gdk_pixbuf_animation_get_iter(animation, &time);
     for (;;) {
@@ -102,11 +109,22 @@ bool plain_pixbuf_animation(const uint8_t *data, size_t count) {
         if (!gdk_pixbuf_animation_iter_advance(frames, &time)) break;
         if (time.tv_sec >= 1010) break;
     }
-    G_GNUC_END_IGNORE_DEPRECATIONS
     g_object_unref(frames);
     g_object_unref(loader);
     return true;
 }
+
+void *plain_pixbuf_player_new(const uint8_t *data, size_t count) {
+    GdkPixbufLoader *loader = load_pixbuf_animation(data, count);
+    return loader ? gdk_pixbuf_animation_get_iter(gdk_pixbuf_loader_get_animation(loader), NULL) : NULL;
+}
+
+void plain_pixbuf_player_draw(void *player) {
+    if (!gdk_pixbuf_animation_iter_advance(player, NULL)) return;
+    g_object_unref(gdk_texture_new_for_pixbuf(gdk_pixbuf_animation_iter_get_pixbuf(player)));
+}
+
+G_GNUC_END_IGNORE_DEPRECATIONS
 
 bool plain_webp_animation(const uint8_t *data, size_t count) {
     WebPData input = {data, count};

@@ -149,12 +149,11 @@ extension Scenario {
             expectEqual(picture.currentImageTask?.isFinished, true)
             // When the image is clicked
             let display = try require(broadway)
-            var x = 0.0
-            var y = 0.0
-            gtk_widget_translate_coordinates(picture.widget, stage.window, 150, 150, &x, &y)
+            var (inImage, inWindow) = (graphene_point_t(x: 150, y: 150), graphene_point_t())
+            expect(gtk_widget_compute_point(picture.widget, stage.window, &inImage, &inWindow) != 0)
             // The first click may arrive before the display knows the position of the window.
             for _ in 0..<10 where picture.currentImage == nil {
-                display.click(x: Int(x), y: Int(y))
+                display.click(x: Int(inWindow.x), y: Int(inWindow.y))
                 _ = MainLoopPump.run(until: { picture.currentImage != nil }, timeout: .seconds(1))
             }
             expectEqual(picture.currentImage?.color, 0x00FF00)

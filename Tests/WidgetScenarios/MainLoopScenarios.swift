@@ -100,7 +100,7 @@ extension Scenario {
             configuration.diskCache = nil
             ImageManager.shared = ImageManager(configuration: configuration)
             let log = EventLog<String>()
-            let application = gtk_application_new("org.gtkwebimage.Test", G_APPLICATION_NON_UNIQUE)!
+            let application = gtk_application_new("org.gtkwebimage.Test", gwi_application_non_unique)!
             let app = application.as(GApplication.self)
             let url = server.url("/336699/64x48.png")
             onActivate(app) {

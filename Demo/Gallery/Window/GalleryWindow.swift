@@ -58,8 +58,8 @@ final class GalleryWindow {
     func open(_ number: Int) {
         let url = context.source.largeURL(for: context.source.urls[number])
         gtk_stack_set_visible_child_name(stack, "large")
-        gtk_widget_show(back)
-        gtk_widget_hide(cast(listButton))
+        gtk_widget_set_visible(back, 1)
+        gtk_widget_set_visible(cast(listButton), 0)
         large.setImage(
             with: url,
             placeholder: .icon("image-x-generic-symbolic", pixelSize: 64),
@@ -74,8 +74,8 @@ final class GalleryWindow {
         if gtk_widget_get_mapped(large.widget) != 0, let current {
             large.cancelCurrentImageLoad()
             gtk_stack_set_visible_child_name(stack, current.page.id)
-            gtk_widget_hide(back)
-            gtk_widget_show(cast(listButton))
+            gtk_widget_set_visible(back, 0)
+            gtk_widget_set_visible(cast(listButton), 1)
         } else if isNarrow {
             setListShown(true)
         }
@@ -97,8 +97,8 @@ final class GalleryWindow {
         }
         current = view
         large.cancelCurrentImageLoad()
-        gtk_widget_hide(back)
-        gtk_widget_show(cast(listButton))
+        gtk_widget_set_visible(back, 0)
+        gtk_widget_set_visible(cast(listButton), 1)
         gtk_stack_set_visible_child_name(stack, page.id)
         gtk_window_set_title(cast(OpaquePointer(window)), page.title)
         if isNarrow { setListShown(false) }
@@ -112,7 +112,7 @@ final class GalleryWindow {
         gtk_widget_set_tooltip_text(cast(listButton), tr("Pages"))
         gtk_toggle_button_set_active(cast(listButton), 1)
         gtk_widget_set_tooltip_text(back, tr("Back to the wall"))
-        gtk_widget_hide(back)
+        gtk_widget_set_visible(back, 0)
         gtk_header_bar_pack_start(OpaquePointer(header), back)
         gtk_header_bar_pack_start(OpaquePointer(header), cast(listButton))
         let menu = gtk_menu_button_new()!
@@ -156,7 +156,7 @@ final class GalleryWindow {
             ("fullscreen", { [weak self] in self?.toggleFullscreen() }),
         ]
         for (name, body) in actions { addAction(name, to: OpaquePointer(window), body) }
-        gtk_application_window_set_help_overlay(cast(OpaquePointer(window)), ShortcutsWindow.make())
+        gwi_application_window_set_help_overlay(cast(OpaquePointer(window)), ShortcutsWindow.make())
     }
 
     private func search() {

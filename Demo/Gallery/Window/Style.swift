@@ -45,10 +45,7 @@ final class ColorScheme {
     private func set(_ isDark: Bool) {
         g_simple_action_set_state(action, g_variant_new_boolean(isDark ? 1 : 0))
         guard let settings = gtk_settings_get_default() else { return }
-        var value = GValue()
-        g_value_init(&value, g_type_from_name("gboolean"))
-        g_value_set_boolean(&value, isDark ? 1 : 0)
-        g_object_set_property(cast(settings), "gtk-application-prefer-dark-theme", &value)
+        gwi_settings_set_dark(settings, isDark ? 1 : 0)
     }
 
     private func ask(_ bus: OpaquePointer) {
@@ -63,7 +60,7 @@ final class ColorScheme {
             "Read",
             g_variant_new_tuple(&arguments, 2),
             nil,
-            G_DBUS_CALL_FLAGS_NONE,
+            gwi_dbus_call_none,
             2000,
             nil,
             { bus, result, context in
@@ -107,7 +104,7 @@ enum Style {
                 background-size: 20px 20px;
             }
             """
-        gtk_css_provider_load_from_data(provider, css, -1)
+        gwi_css_provider_load(provider, css)
         gtk_style_context_add_provider_for_display(
             display,
             OpaquePointer(provider),

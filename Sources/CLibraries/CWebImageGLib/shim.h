@@ -5,3 +5,5 @@
 #include <glib-object.h>
 #include <glib-unix.h>
 #include <glib.h>
+
+#include "versions.h"

@@ -4,3 +4,5 @@
 #include <gtk/gtk.h>
 #include <libintl.h>
 #include <locale.h>
+
+#include "versions.h"

@@ -15,7 +15,7 @@ extension UnsafeMutableRawPointer {
                 name
             )
         else { return false }
-        return property.pointee.flags.rawValue & G_PARAM_WRITABLE.rawValue != 0
+        return property.pointee.flags.rawValue & gwi_param_writable.rawValue != 0
             && g_type_is_a(property.pointee.value_type, type) != 0
     }
 

@@ -102,8 +102,9 @@ public final class LazyRowBinder {
         var (first, last, index) = (Int.max, -1, 0)
         var row = gtk_widget_get_first_child(container)
         while let current = row {
-            var y = 0.0
-            gtk_widget_translate_coordinates(current, scrolled, 0, 0, nil, &y)
+            var (origin, position) = (graphene_point_t(x: 0, y: 0), graphene_point_t(x: 0, y: 0))
+            _ = gtk_widget_compute_point(current, scrolled, &origin, &position)
+            let y = Double(position.y)
             if y + Double(gtk_widget_get_height(current)) > -margin, y < height + margin {
                 first = min(first, index)
                 last = index

@@ -8,8 +8,8 @@ extension LocalLoader {
     package static func resources(queue: WorkQueue) -> LocalLoader {
         LocalLoader(scheme: "resource", queue: queue) { url throws(ImageError) in
             var failure: UnsafeMutablePointer<GError>?
-            let flags = G_RESOURCE_LOOKUP_FLAGS_NONE
-            guard let bytes = g_resources_lookup_data(url.path(percentEncoded: false), flags, &failure) else {
+            let path = url.path(percentEncoded: false)
+            guard let bytes = g_resources_lookup_data(path, gwi_resource_lookup_none, &failure) else {
                 let reason = failure.map { String(cString: $0.pointee.message) } ?? "not found"
                 g_clear_error(&failure)
                 throw ImageError(

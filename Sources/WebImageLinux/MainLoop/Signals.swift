@@ -39,8 +39,8 @@ extension UnsafeMutableRawPointer {
         }
         let context = Unmanaged.passRetained(SignalHandler(body)).toOpaque()
         let release: GClosureNotify = { context, _ in Unmanaged<SignalHandler>.fromOpaque(context!).release() }
-        var flags = G_CONNECT_SWAPPED.rawValue
-        if phase == .afterDefault { flags |= G_CONNECT_AFTER.rawValue }
+        var flags = gwi_connect_swapped.rawValue
+        if phase == .afterDefault { flags |= gwi_connect_after.rawValue }
         let handler = unsafeBitCast(callback, to: GCallback.self)
         return UInt(g_signal_connect_data(self, signal, handler, context, release, GConnectFlags(rawValue: flags)))
     }

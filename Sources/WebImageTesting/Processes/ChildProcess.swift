@@ -97,8 +97,8 @@ private final class RunningProcess: Sendable {
     /// - Parameter hasInput: Whether standard input is a pipe that stays open until `closeInput()`. Otherwise it is
     ///   /dev/null.
     init(_ command: [String], environment: [String: String], hasInput: Bool = false) throws {
-        var flags = G_SUBPROCESS_FLAGS_STDOUT_PIPE.rawValue | G_SUBPROCESS_FLAGS_STDERR_MERGE.rawValue
-        if hasInput { flags |= G_SUBPROCESS_FLAGS_STDIN_PIPE.rawValue }
+        var flags = gwi_subprocess_output.rawValue
+        if hasInput { flags |= gwi_subprocess_input.rawValue }
         let launcher = g_subprocess_launcher_new(GSubprocessFlags(rawValue: flags))!
         defer { g_object_unref(UnsafeMutableRawPointer(launcher)) }
         for (name, value) in environment { g_subprocess_launcher_setenv(launcher, name, value, 1) }

@@ -256,7 +256,7 @@ struct CoderTests {
 
     @Test("Eight threads decode all shipped images at once")
     func threads() async {
-        await withTaskGroup { group in
+        await withTaskGroup(of: Void.self) { group in
             for thread in 0..<8 {
                 group.addTask {
                     for (index, name) in ShippedImage.all.enumerated() where index % 4 == thread % 4 {

@@ -16,3 +16,6 @@ bool plain_pixbuf(const uint8_t *data, size_t count, int width, int height, size
 // All frames of an animation once, with GdkPixbufAnimation and WebPAnimDecoder.
 bool plain_pixbuf_animation(const uint8_t *data, size_t count);
 bool plain_webp_animation(const uint8_t *data, size_t count);
+// An animation that plays for as long as the program runs, and one look at it: a texture when there is a new frame.
+void *plain_pixbuf_player_new(const uint8_t *data, size_t count);
+void plain_pixbuf_player_draw(void *player);

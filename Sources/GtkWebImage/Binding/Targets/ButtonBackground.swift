@@ -52,13 +52,13 @@ private final class CoveringStyle {
         owned = GObjectBox(adopting: provider)
         self.provider = OpaquePointer(provider)
         let priority = guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION)
-        gtk_style_context_add_provider(gtk_widget_get_style_context(picture), self.provider, priority)
+        gwi_widget_add_style_provider(picture, self.provider, priority)
     }
 
     func update(_ surface: WidgetReference, _ picture: WidgetReference) {
         guard let surface = surface.pointer, picture.pointer != nil else { return }
         var padding = GtkBorder()
-        gtk_style_context_get_padding(gtk_widget_get_style_context(surface), &padding)
+        gwi_widget_get_padding(surface, &padding)
         // Minimum size and negative margins add up to nothing, so the image does not affect the layout.
         let rules = """
             picture { margin: -\(padding.top)px -\(padding.right)px -\(padding.bottom)px -\(padding.left)px; \
@@ -67,6 +67,6 @@ private final class CoveringStyle {
             """
         guard rules != self.rules else { return }
         self.rules = rules
-        gtk_css_provider_load_from_data(UnsafeMutablePointer(provider), rules, -1)
+        gwi_css_provider_load(UnsafeMutablePointer(provider), rules)
     }
 }

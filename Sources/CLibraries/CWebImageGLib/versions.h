@@ -1,0 +1,14 @@
+// What differs between the versions of GLib. Since 2.88 its flags are marked as such (G_GNUC_FLAG_ENUM), so that Swift imports them
+// as option sets and drops their C names. These constants have one name with every version.
+#pragma once
+
+#include <gio/gio.h>
+
+static const GConnectFlags gwi_connect_after = G_CONNECT_AFTER;
+static const GConnectFlags gwi_connect_swapped = G_CONNECT_SWAPPED;
+static const GParamFlags gwi_param_writable = G_PARAM_WRITABLE;
+static const GResourceLookupFlags gwi_resource_lookup_none = G_RESOURCE_LOOKUP_FLAGS_NONE;
+static const GApplicationFlags gwi_application_non_unique = G_APPLICATION_NON_UNIQUE;
+static const GSubprocessFlags gwi_subprocess_output = G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_MERGE;
+static const GSubprocessFlags gwi_subprocess_input = G_SUBPROCESS_FLAGS_STDIN_PIPE;
+static const GDBusCallFlags gwi_dbus_call_none = G_DBUS_CALL_FLAGS_NONE;

@@ -1,0 +1,76 @@
+// What differs between the versions of GTK, from 4.8 on. A function here calls what the installed version offers.
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "../CWebImageGLib/versions.h"
+
+// The text colour of a widget.
+static inline void gwi_widget_get_color(GtkWidget *widget, GdkRGBA *color) {
+#if GTK_CHECK_VERSION(4, 10, 0)
+    gtk_widget_get_color(widget, color);
+#else
+    gtk_style_context_get_color(gtk_widget_get_style_context(widget), color);
+#endif
+}
+
+// The padding that the theme gives a widget. GTK 4.10 deprecates the only functions that tell it, without a successor.
+static inline void gwi_widget_get_padding(GtkWidget *widget, GtkBorder *padding) {
+    G_GNUC_BEGIN_IGNORE_DEPRECATIONS
+    gtk_style_context_get_padding(gtk_widget_get_style_context(widget), padding);
+    G_GNUC_END_IGNORE_DEPRECATIONS
+}
+
+// Adds rules for a single widget. GTK 4.10 deprecates this in favour of rules for a whole display, which restyle every widget.
+static inline void gwi_widget_add_style_provider(GtkWidget *widget, GtkStyleProvider *provider, guint priority) {
+    G_GNUC_BEGIN_IGNORE_DEPRECATIONS
+    gtk_style_context_add_provider(gtk_widget_get_style_context(widget), provider, priority);
+    G_GNUC_END_IGNORE_DEPRECATIONS
+}
+
+// Replaces the rules of a provider.
+static inline void gwi_css_provider_load(GtkCssProvider *provider, const char *rules) {
+#if GTK_CHECK_VERSION(4, 12, 0)
+    gtk_css_provider_load_from_string(provider, rules);
+#else
+    gtk_css_provider_load_from_data(provider, rules, -1);
+#endif
+}
+
+// Device pixels per application pixel where a widget is shown: a fraction such as 1.5 since GTK 4.12, a whole number before, and
+// without a surface.
+static inline double gwi_widget_get_scale(GtkWidget *widget) {
+#if GTK_CHECK_VERSION(4, 12, 0)
+    GtkNative *native = gtk_widget_get_native(widget);
+    GdkSurface *surface = native ? gtk_native_get_surface(native) : NULL;
+    if (surface) return gdk_surface_get_scale(surface);
+#endif
+    return gtk_widget_get_scale_factor(widget);
+}
+
+// Names an item of a list for assistive technology, which GTK offers since 4.12; before, only the child of the item has a name.
+static inline void gwi_list_item_set_accessible_label(GtkListItem *item, const char *label) {
+#if GTK_CHECK_VERSION(4, 12, 0)
+    gtk_list_item_set_accessible_label(item, label ? label : "");
+#else
+    (void)item;
+    (void)label;
+#endif
+}
+
+// Makes a GtkShortcutsWindow the answer to win.show-help-overlay. GTK 4.18 deprecates both, and has no successor itself.
+static inline void gwi_application_window_set_help_overlay(GtkApplicationWindow *window, GtkShortcutsWindow *shortcuts) {
+    G_GNUC_BEGIN_IGNORE_DEPRECATIONS
+    gtk_application_window_set_help_overlay(window, shortcuts);
+    G_GNUC_END_IGNORE_DEPRECATIONS
+}
+
+// Chooses the light or the dark style of an app.
+static inline void gwi_settings_set_dark(GtkSettings *settings, gboolean is_dark) {
+#if GTK_CHECK_VERSION(4, 20, 0)
+    GtkInterfaceColorScheme scheme = is_dark ? GTK_INTERFACE_COLOR_SCHEME_DARK : GTK_INTERFACE_COLOR_SCHEME_LIGHT;
+    g_object_set(settings, "gtk-interface-color-scheme", scheme, NULL);
+#else
+    g_object_set(settings, "gtk-application-prefer-dark-theme", is_dark, NULL);
+#endif
+}
