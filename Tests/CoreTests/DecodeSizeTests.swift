@@ -21,6 +21,13 @@ struct DecodeSizeTests {
         #expect(DecodeSize.stretch(box).target(for: natural) == box)
     }
 
+    @Test("A box on a screen with a fractional scale has the device pixels of that scale")
+    func fractionalScale() {
+        #expect(PixelSize(width: 160, height: 120).scaled(by: 1.5) == PixelSize(width: 240, height: 180))
+        #expect(PixelSize(width: 101, height: 33).scaled(by: 1.25) == PixelSize(width: 127, height: 42))
+        #expect(PixelSize(width: 101, height: 33).scaled(by: 2) == PixelSize(width: 202, height: 66))
+    }
+
     @Test("An image is never upscaled", arguments: [DecodeSize.contain, DecodeSize.cover, DecodeSize.stretch])
     func neverUp(make: @Sendable (PixelSize) -> DecodeSize) {
         let small = PixelSize(width: 20, height: 10)

@@ -22,7 +22,7 @@ enum Screenshot {
         let width = Double(gtk_widget_get_width(window))
         let height = Double(gtk_widget_get_height(window))
         // The screenshot has the resolution of the screen.
-        let scale = Float(gtk_widget_get_scale_factor(window))
+        let scale = Float(gwi_widget_get_scale(window))
         gtk_snapshot_scale(snapshot, scale, scale)
         gdk_paintable_snapshot(paintable, snapshot, width, height)
         return gtk_snapshot_free_to_node(snapshot)

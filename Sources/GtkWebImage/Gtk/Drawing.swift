@@ -44,10 +44,19 @@ struct DrawingContext {
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
+    /// Device pixels per application pixel, which is a fraction on some Wayland desktops.
+    var deviceScale: Double { gwi_widget_get_scale(self) }
+
+    /// The size of the widget in device pixels, of which a fraction counts as a whole one.
+    var deviceSize: PixelSize {
+        let size = PixelSize(width: Int(gtk_widget_get_width(self)), height: Int(gtk_widget_get_height(self)))
+        return size.scaled(by: deviceScale)
+    }
+
     /// The text colour of the widget.
     var textColor: GdkRGBA {
         var color = GdkRGBA()
-        gtk_style_context_get_color(gtk_widget_get_style_context(self), &color)
+        gwi_widget_get_color(self, &color)
         return color
     }
 }

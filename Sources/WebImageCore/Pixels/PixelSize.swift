@@ -17,6 +17,14 @@ public struct PixelSize: Hashable, Codable, Sendable {
     /// Whether the size has no pixels.
     public var isEmpty: Bool { width <= 0 || height <= 0 }
 
+    /// The size in device pixels of one in application pixels, of which a fraction counts as a whole one.
+    package func scaled(by scale: Double) -> PixelSize {
+        PixelSize(
+            width: Int((Double(width) * scale).rounded(.up)),
+            height: Int((Double(height) * scale).rounded(.up))
+        )
+    }
+
     /// The number of pixels. It saturates, so that a malicious header cannot cause an overflow.
     package var pixelCount: Int {
         let (product, overflow) = width.multipliedReportingOverflow(by: height)

@@ -443,7 +443,7 @@ extension ImageSlot {
     /// Runs within GTK's snapshot, so it must not change any widget.
     private func didDraw(width: Double, height: Double) {
         guard let image = target.image, !image.isPartial, let area = target.area else { return }
-        let scale = Double(gtk_widget_get_scale_factor(area))
+        let scale = area.deviceScale
         // 10 % slack: slight upscaling is invisible, and resizing a window must not decode at every step.
         let isTooSmall =
             Double(image.decodedSize.width) * 1.1 < width * scale

@@ -87,7 +87,7 @@ struct SlotLoad: Sendable {
             result.acceptsLarger = true
         } else if image.decodeSize != .original, let pointer = widget?.pointer {
             // Radii are in application pixels, so the transformed image must have the size of the widget.
-            result.displayScale = Double(gtk_widget_get_scale_factor(pointer))
+            result.displayScale = pointer.deviceScale
         }
         result.preparation = TexturePreparation()
         return result

@@ -32,8 +32,7 @@ final class PictureTarget: SlotTarget {
         guard width > 1, height > 1, !isSizedByContent(picture, width, height) else { return nil }
         let native = OpaquePointer(picture)
         guard gtk_picture_get_can_shrink(native) != 0 else { return .original }
-        let scale = Int(gtk_widget_get_scale_factor(picture))
-        let box = PixelSize(width: width * scale, height: height * scale)
+        let box = picture.deviceSize
         return switch gtk_picture_get_content_fit(native) {
         case GTK_CONTENT_FIT_COVER: .cover(box)
         case GTK_CONTENT_FIT_FILL: .stretch(box)

@@ -33,10 +33,9 @@ final class PropertyTarget: SlotTarget {
 
     func decodeSize() -> DecodeSize? {
         guard let widget = widget.pointer else { return nil }
-        let scale = Int(gtk_widget_get_scale_factor(widget))
         if let iconSize {
-            let side = iconSize(widget) * scale
-            return .contain(PixelSize(width: side, height: side))
+            let side = iconSize(widget)
+            return .contain(PixelSize(width: side, height: side).scaled(by: widget.deviceScale))
         }
         return widget.coveringSize
     }
@@ -45,9 +44,7 @@ final class PropertyTarget: SlotTarget {
 extension UnsafeMutablePointer<GtkWidget> {
     /// The size that covers the widget; `nil` before its first layout.
     var coveringSize: DecodeSize? {
-        let scale = Int(gtk_widget_get_scale_factor(self))
-        let width = Int(gtk_widget_get_width(self)) * scale
-        let height = Int(gtk_widget_get_height(self)) * scale
-        return width > 1 && height > 1 ? .cover(PixelSize(width: width, height: height)) : nil
+        let size = deviceSize
+        return size.width > 1 && size.height > 1 ? .cover(size) : nil
     }
 }
