@@ -22,6 +22,24 @@ extension Scenario {
             expect(stage.stage.server.requests.count < 200, "\(stage.stage.server.requests.count) requests")
         },
 
+        Scenario("The cells of a factory and the items of newer versions of GTK are named to assistive technology") {
+            // Given a list with names for every other position
+            let stage = try ListStage(count: 20)
+            let hasItemLabels = gtk_check_version(4, 12, 0) == nil
+            // When its first cells are bound
+            stage.stage.present()
+            expect(MainLoopPump.run(until: { stage.isAtRest }))
+            // Then these have a name, and the others have none
+            for (position, picture) in stage.mapped.prefix(4).enumerated() {
+                let image = picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
+                let text = gtk_picture_get_alternative_text(image.opaque).map { String(cString: $0) }
+                expectEqual(text, position % 2 == 0 ? "Image \(position)" : nil)
+                let item = try require(gtk_widget_get_parent(image))
+                let isNamed = gtk_test_accessible_has_property(item.opaque, GTK_ACCESSIBLE_PROPERTY_LABEL) != 0
+                expect(isNamed || !hasItemLabels || position % 2 != 0, "item \(position)")
+            }
+        },
+
         Scenario(
             "A list of 10,000 rows flung from end to end shows no wrong image and loads only rows nearby",
             .drawing

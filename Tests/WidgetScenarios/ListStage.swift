@@ -18,9 +18,14 @@ final class ListStage {
         self.stage = stage
         let urls = (0..<count).map { stage.url(Self.color($0), "\(width)x\(height)") }
         self.urls = urls
-        let factory = ImageListFactory(width: width, height: height, placeholder: placeholder, manager: stage.manager) {
-            urls[$0]
-        }
+        let factory = ImageListFactory(
+            width: width,
+            height: height,
+            placeholder: placeholder,
+            manager: stage.manager,
+            imageDescription: { $0 % 2 == 0 ? "Image \($0)" : nil },
+            url: { urls[$0] }
+        )
         let strings = gtk_string_list_new(nil)!
         for index in 0..<count { gtk_string_list_append(strings, "\(index)") }
         model = gtk_no_selection_new(strings)!

@@ -51,6 +51,7 @@ final class ImageWall {
         guard let picture = gtk_list_item_get_child(item), let url = url(of: item) else { return }
         PicturePointer(picture).setImage(with: url, placeholder: .icon("image-x-generic-symbolic"))
         gtk_picture_set_alternative_text(OpaquePointer(picture), url.lastPathComponent)
+        gwi_list_item_set_accessible_label(item, url.lastPathComponent)
         bound[picture] = url
     }
 

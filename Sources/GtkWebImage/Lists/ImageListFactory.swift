@@ -24,6 +24,8 @@ public final class ImageListFactory {
     ///   - contentFit: How an image fits into its cell. Default: `.cover`.
     ///   - placeholder: Shown until the image has loaded.
     ///   - manager: Loads the images. Default: the shared one.
+    ///   - imageDescription: Returns what assistive technology says about the image of a position; `nil` for no text. With
+    ///     GTK 4.12 or later it also names the item of the list.
     ///   - configure: Called once for each new cell, to set transitions, indicators or style classes.
     ///   - request: Returns the request for a position of the list's model; `nil` for an empty cell.
     public init(
@@ -32,6 +34,7 @@ public final class ImageListFactory {
         contentFit: ContentFit = .cover,
         placeholder: Placeholder? = nil,
         manager: ImageManager = .shared,
+        imageDescription: @escaping (_ position: Int) -> String? = { _ in nil },
         configure: @escaping (PicturePointer) -> Void = { _ in },
         request: @escaping (_ position: Int) -> ImageRequest?
     ) {
@@ -48,6 +51,9 @@ public final class ImageListFactory {
             guard let item = OpaquePointer(bitPattern: item), let child = gtk_list_item_get_child(item) else { return }
             let picture = PicturePointer(child)
             let position = Int(gtk_list_item_get_position(item))
+            let description = imageDescription(position)
+            picture.setImageDescription(description)
+            gwi_list_item_set_accessible_label(item, description)
             if let request = request(position) {
                 picture.setImage(with: request, placeholder: placeholder, manager: manager)
             } else {
@@ -67,6 +73,7 @@ public final class ImageListFactory {
         contentFit: ContentFit = .cover,
         placeholder: Placeholder? = nil,
         manager: ImageManager = .shared,
+        imageDescription: @escaping (_ position: Int) -> String? = { _ in nil },
         url: @escaping (_ position: Int) -> URL?
     ) {
         self.init(
@@ -74,7 +81,8 @@ public final class ImageListFactory {
             height: height,
             contentFit: contentFit,
             placeholder: placeholder,
-            manager: manager
+            manager: manager,
+            imageDescription: imageDescription
         ) { position in
             url(position).map { ImageRequest(url: $0) }
         }
