@@ -133,17 +133,24 @@ package final class Nginx: Sendable {
             key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
             key authority
             openssl req -x509 -new -key authority.key -subj '/CN=Test authority' -days 30 -out authority.pem
+            # Of the commands that sign, only `ca` makes a certificate of the past with OpenSSL 3.0 as well as with 3.5.
+            printf '%s\n' '[ca]' 'default_ca = test' '[test]' 'new_certs_dir = .' 'database = index' 'serial = serial' \
+                'policy = policy' 'default_md = sha256' 'unique_subject = no' '[policy]' 'commonName = supplied' > ca.conf
+            touch index
+            echo 01 > serial
             sign() {
-                key "$1"
-                openssl req -new -key "$1.key" -subj "/CN=$2" -out "$1.csr"
-                printf 'subjectAltName=%s\n' "$3" > "$1.ext"
-                openssl x509 -req -in "$1.csr" -CA authority.pem -CAkey authority.key -CAcreateserial -extfile "$1.ext" \
-                    -days "$4" -out "$1.pem"
+                name="$1" subject="$2" alternatives="$3"
+                shift 3
+                key "$name"
+                openssl req -new -key "$name.key" -subj "/CN=$subject" -out "$name.csr"
+                printf 'subjectAltName=%s\n' "$alternatives" > "$name.ext"
+                openssl ca -batch -notext -config ca.conf -cert authority.pem -keyfile authority.key \
+                    -in "$name.csr" -extfile "$name.ext" -out "$name.pem" "$@"
             }
-            sign good 127.0.0.1 IP:127.0.0.1,DNS:localhost 30
-            sign client client DNS:client 30
-            sign otherName other.example DNS:other.example 30
-            sign expired 127.0.0.1 IP:127.0.0.1 -1
+            sign good 127.0.0.1 IP:127.0.0.1,DNS:localhost -days 30
+            sign client client DNS:client -days 30
+            sign otherName other.example DNS:other.example -days 30
+            sign expired 127.0.0.1 IP:127.0.0.1 -startdate 20200101000000Z -enddate 20200131000000Z
             key selfSigned
             openssl req -x509 -new -key selfSigned.key -subj '/CN=127.0.0.1' -addext subjectAltName=IP:127.0.0.1 -days 30 \
                 -out selfSigned.pem

@@ -55,10 +55,13 @@ struct GalleryFileTests {
         let compiled = messages.appending(path: "gtkwebimage-gallery.mo").path()
         let result = try ChildProcess.run("msgfmt", ["--check", "-o", compiled, file("data/po/de.po")])
         #expect(result.exitCode == 0, "\(result.output)")
-        // LANGUAGE applies in every locale except C.
+        // A bare Debian has only the locales C and C.UTF-8, in which glibc 2.39 and later does not translate.
+        let locale = folder.appending(path: "de_DE.UTF-8").path()
+        let definition = try ChildProcess.run("localedef", ["-i", "de_DE", "-f", "UTF-8", locale])
+        #expect(definition.exitCode == 0, "\(definition.output)")
         let screen = try GalleryScreen(
             ["--page", "buttons"],
-            environment: ["TEXTDOMAINDIR": folder.path(), "LANGUAGE": "de", "LC_ALL": "C.UTF-8"]
+            environment: ["TEXTDOMAINDIR": folder.path(), "LOCPATH": folder.path(), "LC_ALL": "de_DE.UTF-8"]
         )
         #expect(screen.hasWindow("Knöpfe"), "\(screen.output)")
     }
