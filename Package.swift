@@ -137,7 +137,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LinuxTests",
-            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport"],
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "CWebImageGLib"],
             swiftSettings: strict
         ),
         .executableTarget(

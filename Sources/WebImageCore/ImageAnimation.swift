@@ -7,11 +7,11 @@ public final class ImageAnimation: Sendable {
     /// that asks for *n* repetitions plays *n* + 1 times.
     public let loopCount: Int
     /// The size of the decoded, upright frames in pixels.
-    public let size: PixelSize
+    package let size: PixelSize
     /// Whether any frame has transparent pixels.
-    public let hasAlpha: Bool
+    package let hasAlpha: Bool
     /// The size in bytes of the file, which the animation keeps in memory.
-    public let byteCount: Int
+    package let byteCount: Int
     private let decoderFactory: @Sendable () -> any FrameDecoding
 
     /// Creates an animation. Decoders call this.
@@ -48,7 +48,7 @@ public final class ImageAnimation: Sendable {
     public var duration: Duration { durations.reduce(.zero, +) }
 
     /// The size in bytes of one decoded frame.
-    public var bytesPerFrame: Int { size.pixelCount * (hasAlpha ? 4 : 3) }
+    package var bytesPerFrame: Int { size.pixelCount * (hasAlpha ? 4 : 3) }
 
     /// Creates a decoder. Each player needs its own.
     public func makeDecoder() -> any FrameDecoding { decoderFactory() }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The memory cache and the disk cache of a manager. Can be used from any thread.
 ///
-/// Calls that concern the disk run on the I/O queue; their completions are called on the main loop.
+/// Calls that concern the disk run on the I/O queue. Code that cannot await them starts a `Task`.
 public struct ImageCache: Sendable {
     let manager: ImageManager
 
@@ -52,40 +52,14 @@ public struct ImageCache: Sendable {
         await perform { findTiers(request.imageRequest) }
     }
 
-    /// The caches that hold an image: memory at the requested size, disk at that size or as the original.
-    public func tiers(
-        containing request: some ImageRequestConvertible,
-        completion: @escaping @Sendable (CacheTiers) -> Void
-    ) {
-        perform({ findTiers(request.imageRequest) }, completion)
-    }
-
     /// The original of an image, from the disk.
     public func data(for request: some ImageRequestConvertible) async -> Data? {
-        await perform { cachedDataBlocking(for: request) }
-    }
-
-    /// The original of an image, from the disk.
-    public func data(for request: some ImageRequestConvertible, completion: @escaping @Sendable (Data?) -> Void) {
-        perform({ cachedDataBlocking(for: request) }, completion)
-    }
-
-    /// The original of an image, read from the disk within this call. Never call it on the main thread.
-    public func cachedDataBlocking(for request: some ImageRequestConvertible) -> Data? {
-        parts.dataCache?.entry(for: key(for: request))?.data
+        await perform { parts.dataCache?.entry(for: key(for: request))?.data }
     }
 
     /// The ThumbHash of an image, from the disk, when the manager keeps them.
     public func thumbHash(for request: some ImageRequestConvertible) async -> ThumbHash? {
         await perform { parts.dataCache?.metadata(for: key(for: request))?.thumbHash }
-    }
-
-    /// The ThumbHash of an image, from the disk, when the manager keeps them.
-    public func thumbHash(
-        for request: some ImageRequestConvertible,
-        completion: @escaping @Sendable (ThumbHash?) -> Void
-    ) {
-        perform({ parts.dataCache?.metadata(for: key(for: request))?.thumbHash }, completion)
     }
 
     /// Stores the bytes of an image on disk, as if they had been loaded. They are found from now on and written a
@@ -111,23 +85,9 @@ public struct ImageCache: Sendable {
         await perform { remove(key(for: request), tiers) }
     }
 
-    /// Removes all sizes of an image.
-    public func remove(
-        _ request: some ImageRequestConvertible,
-        from tiers: CacheTiers = .all,
-        completion: @escaping @Sendable () -> Void
-    ) {
-        perform({ remove(key(for: request), tiers) }, completion)
-    }
-
     /// Removes all images from the disk.
     public func removeAllFromDisk() async {
         await perform { removeAllFromDiskBlocking() }
-    }
-
-    /// Removes all images from the disk.
-    public func removeAllFromDisk(completion: @escaping @Sendable () -> Void) {
-        perform({ removeAllFromDiskBlocking() }, completion)
     }
 
     /// Removes images from the disk that are too old, and the oldest ones when there are too many. The library does so
@@ -136,19 +96,9 @@ public struct ImageCache: Sendable {
         await perform { removeExpiredBlocking() }
     }
 
-    /// Removes images from the disk that are too old, and the oldest ones when there are too many.
-    public func removeExpired(completion: @escaping @Sendable () -> Void) {
-        perform({ removeExpiredBlocking() }, completion)
-    }
-
     /// The number and the size of the files on disk. Looks at every file.
     public func diskUsage() async -> CacheUsage {
         await perform { measuredUsage }
-    }
-
-    /// The number and the size of the files on disk. Looks at every file.
-    public func diskUsage(completion: @escaping @Sendable (CacheUsage) -> Void) {
-        perform({ measuredUsage }, completion)
     }
 }
 
@@ -162,17 +112,6 @@ extension ImageCache {
     private func perform<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
         await withCheckedContinuation { continuation in
             _ = parts.ioQueue.submit { continuation.resume(returning: work()) }
-        }
-    }
-
-    private func perform<R: Sendable>(
-        _ work: @escaping @Sendable () -> R,
-        _ completion: @escaping @Sendable (R) -> Void
-    ) {
-        let dispatcher = parts.dispatcher
-        parts.ioQueue.submit {
-            let result = work()
-            dispatcher.dispatch { completion(result) }
         }
     }
 }
@@ -207,6 +146,6 @@ extension ImageCache {
     }
 
     private var measuredUsage: CacheUsage {
-        (parts.dataCache?.totals ?? CacheUsage()) + (parts.renditionCache?.totals ?? CacheUsage())
+        (parts.dataCache?.usage ?? CacheUsage()) + (parts.renditionCache?.usage ?? CacheUsage())
     }
 }

@@ -1,5 +1,5 @@
 /// How urgent a load is, compared with the others that wait. A shared load has the highest priority of those who wait.
-public enum ImagePriority: Int, Comparable, CaseIterable, Sendable {
+public enum ImagePriority: Comparable, CaseIterable, Sendable {
     /// Work that may wait for everything else, such as prefetching.
     case veryLow
     /// An image that is bound but not on screen.
@@ -11,6 +11,14 @@ public enum ImagePriority: Int, Comparable, CaseIterable, Sendable {
     /// An image the user asked for by hand.
     case veryHigh
 
-    /// Ordered by urgency.
-    public static func < (lhs: ImagePriority, rhs: ImagePriority) -> Bool { lhs.rawValue < rhs.rawValue }
+    /// The position among all priorities: 0 for the lowest.
+    package var rank: Int {
+        switch self {
+        case .veryLow: 0
+        case .low: 1
+        case .normal: 2
+        case .high: 3
+        case .veryHigh: 4
+        }
+    }
 }

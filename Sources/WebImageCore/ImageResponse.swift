@@ -3,7 +3,7 @@ public import FoundationEssentials
 /// A loaded image and where it came from.
 public struct ImageResponse: Sendable {
     /// Where an image came from.
-    public enum Source: String, Sendable {
+    public enum Source: Sendable {
         /// The memory cache, at no cost.
         case memory
         /// The disk cache, read and decoded.
@@ -30,7 +30,7 @@ public struct ImageResponse: Sendable {
     public var refreshError: ImageError?
 
     /// Makes a response, for tests.
-    public init(image: WebImage, source: Source, url: URL) {
+    package init(image: WebImage, source: Source, url: URL) {
         self.image = image
         self.source = source
         self.url = url
@@ -53,5 +53,5 @@ public struct StageDurations: Sendable, Hashable {
     public var transforming: Duration = .zero
 
     /// Makes durations of zero.
-    public init() {}
+    package init() {}
 }

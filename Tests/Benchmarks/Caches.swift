@@ -122,7 +122,7 @@ struct Caches: ParsableCommand {
         writer.flush()
         let disk = DiskCache(directory: folder.path, limits: limits, hashes: .standard)
         let time = ContinuousClock().measure { disk.removeExpired() }
-        let left = disk.totals.count
+        let left = disk.usage.count
         print(
             "disk: \(entries) entries looked at and \(entries - left) removed in \(Rounds.format(time / .seconds(1))) s"
         )

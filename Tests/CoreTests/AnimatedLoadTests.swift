@@ -37,7 +37,7 @@ struct AnimatedLoadTests {
         let response = try await load(size)
         #expect(response.source == .disk && response.image.frameCount == first.frameCount)
         #expect(response.image.animation?.size == first.pixelSize)
-        #expect(fixture.results.totals.count == 0)
+        #expect(fixture.results.usage.count == 0)
     }
 
     @Test("A format hint and the pixel format are part of the memory-cache key")

@@ -94,7 +94,7 @@ struct CancellationTests {
                         let id = thread * 500 + number
                         let request = ImageRequest(
                             url: fixture.url("\(id * 7 % 25)"),
-                            priority: ImagePriority(rawValue: id % 5) ?? .normal,
+                            priority: ImagePriority.allCases[id % 5],
                             cachePolicy: id % 5 == 0 ? .reload : .standard,
                             decodeSize: id % 3 == 0 ? .original : .contain(PixelSize(width: 4 + id % 30, height: 30))
                         )

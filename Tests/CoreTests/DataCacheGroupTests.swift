@@ -48,7 +48,7 @@ struct DataCacheGroupTests {
         group().store(entry("c"))
         #expect(first.entry(for: "c") != nil && second.entry(for: "c") == nil)
         group { $0.store = .concurrent }.store(entry("d"))
-        #expect(group().totals == CacheUsage(count: 5, byteCount: 5))
+        #expect(group().usage == CacheUsage(count: 5, byteCount: 5))
     }
 
     @Test("A lookup follows its own policy, not the one for removal")
@@ -70,7 +70,7 @@ struct DataCacheGroupTests {
         group { $0.removeAll = .firstOnly }.removeAll()
         #expect(!first.contains("b") && second.contains("b"))
         group().removeAll()
-        #expect(group().totals.count == 0)
+        #expect(group().usage.count == 0)
     }
 
     @Test("A group without caches misses and still calls back")
@@ -84,7 +84,7 @@ struct DataCacheGroupTests {
             group.flush()
             group.remove("a")
             group.removeAll()
-            #expect(group.entry(for: "a") == nil && !group.contains("a") && group.totals == CacheUsage())
+            #expect(group.entry(for: "a") == nil && !group.contains("a") && group.usage == CacheUsage())
         }
     }
 
@@ -107,7 +107,7 @@ private final class DictionaryCache: DataCaching {
     func remove(_ key: String) { entries.withLock { $0[key] = nil } }
     func removeAll() { entries.withLock { $0 = [:] } }
 
-    var totals: CacheUsage {
+    var usage: CacheUsage {
         entries.withLock { entries in
             CacheUsage(count: entries.count, byteCount: entries.values.reduce(0) { $0 + $1.data.count })
         }

@@ -52,7 +52,7 @@ struct DiskCacheSafetyTests {
             #expect(counts["hits"] ?? 0 > 100 && counts["stored"] ?? 0 > 100, "\(output)")
         }
         // Each process counts the entries that it knows, so two of them may exceed the limit by what one writes between its scans.
-        #expect(cache().totals.byteCount <= 2 * 16_000_000)
+        #expect(cache().usage.byteCount <= 2 * 16_000_000)
     }
 
     @Test("A process that is killed 200 times at any point leaves entries that are whole or absent")
@@ -108,12 +108,12 @@ struct DiskCacheSafetyTests {
         let cache = cache(store: store) { time.withLock { $0 } }
         for number in 0..<20 { cache.store(entry("\(number)", 20_000)) }
         cache.flush()
-        let before = cache.totals.byteCount
+        let before = cache.usage.byteCount
         isFull.withLock { $0 = true }
         cache.store(entry("more"))
         cache.flush()
         #expect(cache.failureCount == 1)
-        #expect(cache.totals.byteCount <= before / 2 + 24_576)
+        #expect(cache.usage.byteCount <= before / 2 + 24_576)
         let calls = store.callCount
         isFull.withLock { $0 = false }
         cache.store(entry("too soon"))
@@ -180,7 +180,7 @@ struct DiskCacheSafetyTests {
         let staged = (0..<100).count { cache.contains("\($0)") }
         #expect((32...64).contains(staged))
         cache.flush()
-        #expect(cache.totals.count == staged)
+        #expect(cache.usage.count == staged)
     }
 
     @Test("A read-only directory, an inaccessible one and a file in its place are caches that miss")
@@ -190,7 +190,7 @@ struct DiskCacheSafetyTests {
             let cache = DiskCache(directory: path, limits: DiskLimits(sizeLimit: 1 << 20), hashes: .standard)
             cache.store(entry("a"))
             cache.flush()
-            #expect(cache.entry(for: "a") == nil && cache.totals == CacheUsage())
+            #expect(cache.entry(for: "a") == nil && cache.usage == CacheUsage())
             cache.remove("a")
             cache.removeExpired()
         }
@@ -209,7 +209,7 @@ struct DiskCacheSafetyTests {
         #expect(cache.entry(for: "a") != nil && cache.entry(for: "b") != nil)
         time.withLock { $0 += 20 * 365 * 86400 }
         cache.removeExpired()
-        #expect(cache.totals.count == 0)
+        #expect(cache.usage.count == 0)
     }
 
     @Test("A key of any length and content has a file name")
@@ -225,7 +225,7 @@ struct DiskCacheSafetyTests {
             #expect(cache.entry(for: key) == entry(key))
             #expect(cache.filePath(for: key).hasPrefix(path + "/") && !cache.filePath(for: key).contains(".."))
         }
-        #expect(cache.totals.count == keys.count)
+        #expect(cache.usage.count == keys.count)
     }
 
     @Test("The size stays within a tenth of the limit while 10,000 entries are stored without a pause")
@@ -235,7 +235,7 @@ struct DiskCacheSafetyTests {
         for number in 0..<10_000 {
             cache.store(entry("\(number)", 3_000))
             if number % 4 == 0 { cache.flush() }
-            if number % 100 == 0 { largest = max(largest, cache.totals.byteCount) }
+            if number % 100 == 0 { largest = max(largest, cache.usage.byteCount) }
         }
         cache.flush()
         #expect(largest <= 4_400_000 && largest > 3_000_000, "\(largest)")

@@ -21,7 +21,7 @@ struct ImageCacheTests {
     private func loadSmall(_ url: URL) async throws {
         fixture.loader.answer(url, with: picture)
         _ = try await fixture.manager.response(for: small(url))
-        #expect(EventLog<Int>.poll { fixture.isQuiet && fixture.results.totals.count > 0 })
+        #expect(EventLog<Int>.poll { fixture.isQuiet && fixture.results.usage.count > 0 })
     }
 
     @Test("An image is located and removed in every tier and in all sizes")
@@ -35,16 +35,6 @@ struct ImageCacheTests {
         await cache.remove(url)
         #expect(await cache.tiers(containing: small(url)) == [])
         #expect(await cache.diskUsage().count == 0)
-        // The forms with completions do the same.
-        let answers = EventLog<CacheTiers>()
-        try await loadSmall(url)
-        cache.tiers(containing: small(url)) { answers.add($0) }
-        answers.wait { $0.count == 1 }
-        cache.remove(url) { answers.add([]) }
-        answers.wait { $0.count == 2 }
-        cache.tiers(containing: small(url)) { answers.add($0) }
-        answers.wait { $0.count == 3 }
-        #expect(answers.all == [.all, [], []])
     }
 
     @Test("Removing one image leaves the others, in memory and on disk")
@@ -61,7 +51,7 @@ struct ImageCacheTests {
         let url = fixture.url("a")
         cache.storeOnDisk(picture, for: url)
         #expect(await cache.data(for: url) == picture)
-        #expect(cache.cachedDataBlocking(for: url) == picture)
+        #expect(await cache.data(for: url) == picture)
         #expect(try await fixture.manager.response(for: ImageRequest(url: url)).source == .disk)
         let other = fixture.url("b")
         let image = try #require(fixture.manager.cachedImage(for: ImageRequest(url: url)))
@@ -107,7 +97,7 @@ struct ImageCacheTests {
         for pause in [60, 3600] {
             utimensat(AT_FDCWD, disk.filePath(for: url.absoluteString), long, 0)
             maintained.clock.advance(by: .seconds(pause))
-            #expect(EventLog<Int>.poll { disk.totals.count == 0 && maintained.clock.pendingDelays == [3600] })
+            #expect(EventLog<Int>.poll { disk.usage.count == 0 && maintained.clock.pendingDelays == [3600] })
             maintained.manager.cache.storeOnDisk(picture, for: url)
             #expect(EventLog<Int>.poll { maintained.isQuiet })
         }
@@ -164,7 +154,7 @@ struct ImageCacheTests {
                 #expect(left == ["used", "unused"])
                 time.withLock { $0 += 101 }
                 disk.removeExpired()
-                #expect(disk.totals.count == 0)
+                #expect(disk.usage.count == 0)
             }
         }
     }

@@ -21,7 +21,7 @@ struct LoadOptionTests {
         fixture.load("b", size: .contain(PixelSize(width: 16, height: 16)))
         // Then
         #expect(fixture.outcomes.wait { $0 == [.image(PixelSize(width: 16, height: 12), .loader)] })
-        #expect(fixture.results.totals.count == 0)
+        #expect(fixture.results.usage.count == 0)
         gate.open()
         #expect(fixture.outcomes.wait { $0.count == 2 })
         #expect(FileManager.default.fileExists(atPath: fixture.disk?.path(for: fixture.url("a").absoluteString) ?? ""))
@@ -58,7 +58,7 @@ struct LoadOptionTests {
         #expect(fixture.outcomes.wait { $0 == [.failure(.badStatus)] })
         fixture.loader.answer(fixture.url("a"), with: TestImage.solid(1, size: size))
         fixture.load("a", cacheAccess: CacheAccess(writes: .memory, awaitsWrites: true))
-        #expect(fixture.outcomes.wait { $0.count == 2 } && fixture.disk?.totals.count == 0)
+        #expect(fixture.outcomes.wait { $0.count == 2 } && fixture.disk?.usage.count == 0)
     }
 
     @Test("A response carries the durations of its stages")

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Foundation
 import TestSupport
 import Testing
 import WebImageCore
@@ -18,7 +18,7 @@ struct PrefetcherTests {
 
     @Test("All images are loaded into the caches; progress is reported for each, completion once")
     func counts() {
-        let fixture = ManagerFixture()
+        let fixture = ManagerFixture(dispatcher: MainQueue())
         var urls = urls(fixture, 10)
         urls.append(fixture.url("missing"))
         urls.append(urls[0])
@@ -29,14 +29,14 @@ struct PrefetcherTests {
             results.add($0)
         }
         #expect(results.wait { $0.count == 1 })
-        #expect(results.all == [PrefetchResult(loadedCount: 11, failedCount: 1, cancelledCount: 0)])
+        #expect(results.all == [PrefetchResult(requestedCount: 12, loadedCount: 11, failedCount: 1)])
         #expect(Set(progress.all) == Set((1...12).map { $0 * 100 + 12 }))
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: urls[0])) != nil)
     }
 
     @Test("A prefetcher reports its totals over all batches after each image")
     func totals() {
-        let fixture = ManagerFixture()
+        let fixture = ManagerFixture(dispatcher: MainQueue())
         let urls = urls(fixture, 6)
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         let seen = EventLog<Int>()
@@ -51,28 +51,43 @@ struct PrefetcherTests {
         prefetcher.isPaused = false
         #expect(seen.wait { $0.count == 9 })
         #expect(Set(seen.all) == Set(1...9))
-        var expected = PrefetchTotals()
-        expected.requestedCount = 9
-        expected.result = PrefetchResult(loadedCount: 6, failedCount: 1, cancelledCount: 2)
+        let expected = PrefetchResult(requestedCount: 9, loadedCount: 6, failedCount: 1, cancelledCount: 2)
         #expect(EventLog<Int>.poll { prefetcher.totals == expected })
     }
 
     @Test("With destination .disk nothing is kept in memory")
     func toDisk() {
-        let fixture = ManagerFixture()
+        let fixture = ManagerFixture(dispatcher: MainQueue())
         let urls = urls(fixture, 4)
         let results = EventLog<PrefetchResult>()
         ImagePrefetcher(manager: fixture.manager).prefetch(urls, to: .disk) { results.add($0) }
-        #expect(results.wait { $0 == [PrefetchResult(loadedCount: 4)] })
+        #expect(results.wait { $0 == [PrefetchResult(requestedCount: 4, loadedCount: 4)] })
         #expect(EventLog<Int>.poll { fixture.isQuiet })
-        #expect(fixture.memory.totalCost == 0 && fixture.disk?.totals.count == 4 && fixture.results.totals.count == 0)
+        #expect(fixture.memory.totalCost == 0 && fixture.disk?.usage.count == 4 && fixture.results.usage.count == 0)
         fixture.load("0")
         #expect(fixture.outcomes.wait { $0 == [.image(PixelSize(width: 8, height: 8), .disk)] })
     }
 
+    @Test("URLs load at the lowest priority, requests at their own; callbacks come on the main actor")
+    func sources() {
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())
+        let urls = urls(fixture, 2)
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        let results = EventLog<PrefetchResult>()
+        prefetcher.prefetch(urls.prefix(1)) { result in
+            MainActor.preconditionIsolated()
+            results.add(result)
+        }
+        prefetcher.prefetch(Set([ImageRequest(url: urls[1], priority: .high)]))
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 2 })
+        #expect(fixture.loader.priority(of: urls[0]) == .veryLow && fixture.loader.priority(of: urls[1]) == .high)
+        for url in urls { fixture.loader.finish(url) }
+        #expect(results.wait { $0 == [PrefetchResult(requestedCount: 1, loadedCount: 1)] })
+    }
+
     @Test("The number of concurrent loads can be changed while they run")
     func widened() {
-        let fixture = ManagerFixture(holdsResponses: true)
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())
         let prefetcher = ImagePrefetcher(manager: fixture.manager, maximumConcurrentCount: 1)
         prefetcher.prefetch(urls(fixture, 10))
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
@@ -84,7 +99,7 @@ struct PrefetcherTests {
 
     @Test("Three loads run at a time, at the lowest priority")
     func window() {
-        let fixture = ManagerFixture(holdsResponses: true)
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())
         let urls = urls(fixture, 10)
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         let task = prefetcher.prefetch(urls)
@@ -99,7 +114,7 @@ struct PrefetcherTests {
 
     @Test("A cancelled batch reports the right counts, and loads shared with other tasks continue")
     func cancelled() {
-        let fixture = ManagerFixture(holdsResponses: true)
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())
         let urls = urls(fixture, 10)
         let results = EventLog<PrefetchResult>()
         let task = ImagePrefetcher(manager: fixture.manager).prefetch(urls) { results.add($0) }
@@ -109,7 +124,7 @@ struct PrefetcherTests {
         #expect(EventLog<Int>.poll { fixture.loader.requests.count == 4 })
         task.cancel()
         #expect(results.wait { $0.count == 1 })
-        #expect(results.all == [PrefetchResult(loadedCount: 1, failedCount: 0, cancelledCount: 9)])
+        #expect(results.all == [PrefetchResult(requestedCount: 10, loadedCount: 1, cancelledCount: 9)])
         fixture.loader.finish(urls[0])
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(EventLog<Int>.poll { fixture.isIdle })
@@ -117,7 +132,7 @@ struct PrefetcherTests {
 
     @Test("An empty batch ends at once, and a thousand memory hits need no deep stack")
     func cached() {
-        let fixture = ManagerFixture()
+        let fixture = ManagerFixture(dispatcher: MainQueue())
         let results = EventLog<PrefetchResult>()
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         prefetcher.prefetch([URL]()) { results.add($0) }
@@ -137,7 +152,7 @@ struct PrefetcherTests {
         ]
     )
     func sparing(status: NetworkStatus) {
-        let fixture = ManagerFixture()
+        let fixture = ManagerFixture(dispatcher: MainQueue())
         fixture.network.status = status
         let results = EventLog<PrefetchResult>()
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
@@ -156,12 +171,21 @@ struct PrefetcherTests {
 
     @Test("A paused prefetcher starts no load")
     func paused() {
-        let fixture = ManagerFixture()
+        let fixture = ManagerFixture(dispatcher: MainQueue())
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         prefetcher.isPaused = true
         let task = prefetcher.prefetch(urls(fixture, 5))
         #expect(fixture.loader.requests.isEmpty && !task.isFinished)
         prefetcher.isPaused = false
         #expect(EventLog<Int>.poll { task.isFinished })
+    }
+}
+
+/// Calls back on the main queue, where the handlers of a prefetcher belong.
+private struct MainQueue: CallbackDispatching {
+    let isCurrent = false
+
+    func dispatch(_ work: @escaping @Sendable () -> Void) {
+        DispatchQueue.main.async(execute: work)
     }
 }

@@ -48,6 +48,16 @@ struct PriorityQueueTests {
         #expect(drain(&queue) == "ab")
     }
 
+    @Test("A number means one element for ever, also after all were removed")
+    func numbers() {
+        var (queue, numbers) = queue([("a", .normal), ("b", .high)])
+        #expect(queue.removeAll().sorted() == ["a", "b"] && queue.count == 0)
+        let number = queue.push("c", .normal)
+        #expect(!numbers.contains(number))
+        #expect(numbers.allSatisfy { queue.remove($0) == nil })
+        #expect(drain(&queue) == "c")
+    }
+
     @Test("After any sequence of operations it agrees with a plain list", arguments: 1...5)
     func model(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)

@@ -59,8 +59,8 @@ struct ResultTests {
         return response
     }
 
-    private var hasResult: Bool { fixture.results.totals.count > 0 }
-    private var resultCount: Int { fixture.results.totals.count }
+    private var hasResult: Bool { fixture.results.usage.count > 0 }
+    private var resultCount: Int { fixture.results.usage.count }
 
     private func waitForResult() {
         #expect(EventLog<Int>.poll { hasResult })

@@ -94,7 +94,7 @@ struct RevalidationTests {
             let request = ImageRequest(url: fixture.url("a"), cachePolicy: .refresh)
             fixture.load(request, partial: { order.add("shown \($0.pixelSize)") }) { result in
                 let response = try? result.get()
-                order.add("\(response?.source.rawValue ?? "error") \(response?.image.pixelSize ?? small)")
+                order.add("\(response.map { "\($0.source)" } ?? "error") \(response?.image.pixelSize ?? small)")
             }
             #expect(order.wait { $0.last?.hasPrefix("shown") == false })
             let source = isChanged ? "loader" : "revalidated"

@@ -52,18 +52,15 @@ extension Page {
         progress: @escaping @MainActor @Sendable (Int, Int) -> Void,
         report: @escaping @MainActor @Sendable (String) -> Void
     ) -> PrefetchTask {
-        ImagePrefetcher.shared.prefetch(urls, to: destination) { done, all in
-            MainActor.assumeIsolated { progress(done, all) }
-        } completion: { result in
-            let text = "\(result.loadedCount) loaded, \(result.failedCount) failed, \(result.cancelledCount) cancelled"
-            MainActor.assumeIsolated { report(text) }
+        ImagePrefetcher.shared.prefetch(urls, to: destination, progress: progress) { result in
+            report("\(result.loadedCount) loaded, \(result.failedCount) failed, \(result.cancelledCount) cancelled")
         }
     }
 
     private static func sample(
         _ urls: [URL],
-        progress: @escaping @Sendable (Int, Int) -> Void,
-        report: @escaping @Sendable (String) -> Void
+        progress: @escaping @MainActor @Sendable (Int, Int) -> Void,
+        report: @escaping @MainActor @Sendable (String) -> Void
     ) {
         let task = ImagePrefetcher.shared.prefetch(urls, to: .disk, progress: progress) { result in
             report("\(result.loadedCount) loaded, \(result.failedCount) failed, \(result.cancelledCount) cancelled")

@@ -126,7 +126,7 @@ public final class ListPrefetcher {
             request.priority = min(request.priority, .low)
             request.acceptsLarger = request.transformer == nil
             request.preparation = TexturePreparation()
-            tasks[position] = (request.url, prefetcher.prefetch(requests: [request]) { _ in })
+            tasks[position] = (request.url, prefetcher.prefetch([request]))
         }
     }
 

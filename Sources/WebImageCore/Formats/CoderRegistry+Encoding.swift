@@ -49,7 +49,7 @@ private struct Writing {
             guard pixels.size.pixelCount > 1 else {
                 throw .encodingFailed("No image fits into \(limit) bytes")
             }
-            pixels = try pixels.scaled(to: smaller(pixels.size, data.count, limit))
+            pixels = try pixels.scaled(to: smaller(pixels.size, byteCount: data.count, limit: limit))
             data = try encode(pixels, quality: Self.lowestQuality)
         }
         return data
@@ -66,7 +66,7 @@ private struct Writing {
             if options.quality > Self.lowestQuality {
                 options.quality = max(Self.lowestQuality, options.quality - 0.2)
             } else {
-                let size = smaller(animation.size, count, limit)
+                let size = smaller(animation.size, byteCount: count, limit: limit)
                 guard size != animation.size else { throw .encodingFailed("No animation fits into \(limit) bytes") }
                 animation = animation.resized(to: size)
             }
@@ -79,7 +79,7 @@ private struct Writing {
         options.maximumSize.map { DecodeSize.contain($0).target(for: natural) } ?? natural
     }
 
-    private func smaller(_ size: PixelSize, _ byteCount: Int, _ limit: Int) -> PixelSize {
+    private func smaller(_ size: PixelSize, byteCount: Int, limit: Int) -> PixelSize {
         let factor = min(0.8, (Double(limit) / Double(byteCount)).squareRoot())
         return PixelSize(
             width: max(1, Int(Double(size.width) * factor)),

@@ -10,7 +10,7 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
         public var lastModified: String?
 
         /// Makes validators.
-        public init(etag: String?, lastModified: String?) {
+        package init(etag: String?, lastModified: String?) {
             self.etag = etag
             self.lastModified = lastModified
         }

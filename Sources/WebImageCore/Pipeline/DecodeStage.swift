@@ -63,7 +63,7 @@ final class DecodeStage: Sendable {
             if data.origin == .loader { failures.record(error, of: job.request) }
             outcome = Outcome(result: .failure(error))
         }
-        next.finish(id, job, outcome, data)
+        next.finish(id, job, with: outcome, of: data)
     }
 
     private func image(of job: JobGraph.Job, _ data: FetchedData) throws(ImageError) -> Outcome {

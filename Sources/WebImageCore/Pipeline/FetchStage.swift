@@ -86,11 +86,11 @@ final class FetchStage: Sendable {
             options: fetch.request.networkOptions,
             validators: validators
         )
-        let operation = loader.load(request) { event in self.receive(event, id, loader) }
+        let operation = loader.load(request) { event in self.receive(event, of: id, from: loader) }
         graph.update { $0.setOperation(operation, of: id, attempt: fetch.attemptCount, request: request) }
     }
 
-    private func receive(_ event: LoaderEvent, _ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
+    private func receive(_ event: LoaderEvent, of id: JobGraph.Fetch.ID, from loader: any DataLoading) {
         switch event {
         case .progress(let received, let expected):
             if observers.isActive, let url = graph.withLock({ $0.takeFirstBytes(of: id) }) {
@@ -102,13 +102,13 @@ final class FetchStage: Sendable {
                 decodeQueue.submit(priority: job.priority) { self.progressive.decode(job.id) }
             }
         case .finished(.success(let loaded)):
-            finish(id, loaded, loader)
+            finish(id, with: loaded, from: loader)
         case .finished(.failure(let error)):
             retry.recover(id, from: error)
         }
     }
 
-    private func finish(_ id: JobGraph.Fetch.ID, _ loaded: LoaderResult, _ loader: any DataLoading) {
+    private func finish(_ id: JobGraph.Fetch.ID, with loaded: LoaderResult, from loader: any DataLoading) {
         guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
         observers.notify(fetch.request.url, .loaded(loaded.metrics))
         failures.forget(fetch.key.url)

@@ -70,7 +70,7 @@ final class ImageMaker: Sendable {
             let input = image
             image = try share(key) { () throws(ImageError) in
                 guard let output = ImageTransformer.apply(step, to: input) else {
-                    throw .transformFailed(step.key, request.url, input.pixelSize)
+                    throw .transformFailed(step.key, of: request.url, size: input.pixelSize)
                 }
                 return output
             }

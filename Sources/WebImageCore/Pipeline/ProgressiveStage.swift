@@ -31,11 +31,11 @@ final class ProgressiveStage: Sendable {
                 next.decode(id, data)
                 return
             case .show(let decoder):
-                show(decoder, id, job)
+                show(decoder, for: id, job)
             case .feed(let chunks, let decoder):
                 let decoder = feed(chunks, to: decoder, job)
                 graph.withLock { _ = $0.updateProgressiveDecoding(of: id) { $0.setDecoder(decoder) } }
-                if case .running(let running) = decoder { show(running, id, job) }
+                if case .running(let running) = decoder { show(running, for: id, job) }
             }
         }
     }
@@ -70,7 +70,7 @@ final class ProgressiveStage: Sendable {
     }
 
     /// Shows what has been decoded, or a little later when another partial image was shown just now.
-    private func show(_ decoder: any IncrementalImageDecoding, _ id: JobGraph.Job.ID, _ job: JobGraph.Job) {
+    private func show(_ decoder: any IncrementalImageDecoding, for id: JobGraph.Job.ID, _ job: JobGraph.Job) {
         let now = ContinuousClock.now
         if case .progressive(let decoding) = job.preview, let last = decoding.lastPartial, now < last + interval {
             let pause = last + interval - now

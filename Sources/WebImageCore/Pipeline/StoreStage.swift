@@ -42,8 +42,8 @@ final class StoreStage: Sendable {
     func finish(
         _ id: JobGraph.Job.ID,
         _ job: JobGraph.Job,
-        _ outcome: DecodeStage.Outcome,
-        _ data: FetchedData
+        with outcome: DecodeStage.Outcome,
+        of data: FetchedData
     ) {
         let bytes = data.loaded.data
         @Sendable func deliver(to task: ImageTask) {
@@ -53,7 +53,7 @@ final class StoreStage: Sendable {
         let tasks = graph.withLock { $0.finishJob(id) }
         for task in tasks where !task.request.cacheAccess.awaitsWrites { deliver(to: task) }
         if let image = outcome.decoded {
-            storeRendition(image, job, data)
+            storeRendition(image, of: job, from: data)
             if let entry = data.entry, job.request.transformer == nil { addThumbHash(of: image, to: entry) }
         }
         let waiting = tasks.filter { $0.request.cacheAccess.awaitsWrites }
@@ -145,7 +145,7 @@ extension StoreStage {
 // Renditions.
 extension StoreStage {
     /// Runs on the decoding thread, after delivery: a full I/O queue cannot pile up pixels.
-    private func storeRendition(_ image: WebImage, _ job: JobGraph.Job, _ data: FetchedData) {
+    private func storeRendition(_ image: WebImage, of job: JobGraph.Job, from data: FetchedData) {
         guard let date = data.storedAt, let cache = renditions.cache,
             let entry = renditions.entry(for: image, of: job, response: data.loaded.metadata, originalDate: date)
         else { return }

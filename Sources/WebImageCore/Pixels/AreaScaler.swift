@@ -12,7 +12,7 @@ package struct AreaScaler {
         init(from source: Int, to target: Int) {
             let ratio = Double(source) / Double(target)
             guard ratio >= 1 else {
-                (first, weights, count) = Self.enlarging(source, ratio, target)
+                (first, weights, count) = Self.enlarging(source, by: ratio, to: target)
                 return
             }
             count = min(Int(ratio.rounded(.up)) + 1, source)
@@ -39,8 +39,8 @@ package struct AreaScaler {
         /// The weights of the two nearest pixels, to scale up.
         private static func enlarging(
             _ source: Int,
-            _ ratio: Double,
-            _ target: Int
+            by ratio: Double,
+            to target: Int
         ) -> (first: [Int], weights: [UInt32], count: Int) {
             guard source > 1 else {
                 return ([Int](repeating: 0, count: target), [UInt32](repeating: AreaScaler.unit, count: target), 1)
@@ -83,9 +83,9 @@ package struct AreaScaler {
                         current = lines.first[y] + offset
                         let source = rows.start + current * rows.bytesPerRow
                         if channels == 3 {
-                            narrow(source, columns, size.width, into: row)
+                            narrow(source, columns, width: size.width, into: row)
                         } else {
-                            narrowWithAlpha(source, columns, size.width, into: row)
+                            narrowWithAlpha(source, columns, width: size.width, into: row)
                         }
                     }
                     for index in 0..<count { sum[index] &+= row[index] &* weight }
@@ -100,7 +100,7 @@ package struct AreaScaler {
     private static func narrow(
         _ row: UnsafeRawPointer,
         _ columns: Axis,
-        _ width: Int,
+        width: Int,
         into output: UnsafeMutablePointer<UInt32>
     ) {
         let source = row.assumingMemoryBound(to: UInt8.self)
@@ -129,7 +129,7 @@ package struct AreaScaler {
     private static func narrowWithAlpha(
         _ row: UnsafeRawPointer,
         _ columns: Axis,
-        _ width: Int,
+        width: Int,
         into output: UnsafeMutablePointer<UInt32>
     ) {
         let source = row.assumingMemoryBound(to: UInt8.self)

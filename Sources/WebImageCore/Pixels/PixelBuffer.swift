@@ -16,7 +16,7 @@ public final class PixelBuffer: @unchecked Sendable {
         case rgbaPremultiplied
 
         /// Bytes in one pixel.
-        public var bytesPerPixel: Int {
+        package var bytesPerPixel: Int {
             switch self {
             case .rgb: 3
             case .rgbaPremultiplied: 4
@@ -73,7 +73,7 @@ public final class PixelBuffer: @unchecked Sendable {
     }
 
     /// The bytes of the pixels.
-    public var byteCount: Int { memory.count }
+    package var byteCount: Int { memory.count }
     /// Bytes from one row to the next.
     public var bytesPerRow: Int { size.width * format.bytesPerPixel }
     /// Whether pixels can be transparent.

@@ -9,9 +9,10 @@
 public struct BlurHash: Hashable, Sendable {
     /// The characters of the hash.
     public let string: String
-    /// The number of horizontal and vertical components, 1 to 9 each.
-    public let components: (x: Int, y: Int)
     private let digits: [Int]
+
+    /// The number of horizontal and vertical components, 1 to 9 each.
+    package var components: (x: Int, y: Int) { (digits[0] % 9 + 1, digits[0] / 9 + 1) }
 
     private static let alphabet = Array(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8
@@ -22,10 +23,9 @@ public struct BlurHash: Hashable, Sendable {
     public init?(_ string: String) {
         let digits = string.utf8.map { Self.alphabet.firstIndex(of: $0) ?? -1 }
         guard digits.count >= 6, !digits.contains(-1), digits[0] < 81 else { return nil }
-        components = (digits[0] % 9 + 1, digits[0] / 9 + 1)
-        guard digits.count == 4 + 2 * components.x * components.y else { return nil }
         self.string = string
         self.digits = digits
+        guard digits.count == 4 + 2 * components.x * components.y else { return nil }
     }
 
     /// Makes the hash of an image, which takes some milliseconds. Transparent parts count as black.
@@ -104,12 +104,6 @@ public struct BlurHash: Hashable, Sendable {
         }
         return String(decoding: digits, as: UTF8.self)
     }
-
-    /// Whether two hashes have the same characters.
-    public static func == (lhs: BlurHash, rhs: BlurHash) -> Bool { lhs.string == rhs.string }
-
-    /// Hashes the characters.
-    public func hash(into hasher: inout Hasher) { hasher.combine(string) }
 }
 
 extension PixelBuffer {

@@ -50,7 +50,7 @@ public struct ThumbHash: Hashable, Sendable {
             height: ratio > 1 ? max(1, Int((32 / ratio).rounded())) : 32
         )
         var index = 0
-        func channel(_ x: Int, _ y: Int, _ scale: Double) -> [Double] {
+        func channel(_ x: Int, _ y: Int, scale: Double) -> [Double] {
             var factors: [Double] = []
             for row in 0..<y {
                 var column = row > 0 ? 0 : 1
@@ -63,17 +63,17 @@ public struct ThumbHash: Hashable, Sendable {
             }
             return factors
         }
-        let light = channel(header.x, header.y, header.lightScale)
-        let yellow = channel(3, 3, header.yellowScale * 1.25)
-        let red = channel(3, 3, header.redScale * 1.25)
-        let alpha = header.hasAlpha ? channel(5, 5, header.alphaScale) : []
+        let light = channel(header.x, header.y, scale: header.lightScale)
+        let yellow = channel(3, 3, scale: header.yellowScale * 1.25)
+        let red = channel(3, 3, scale: header.redScale * 1.25)
+        let alpha = header.hasAlpha ? channel(5, 5, scale: header.alphaScale) : []
         let pixels = PixelBuffer(size: size, format: header.hasAlpha ? .rgbaPremultiplied : .rgb) { memory in
             var output = 0
             for y in 0..<size.height {
                 for x in 0..<size.width {
                     func across(_ n: Int) -> Double { cos(.pi / Double(size.width) * (Double(x) + 0.5) * Double(n)) }
                     func down(_ n: Int) -> Double { cos(.pi / Double(size.height) * (Double(y) + 0.5) * Double(n)) }
-                    func sum(_ start: Double, _ factors: [Double], _ width: Int, _ height: Int) -> Double {
+                    func sum(_ start: Double, _ factors: [Double], width: Int, height: Int) -> Double {
                         var (sum, next) = (start, 0)
                         for row in 0..<height {
                             var column = row > 0 ? 0 : 1
@@ -86,10 +86,10 @@ public struct ThumbHash: Hashable, Sendable {
                         }
                         return sum
                     }
-                    let l = sum(header.light, light, header.x, header.y)
-                    let p = sum(header.yellow, yellow, 3, 3)
-                    let q = sum(header.red, red, 3, 3)
-                    let a = header.hasAlpha ? min(max(sum(header.alpha, alpha, 5, 5), 0), 1) : 1
+                    let l = sum(header.light, light, width: header.x, height: header.y)
+                    let p = sum(header.yellow, yellow, width: 3, height: 3)
+                    let q = sum(header.red, red, width: 3, height: 3)
+                    let a = header.hasAlpha ? min(max(sum(header.alpha, alpha, width: 5, height: 5), 0), 1) : 1
                     let b = l - 2 / 3 * p
                     let r = (3 * l - b + q) / 2
                     for value in [r, r - q, b] {
@@ -162,7 +162,7 @@ extension ThumbHash {
         var factors: [Double] = []
         var scale: Double = 0
 
-        init(_ values: [Double], _ size: PixelSize, _ x: Int, _ y: Int) {
+        init(_ values: [Double], _ size: PixelSize, x: Int, y: Int) {
             for row in 0..<y {
                 var column = 0
                 while column * y < x * (y - row) {
@@ -216,10 +216,10 @@ extension ThumbHash {
             q.append(r - g)
             a.append(alpha)
         }
-        let light = Channel(l, size, max(3, x), max(3, y))
-        let yellow = Channel(p, size, 3, 3)
-        let red = Channel(q, size, 3, 3)
-        let alpha = hasAlpha ? Channel(a, size, 5, 5) : nil
+        let light = Channel(l, size, x: max(3, x), y: max(3, y))
+        let yellow = Channel(p, size, x: 3, y: 3)
+        let red = Channel(q, size, x: 3, y: 3)
+        let alpha = hasAlpha ? Channel(a, size, x: 5, y: 5) : nil
         let isLandscape = size.width > size.height
         func bits(_ value: Double, _ most: Double) -> UInt32 { UInt32((most * value).rounded()) }
         let first =

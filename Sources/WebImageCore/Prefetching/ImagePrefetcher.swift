@@ -13,8 +13,8 @@ public final class ImagePrefetcher: Sendable {
         var isPaused = false
         var maximumConcurrentCount: Int
         var isConstrained = false
-        var totals = PrefetchTotals()
-        var onFinish: (@Sendable (URL, PrefetchTotals) -> Void)?
+        var totals = PrefetchResult()
+        var onFinish: (@MainActor @Sendable (URL, PrefetchResult) -> Void)?
         /// Whether a thread is starting loads. That thread looks for more requests before it stops.
         var isStarting = false
     }
@@ -59,54 +59,45 @@ public final class ImagePrefetcher: Sendable {
     }
 
     /// The counts of all batches so far.
-    public var totals: PrefetchTotals { state.withLock { $0.totals } }
+    public var totals: PrefetchResult { state.withLock { $0.totals } }
 
-    /// The handler that is called on the main loop with the URL of each finished image of any batch. Default: none.
-    public var onFinish: (@Sendable (URL, PrefetchTotals) -> Void)? {
+    /// The handler that is called on the main loop with the URL of each finished image of any batch, and the counts of
+    /// all batches so far. Default: none.
+    public var onFinish: (@MainActor @Sendable (URL, PrefetchResult) -> Void)? {
         get { state.withLock { $0.onFinish } }
         set { _ = state.withLock { exchange(&$0.onFinish, with: newValue) } }
     }
 
-    /// Loads images at the size of their files, into memory and onto disk.
-    /// - Parameter urls: The URLs. One that occurs twice counts twice.
+    /// Loads images into the caches.
+    /// - Parameters:
+    ///   - requests: URLs, whose images load at the size of their files and at the lowest priority, or requests, each with
+    ///     its own size and priority. An image that occurs twice counts twice.
+    ///   - destination: The caches that keep the images. Default: memory and disk.
     /// - Returns: A handle to cancel the batch. Releasing it does not cancel the batch.
     @discardableResult
-    public func prefetch(_ urls: [URL]) -> PrefetchTask {
-        prefetch(urls) { _ in }
+    public func prefetch<Request: ImageRequestConvertible>(
+        _ requests: some Sequence<Request>,
+        to destination: PrefetchDestination = .memoryAndDisk
+    ) -> PrefetchTask {
+        prefetch(requests, to: destination) { _ in }
     }
 
-    /// Loads images at the size of their files.
+    /// Loads images into the caches, and reports on the main loop.
     /// - Parameters:
-    ///   - urls: The URLs. One that occurs twice counts twice.
+    ///   - requests: URLs, whose images load at the size of their files and at the lowest priority, or requests, each with
+    ///     its own size and priority. An image that occurs twice counts twice.
     ///   - destination: The caches that keep the images. Default: memory and disk.
-    ///   - progress: Called on the main loop after each image, with the number of finished images and the total.
-    ///   - completion: Called on the main loop once all images have finished or were cancelled.
+    ///   - progress: Called after each image, with the number of finished images and the total. Default: none.
+    ///   - completion: Called once all images have finished or were cancelled.
+    /// - Returns: A handle to cancel the batch. Releasing it does not cancel the batch.
     @discardableResult
-    public func prefetch(
-        _ urls: [URL],
+    public func prefetch<Request: ImageRequestConvertible>(
+        _ requests: some Sequence<Request>,
         to destination: PrefetchDestination = .memoryAndDisk,
-        progress: (@Sendable (_ finished: Int, _ total: Int) -> Void)? = nil,
-        completion: @escaping @Sendable (PrefetchResult) -> Void
+        progress: (@MainActor @Sendable (_ finished: Int, _ total: Int) -> Void)? = nil,
+        completion: @escaping @MainActor @Sendable (PrefetchResult) -> Void
     ) -> PrefetchTask {
-        let requests = urls.map { url in
-            var request = ImageRequest(url: url, priority: .veryLow)
-            if destination == .disk {
-                request.cacheAccess.writes.subtract([.memory, .renditions])
-                request.decodeSize = .contain(PixelSize(width: 16, height: 16))
-            }
-            return request
-        }
-        return prefetch(requests: requests, progress: progress, completion: completion)
-    }
-
-    /// Loads the images of requests, each at its own priority. Use it to prefetch at the size at which the images will be
-    /// shown.
-    @discardableResult
-    public func prefetch(
-        requests: [ImageRequest],
-        progress: (@Sendable (_ finished: Int, _ total: Int) -> Void)? = nil,
-        completion: @escaping @Sendable (PrefetchResult) -> Void
-    ) -> PrefetchTask {
+        let requests = requests.map { Self.request($0, to: destination) }
         state.withLock { $0.totals.requestedCount += requests.count }
         let task = PrefetchTask(
             requests,
@@ -124,6 +115,19 @@ public final class ImagePrefetcher: Sendable {
         return task
     }
 
+    private static func request(
+        _ source: some ImageRequestConvertible,
+        to destination: PrefetchDestination
+    ) -> ImageRequest {
+        var request = source.imageRequest
+        if source is URL { request.priority = .veryLow }
+        if destination == .disk {
+            request.cacheAccess.writes.subtract([.memory, .renditions])
+            request.decodeSize = .contain(PixelSize(width: 16, height: 16))
+        }
+        return request
+    }
+
     /// Cancels all batches.
     public func cancelAll() {
         for batch in state.withLock({ $0.batches }) { batch.cancel() }
@@ -131,13 +135,10 @@ public final class ImagePrefetcher: Sendable {
 
     private func count(_ url: URL, _ result: Result<ImageResponse, ImageError>) {
         let report = state.withLock { state -> (@Sendable () -> Void)? in
-            switch result {
-            case .success: state.totals.result.loadedCount += 1
-            case .failure(let error): state.totals.result.count(error)
-            }
+            state.totals.count(result)
             guard let onFinish = state.onFinish else { return nil }
             let totals = state.totals
-            return { onFinish(url, totals) }
+            return { MainActor.assumeIsolated { onFinish(url, totals) } }
         }
         if let report { manager.dependencies.dispatcher.dispatch(report) }
     }
@@ -180,7 +181,7 @@ public final class ImagePrefetcher: Sendable {
             for: request,
             on: InlineDispatcher(),
             handlers: .completion { result in
-                batch.finish(number, request.url, result)
+                batch.finish(number, of: request.url, with: result)
                 self.state.withLock { $0.runningCount -= 1 }
                 self.startMore()
             }

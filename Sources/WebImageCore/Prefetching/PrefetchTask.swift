@@ -3,21 +3,20 @@ import Synchronization
 
 /// The handle of one batch of prefetched images. It can be used from any thread.
 public final class PrefetchTask: Sendable {
-    typealias Progress = @Sendable (_ finished: Int, _ total: Int) -> Void
-    typealias Completion = @Sendable (PrefetchResult) -> Void
+    typealias Progress = @MainActor @Sendable (_ finished: Int, _ total: Int) -> Void
+    typealias Completion = @MainActor @Sendable (PrefetchResult) -> Void
 
     fileprivate struct State {
         /// The requests that have not started, in reverse order.
         var waiting: [ImageRequest]
         var running: [UInt64: ImageTask] = [:]
         var serial = Serial()
-        var result = PrefetchResult()
+        var result: PrefetchResult
         var isCancelled = false
         var progress: Progress?
         var completion: Completion?
     }
 
-    private let total: Int
     private let dispatcher: any CallbackDispatching
     /// The handler that is called when an image has finished.
     private let onEnd: @Sendable (URL, Result<ImageResponse, ImageError>) -> Void
@@ -30,14 +29,20 @@ public final class PrefetchTask: Sendable {
         completion: @escaping Completion,
         onEnd: @escaping @Sendable (URL, Result<ImageResponse, ImageError>) -> Void
     ) {
-        total = requests.count
         self.dispatcher = dispatcher
         self.onEnd = onEnd
-        state = Mutex(State(waiting: requests.reversed(), progress: progress, completion: completion))
+        state = Mutex(
+            State(
+                waiting: requests.reversed(),
+                result: PrefetchResult(requestedCount: requests.count),
+                progress: progress,
+                completion: completion
+            )
+        )
     }
 
     /// Whether all images have finished or were cancelled.
-    public var isFinished: Bool { state.withLock { $0.isFinished(total) } }
+    public var isFinished: Bool { state.withLock { $0.result.isFinished } }
 
     /// Cancels the images that have not finished, and calls the completion. A finished batch does not change.
     public func cancel() {
@@ -69,17 +74,13 @@ public final class PrefetchTask: Sendable {
         if isCancelled { task.cancel() }
     }
 
-    func finish(_ number: UInt64, _ url: URL, _ result: Result<ImageResponse, ImageError>) {
-        let total = total
+    func finish(_ number: UInt64, of url: URL, with result: Result<ImageResponse, ImageError>) {
         let report = state.withLock { state -> (@Sendable () -> Void)? in
             guard state.running.removeValue(forKey: number) != nil else { return nil }
-            switch result {
-            case .success: state.result.loadedCount += 1
-            case .failure(let error): state.result.count(error)
-            }
+            state.result.count(result)
             guard let progress = state.progress else { return nil }
-            let count = state.result.count
-            return { progress(count, total) }
+            let counts = state.result
+            return { MainActor.assumeIsolated { progress(counts.finishedCount, counts.requestedCount) } }
         }
         onEnd(url, result)
         if let report { dispatcher.dispatch(report) }
@@ -87,26 +88,13 @@ public final class PrefetchTask: Sendable {
     }
 
     func finishIfDone() {
-        let total = total
         // Both closures leave, so that they are released with the lock free.
         let ending = state.withLock { state -> (Completion, Progress?, PrefetchResult)? in
-            guard state.isFinished(total), let completion = state.completion.take() else { return nil }
+            guard state.result.isFinished, let completion = state.completion.take() else { return nil }
             return (completion, state.progress.take(), state.result)
         }
         guard let (completion, _, result) = ending else { return }
-        dispatcher.dispatch { completion(result) }
-    }
-}
-
-extension PrefetchTask.State {
-    fileprivate func isFinished(_ total: Int) -> Bool { result.count == total }
-}
-
-extension PrefetchResult {
-    var count: Int { loadedCount + failedCount + cancelledCount }
-
-    mutating func count(_ error: ImageError) {
-        if error.isCancelled { cancelledCount += 1 } else { failedCount += 1 }
+        dispatcher.dispatch { MainActor.assumeIsolated { completion(result) } }
     }
 }
 
@@ -119,33 +107,34 @@ public enum PrefetchDestination: Sendable {
     case disk
 }
 
-/// The result of a batch. The counts add up to the number of URLs.
+/// The counts of a batch, or of all batches of a prefetcher.
 public struct PrefetchResult: Sendable, Equatable {
+    /// The number of images that were requested.
+    public internal(set) var requestedCount: Int
     /// The number of images that are in the caches.
-    public var loadedCount: Int
+    public internal(set) var loadedCount: Int
     /// The number of images that failed to load.
-    public var failedCount: Int
+    public internal(set) var failedCount: Int
     /// The number of images that were cancelled.
-    public var cancelledCount: Int
+    public internal(set) var cancelledCount: Int
 
-    /// Makes a result.
-    public init(loadedCount: Int = 0, failedCount: Int = 0, cancelledCount: Int = 0) {
+    package init(requestedCount: Int = 0, loadedCount: Int = 0, failedCount: Int = 0, cancelledCount: Int = 0) {
+        self.requestedCount = requestedCount
         self.loadedCount = loadedCount
         self.failedCount = failedCount
         self.cancelledCount = cancelledCount
     }
-}
 
-/// The counts of all batches of a prefetcher.
-public struct PrefetchTotals: Sendable, Equatable {
-    /// The number of images that were requested.
-    public var requestedCount = 0
-    /// The results of the images that have finished.
-    public var result = PrefetchResult()
+    /// The number of images that have finished in one of these ways.
+    public var finishedCount: Int { loadedCount + failedCount + cancelledCount }
 
-    /// The number of images that have finished.
-    public var finishedCount: Int { result.count }
+    var isFinished: Bool { finishedCount == requestedCount }
 
-    /// Makes totals of zero.
-    public init() {}
+    mutating func count(_ result: Result<ImageResponse, ImageError>) {
+        switch result {
+        case .success: loadedCount += 1
+        case .failure(let error) where error.isCancelled: cancelledCount += 1
+        case .failure: failedCount += 1
+        }
+    }
 }

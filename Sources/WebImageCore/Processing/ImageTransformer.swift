@@ -7,7 +7,7 @@
 /// same steps share them.
 public struct ImageTransformer: Hashable, Sendable {
     /// The steps, in order.
-    public let steps: [any ImageTransforming]
+    package let steps: [any ImageTransforming]
     /// The keys of the steps.
     public let key: String
 
@@ -20,7 +20,7 @@ public struct ImageTransformer: Hashable, Sendable {
     }
 
     /// Makes a transformer that applies steps in order.
-    public init(_ steps: [any ImageTransforming]) {
+    package init(_ steps: [any ImageTransforming]) {
         self.steps = steps
         key = steps.map(\.key).joined(separator: " ")
     }

@@ -17,14 +17,14 @@ public struct NetworkStatus: Sendable, Equatable {
     public var isPowerSaving: Bool
 
     /// Makes a status. Default: online, not metered, not saving power.
-    public init(isAvailable: Bool = true, isMetered: Bool = false, isPowerSaving: Bool = false) {
+    package init(isAvailable: Bool = true, isMetered: Bool = false, isPowerSaving: Bool = false) {
         self.isAvailable = isAvailable
         self.isMetered = isMetered
         self.isPowerSaving = isPowerSaving
     }
 
     /// Whether optional work such as prefetching should wait.
-    public var isConstrained: Bool { !isAvailable || isMetered || isPowerSaving }
+    package var isConstrained: Bool { !isAvailable || isMetered || isPowerSaving }
 }
 
 /// The monitor of a manager that has none: the machine is always taken to be online.

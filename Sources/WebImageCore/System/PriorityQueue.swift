@@ -29,7 +29,7 @@ package struct PriorityQueue<Element> {
     package mutating func push(_ element: Element, _ priority: ImagePriority) -> UInt64 {
         let number = serial.next()
         entries[number] = Entry(priority: priority, element: element)
-        lists[priority.rawValue].append(number)
+        lists[priority.rank].append(number)
         return number
     }
 
@@ -52,7 +52,7 @@ package struct PriorityQueue<Element> {
         while offset < lists[priority].count {
             let index = order == .oldestFirst ? offset : lists[priority].count - 1 - offset
             let number = lists[priority][index]
-            guard let entry = entries[number], entry.priority.rawValue == priority else {
+            guard let entry = entries[number], entry.priority.rank == priority else {
                 lists[priority].remove(at: index)
                 continue
             }
@@ -86,6 +86,6 @@ package struct PriorityQueue<Element> {
     package mutating func move(_ number: UInt64, to priority: ImagePriority) {
         guard let old = entries[number]?.priority, old != priority else { return }
         entries[number]?.priority = priority
-        lists[priority.rawValue].append(number)
+        lists[priority.rank].append(number)
     }
 }

@@ -2,7 +2,7 @@ internal import CWebImageGLib
 internal import CWebImageShims
 internal import DequeModule
 import Synchronization
-public import WebImageCore
+import WebImageCore
 
 /// The dispatcher that calls back on the GLib main loop, in order, from one source of the default main context.
 ///
@@ -10,9 +10,9 @@ public import WebImageCore
 /// next frame. The source runs for at most 2 ms at a time, so that many results do not keep GTK from drawing. The
 /// dispatcher also installs the bridge that makes `@MainActor` and `DispatchQueue.main` work under the GLib main loop. It
 /// may be used from any thread.
-public final class MainLoopDispatcher: CallbackDispatching {
+package final class MainLoopDispatcher: CallbackDispatching {
     /// The only dispatcher of the process.
-    public static let shared = MainLoopDispatcher()
+    package static let shared = MainLoopDispatcher()
 
     /// A GSource.
     ///
@@ -67,10 +67,10 @@ public final class MainLoopDispatcher: CallbackDispatching {
     }
 
     /// Whether the caller runs on the main thread.
-    public var isCurrent: Bool { gwi_is_main_thread() != 0 }
+    package var isCurrent: Bool { gwi_is_main_thread() != 0 }
 
     /// Runs work on the main thread in a later iteration of the main loop.
-    public func dispatch(_ work: @escaping @Sendable () -> Void) {
+    package func dispatch(_ work: @escaping @Sendable () -> Void) {
         queue.withLock { $0.push(work) }
         if let source = source.withLock({ $0 }) { g_source_set_ready_time(source.pointer, 0) }
     }

@@ -67,7 +67,7 @@ public final class FakeLoader: DataLoading {
     }
 
     /// Whether loads report that they are nearly complete. Default: false.
-    public var isNearlyComplete: Bool {
+    package var isNearlyComplete: Bool {
         get { state.withLock { $0.isNearlyComplete } }
         set { state.withLock { $0.isNearlyComplete = newValue } }
     }

@@ -4,9 +4,9 @@ import Synchronization
 /// An X server without a screen (Xvfb), on which GTK draws with OpenGL in software.
 public final class XvfbDisplay: Sendable {
     /// The reason why a display could not be started.
-    public struct Failure: Error, CustomStringConvertible {
+    package struct Failure: Error, CustomStringConvertible {
         /// The failed step and its cause.
-        public let description: String
+        package let description: String
     }
 
     /// The environment variables that make a GTK program use the display.
@@ -23,7 +23,7 @@ public final class XvfbDisplay: Sendable {
     }
 
     /// Starts the server on a free display. It ends with this process at the latest.
-    /// - Throws: `Failure` if the Debian package xvfb is not installed.
+    /// - Throws: An error with the failed step and its cause, such as that the Debian package xvfb is not installed.
     public static func start() throws -> XvfbDisplay {
         let server = try DaemonProcess(
             "Xvfb",

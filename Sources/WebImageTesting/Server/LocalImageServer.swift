@@ -34,7 +34,7 @@ public final class LocalImageServer: Sendable {
     /// - Parameters:
     ///   - port: The port to listen on. Default: a free one.
     ///   - handler: Returns the response to a request. Called on the thread of the connection.
-    /// - Throws: `ServerError` if the port is in use.
+    /// - Throws: An error that names the failed call, such as bind when the port is in use.
     public init(port: UInt16 = 0, handler: @escaping @Sendable (ServerRequest) -> ServerResponse) throws {
         let listener = try ServerSocket.listen(port: port)
         self.port = listener.localPort
@@ -60,13 +60,13 @@ public final class LocalImageServer: Sendable {
     public func requestCount(path: String) -> Int { requests.count { $0.path == path } }
 
     /// Clears `requests`.
-    public func resetLog() { shared.state.withLock { $0.requests = [] } }
+    package func resetLog() { shared.state.withLock { $0.requests = [] } }
 
     /// The number of open connections.
-    public var openConnections: Int { shared.state.withLock { $0.connections.count } }
+    package var openConnections: Int { shared.state.withLock { $0.connections.count } }
 
     /// The number of connections opened so far.
-    public var totalConnections: Int { shared.state.withLock { $0.connectionCount } }
+    package var totalConnections: Int { shared.state.withLock { $0.connectionCount } }
 
     /// Stops the server and closes every connection, even one that is being held. Later calls do nothing.
     public func stop() {

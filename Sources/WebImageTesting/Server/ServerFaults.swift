@@ -57,7 +57,7 @@ public final class ServerGate: Sendable {
     }
 
     /// The number of responses that wait at the gate.
-    public var waitingCount: Int { waiting.withLock { $0 } }
+    package var waitingCount: Int { waiting.withLock { $0 } }
 
     /// Opens the gate for good.
     public func open() {

@@ -5,7 +5,7 @@ public struct ServerRequest: Sendable {
     /// The method, such as GET or HEAD.
     public let method: String
     /// The request target as sent, including the query.
-    public let target: String
+    package let target: String
     /// The percent-decoded path, without the query.
     public let path: String
     /// The percent-decoded query. The last value of a repeated name counts.
@@ -13,7 +13,7 @@ public struct ServerRequest: Sendable {
     /// The headers, with lowercase names.
     public let headers: [String: String]
     /// The number of the connection, counted from 1.
-    public let connection: Int
+    package let connection: Int
 
     /// Parses the request line and the headers.
     /// - Returns: `nil` if this is not an HTTP/1.x request.

@@ -141,9 +141,9 @@ package struct ServerSocket: Sendable {
 }
 
 /// The reason why a server could not be started.
-public struct ServerError: Error, CustomStringConvertible {
+package struct ServerError: Error, CustomStringConvertible {
     /// The failed call and its cause.
-    public let description: String
+    package let description: String
 
     init(_ call: String, _ number: Int32) {
         description = "\(call): \(String(cString: strerror(number)))"

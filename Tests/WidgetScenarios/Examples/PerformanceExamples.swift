@@ -15,7 +15,7 @@ private func giveASize(widget: UnsafeMutablePointer<GtkWidget>, picture: Picture
 private func prefetch(urls: [URL], scale: Int) {
     let size = PixelSize(width: 160 * scale, height: 120 * scale)
     let requests = urls.map { ImageRequest(url: $0, priority: .veryLow, decodeSize: .cover(size)) }
-    ImagePrefetcher.shared.prefetch(requests: requests) { result in print(result.loadedCount) }
+    ImagePrefetcher.shared.prefetch(requests) { result in print(result.loadedCount) }
 }
 
 private func watch(

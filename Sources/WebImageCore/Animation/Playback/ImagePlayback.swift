@@ -24,7 +24,7 @@ public struct ImagePlayback: Sendable, Hashable {
 }
 
 /// The order in which the frames of an animation are shown.
-public enum PlaybackMode: String, Sendable, CaseIterable {
+public enum PlaybackMode: Sendable, CaseIterable {
     /// Plays from the first frame to the last.
     case normal
     /// Plays from the last frame to the first.

@@ -62,19 +62,19 @@ public final class DataCacheGroup: DataCaching {
     /// Reads an entry by the query policy.
     public func entry(for key: String) -> CacheEntry? {
         let (caches, policy) = (caches, policies.query)
-        guard let (index, entry) = Self.first(policy, caches, { $0.entry(for: key) }) else { return nil }
+        guard let (index, entry) = Self.first(policy, in: caches, { $0.entry(for: key) }) else { return nil }
         if policy == .serial { for cache in caches[..<index] { cache.store(entry) } }
         return entry
     }
 
     /// Reads an entry without its data by the query policy, and copies nothing into other caches.
     public func metadata(for key: String) -> CacheEntry? {
-        Self.first(policies.query, caches) { $0.metadata(for: key) }?.answer
+        Self.first(policies.query, in: caches) { $0.metadata(for: key) }?.answer
     }
 
     /// Looks for an entry by its own policy.
     public func contains(_ key: String) -> Bool {
-        Self.first(policies.contains, caches) { $0.contains(key) ? true : nil } != nil
+        Self.first(policies.contains, in: caches) { $0.contains(key) ? true : nil } != nil
     }
 
     /// Stores an entry by its own policy.
@@ -95,21 +95,21 @@ public final class DataCacheGroup: DataCaching {
 
     /// Removes an entry by its own policy.
     public func remove(_ key: String) {
-        Self.each(policies.remove, caches) { $0.remove(key) }
+        Self.each(policies.remove, in: caches) { $0.remove(key) }
     }
 
     /// Removes expired entries by the policy for removing all.
     public func removeExpired() {
-        Self.each(policies.removeAll, caches) { $0.removeExpired() }
+        Self.each(policies.removeAll, in: caches) { $0.removeExpired() }
     }
 
     /// Removes all entries by its own policy.
     public func removeAll() {
-        Self.each(policies.removeAll, caches) { $0.removeAll() }
+        Self.each(policies.removeAll, in: caches) { $0.removeAll() }
     }
 
     /// The usage of all caches together.
-    public var totals: CacheUsage { caches.reduce(CacheUsage()) { $0 + $1.totals } }
+    public var usage: CacheUsage { caches.reduce(CacheUsage()) { $0 + $1.usage } }
 
     /// The failures of all caches together.
     public var failureCount: Int { caches.reduce(0) { $0 + $1.failureCount } }
@@ -126,7 +126,7 @@ extension DataCacheGroup {
 
     private static func first<Answer: Sendable>(
         _ policy: Policy,
-        _ caches: [any DataCaching],
+        in caches: [any DataCaching],
         _ ask: @Sendable (any DataCaching) -> Answer?
     ) -> (index: Int, answer: Answer)? {
         let asked = chosen(policy, caches)
@@ -148,7 +148,7 @@ extension DataCacheGroup {
 
     private static func each(
         _ policy: Policy,
-        _ caches: [any DataCaching],
+        in caches: [any DataCaching],
         _ body: @Sendable (any DataCaching) -> Void
     ) {
         let chosen = chosen(policy, caches)

@@ -32,7 +32,7 @@ public protocol DataCaching: Sendable {
     func removeAll()
 
     /// The number and the size of the entries.
-    var totals: CacheUsage { get }
+    var usage: CacheUsage { get }
 
     /// The file of a key within the directory of the cache, whether it exists or not. Default: `nil`, for caches without
     /// files.
@@ -102,7 +102,7 @@ public struct CacheUsage: Sendable, Hashable {
     }
 
     /// The usage of both caches together.
-    public static func + (lhs: CacheUsage, rhs: CacheUsage) -> CacheUsage {
+    package static func + (lhs: CacheUsage, rhs: CacheUsage) -> CacheUsage {
         CacheUsage(count: lhs.count + rhs.count, byteCount: lhs.byteCount + rhs.byteCount)
     }
 }

@@ -78,7 +78,7 @@ package final class DiskCache: DataCaching {
     /// Whether less than half of the limit is in use, as far as is known.
     package var isHalfEmpty: Bool { state.withLock { $0.size ?? 0 } < limits.sizeLimit / 2 }
 
-    package var totals: CacheUsage {
+    package var usage: CacheUsage {
         let stored = files.files(below: directory).filter { !$0.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
         return CacheUsage(count: stored.count, byteCount: stored.reduce(0) { $0 + $1.size })
     }

@@ -31,8 +31,8 @@ package enum DiskCacheLayout {
         }
     }
 
-    /// The last bytes of an entry file: eight of them.
-    static let magic = Array("GWIdisk\(version)".utf8)
+    /// The last eight bytes of an entry file. The last of them is the version, counted from the digit 0.
+    static let magic = Array("GWIdisk".utf8) + [UInt8(ascii: "0") + UInt8(version)]
     /// The suffix of a file that is being written.
     static let temporarySuffix = FileStore.temporarySuffix
     package static let tagName = "CACHEDIR.TAG"

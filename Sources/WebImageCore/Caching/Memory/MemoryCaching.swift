@@ -62,5 +62,5 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     public var evictionCount = 0
 
     /// Makes statistics of zeros.
-    public init() {}
+    package init() {}
 }

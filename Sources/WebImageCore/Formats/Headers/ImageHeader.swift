@@ -1,17 +1,17 @@
-public import FoundationEssentials
+package import FoundationEssentials
 
 /// The size and the orientation of an image, from the first bytes of its file: enough to lay out a widget, and to
 /// reject an image that is too large before memory is allocated for its pixels.
-public struct ImageHeader: Sendable, Hashable {
+package struct ImageHeader: Sendable, Hashable {
     /// The format.
-    public let format: ImageFormat
+    package let format: ImageFormat
     /// Width and height in pixels as stored, before ``orientation``.
-    public let storedSize: PixelSize
+    package let storedSize: PixelSize
     /// How the stored pixels are oriented.
-    public let orientation: ImageOrientation
+    package let orientation: ImageOrientation
 
     /// Width and height in pixels after orientation.
-    public var size: PixelSize { orientation.apply(to: storedSize) }
+    package var size: PixelSize { orientation.apply(to: storedSize) }
 
     package init(format: ImageFormat, storedSize: PixelSize, orientation: ImageOrientation = .up) {
         self.format = format
@@ -24,7 +24,7 @@ public struct ImageHeader: Sendable, Hashable {
     /// The result is `nil` when further bytes are needed, or when the format is not one of JPEG, PNG, GIF, WebP, TIFF and
     /// BMP.
     /// - Parameter data: The file, or the part of it that has arrived.
-    public init?(reading data: Data) {
+    package init?(reading data: Data) {
         guard let read = ImageFormat(sniffing: data).descriptor?.readHeader,
             let header = data.withUnsafeBytes({ read(ByteReader($0)) })
         else { return nil }

@@ -1,9 +1,21 @@
+/// How an image is made to fit another size.
+public enum ResizeMode: Sendable {
+    /// The whole image at the largest size that fits inside, with its aspect ratio. One side may be shorter.
+    case contain
+    /// Exactly that size, with the aspect ratio of the image. Whatever exceeds it is cut off evenly on two sides.
+    case cover
+    /// Exactly that size, without regard to the aspect ratio.
+    case stretch
+    /// The whole image in the middle of exactly that size, on a transparent background.
+    case letterbox
+}
+
 /// Resizes the image to a size in pixels.
 struct ResizeStep: PixelTransforming {
     let size: PixelSize
     let mode: ResizeMode
 
-    var key: String { "resize(\(size),\(mode.rawValue))" }
+    var key: String { "resize(\(size),\(mode))" }
     var keepsNaturalSize: Bool { false }
 
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {

@@ -72,9 +72,9 @@ struct RotateStep: PixelTransforming {
                     let (fixedX, fixedY) = (Int((sourceX + 1) * 256), Int((sourceY + 1) * 256))
                     let (column, line) = (fixedX >> 8 - 1, fixedY >> 8 - 1)
                     let (u, v) = (UInt32(fixedX & 255), UInt32(fixedY & 255))
-                    let upper = mixed(pixel(column, line), pixel(column + 1, line), u)
-                    let lower = mixed(pixel(column, line + 1), pixel(column + 1, line + 1), u)
-                    row[x] = mixed(upper, lower, v)
+                    let upper = mixed(pixel(column, line), pixel(column + 1, line), share: u)
+                    let lower = mixed(pixel(column, line + 1), pixel(column + 1, line + 1), share: u)
+                    row[x] = mixed(upper, lower, share: v)
                 }
             }
         }
@@ -83,7 +83,7 @@ struct RotateStep: PixelTransforming {
 
 /// Mixes two pixels, two channels at a time. `share` is the weight of the second pixel in 256ths.
 @inline(__always)
-private func mixed(_ one: UInt32, _ other: UInt32, _ share: UInt32) -> UInt32 {
+private func mixed(_ one: UInt32, _ other: UInt32, share: UInt32) -> UInt32 {
     let rest = 256 - share
     let low = ((one & 0x00FF_00FF) &* rest &+ (other & 0x00FF_00FF) &* share &+ 0x0080_0080) >> 8 & 0x00FF_00FF
     let high = (one >> 8 & 0x00FF_00FF) &* rest &+ (other >> 8 & 0x00FF_00FF) &* share &+ 0x0080_0080

@@ -1,3 +1,39 @@
+/// A line along the edge of an image.
+public struct ImageBorder: Hashable, Sendable {
+    /// The width in application pixels.
+    public var width: Double
+    /// The colour of the line.
+    public var color: ImageColor
+
+    /// Makes a border.
+    public init(width: Double, color: ImageColor) {
+        self.width = width
+        self.color = color
+    }
+}
+
+/// Corners of an image.
+public struct ImageCorners: OptionSet, Hashable, Sendable {
+    /// The bits.
+    public let rawValue: UInt8
+
+    /// Makes a set from its bits.
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// The top left corner.
+    public static let topLeft = ImageCorners(rawValue: 1)
+    /// The top right corner.
+    public static let topRight = ImageCorners(rawValue: 2)
+    /// The bottom left corner.
+    public static let bottomLeft = ImageCorners(rawValue: 4)
+    /// The bottom right corner.
+    public static let bottomRight = ImageCorners(rawValue: 8)
+    /// All four corners.
+    public static let all: ImageCorners = [.topLeft, .topRight, .bottomLeft, .bottomRight]
+}
+
 /// Rounds corners and draws a border. Edges are antialiased: a pixel that is partly inside keeps that share of its
 /// alpha.
 struct RoundedStep: PixelTransforming {
@@ -39,7 +75,7 @@ struct RoundedStep: PixelTransforming {
                 let inner = isEdge ? source.size.width : margin
                 func change(_ x: Int) {
                     let (px, py) = (Double(x) + 0.5, Double(y) + 0.5)
-                    let distance = depth(px, py, width, height, radius, corners)
+                    let distance = depth(px, py, width: width, height: height, radius: radius, corners: corners)
                     let inside = min(max(distance + 0.5, 0), 1)
                     var pixel = row[x]
                     if let border, line > 0 {
@@ -58,10 +94,10 @@ struct RoundedStep: PixelTransforming {
     private func depth(
         _ x: Double,
         _ y: Double,
-        _ width: Double,
-        _ height: Double,
-        _ radius: Double,
-        _ corners: ImageCorners
+        width: Double,
+        height: Double,
+        radius: Double,
+        corners: ImageCorners
     ) -> Double {
         let (isLeft, isTop) = (x < width / 2, y < height / 2)
         let corner: ImageCorners = isTop ? (isLeft ? .topLeft : .topRight) : (isLeft ? .bottomLeft : .bottomRight)

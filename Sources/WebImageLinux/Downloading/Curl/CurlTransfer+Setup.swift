@@ -25,7 +25,7 @@ extension CurlTransfer {
     /// Passes the priority on to the server, where HTTP/2 is used.
     func setWeight() {
         // RFC 7540, 5.3.2: weights are 1 to 256.
-        exchange.handle?.set(CURLOPT_STREAM_WEIGHT, to: [4, 8, 16, 64, 256][priority.rawValue])
+        exchange.handle?.set(CURLOPT_STREAM_WEIGHT, to: [4, 8, 16, 64, 256][priority.rank])
     }
 
     private func setCallback(_ handle: CurlHandle) {
