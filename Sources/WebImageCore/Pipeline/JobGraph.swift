@@ -155,8 +155,19 @@ struct JobGraph: Sendable {
 
     /// What mutations have removed. Closures and objects of the app go with it, so it is released with the lock free.
     struct Removals: Sendable {
-        var jobs: [Job] = []
-        var fetches: [Fetch] = []
+        /// Nearly every mutation removes at most one job and one fetch, which then need no allocation.
+        private var job: Job?
+        private var fetch: Fetch?
+        private var otherJobs: [Job] = []
+        private var otherFetches: [Fetch] = []
+
+        mutating func add(_ removed: Job) {
+            if job == nil { job = removed } else { otherJobs.append(removed) }
+        }
+
+        mutating func add(_ removed: Fetch) {
+            if fetch == nil { fetch = removed } else { otherFetches.append(removed) }
+        }
     }
 
     private(set) var jobs: [Job.ID: Job] = [:]
@@ -334,7 +345,7 @@ extension JobGraph {
 
     /// Keeps what is about to be replaced until the lock is free.
     mutating func releaseLater(_ fetch: Fetch) {
-        removals.fetches.append(fetch)
+        removals.add(fetch)
     }
 
     /// Hands out what has been removed since the last call.
@@ -346,7 +357,7 @@ extension JobGraph {
         guard let job = jobs.removeValue(forKey: id) else { return nil }
         jobsByKey[job.key] = nil
         if let fetch = job.fetch { fetches[fetch]?.jobs.removeAll { $0 == id } }
-        removals.jobs.append(job)
+        removals.add(job)
         return job
     }
 
