@@ -6,15 +6,27 @@ extension TestImage {
     /// Inserts a colour profile into a PNG (PNG specification, 11.3.2.3). gdk-pixbuf's writer accepts none for RGB.
     /// - Parameter profile: The profile, at most 65,535 bytes.
     package static func png(_ file: Data, with profile: Data) -> Data {
-        // The profile is one stored block without compression (RFC 1950, RFC 1951).
-        let length = UInt16(profile.count)
-        var contents = Data("p\0\0".utf8) + Data([0x78, 0x01, 0x01])
-        contents += Data([UInt8(length & 255), UInt8(length >> 8), UInt8(~length & 255), UInt8(~length >> 8)])
-        contents += profile + bigEndian(adler(profile))
-        let typed = Data("iCCP".utf8) + contents
-        let chunk = bigEndian(UInt32(contents.count)) + typed + bigEndian(crc(typed))
+        let chunk = chunk("iCCP", Array("p\0\0".utf8) + stored(Array(profile)))
         // The chunk follows the signature and IHDR.
         return file.prefix(33) + chunk + file.dropFirst(33)
+    }
+
+    /// A PNG file of chunks.
+    package static func png(_ chunks: [(name: String, contents: [UInt8])]) -> Data {
+        chunks.reduce(Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])) { $0 + chunk($1.name, $1.contents) }
+    }
+
+    /// A chunk of a PNG file.
+    package static func chunk(_ name: String, _ contents: [UInt8]) -> Data {
+        let typed = Data(name.utf8) + Data(contents)
+        return bigEndian(UInt32(contents.count)) + typed + bigEndian(crc(typed))
+    }
+
+    /// At most 65,535 bytes as one zlib block without compression (RFC 1950, RFC 1951).
+    package static func stored(_ bytes: [UInt8]) -> [UInt8] {
+        let length = UInt16(bytes.count)
+        let header = [0x78, 0x01, 0x01, UInt8(length & 255), UInt8(length >> 8)]
+        return header + [UInt8(~length & 255), UInt8(~length >> 8)] + bytes + Array(bigEndian(adler(Data(bytes))))
     }
 
     private static func bigEndian(_ number: UInt32) -> Data {

@@ -12,6 +12,11 @@ struct gwi_png {
     const uint8_t *data;
     size_t count;
     size_t offset;
+    // The pixels of an arriving file are written to these rows.
+    uint8_t *target;
+    size_t stride;
+    bool has_header;
+    gwi_png_progress progress;
     jmp_buf failed;
     char message[128];
 };
@@ -34,19 +39,25 @@ static void read_bytes(png_structp reader, png_bytep target, size_t count) {
     png->offset += count;
 }
 
-gwi_png *gwi_png_new(const uint8_t *data, size_t count, bool checks_sums) {
+static gwi_png *create(void) {
     gwi_png *png = calloc(1, sizeof *png);
     if (!png) return NULL;
-    png->data = data;
-    png->count = count;
     png->reader = png_create_read_struct(PNG_LIBPNG_VER_STRING, png, fail, ignore);
     png->info = png->reader ? png_create_info_struct(png->reader) : NULL;
     if (!png->info) {
         gwi_png_free(png);
         return NULL;
     }
-    png_set_read_fn(png->reader, png, read_bytes);
     png_set_user_limits(png->reader, 0x7fffffff, 0x7fffffff);
+    return png;
+}
+
+gwi_png *gwi_png_new(const uint8_t *data, size_t count, bool checks_sums) {
+    gwi_png *png = create();
+    if (!png) return NULL;
+    png->data = data;
+    png->count = count;
+    png_set_read_fn(png->reader, png, read_bytes);
     if (!checks_sums) png_set_crc_action(png->reader, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
     return png;
 }
@@ -59,20 +70,32 @@ void gwi_png_free(gwi_png *png) {
 
 const char *gwi_png_message(const gwi_png *png) { return png->message; }
 
-bool gwi_png_read_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha) {
-    if (setjmp(png->failed)) return false;
-    png_read_info(png->reader, png->info);
-    *width = png_get_image_width(png->reader, png->info);
-    *height = png_get_image_height(png->reader, png->info);
+// Sets the layout of the pixels, once the header is read.
+static void set_layout(gwi_png *png) {
     int type = png_get_color_type(png->reader, png->info);
-    *has_alpha = (type & PNG_COLOR_MASK_ALPHA) || png_get_valid(png->reader, png->info, PNG_INFO_tRNS);
     // Every file becomes 8 bits of red, green and blue, with alpha if there is any. gAMA is ignored, as GTK does.
     png_set_expand(png->reader);
     png_set_scale_16(png->reader);
     if (!(type & PNG_COLOR_MASK_COLOR)) png_set_gray_to_rgb(png->reader);
     png_set_interlace_handling(png->reader);
     png_read_update_info(png->reader, png->info);
+    png->has_header = true;
+}
+
+bool gwi_png_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha) {
+    if (!png->has_header) return false;
+    *width = png_get_image_width(png->reader, png->info);
+    *height = png_get_image_height(png->reader, png->info);
+    // The layout has an alpha channel for the type of the file or its transparent colours.
+    *has_alpha = png_get_color_type(png->reader, png->info) & PNG_COLOR_MASK_ALPHA;
     return true;
+}
+
+bool gwi_png_read_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha) {
+    if (setjmp(png->failed)) return false;
+    png_read_info(png->reader, png->info);
+    set_layout(png);
+    return gwi_png_header(png, width, height, has_alpha);
 }
 
 bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count) {
@@ -94,3 +117,42 @@ bool gwi_png_read_pixels(gwi_png *png, uint8_t *target, size_t stride) {
     }
     return true;
 }
+
+static void begin_pixels(png_structp reader, png_infop info) {
+    (void)info;
+    set_layout(png_get_progressive_ptr(reader));
+    png_process_data_pause(reader, 1);
+}
+
+static void take_row(png_structp reader, png_bytep row, png_uint_32 y, int pass) {
+    gwi_png *png = png_get_progressive_ptr(reader);
+    if (!png->target) png_error(reader, "there is no target");
+    uint32_t height = png_get_image_height(reader, png->info);
+    if (y >= height) return;
+    // Pixels of later passes are filled with those of earlier ones.
+    png_progressive_combine_row(reader, png->target + y * png->stride, row);
+    png->progress.count++;
+    png->progress.rows = pass > 0 ? height : y + 1;
+    if (png_get_interlace_type(reader, png->info) == PNG_INTERLACE_NONE) png->progress.is_done = y + 1 == height;
+}
+
+gwi_png *gwi_png_new_arriving(void) {
+    gwi_png *png = create();
+    if (png) png_set_progressive_read_fn(png->reader, png, begin_pixels, take_row, NULL);
+    return png;
+}
+
+bool gwi_png_append(gwi_png *png, const uint8_t *bytes, size_t count) {
+    if (setjmp(png->failed)) return false;
+    png_process_data(png->reader, png->info, (png_bytep)bytes, count);
+    // There are seven passes, the last of which can have no row.
+    if (png->target && png_get_current_pass_number(png->reader) >= 7) png->progress.is_done = true;
+    return true;
+}
+
+void gwi_png_set_target(gwi_png *png, uint8_t *target, size_t stride) {
+    png->target = target;
+    png->stride = stride;
+}
+
+void gwi_png_get_progress(const gwi_png *png, gwi_png_progress *progress) { *progress = png->progress; }

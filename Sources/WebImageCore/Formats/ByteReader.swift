@@ -62,3 +62,18 @@ package struct ByteReader {
         return bigEndian ? T(bigEndian: raw) : T(littleEndian: raw)
     }
 }
+
+extension Data {
+    /// Calls body with a reader of the bytes, which is valid during the call.
+    package func withByteReader<R>(_ body: (ByteReader) throws(ImageError) -> R) throws(ImageError) -> R {
+        // withUnsafeBytes does not keep the type of the error.
+        let result: Result<R, ImageError> = withUnsafeBytes { bytes in
+            do throws(ImageError) {
+                return .success(try body(ByteReader(bytes)))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}

@@ -8,14 +8,17 @@ extension CoderRegistry {
     /// - Parameters:
     ///   - decoders: The app's decoders, in the order in which they are asked.
     ///   - encoders: The app's encoders, in the order in which they are asked.
+    ///   - other: Decodes the formats without a decoder of the library, and is asked last of all.
     package static func builtIn(
         adding decoders: [any ImageDecoding],
-        encoders: [any ImageEncoding] = []
+        encoders: [any ImageEncoding] = [],
+        other: any ImageDecoding = PixbufCoder()
     ) -> CoderRegistry {
-        // gdk-pixbuf reads what no other decoder does, so it is asked last of all.
-        let pixbuf = PixbufCoder()
+        let builtIn: [any ImageDecoding] = [
+            JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(),
+        ]
         return CoderRegistry(
-            decoders + [JPEGCoder(), PNGCoder(other: pixbuf), GIFCoder(), WebPCoder(), pixbuf],
+            decoders + builtIn + [other],
             encoders: encoders + [JPEGEncoder(), WebPEncoder(), PNGEncoder()],
             remedy: debianRemedy
         )

@@ -14,6 +14,10 @@ private func sizes(picture: Picture, url: URL) {
     picture.setImage(with: request)
 }
 
+private func preferPixbuf() {
+    ImageManager.shared.coders.add(PixbufCoder())
+}
+
 @MainActor
 private func files(file: URL) throws {
     let image = try WebImage(contentsOf: file)

@@ -35,10 +35,10 @@ GSource *gwi_timed_source_new(gwi_timed_function function, void *context, int pr
 // Returns whether the caller runs on the main thread of the process.
 gboolean gwi_is_main_thread(void);
 
-/// A PNG file that libpng reads. The bytes have to stay where they are.
+/// A PNG file, whole or still arriving, that libpng reads.
 typedef struct gwi_png gwi_png;
 
-/// Begins to read. NULL when there is no memory.
+/// Begins to read a whole file, whose bytes have to stay where they are. NULL when there is no memory.
 gwi_png *gwi_png_new(const uint8_t *data, size_t count, bool checks_sums);
 void gwi_png_free(gwi_png *png);
 /// Why a call failed.
@@ -49,6 +49,27 @@ bool gwi_png_read_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *
 bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count);
 /// Reads the pixels.
 bool gwi_png_read_pixels(gwi_png *png, uint8_t *target, size_t stride);
+
+/// Begins to read a file that is arriving. NULL when there is no memory.
+gwi_png *gwi_png_new_arriving(void);
+/// Takes the next bytes. It stops before the pixels, keeps what it has not read, and goes on with the next call once there is a
+/// target. After false, only gwi_png_free may be called.
+bool gwi_png_append(gwi_png *png, const uint8_t *bytes, size_t count);
+/// The header of an arriving file. False until it is there.
+bool gwi_png_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha);
+/// Sets where the pixels are written.
+void gwi_png_set_target(gwi_png *png, uint8_t *target, size_t stride);
+
+typedef struct {
+    /// The number of rows that were received, those of all passes.
+    uint64_t count;
+    /// The number of rows from the top that have pixels, perhaps coarse ones.
+    uint32_t rows;
+    bool is_done;
+} gwi_png_progress;
+
+/// What has been written of an arriving file.
+void gwi_png_get_progress(const gwi_png *png, gwi_png_progress *progress);
 
 /// A JPEG file, whole or still arriving, that libjpeg reads.
 typedef struct gwi_jpeg gwi_jpeg;

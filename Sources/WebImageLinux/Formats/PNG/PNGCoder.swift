@@ -1,14 +1,9 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes PNG with libpng, still or animated (APNG). gdk-pixbuf decodes the still image of a file that is arriving.
+/// Decodes PNG with libpng, still or animated (APNG).
 package struct PNGCoder: ImageDecoding {
-    private let other: PixbufCoder
-
-    /// - Parameter other: Decodes files that are still arriving.
-    package init(other: PixbufCoder = PixbufCoder()) {
-        self.other = other
-    }
+    package init() {}
 
     package func canDecode(_ format: ImageFormat) -> Bool { format == .png }
 
@@ -47,7 +42,7 @@ package struct PNGCoder: ImageDecoding {
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        other.makeIncrementalDecoder(for: format, options: options).map { PNGIncrementalDecoder($0, self, options) }
+        PNGRowDecoder(options).map { PNGIncrementalDecoder($0, self, options) }
     }
 
     private func animated(

@@ -6,7 +6,7 @@ import WebImageCore
 /// @unchecked: one thread at a time uses a decoder.
 final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     /// Decodes the default image.
-    private let still: any IncrementalImageDecoding
+    private let still: PNGRowDecoder
     private let coder: PNGCoder
     private let options: DecodeOptions
     /// The beginning of the file, until it shows whether the image is animated.
@@ -15,7 +15,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     private var isKnown = false
     private var showsFrames = false
 
-    init(_ still: any IncrementalImageDecoding, _ coder: PNGCoder, _ options: DecodeOptions) {
+    init(_ still: PNGRowDecoder, _ coder: PNGCoder, _ options: DecodeOptions) {
         self.still = still
         self.coder = coder
         self.options = options

@@ -1,16 +1,20 @@
 internal import CWebImageGLib
 internal import CWebImagePixbuf
 internal import CWebImageShims
-package import FoundationEssentials
-package import WebImageCore
+public import FoundationEssentials
+public import WebImageCore
 
-/// Decodes with gdk-pixbuf every format for which a loader is installed, such as TIFF, BMP, ICO, SVG and AVIF.
-package struct PixbufCoder: ImageDecoding {
+/// Decodes with gdk-pixbuf every format for which a loader is installed.
+///
+/// Each manager has it as its last decoder, for formats such as SVG, AVIF and HEIC of which the library has no decoder. An
+/// app that adds it to its manager's `coders` prefers gdk-pixbuf for all formats that it reads, whole and while they arrive.
+/// Then animations are still images.
+public struct PixbufCoder: ImageDecoding {
     /// The media type of each format for which a loader is installed. With it, gdk-pixbuf need not sniff.
     private let mediaTypes: [ImageFormat: String]
 
-    /// Looks up which loaders are installed.
-    package init() {
+    /// Makes a decoder and looks up which loaders are installed.
+    public init() {
         var available: Set<String> = []
         var list = gdk_pixbuf_get_formats()
         let first = list
@@ -34,9 +38,11 @@ package struct PixbufCoder: ImageDecoding {
         self.mediaTypes = mediaTypes
     }
 
-    package func canDecode(_ format: ImageFormat) -> Bool { mediaTypes[format] != nil }
+    /// Whether a loader of the format is installed.
+    public func canDecode(_ format: ImageFormat) -> Bool { mediaTypes[format] != nil }
 
-    package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+    /// Decodes a whole file.
+    public func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
         let session = try PixbufIncrementalDecoder(
             format,
@@ -48,13 +54,13 @@ package struct PixbufCoder: ImageDecoding {
         return try session.finish(data)
     }
 
-    package func makeIncrementalDecoder(
+    /// Starts to decode a file that is still arriving. Most loaders show nothing before its end.
+    public func makeIncrementalDecoder(
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        // The other loaders show nothing until the end, or take quadratic time when they are fed in pieces, as that of
-        // GIF does.
-        guard format == .png, let mediaType = mediaTypes[format] else { return nil }
+        // The loader of GIF takes quadratic time when it is fed in pieces.
+        guard format != .gif, let mediaType = mediaTypes[format] else { return nil }
         return try? PixbufIncrementalDecoder(format, mediaType: mediaType, options, isIncremental: true)
     }
 }
