@@ -74,7 +74,7 @@ let package = Package(
         // The C libraries, and the functions of theirs that Swift cannot call. WebImageCore uses none of them.
         .target(
             name: "CWebImageShims",
-            dependencies: ["CWebImageGLib", "CWebImageCurl", "CWebImageJPEG", "CWebImagePNG"],
+            dependencies: ["CWebImageGLib", "CWebImageCurl", "CWebImageJPEG", "CWebImagePNG", "CWebImageTIFF"],
             path: "Sources/CLibraries/CWebImageShims"
         ),
         .target(
@@ -90,6 +90,7 @@ let package = Package(
         cLibrary("CWebImageLCMS", pkgConfig: "lcms2", debian: "liblcms2-dev"),
         cLibrary("CWebImageJPEG", pkgConfig: "libjpeg", debian: "libjpeg-dev"),
         cLibrary("CWebImagePNG", pkgConfig: "libpng", debian: "libpng-dev"),
+        cLibrary("CWebImageTIFF", pkgConfig: "libtiff-4", debian: "libtiff-dev"),
         cLibrary("CWebImageDeflate", pkgConfig: "libdeflate", debian: "libdeflate-dev"),
         cLibrary("CWebImageGtk4", pkgConfig: "gtk4", debian: "libgtk-4-dev"),
 

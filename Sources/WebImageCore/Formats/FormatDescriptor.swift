@@ -113,18 +113,25 @@ package struct FormatDescriptor: Sendable {
             mediaTypes: ["image/tiff"],
             fileExtensions: ["tiff", "tif"],
             readHeader: TIFFHeader.read
-        ) { $0.matches([0x49, 0x49, 0x2A, 0x00], at: 0) || $0.matches([0x4D, 0x4D, 0x00, 0x2A], at: 0) },
+        ) { bytes in
+            // BigTIFF has 43 instead of 42.
+            [[0x49, 0x49, 0x2A, 0], [0x4D, 0x4D, 0, 0x2A], [0x49, 0x49, 0x2B, 0], [0x4D, 0x4D, 0, 0x2B]].contains {
+                bytes.matches($0, at: 0)
+            }
+        },
         FormatDescriptor(
             .bmp,
             mediaTypes: ["image/bmp", "image/x-bmp", "image/x-ms-bmp"],
             fileExtensions: ["bmp", "dib"],
-            readHeader: BMPHeader.read
-        ) { $0.matches("BM", at: 0) && $0.matches([0, 0, 0, 0], at: 6) },
+            readHeader: BMPHeader.read,
+            isSignature: isBMP
+        ),
         FormatDescriptor(
             .ico,
             mediaTypes: ["image/vnd.microsoft.icon", "image/x-icon"],
-            fileExtensions: ["ico"]
-        ) { bytes in bytes.matches([0, 0, 1, 0], at: 0) && bytes.uint16LE(4).map { $0 > 0 } == true },
+            fileExtensions: ["ico", "cur"],
+            isSignature: isIcon
+        ),
         FormatDescriptor(.jpegXL, mediaTypes: ["image/jxl"], fileExtensions: ["jxl"], isLossy: true) {
             $0.matches([0xFF, 0x0A], at: 0) || $0.matches([0, 0, 0, 0x0C], at: 0) && $0.matches("JXL ", at: 4)
         },
@@ -225,6 +232,23 @@ extension FormatDescriptor {
             let next = bytes.uint8(2)
         else { return false }
         return next == UInt8(ascii: "#") || isSpace(next)
+    }
+
+    /// BM, or BA for a bitmap array of OS/2, before a header of known size. The four bytes between them are 0, except in
+    /// pointers of OS/2, where they are the hot spot.
+    @Sendable private static func isBMP(_ bytes: ByteReader) -> Bool {
+        if bytes.matches("BM", at: 0), bytes.matches([0, 0, 0, 0], at: 6) { return true }
+        let start = bytes.matches("BA", at: 0) && bytes.matches("BM", at: 14) ? 14 : 0
+        guard start > 0 || bytes.matches("BM", at: 0), let size = bytes.uint32LE(start + 14) else { return false }
+        return [12, 16, 40, 52, 56, 64, 108, 124].contains(size)
+    }
+
+    /// An icon, or a cursor whose first image follows the directory: simple TGA files begin like a cursor.
+    @Sendable private static func isIcon(_ bytes: ByteReader) -> Bool {
+        guard let count = bytes.uint16LE(4), count > 0 else { return false }
+        if bytes.matches([0, 0, 1, 0], at: 0) { return true }
+        guard bytes.matches([0, 0, 2, 0], at: 0), let offset = bytes.uint32LE(18) else { return false }
+        return Int(offset) >= 6 + Int(count) * 16
     }
 
     /// The format that the brands of an ISO base media file name (ISO/IEC 23008-12 for HEIF, AV1 Image File Format for

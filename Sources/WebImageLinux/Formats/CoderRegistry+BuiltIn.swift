@@ -15,7 +15,7 @@ extension CoderRegistry {
         other: any ImageDecoding = PixbufCoder()
     ) -> CoderRegistry {
         let builtIn: [any ImageDecoding] = [
-            JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(),
+            JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(), TIFFCoder(), BMPCoder(), ICOCoder(),
         ]
         return CoderRegistry(
             decoders + builtIn + [other],
@@ -36,7 +36,7 @@ extension CoderRegistry {
         case .avif: "libavif-gdk-pixbuf"
         case .heif: "heif-gdk-pixbuf"
         case .jpegXL: "libjxl-gdk-pixbuf"
-        case .jpeg, .png, .gif, .tiff, .bmp, .ico, .pnm, .tga, .icns, .xpm, .ani: "libgdk-pixbuf-2.0-0"
+        case .pnm, .tga, .icns, .xpm, .ani: "libgdk-pixbuf-2.0-0"
         default: nil
         }
     }

@@ -9,8 +9,12 @@ import WebImageLinux
 struct PixbufCorpusTests {
     private let registry = CoderRegistry.builtIn
 
-    private func decode(_ data: Data, _ name: String) throws(ImageError) -> WebImage {
-        var options = DecodeOptions(maximumPixelCount: 1 << 24)
+    private func decode(
+        _ data: Data,
+        _ name: String,
+        _ size: DecodeSize = .original
+    ) throws(ImageError) -> WebImage {
+        var options = DecodeOptions(size: size, maximumPixelCount: 1 << 24)
         options.formatHint = name.split(separator: ".").last.flatMap { ImageFormat(fileExtension: String($0)) }
         return try registry.decode(data, options: options)
     }
@@ -60,8 +64,10 @@ struct PixbufCorpusTests {
         }
     )
     func reference(name: String) throws {
-        let image = try decode(InstalledImages.data("test-images/reftests/\(name)"), name)
         let reference = try decode(InstalledImages.data("test-images/reftests/\(name).ref.png"), "ref.png")
+        // An icon has a larger image, too: a PNG, which gdk-pixbuf does not read.
+        let size = DecodeSize.contain(reference.pixelSize)
+        let image = try decode(InstalledImages.data("test-images/reftests/\(name)"), name, size)
         #expect(image.pixelSize == reference.pixelSize)
         #expect(image.difference(from: reference) < 2)
     }

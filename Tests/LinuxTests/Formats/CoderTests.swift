@@ -114,8 +114,8 @@ struct CoderTests {
     }
 
     @Test(
-        "A small BMP that claims gigabytes of colours or of padding is rejected",
-        arguments: [10, 14, 46]
+        "A small BMP that claims gigabytes of header or of padding is rejected",
+        arguments: [10, 14]
     )
     func lyingBMP(offset: Int) {
         var data = TestImage.quarters(size: PixelSize(width: 8, height: 8), format: .bmp)

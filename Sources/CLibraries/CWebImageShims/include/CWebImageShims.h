@@ -125,3 +125,59 @@ typedef struct {
 
 /// Writes pixels of three bytes as a JPEG file.
 bool gwi_jpeg_encode(const uint8_t *pixels, gwi_jpeg_encoding encoding, gwi_jpeg_file *file);
+
+/// A TIFF file that libtiff reads. The bytes have to stay where they are. Only its first image is read.
+typedef struct gwi_tiff gwi_tiff;
+
+typedef struct {
+    uint32_t width;
+    uint32_t height;
+    uint16_t bit_count;
+    uint16_t sample_count;
+    /// SAMPLEFORMAT_ of tiff.h.
+    uint16_t sample_format;
+    /// PHOTOMETRIC_ of tiff.h.
+    uint16_t photometric;
+    uint16_t ink_set;
+    uint16_t orientation;
+    /// The sample that holds alpha, when there is one.
+    uint16_t alpha_index;
+    bool has_alpha;
+    bool is_premultiplied;
+    /// Whether each sample has strips or tiles of its own.
+    bool is_planar;
+    bool is_tiled;
+    /// The size of a tile, or of a strip, in pixels.
+    uint32_t segment_width;
+    uint32_t segment_height;
+    /// The bytes of a decoded tile or strip.
+    uint64_t segment_size;
+    /// The colours of a palette: 2 to the power of bit_count each, valid as long as the file. NULL when there are none.
+    const uint16_t *red;
+    const uint16_t *green;
+    const uint16_t *blue;
+} gwi_tiff_header;
+
+/// Begins to read. NULL when there is no memory.
+/// - memory_limit: the largest single piece of memory that libtiff takes, in bytes.
+gwi_tiff *gwi_tiff_new(const uint8_t *data, size_t count, size_t memory_limit);
+void gwi_tiff_free(gwi_tiff *tiff);
+/// Why a call failed.
+const char *gwi_tiff_message(const gwi_tiff *tiff);
+/// Reads the header of the first image.
+bool gwi_tiff_read_header(gwi_tiff *tiff, gwi_tiff_header *header);
+/// The colour profile, valid as long as the file.
+bool gwi_tiff_profile(gwi_tiff *tiff, const uint8_t **profile, uint32_t *count);
+
+typedef struct {
+    uint32_t x;
+    uint32_t y;
+    /// The number of the sample in a planar file.
+    uint16_t sample;
+} gwi_tiff_position;
+
+/// Decodes the strip or the tile with a pixel, without converting its samples.
+bool gwi_tiff_read_strip(gwi_tiff *tiff, gwi_tiff_position position, uint8_t *target, size_t count);
+bool gwi_tiff_read_tile(gwi_tiff *tiff, gwi_tiff_position position, uint8_t *target, size_t count);
+/// Decodes whole rows, from the first one of a strip or tile on, to red, green, blue and alpha, red in the lowest byte.
+bool gwi_tiff_read_rgba(gwi_tiff *tiff, uint32_t y, uint32_t row_count, uint32_t *target);

@@ -23,26 +23,37 @@ enum TIFFHeader {
 
     /// The values of the tags that hold one number of 16 or 32 bits.
     private static func firstDirectory(_ bytes: ByteReader) -> [UInt16: UInt32]? {
-        let isBigEndian: Bool
-        if bytes.matches([0x49, 0x49, 0x2A, 0x00], at: 0) {
-            isBigEndian = false
-        } else if bytes.matches([0x4D, 0x4D, 0x00, 0x2A], at: 0) {
-            isBigEndian = true
-        } else {
-            return nil
-        }
+        let isBigEndian = bytes.matches("MM", at: 0)
+        guard isBigEndian || bytes.matches("II", at: 0) else { return nil }
         func short(_ offset: Int) -> UInt16? { isBigEndian ? bytes.uint16BE(offset) : bytes.uint16LE(offset) }
         func long(_ offset: Int) -> UInt32? { isBigEndian ? bytes.uint32BE(offset) : bytes.uint32LE(offset) }
+        /// A number of 64 bits that fits in 32.
+        func wide(_ offset: Int) -> Int? {
+            guard long(isBigEndian ? offset : offset + 4) == 0 else { return nil }
+            return long(isBigEndian ? offset + 4 : offset).map(Int.init)
+        }
 
-        guard let start = long(4).map(Int.init), let count = short(start) else { return nil }
+        let isBig: Bool
+        switch short(2) {
+        case 42: isBig = false
+        // BigTIFF has positions and counts of 64 bits.
+        case 43: isBig = true
+        default: return nil
+        }
+        guard let start = isBig ? wide(8) : long(4).map(Int.init),
+            let count = isBig ? wide(start) : short(start).map(Int.init)
+        else { return nil }
+        let (first, stride, value) = isBig ? (start + 8, 20, 12) : (start + 2, 12, 8)
         var tags: [UInt16: UInt32] = [:]
-        for index in 0..<Int(count) {
-            let entry = start + 2 + index * 12
-            guard let tag = short(entry), let type = short(entry + 2), let values = long(entry + 4) else { return nil }
+        for index in 0..<count {
+            let entry = first + index * stride
+            guard let tag = short(entry), let type = short(entry + 2),
+                let values = isBig ? wide(entry + 4) : long(entry + 4).map(Int.init)
+            else { return nil }
             guard values == 1 else { continue }
             switch type {
-            case 3: tags[tag] = short(entry + 8).map(UInt32.init)
-            case 4: tags[tag] = long(entry + 8)
+            case 3: tags[tag] = short(entry + value).map(UInt32.init)
+            case 4: tags[tag] = long(entry + value)
             default: break
             }
         }

@@ -1,0 +1,25 @@
+package import FoundationEssentials
+package import WebImageCore
+
+/// Decodes the first image of a TIFF file with libtiff: strips, tiles and planes of every depth, grey, palettes, colours,
+/// CMYK, with alpha of either kind, and BigTIFF.
+package struct TIFFCoder: ImageDecoding {
+    package init() {}
+
+    package func canDecode(_ format: ImageFormat) -> Bool { format == .tiff }
+
+    package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        try data.withByteReader { bytes throws(ImageError) in
+            let reader = try TIFFReader(bytes.bytes, options)
+            let orientation = reader.orientation
+            let natural = orientation.apply(to: reader.size)
+            let target = orientation.apply(to: options.size.target(for: natural))
+            let profile = options.convertsToSRGB ? reader.profile : nil
+            guard let pixels = try reader.pixels().resized(to: target, orientation: orientation) else {
+                throw options.outOfMemory(target)
+            }
+            return WebImage(pixels: pixels, naturalSize: natural, format: .tiff, orientation, options)
+                .converted(from: profile)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+internal import CWebImageShims
+import WebImageCore
+
+/// Converts samples of 8 bits to red, green and blue, with the alpha of the file.
+struct TIFFColors {
+    private let layout: TIFFLayout
+    /// Three bytes a colour.
+    private let palette: [UInt8]
+
+    init(_ header: gwi_tiff_header, _ layout: TIFFLayout) {
+        self.layout = layout
+        guard layout.colors == .palette, let red = header.red, let green = header.green, let blue = header.blue else {
+            palette = []
+            return
+        }
+        let channels = [red, green, blue].map { UnsafeBufferPointer(start: $0, count: 1 << Int(header.bit_count)) }
+        // Some programs write 8 instead of 16 bits.
+        let shift: UInt16 = channels.contains { $0.contains { $0 > 255 } } ? 8 : 0
+        palette = channels[0].indices.flatMap { index in channels.map { UInt8($0[index] >> shift & 255) } }
+    }
+
+    /// - Parameters:
+    ///   - samples: A row of samples.
+    ///   - columns: The number of pixels.
+    ///   - row: A row of pixels, of three bytes each or four with alpha.
+    func convert(_ samples: [UInt8], _ columns: Int, into row: inout [UInt8]) {
+        let (step, width) = (layout.samplesPerPixel, layout.bytesPerPixel)
+        switch layout.colors {
+        case .grey(let isInverted):
+            let flip: UInt8 = isInverted ? 255 : 0
+            for x in 0..<columns {
+                let level = samples[x * step] ^ flip
+                for channel in 0..<3 { row[x * width + channel] = level }
+            }
+        case .palette:
+            for x in 0..<columns {
+                let color = Int(samples[x * step]) * 3
+                for channel in 0..<3 { row[x * width + channel] = palette[color + channel] }
+            }
+        case .rgb, .other:
+            for x in 0..<columns {
+                for channel in 0..<3 { row[x * width + channel] = samples[x * step + channel] }
+            }
+        case .cmyk:
+            // The conversion of the JPEG decoder.
+            for x in 0..<columns {
+                let white = 255 - UInt32(samples[x * step + 3])
+                for channel in 0..<3 {
+                    let light = (255 - UInt32(samples[x * step + channel])) * white / 255
+                    row[x * width + channel] = UInt8(light)
+                }
+            }
+        }
+        addAlpha(samples, columns, to: &row)
+    }
+
+    private func addAlpha(_ samples: [UInt8], _ columns: Int, to row: inout [UInt8]) {
+        guard let position = layout.alphaIndex else { return }
+        for x in 0..<columns {
+            let alpha = samples[x * layout.samplesPerPixel + position]
+            row[x * 4 + 3] = alpha
+            guard layout.isPremultiplied else { continue }
+            // No premultiplied colour is above its alpha.
+            for channel in 0..<3 { row[x * 4 + channel] = min(row[x * 4 + channel], alpha) }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+internal import CWebImageShims
+import WebImageCore
+
+/// How the samples of a TIFF file lie in its tiles or strips (TIFF 6.0, sections 3 to 9, 15 and 16).
+struct TIFFLayout {
+    /// What the samples of a pixel stand for.
+    enum Colors: Equatable {
+        case grey(isInverted: Bool)
+        case palette
+        case rgb
+        case cmyk
+        /// YCbCr without JPEG, CIE L*a*b* and LogLuv, which libtiff converts.
+        case other
+
+        /// Samples without those of alpha.
+        fileprivate var count: Int {
+            switch self {
+            case .grey, .palette: 1
+            case .rgb, .other: 3
+            case .cmyk: 4
+            }
+        }
+    }
+
+    let colors: Colors
+    /// The position of alpha among the samples of a pixel.
+    let alphaIndex: Int?
+    let isPremultiplied: Bool
+    /// Samples of a pixel, after those of all planes are brought together.
+    let samplesPerPixel: Int
+    /// The numbers of the planes that are read.
+    let planes: [Int]
+    /// The size of a tile or strip in pixels.
+    let segmentSize: PixelSize
+    /// Bytes in a row of a tile or strip.
+    let bytesPerRow: Int
+    private let bitCount: Int
+    private let isFloatingPoint: Bool
+
+    /// Bytes in a tile or strip.
+    var bytesPerSegment: Int { bytesPerRow * segmentSize.height }
+    /// Bytes in a pixel of the decoded image.
+    var bytesPerPixel: Int { alphaIndex == nil ? 3 : 4 }
+
+    /// - Throws: ``ImageError/Code/badImageData`` when the samples are of an unknown kind, or the tiles much larger than
+    ///   the image.
+    init(_ header: gwi_tiff_header, _ options: DecodeOptions) throws(ImageError) {
+        let (bits, sampleCount) = (Int(header.bit_count), Int(header.sample_count))
+        let isFloatingPoint = header.sample_format == 3
+        guard let colors = Self.colors(header),
+            sampleCount >= (colors == .other ? 1 : colors.count), sampleCount <= 64,
+            isFloatingPoint ? [16, 32, 64].contains(bits) : (1...16).contains(bits) || [24, 32, 64].contains(bits),
+            colors != .palette || bits <= 8 && header.red != nil,
+            isFloatingPoint || header.sample_format == 1 || header.sample_format == 4 || colors == .other
+        else {
+            let kind = "\(sampleCount) samples of \(bits) bits, photometric \(header.photometric)"
+            throw options.badData("The TIFF has pixels of a kind that the library does not read: \(kind)")
+        }
+        self.colors = colors
+        self.isFloatingPoint = isFloatingPoint
+        bitCount = bits
+        isPremultiplied = header.is_premultiplied
+        let alpha = Int(header.alpha_index)
+        let hasAlpha = header.has_alpha && colors != .other && (colors.count..<sampleCount).contains(alpha)
+        if header.is_planar {
+            planes = Array(0..<colors.count) + (hasAlpha ? [alpha] : [])
+            samplesPerPixel = planes.count
+            alphaIndex = hasAlpha ? colors.count : nil
+        } else {
+            planes = [0]
+            samplesPerPixel = sampleCount
+            alphaIndex = hasAlpha ? alpha : nil
+        }
+        segmentSize = PixelSize(width: Int(header.segment_width), height: Int(header.segment_height))
+        bytesPerRow = (segmentSize.width * (header.is_planar ? 1 : sampleCount) * bits + 7) / 8
+        // A small image can have tiles of usual size, but not of gigabytes.
+        let limit = max(Int(header.width) * Int(header.height) * 4, 1 << 22)
+        guard !segmentSize.isEmpty, segmentSize.pixelCount <= limit,
+            bytesPerSegment * planes.count <= Self.memoryLimit(options),
+            colors == .other || header.segment_size == UInt64(bytesPerRow) * UInt64(segmentSize.height)
+        else {
+            throw options.badData("The TIFF is damaged: its tiles or strips of \(segmentSize) pixels make no sense")
+        }
+    }
+
+    /// The most memory that the decoded tiles or strips of one place may take, in bytes: 8 for each pixel of the limit.
+    static func memoryLimit(_ options: DecodeOptions) -> Int {
+        max(min(options.maximumPixelCount, 1 << 31), 1 << 21) * 8
+    }
+
+    /// - Returns: `nil` for colours that are not read.
+    private static func colors(_ header: gwi_tiff_header) -> Colors? {
+        switch header.photometric {
+        case 0: .grey(isInverted: true)
+        case 1: .grey(isInverted: false)
+        case 2: .rgb
+        case 3: .palette
+        // Other sets of ink than CMYK cannot be shown.
+        case 5: header.ink_set == 1 ? .cmyk : nil
+        case 6, 8, 32844, 32845: .other
+        default: nil
+        }
+    }
+}
+
+// Samples of any depth become bytes.
+extension TIFFLayout {
+    /// Converts the samples of one row and one plane to 8 bits, rounded. Indices of a palette stay as they are.
+    func unpack(_ packed: [UInt8], _ columns: Int, plane: Int, into samples: inout [UInt8]) {
+        let isPlanar = planes.count > 1
+        let (count, step) = isPlanar ? (columns, planes.count) : (columns * samplesPerPixel, 1)
+        if bitCount == 8, !isPlanar {
+            for index in 0..<count { samples[index] = packed[index] }
+            return
+        }
+        var target = isPlanar ? plane : 0
+        for index in 0..<count {
+            samples[target] = sample(packed, index)
+            target += step
+        }
+    }
+
+    @inline(__always)
+    private func sample(_ packed: [UInt8], _ index: Int) -> UInt8 {
+        switch bitCount {
+        case 8:
+            return packed[index]
+        case 16 where !isFloatingPoint:
+            let value = UInt32(packed[index * 2]) | UInt32(packed[index * 2 + 1]) << 8
+            return UInt8(truncatingIfNeeded: (value * 255 + 32895) >> 16)
+        case 16:
+            return level(Double(Float16(bitPattern: UInt16(number(packed, index, byteCount: 2)))))
+        case 24:
+            return UInt8(truncatingIfNeeded: (number(packed, index, byteCount: 3) * 255 + 0x7F_FFFF) / 0xFF_FFFF)
+        case 32:
+            let bits = number(packed, index, byteCount: 4)
+            if isFloatingPoint { return level(Double(Float(bitPattern: UInt32(bits)))) }
+            return UInt8(truncatingIfNeeded: (bits * 255 + 0x7FFF_FFFF) / 0xFFFF_FFFF)
+        case 64:
+            let bits = number(packed, index, byteCount: 8)
+            return isFloatingPoint ? level(Double(bitPattern: bits)) : UInt8(bits >> 56)
+        default:
+            return narrow(packed, index)
+        }
+    }
+
+    /// A sample in the byte order of the machine, as libtiff leaves it.
+    private func number(_ packed: [UInt8], _ index: Int, byteCount: Int) -> UInt64 {
+        (0..<byteCount).reduce(0) { $0 | UInt64(packed[index * byteCount + $1]) << UInt64($1 * 8) }
+    }
+
+    /// 0 to 1 as 0 to 255.
+    private func level(_ value: Double) -> UInt8 {
+        value > 0 ? UInt8((min(value, 1) * 255).rounded()) : 0
+    }
+
+    /// A sample of fewer than 16 bits that is not a byte. The first bit is the highest.
+    private func narrow(_ packed: [UInt8], _ index: Int) -> UInt8 {
+        var value: UInt32 = 0
+        for bit in index * bitCount..<(index + 1) * bitCount {
+            value = value << 1 | UInt32(packed[bit / 8] >> UInt8(7 - bit % 8) & 1)
+        }
+        guard colors != .palette else { return UInt8(truncatingIfNeeded: value) }
+        let largest = UInt32(1) << UInt32(bitCount) - 1
+        return UInt8((value * 255 + largest / 2) / largest)
+    }
+}
