@@ -1,7 +1,8 @@
 package import FoundationEssentials
+import Glibc
 import WebImageTesting
 
-/// nginx on 127.0.0.1 with files of the test, without TLS and with TLS and HTTP/2.
+/// nginx on 127.0.0.1 with files of the test, without TLS, with TLS and HTTP/2, and with HTTP/3 where nginx has it.
 package final class Nginx: Sendable {
     /// The reason why nginx does not run.
     package struct Failure: Error, CustomStringConvertible {
@@ -20,7 +21,15 @@ package final class Nginx: Sendable {
         case selfSigned
     }
 
+    /// Whether the installed nginx has HTTP/3.
+    package static let supportsHTTP3: Bool = {
+        let search = "PATH=$PATH:/usr/sbin:/sbin; nginx -V"
+        return (try? ChildProcess.run("sh", ["-c", search]).output.contains("http_v3_module")) ?? false
+    }()
+
     private let folder = TemporaryDirectory()
+    /// Receives datagrams and answers none, as on a network that drops UDP packets.
+    private let silence: SilentSocket
     private let ports: [String: UInt16]
     private let daemon: DaemonProcess
 
@@ -33,8 +42,14 @@ package final class Nginx: Sendable {
         try Self.makeCertificates(in: root)
         var ports = ["clear": try Self.freePort(), "secured": try Self.freePort()]
         for certificate in Certificate.allCases { ports["\(certificate)"] = try Self.freePort() }
+        ports["dropped"] = try Self.freePort()
+        silence = try SilentSocket()
         self.ports = ports
-        try Self.configuration(root, ports).write(toFile: "\(root)/nginx.conf", atomically: true, encoding: .utf8)
+        try Self.configuration(root, ports, silence: silence.port).write(
+            toFile: "\(root)/nginx.conf",
+            atomically: true,
+            encoding: .utf8
+        )
         daemon = try DaemonProcess(
             "nginx",
             ["-p", root, "-e", "\(root)/error.log", "-c", "\(root)/nginx.conf"],
@@ -67,6 +82,12 @@ package final class Nginx: Sendable {
         URL(string: "\(scheme)://localhost:\(ports["good"]!)/\(name)")!
     }
 
+    /// The URL of a file on a server that offers HTTP/3 at a port that never answers.
+    package func droppedURL(_ name: String) -> URL { URL(string: "https://127.0.0.1:\(ports["dropped"]!)/\(name)")! }
+
+    /// The datagrams that came to the port that never answers.
+    package var droppedCount: Int { silence.count }
+
     /// The path of the certificate of the authority that signed `good`, in PEM.
     package var authorityFile: String { "\(folder.path)/authority.pem" }
 
@@ -76,7 +97,7 @@ package final class Nginx: Sendable {
         URL(string: "https://127.0.0.1:\(ports["\(certificate)"]!)/\(name)")!
     }
 
-    /// A line for each answered request: protocol, number of the connection, path.
+    /// A line for each answered request: protocol, port of the client, which stands for the connection, and path.
     package var log: [String] {
         let text = (try? String(contentsOfFile: "\(folder.path)/access.log", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map(String.init)
@@ -88,13 +109,17 @@ package final class Nginx: Sendable {
         return server.port
     }
 
-    private static func configuration(_ root: String, _ ports: [String: UInt16]) -> String {
+    private static func configuration(_ root: String, _ ports: [String: UInt16], silence: UInt16) -> String {
+        let good = ports["good"]!
+        let quic = supportsHTTP3 ? "listen 127.0.0.1:\(good) quic;" : ""
         let secure = Certificate.allCases.map { certificate in
             """
             server {
                 listen 127.0.0.1:\(ports["\(certificate)"]!) ssl http2;
                 ssl_certificate \(root)/\(certificate).pem;
                 ssl_certificate_key \(root)/\(certificate).key;
+                \(certificate == .good ? quic : "")
+                add_header Alt-Svc 'h3=":\(good)"; ma=86400';
                 add_header Strict-Transport-Security max-age=1000;
                 root \(root)/files;
                 location /slow/ { alias \(root)/files/; limit_rate_after 1k; limit_rate 64k; }
@@ -107,12 +132,19 @@ package final class Nginx: Sendable {
             pid \(root)/nginx.pid;
             events { worker_connections 512; }
             http {
-                log_format test '$server_protocol $connection $uri';
+                log_format test '$server_protocol $remote_port $uri';
                 access_log \(root)/access.log test;
                 client_body_temp_path \(root)/a; proxy_temp_path \(root)/b; fastcgi_temp_path \(root)/c;
                 uwsgi_temp_path \(root)/d; scgi_temp_path \(root)/e;
                 server { listen 127.0.0.1:\(ports["clear"]!); root \(root)/files; }
                 \(secure.joined(separator: "\n"))
+                server {
+                    listen 127.0.0.1:\(ports["dropped"]!) ssl http2;
+                    ssl_certificate \(root)/good.pem;
+                    ssl_certificate_key \(root)/good.key;
+                    add_header Alt-Svc 'h3=":\(silence)"; ma=86400';
+                    root \(root)/files;
+                }
                 server {
                     listen 127.0.0.1:\(ports["secured"]!) ssl http2;
                     ssl_certificate \(root)/good.pem;
@@ -157,5 +189,39 @@ package final class Nginx: Sendable {
             """
         let result = try ChildProcess.run("sh", ["-c", script])
         guard result.exitCode == 0 else { throw Failure(description: "openssl: \(result.output)") }
+    }
+}
+
+/// A bound UDP socket that nobody reads from.
+private final class SilentSocket: Sendable {
+    let port: UInt16
+    private let descriptor: Int32
+
+    init() throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        guard isBound else { throw Nginx.Failure(description: "No UDP port is free") }
+        self.descriptor = descriptor
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// The datagrams that have arrived, which are taken out.
+    var count: Int {
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        var count = 0
+        while recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT)) >= 0 { count += 1 }
+        return count
     }
 }

@@ -1,5 +1,7 @@
 #include "CWebImageShims.h"
 
+#include <string.h>
+
 CURLcode gwi_curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
 }
@@ -46,4 +48,13 @@ CURLMcode gwi_curl_multi_set_long(CURLM *handle, CURLMoption option, long value)
 
 CURLSHcode gwi_curl_share_set_data(CURLSH *handle, curl_lock_data value) {
     return curl_share_setopt(handle, CURLSHOPT_SHARE, value);
+}
+
+bool gwi_curl_has_http3(void) {
+    return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP3) != 0;
+}
+
+bool gwi_curl_has_ngtcp2(void) {
+    const char *version = curl_version_info(CURLVERSION_NOW)->quic_version;
+    return version != NULL && strstr(version, "ngtcp2") != NULL;
 }

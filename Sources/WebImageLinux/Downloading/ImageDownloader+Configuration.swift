@@ -1,3 +1,4 @@
+internal import CWebImageShims
 import Foundation
 public import FoundationEssentials
 public import WebImageCore
@@ -57,6 +58,16 @@ extension ImageDownloader {
         /// A function that returns the credential for a URL. It is called on the network thread for each URL that is
         /// requested, redirects included. Default: none.
         public var credential: (@Sendable (URL) -> NetworkOptions.Credential?)?
+
+        /// Whether servers that offer HTTP/3 (Alt-Svc, RFC 7838) are asked over QUIC from then on, where libcurl has
+        /// HTTP/3. A server that cannot be reached that way within half a second is asked over TCP.
+        ///
+        /// Default: whether libcurl uses ngtcp2. The QUIC of OpenSSL, which Debian 13 has, is an experiment of libcurl:
+        /// a connection stalls after some hundred cancelled requests.
+        public var usesHTTP3 = gwi_curl_has_ngtcp2()
+        /// The path of the file that keeps which servers offer HTTP/3, in the format of libcurl's CURLOPT_ALTSVC. It is
+        /// read when the downloader starts. Default: none; ``ImageDownloader/shared`` keeps it beside the disk cache.
+        public var alternativeServicesFile: String?
 
         /// The path of a PEM file with the certificate authorities to trust in place of the system's. Certificates are
         /// always verified unless the request allows invalid ones. Default: those of the system.

@@ -1,3 +1,4 @@
+internal import CWebImageShims
 public import FoundationEssentials
 import Synchronization
 public import WebImageCore
@@ -5,7 +6,8 @@ public import WebImageCore
 /// The loader of http and https URLs, which uses libcurl on one network thread.
 ///
 /// Equal requests share one transfer, which has the highest of their priorities and stops when the last of them is
-/// cancelled. Connections are kept open and shared, and HTTP/2 is used where the server supports it. An interrupted
+/// cancelled. Connections are kept open and shared, and HTTP/2 is used
+/// where the server supports it, or HTTP/3 where the server offers it and libcurl has it. An interrupted
 /// transfer is resumed where the server supports range requests. When a downloader is released, it completes the
 /// transfers that are running. All members may be used from any thread.
 public final class ImageDownloader: DataLoading {
@@ -23,7 +25,14 @@ public final class ImageDownloader: DataLoading {
     }
 
     /// The downloader of ImageManager.shared, unless that is configured with another.
-    public static let shared = ImageDownloader()
+    public static let shared: ImageDownloader = {
+        var configuration = Configuration()
+        configuration.alternativeServicesFile = "\(CacheDirectory.root)/alt-svc.txt"
+        return ImageDownloader(configuration: configuration)
+    }()
+
+    /// Whether the installed libcurl has HTTP/3.
+    package static let supportsHTTP3 = gwi_curl_has_http3()
 
     private let commands: CurlCommandQueue
 

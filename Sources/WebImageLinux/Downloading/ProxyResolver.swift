@@ -51,10 +51,15 @@ final class ProxyResolver: Sendable {
     }
 
     /// Whether environment variables set a proxy for this program or session.
-    static var isSetByEnvironment: Bool {
-        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        return names.contains { getenv($0) != nil }
+    static var isSetByEnvironment: Bool { isSet("http_proxy") || isSetForTLSByEnvironment }
+
+    /// Whether environment variables set a proxy for https URLs.
+    static var isSetForTLSByEnvironment: Bool {
+        ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains(where: isSet)
     }
+
+    /// Whether a variable names a proxy. libcurl takes an empty one for none.
+    private static func isSet(_ name: String) -> Bool { getenv(name).map { $0.pointee != 0 } ?? false }
 
     /// - Returns: The proxy when it is known; else `nil`, and `completion` gets it later on another thread.
     func choice(for url: URL, completion: @escaping @Sendable (ProxyChoice) -> Void) -> ProxyChoice? {

@@ -29,10 +29,10 @@ package enum SystemResources {
 /// The default directory of a disk cache: $XDG_CACHE_HOME/<app id>/web-images/<namespace>.
 package enum CacheDirectory {
     /// Returns the path for a namespace of this app.
-    package static func standard(namespace: String = "default") -> String {
-        let base = String(cString: g_get_user_cache_dir())
-        return "\(base)/\(applicationName)/web-images/\(namespace)"
-    }
+    package static func standard(namespace: String = "default") -> String { "\(root)/\(namespace)" }
+
+    /// The directory of all namespaces of this app.
+    static var root: String { "\(String(cString: g_get_user_cache_dir()))/\(applicationName)/web-images" }
 
     /// The ID of the GApplication, else the name of the program.
     private static var applicationName: String {

@@ -21,6 +21,10 @@ CURLcode gwi_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value);
 CURLcode gwi_curl_get_string(CURL *handle, CURLINFO info, const char **value);
 CURLMcode gwi_curl_multi_set_long(CURLM *handle, CURLMoption option, long value);
 CURLSHcode gwi_curl_share_set_data(CURLSH *handle, curl_lock_data value);
+// CURLVERSION_NOW and CURL_VERSION_HTTP3 are macros that Swift does not import.
+bool gwi_curl_has_http3(void);
+// Whether QUIC comes from ngtcp2 rather than from OpenSSL.
+bool gwi_curl_has_ngtcp2(void);
 
 // libdispatch's main queue, as CoreFoundation's run loop drains it. The handle is an eventfd; it is -1 when this version of
 // libdispatch does not export the two functions.

@@ -7,6 +7,7 @@ final class CurlHandle {
     let easy: UnsafeMutableRawPointer
     private let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var requestHeaders: UnsafeMutablePointer<curl_slist>?
+    private var connectTo: UnsafeMutablePointer<curl_slist>?
 
     /// Makes a handle; `nil` when libcurl has no memory for it.
     init?() {
@@ -21,6 +22,7 @@ final class CurlHandle {
     deinit {
         curl_easy_cleanup(easy)
         curl_slist_free_all(requestHeaders)
+        curl_slist_free_all(connectTo)
         errorBuffer.deallocate()
     }
 
@@ -28,7 +30,8 @@ final class CurlHandle {
     func reset() {
         curl_easy_reset(easy)
         curl_slist_free_all(requestHeaders)
-        requestHeaders = nil
+        curl_slist_free_all(connectTo)
+        (requestHeaders, connectTo) = (nil, nil)
         prepare()
     }
 
@@ -71,6 +74,14 @@ extension CurlHandle {
         gwi_curl_set_list(easy, CURLOPT_HTTPHEADER, requestHeaders)
     }
 
+    /// Connects to another host and port than those of the URL, which the certificate still has to name. An empty host
+    /// stands for that of the URL.
+    func setConnectTo(host: String, port: UInt16) {
+        curl_slist_free_all(connectTo)
+        connectTo = curl_slist_append(nil, "::\(host):\(port)")
+        gwi_curl_set_list(easy, CURLOPT_CONNECT_TO, connectTo)
+    }
+
     private static func isSafe(_ text: String) -> Bool {
         !text.utf8.contains { $0 == 10 || $0 == 13 || $0 == 0 }
     }
@@ -105,6 +116,19 @@ extension CurlHandle {
         }
         return fields
     }
+
+    /// The value of a field of the last response; `nil` when there is none.
+    func responseHeader(_ name: String) -> String? {
+        let lastRequest: Int32 = -1
+        var header: UnsafeMutablePointer<curl_header>?
+        guard curl_easy_header(easy, name, 0, UInt32(CURLH_HEADER), lastRequest, &header) == CURLHE_OK else {
+            return nil
+        }
+        return header.map { String(cString: $0.pointee.value) }
+    }
+
+    /// Whether the last request got a connection, new or open already, and may have been sent.
+    var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
 
     func long(_ info: CURLINFO) -> Int {
         var value = 0

@@ -22,6 +22,7 @@ final class CurlThread {
     /// The handles of ended transfers, which the next transfers use.
     private var spareHandles: [CurlHandle] = []
     private var resumableBodies = ResumableBodies()
+    private var alternatives = AlternativeServices()
     private var bucket: (limit: ImageDownloader.RateLimit, tokens: TokenBucket)?
     /// The time until the rate limit allows the next transfer; `nil` when it does not delay any.
     private var rateLimitDelay: Duration?
@@ -53,6 +54,7 @@ final class CurlThread {
         let waker = Waker(multi: multi)
         commands.setWake { curl_multi_wakeup(waker.multi) }
         configure()
+        readAlternatives()
         while true {
             for command in commands.takeAll() { handle(command) }
             startWaitingTransfers()
@@ -74,6 +76,8 @@ final class CurlThread {
         configuration = commands.configuration
         isSuspended = commands.isSuspended
         gwi_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumTransfersPerHost))
+        // By default libcurl keeps four connections for each running transfer, and so closes some when a burst ends.
+        gwi_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(32, 4 * configuration.maximumConcurrentTransfers))
         if bucket?.limit != configuration.rateLimit {
             bucket = configuration.rateLimit.map { ($0, TokenBucket($0, now: .now)) }
         }
@@ -200,6 +204,7 @@ extension CurlThread {
             finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl is out of memory")))
             return
         }
+        transfer.useAlternative(alternative(for: transfer))
         transfer.configure(handle, share: sharedState.share(for: transfer.key.options))
         running[handle.easy] = transfer
         let code = curl_multi_add_handle(multi, handle.easy)
@@ -223,6 +228,13 @@ extension CurlThread {
             else { continue }
             // The handle is released after this, with the status and the metrics that libcurl keeps in it.
             let handle = transfer.exchange.handle
+            hasEnded = true
+            guard noteAlternative(of: transfer, message.pointee.data.result) else {
+                transfer.takeHandle().map(release)
+                transfer.repeatExchange()
+                launch(transfer)
+                continue
+            }
             switch transfer.conclude(message.pointee.data.result) {
             case .nextExchange:
                 handle.map(release)
@@ -230,7 +242,6 @@ extension CurlThread {
             case .finished(let result):
                 finish(transfer, result)
             }
-            hasEnded = true
         }
         return hasEnded
     }
@@ -270,6 +281,7 @@ extension CurlThread {
     }
 
     private func remove(_ transfer: CurlTransfer) {
+        if transfer.exchange.alternative != nil, let origin = transfer.origin { alternatives.abandonTrial(of: origin) }
         if transfers[transfer.key] === transfer { transfers[transfer.key] = nil }
         if let number = transfer.queueNumber { _ = waiting.remove(number) }
         if active.removeValue(forKey: transfer.number) != nil {
@@ -287,6 +299,71 @@ extension CurlThread {
             spareHandles.append(handle)
         }
     }
+}
+
+// HTTP/3, where libcurl has it and servers offer it.
+extension CurlThread {
+    /// The endpoint of HTTP/3 for the next exchange. Proxies carry TCP only.
+    private func alternative(for transfer: CurlTransfer) -> AlternativeService? {
+        guard ImageDownloader.supportsHTTP3, configuration.usesHTTP3, !transfer.key.options.allowsInvalidCertificates,
+            let origin = transfer.origin
+        else { return nil }
+        switch transfer.exchange.proxy {
+        case .proxy: return nil
+        case .environment where ProxyResolver.isSetForTLSByEnvironment: return nil
+        case .environment, .direct: return alternatives.endpoint(for: origin)
+        }
+    }
+
+    /// Learns from the end of an exchange what the origin offers, and how its endpoint has answered.
+    /// - Returns: `false` when the endpoint could not be reached, so that the exchange has to go out over TCP.
+    private func noteAlternative(of transfer: CurlTransfer, _ code: CURLcode) -> Bool {
+        guard ImageDownloader.supportsHTTP3, let origin = transfer.origin, let handle = transfer.exchange.handle else {
+            return true
+        }
+        if transfer.exchange.alternative != nil {
+            // A write error is the library's own, which wants no more of the body.
+            if code == CURLE_OK || code == CURLE_WRITE_ERROR {
+                alternatives.confirm(origin)
+            } else {
+                alternatives.setAside(origin)
+                if !handle.isConnected { return false }
+            }
+        }
+        let mayLearn = configuration.usesHTTP3 && !transfer.key.options.allowsInvalidCertificates
+        if mayLearn, let field = handle.responseHeader("alt-svc"),
+            alternatives.learn(AlternativeService.offer(in: field), of: origin)
+        {
+            writeAlternatives()
+        }
+        return true
+    }
+
+    private func readAlternatives() {
+        guard ImageDownloader.supportsHTTP3, let file = configuration.alternativeServicesFile else { return }
+        guard let data = try? FileStore().read(file, maximumByteCount: 1 << 20) else { return }
+        alternatives.read(String(decoding: data, as: UTF8.self))
+    }
+
+    private func writeAlternatives() {
+        guard let file = configuration.alternativeServicesFile else { return }
+        let data = Data(alternatives.fileContents.utf8)
+        // A slow disk must not delay the transfers.
+        Self.fileQueue.async {
+            do {
+                try FileStore().write([data], to: file)
+            } catch {
+                WebImageLog.debug("The list of HTTP/3 servers is not kept: \(error)")
+            }
+        }
+    }
+
+    private static let fileQueue = DispatchQueue(label: "gwi-alternative-services")
+}
+
+extension CurlTransfer {
+    /// The origin of the exchange; `nil` without TLS.
+    fileprivate var origin: AlternativeServices.Origin? { AlternativeServices.Origin(exchange.request.url) }
 }
 
 extension CurlTransfer {

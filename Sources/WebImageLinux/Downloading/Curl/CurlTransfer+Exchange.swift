@@ -18,6 +18,8 @@ extension CurlTransfer {
 
         let request: RequestModifier.Request
         var proxy = ProxyChoice.environment
+        /// The endpoint of HTTP/3 that is asked; `nil` for HTTP/2 or HTTP/1.1 over TCP.
+        var alternative: AlternativeService?
         /// The handle that performs the exchange; `nil` before it is launched and after it has ended.
         var handle: CurlHandle?
         let requestTime = Date()
@@ -40,6 +42,9 @@ extension CurlTransfer {
         var isNearlyComplete = false
 
         private static let discardLimit = 64 << 10
+
+        /// A handshake over QUIC takes one round trip. A network that drops UDP packets gives no other sign.
+        static let alternativeConnectTimeout = Duration.milliseconds(500)
 
         init(_ request: RequestModifier.Request, inMemoryBodyLimit: Int) {
             self.request = request

@@ -42,7 +42,7 @@ extension CurlTransfer {
         handle.set(CURLOPT_PROTOCOLS_STR, to: "http,https")
         // The library follows redirects itself: libcurl would send the headers meant for one host to another.
         handle.set(CURLOPT_FOLLOWLOCATION, to: 0)
-        handle.set(CURLOPT_HTTP_VERSION, to: Int(CURL_HTTP_VERSION_2TLS))
+        setVersion(handle)
         // A second request to a host waits until it is known whether it can share the first connection. Over TLS the
         // handshake tells; over cleartext only the first response would, and HTTP/2 is not used there anyway.
         handle.set(CURLOPT_PIPEWAIT, to: exchange.request.url.scheme?.lowercased() == "https" ? 1 : 0)
@@ -50,9 +50,20 @@ extension CurlTransfer {
         setWeight()
     }
 
+    /// An endpoint of HTTP/3 is asked over QUIC alone, since libcurl would otherwise use an open connection of HTTP/2.
+    /// When it does not answer soon, the request goes out over TCP.
+    private func setVersion(_ handle: CurlHandle) {
+        guard let service = exchange.alternative else {
+            return handle.set(CURLOPT_HTTP_VERSION, to: Int(CURL_HTTP_VERSION_2TLS))
+        }
+        handle.set(CURLOPT_HTTP_VERSION, to: Int(CURL_HTTP_VERSION_3ONLY))
+        handle.setConnectTo(host: service.host, port: service.port)
+    }
+
     private func setLimits(_ handle: CurlHandle) {
         let options = key.options
-        let connect = options.connectTimeout ?? configuration.connectTimeout
+        var connect = options.connectTimeout ?? configuration.connectTimeout
+        if exchange.alternative != nil { connect = min(connect, Exchange.alternativeConnectTimeout) }
         let idle = options.idleTimeout ?? configuration.idleTimeout
         let total = options.totalTimeout ?? configuration.totalTimeout
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, connect.milliseconds))

@@ -82,6 +82,15 @@ final class CurlTransfer {
 
     func useProxy(_ choice: ProxyChoice) { exchange.proxy = choice }
 
+    func useAlternative(_ service: AlternativeService?) { exchange.alternative = service }
+
+    /// Prepares the same exchange for another endpoint.
+    func repeatExchange() {
+        let proxy = exchange.proxy
+        exchange = Exchange(exchange.request, inMemoryBodyLimit: configuration.inMemoryBodyLimit)
+        exchange.proxy = proxy
+    }
+
     func attach(_ handle: CurlHandle) { exchange.handle = handle }
 
     func takeHandle() -> CurlHandle? { exchange.handle.take() }
