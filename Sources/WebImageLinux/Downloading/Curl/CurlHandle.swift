@@ -127,9 +127,6 @@ extension CurlHandle {
         return header.map { String(cString: $0.pointee.value) }
     }
 
-    /// Whether the last request got a connection, new or open already, and may have been sent.
-    var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
-
     func long(_ info: CURLINFO) -> Int {
         var value = 0
         gwi_curl_get_long(easy, info, &value)

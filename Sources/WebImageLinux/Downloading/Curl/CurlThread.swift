@@ -316,7 +316,7 @@ extension CurlThread {
     }
 
     /// Learns from the end of an exchange what the origin offers, and how its endpoint has answered.
-    /// - Returns: `false` when the endpoint could not be reached, so that the exchange has to go out over TCP.
+    /// - Returns: `false` when the endpoint did not answer, so that the exchange has to go out over TCP.
     private func noteAlternative(of transfer: CurlTransfer, _ code: CURLcode) -> Bool {
         guard ImageDownloader.supportsHTTP3, let origin = transfer.origin, let handle = transfer.exchange.handle else {
             return true
@@ -327,7 +327,8 @@ extension CurlThread {
                 alternatives.confirm(origin)
             } else {
                 alternatives.setAside(origin)
-                if !handle.isConnected { return false }
+                // A request that may have been sent is repeated only when that changes nothing (RFC 9110, 9.2.2).
+                if handle.status == 0, transfer.exchange.request.isGet { return false }
             }
         }
         let mayLearn = configuration.usesHTTP3 && !transfer.key.options.allowsInvalidCertificates
@@ -369,6 +370,10 @@ extension CurlTransfer {
 extension CurlTransfer {
     /// The host whose limit the transfer counts against.
     fileprivate var host: String { key.url.host()?.lowercased() ?? "" }
+}
+
+extension RequestModifier.Request {
+    fileprivate var isGet: Bool { method == "GET" && body == nil }
 }
 
 /// The recipients of the result of a transfer.
