@@ -145,8 +145,6 @@ gwi_png *gwi_png_new_arriving(void) {
 bool gwi_png_append(gwi_png *png, const uint8_t *bytes, size_t count) {
     if (setjmp(png->failed)) return false;
     png_process_data(png->reader, png->info, (png_bytep)bytes, count);
-    // There are seven passes, the last of which can have no row.
-    if (png->target && png_get_current_pass_number(png->reader) >= 7) png->progress.is_done = true;
     return true;
 }
 
@@ -155,4 +153,8 @@ void gwi_png_set_target(gwi_png *png, uint8_t *target, size_t stride) {
     png->stride = stride;
 }
 
-void gwi_png_get_progress(const gwi_png *png, gwi_png_progress *progress) { *progress = png->progress; }
+void gwi_png_get_progress(const gwi_png *png, gwi_png_progress *progress) {
+    *progress = png->progress;
+    // There are seven passes, the last of which can have no row.
+    if (png->target && png_get_current_pass_number(png->reader) >= 7) progress->is_done = true;
+}

@@ -210,6 +210,22 @@ struct CoderTests {
         }
     }
 
+    @Test("A second header in an animated PNG ends it and leaves its canvas alone", arguments: [0, 1, 60_000])
+    func secondHeader(side: Int) throws {
+        let size = PixelSize(width: 40, height: 30)
+        let file = TestImage.animation([0xFF0000, 0x00FF00, 0x0000FF], size: size, format: .png)
+        let number = [0, 0, UInt8(side >> 8), UInt8(side & 255)]
+        let header = TestImage.chunk("IHDR", number + number + [8, 2, 0, 0, 0])
+        let damaged = Data(file.dropLast(12) + header + file.suffix(12))
+        let image = try decode(damaged)
+        #expect(image.pixelSize == size && image.frameCount == 3)
+        let decoder = try #require(image.animation?.makeDecoder())
+        for index in 0..<3 { #expect(try decoder.frame(at: index).size == size) }
+        let parts = try #require(PNGCoder().makeIncrementalDecoder(for: .png, options: DecodeOptions()))
+        try parts.append(damaged)
+        #expect(parts.partialImage()?.pixelSize == size)
+    }
+
     @Test("The error for a format without a decoder names the package that has one")
     func unsupported() {
         let bare = CoderRegistry([], remedy: CoderRegistry.debianRemedy)

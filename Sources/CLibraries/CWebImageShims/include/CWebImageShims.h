@@ -57,7 +57,8 @@ bool gwi_png_read_pixels(gwi_png *png, uint8_t *target, size_t stride);
 /// Begins to read a file that is arriving. NULL when there is no memory.
 gwi_png *gwi_png_new_arriving(void);
 /// Takes the next bytes. It stops before the pixels, keeps what it has not read, and goes on with the next call once there is a
-/// target. After false, only gwi_png_free may be called.
+/// target. After false, only gwi_png_get_progress,
+/// gwi_png_message and gwi_png_free may be called.
 bool gwi_png_append(gwi_png *png, const uint8_t *bytes, size_t count);
 /// The header of an arriving file. False until it is there.
 bool gwi_png_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha);

@@ -14,7 +14,8 @@ final class ColorConversion: Sendable {
     }
 
     private struct Known {
-        let profile: Data
+        /// An array, whose memory tools that look for leaks can follow; that of Data they cannot.
+        let profile: [UInt8]
         /// `nil` for a profile that changes nothing, or is not one of red, green and blue.
         let conversion: ColorConversion?
     }
@@ -41,13 +42,14 @@ final class ColorConversion: Sendable {
     /// - Returns: `nil` when there is nothing to convert.
     static func from(_ profile: Data?) -> ColorConversion? {
         guard let profile, profile.count >= 128 else { return nil }
-        let found = known.withLock { known in known.first { $0.profile == profile } }
+        let bytes = [UInt8](profile)
+        let found = known.withLock { known in known.first { $0.profile == bytes } }
         if let found { return found.conversion }
         let made = make(profile).flatMap { $0.changesAnything ? $0 : nil }
         guard profile.count <= knownSizeLimit else { return made }
         known.withLock { known in
             if known.count >= knownLimit { known.removeFirst() }
-            known.append(Known(profile: profile, conversion: made))
+            known.append(Known(profile: bytes, conversion: made))
         }
         return made
     }

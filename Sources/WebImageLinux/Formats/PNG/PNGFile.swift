@@ -45,7 +45,9 @@ struct PNGFile: Sendable {
         let contents = chunk.contents.lowerBound
         switch chunk.name {
         case .header:
-            guard let width = bytes.uint32BE(contents), let height = bytes.uint32BE(contents + 4),
+            // A second header would change the canvas on which the frames before it were found to lie.
+            guard chunk.range.lowerBound == 8, let width = bytes.uint32BE(contents),
+                let height = bytes.uint32BE(contents + 4),
                 let type = bytes.uint8(contents + 9)
             else { return false }
             size = PixelSize(width: Int(width), height: Int(height))

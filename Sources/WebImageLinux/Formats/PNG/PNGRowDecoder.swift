@@ -41,7 +41,6 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
             // libpng has kept the bytes that follow the header.
             try feed(UnsafeRawBufferPointer(start: nil, count: 0))
         }
-        gwi_png_get_progress(png, &progress)
     }
 
     func partialImage() -> WebImage? {
@@ -83,7 +82,9 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
     }
 
     private func feed(_ bytes: UnsafeRawBufferPointer) throws(ImageError) {
-        guard gwi_png_append(png, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count) else {
+        let isSound = gwi_png_append(png, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
+        gwi_png_get_progress(png, &progress)
+        guard isSound || progress.is_done else {
             throw options.badData("The PNG is damaged (\(String(cString: gwi_png_message(png))))")
         }
     }
