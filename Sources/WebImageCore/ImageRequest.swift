@@ -45,7 +45,8 @@ public struct ImageRequest: Hashable, Sendable {
     /// Default: yes.
     public var convertsToSRGB = true
     /// Whether the response also has the bytes of the file, for sharing, saving, or reading its metadata. A memory hit
-    /// then costs a look-up in the disk cache. Default: no.
+    /// then costs a look-up in the disk cache, and a load when the bytes are not there, such as those of a file. Default:
+    /// no.
     public var includesData = false
 
     /// The decoder that is asked before those of the manager. Its images are cached apart from theirs, by the name of

@@ -20,13 +20,15 @@ public struct ImageResponse: Sendable {
     public let source: Source
     /// The URL that was requested, not one that it redirects to.
     public let url: URL
-    /// The bytes of the file, with ``ImageRequest/includesData``; `nil` also when no cache keeps them.
+    /// The bytes of the file, with ``ImageRequest/includesData``; `nil` also when no cache keeps them and they cannot
+    /// be loaded again: ``refreshError`` says why.
     public var data: Data?
     /// The times and sizes of the transfer, if there was one.
     public var metrics: TransferMetrics?
     /// The durations of the other stages.
     public var durations = StageDurations()
-    /// The error that kept the cached image from being revalidated. The image may be stale.
+    /// The error that kept the cached image from being revalidated, or its ``data`` from being loaded. The image may be
+    /// stale.
     public var refreshError: ImageError?
 
     /// Makes a response, for tests.

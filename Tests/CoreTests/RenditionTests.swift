@@ -191,6 +191,39 @@ struct ResultTests {
         #expect(fixture.manager.cachedImage(for: request()) == nil)
     }
 
+    @Test("A load that writes only renditions writes one, which serves without an original", arguments: [false, true])
+    func renditionOnly(joinsOther: Bool) async throws {
+        answer()
+        let writing = request { $0.cacheAccess = CacheAccess(writes: .renditions, awaitsWrites: true) }
+        if joinsOther {
+            // Given a load in flight that writes nothing
+            gate.close()
+            let outcomes = EventLog<ManagerFixture.Outcome>()
+            fixture.load(request { $0.cacheAccess.writes = [] }) { outcomes.add(.init($0)) }
+            fixture.load(writing) { outcomes.add(.init($0)) }
+            gate.open()
+            #expect(outcomes.wait { $0.count == 2 })
+        } else {
+            try await load(writing)
+        }
+        #expect(resultCount == 1 && fixture.disk?.usage.count == 0)
+        #expect(fixture.manager.cachedImage(for: request()) == nil)
+        let decodes = fixture.decodes.count
+        #expect(try await load(request { $0.cacheAccess.writes = [] }).source == .disk)
+        #expect(fixture.decodes.count == decodes && fixture.loader.requests.count == 1)
+    }
+
+    @Test("A rendition of a response that must not be stored is not written")
+    func noStoreRendition() async throws {
+        var metadata = ResponseMetadata()
+        metadata.cacheControl = "no-store"
+        let data = TestImage.solid(1, size: natural)
+        fixture.loader.answer(fixture.url("a"), with: .success(LoaderResult(data: data, metadata: metadata)))
+        try await load(request { $0.cacheAccess.writes = .renditions })
+        try await load()
+        #expect(!hasResult)
+    }
+
     @Test("A damaged rendition is a miss")
     func damaged() async throws {
         answer()

@@ -240,6 +240,92 @@ struct RequestTests {
         #expect(try await fixture.manager.response(for: request).data == bytes)
     }
 
+    @Test("Bytes that no cache keeps are loaded again, and an image without them comes with the reason")
+    func unkeptData() async throws {
+        // Given an image that only the memory cache has
+        let fixture = ManagerFixture()
+        var metadata = ResponseMetadata()
+        metadata.cacheControl = "no-store"
+        let loaded = LoaderResult(data: picture(large), metadata: metadata)
+        fixture.loader.answer(fixture.url("a"), with: .success(loaded))
+        var request = ImageRequest(url: fixture.url("a"))
+        _ = try await fixture.manager.response(for: request)
+        // When its bytes are wanted, too
+        request.includesData = true
+        let response = try await fixture.manager.response(for: request)
+        // Then
+        #expect(response.data == picture(large) && response.image.pixelSize == large)
+        #expect(fixture.loader.requests.count == 2 && fixture.manager.cachedImage(for: request) != nil)
+        fixture.loader.answer(
+            fixture.url("a"),
+            with: .failure(ImageError(.connectionFailed, url: nil, reason: "r", remedy: "r"))
+        )
+        let withoutData = try await fixture.manager.response(for: request)
+        #expect(withoutData.source == .memory && withoutData.data == nil)
+        #expect(withoutData.refreshError?.code == .connectionFailed)
+        request.cachePolicy = .cachedOnly
+        let cachedOnly = try await fixture.manager.response(for: request)
+        #expect(cachedOnly.source == .memory && cachedOnly.data == nil && cachedOnly.refreshError == nil)
+        #expect(fixture.loader.requests.count == 3)
+    }
+
+    @Test("Bytes are loaded again when only a rendition is cached, also one that the server has confirmed")
+    func unkeptDataOfRendition() async throws {
+        let fixture = ManagerFixture()
+        var metadata = ResponseMetadata()
+        (metadata.etag, metadata.cacheControl) = ("1", "max-age=60")
+        metadata.responseTime = fixture.clock.now
+        var loaded = LoaderResult(data: picture(large), metadata: metadata)
+        fixture.loader.answer(fixture.url("a"), with: .success(loaded))
+        var request = ImageRequest(url: fixture.url("a"), decodeSize: .contain(PixelSize(width: 20, height: 20)))
+        request.cacheAccess = CacheAccess(writes: .renditions, awaitsWrites: true)
+        _ = try await fixture.manager.response(for: request)
+        request.includesData = true
+        #expect(try await fixture.manager.response(for: request).data == picture(large))
+        #expect(fixture.loader.requests.count == 2)
+        fixture.clock.advance(by: .seconds(61))
+        (loaded.isNotModified, loaded.data) = (true, Data())
+        fixture.loader.answer(fixture.url("a"), with: .success(loaded))
+        // The loader of this test answers 304 whatever it is asked, so the bytes are not to be had.
+        let confirmed = try await fixture.manager.response(for: request)
+        #expect(confirmed.source == .revalidated && confirmed.refreshError?.code == .badImageData)
+        #expect(fixture.loader.requests.count == 4 && fixture.loader.requests.last?.validators == nil)
+    }
+
+    @Test(
+        "A load that does not write to memory leaves the image there alone",
+        arguments: [CacheTiers(), .renditions, .originals, .disk]
+    )
+    func untouchedMemory(writes: CacheTiers) async throws {
+        for policy in [CachePolicy.reload, .standard] {
+            let fixture = ManagerFixture()
+            fixture.loader.answer(fixture.url("a"), with: picture(large))
+            // Given an image in memory, and its original on disk
+            let shown = ImageRequest(url: fixture.url("a"))
+            _ = try await fixture.manager.response(for: shown)
+            // When it is loaded past the caches
+            var request = ImageRequest(url: fixture.url("a"), cachePolicy: policy)
+            request.cacheAccess = CacheAccess(reads: [], writes: writes, awaitsWrites: true)
+            _ = try await fixture.manager.response(for: request)
+            // Then it is still there
+            #expect(fixture.loader.requests.count == 2 && fixture.manager.cachedImage(for: shown) != nil)
+        }
+    }
+
+    @Test("A load that replaces the original of an image which has changed removes the old one from memory")
+    func outdatedMemory() async throws {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: picture(large))
+        let shown = ImageRequest(url: fixture.url("a"))
+        _ = try await fixture.manager.response(for: shown)
+        fixture.loader.answer(fixture.url("a"), with: picture(small))
+        var request = ImageRequest(url: fixture.url("a"), cachePolicy: .reload)
+        request.cacheAccess.writes = .originals
+        _ = try await fixture.manager.response(for: request)
+        #expect(fixture.manager.cachedImage(for: shown) == nil)
+        #expect(try await fixture.manager.response(for: shown).image.pixelSize == small)
+    }
+
     @Test("Completions are called where the caller asks for them")
     func dispatcher() {
         let fixture = ManagerFixture()

@@ -22,7 +22,8 @@ final class DeliveryStage: Sendable {
         task.finish(result)
     }
 
-    /// Delivers an image that was found in a cache, with the bytes of its file where they are wanted.
+    /// Delivers an image that was found in a cache, with the bytes of its file where they are wanted. Those that no cache
+    /// keeps, such as the bytes of a file or of a response that must not be stored, are loaded again.
     func deliver(_ response: ImageResponse, to task: ImageTask) {
         if task.request.includesData { deliverWithData(response, to: task) } else { task.finish(.success(response)) }
     }
@@ -33,9 +34,10 @@ final class DeliveryStage: Sendable {
     }
 
     private func deliverWithData(_ response: ImageResponse, to task: ImageTask) {
-        queue.submit(priority: task.priority) { [dataCache] in
+        queue.submit(priority: task.priority) { [dataCache, fallback] in
             var response = response
             response.data = dataCache?.entry(for: task.request.sourceKey)?.data
+            if response.data == nil, fallback.startForData(of: task, instead: response) { return }
             task.finish(.success(response))
         }
     }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// Around the other stages: child tasks for other URLs. A fallback URL is loaded in the place of one that failed; a
-/// preview URL is shown until the image arrives.
+/// Around the other stages: child tasks. A fallback URL is loaded in the place of one that failed; a preview URL is
+/// shown until the image arrives; bytes that no cache keeps are loaded again.
 final class FallbackStage: Sendable {
     private let cacheKeyFilter: CacheKeyFilter?
 
@@ -40,6 +40,33 @@ final class FallbackStage: Sendable {
                 guard case .success(let response) = result else { return }
                 task.report(preview: response.image.with { $0.isPartial = true })
             }
+        )
+    }
+
+    /// Loads the image of a task again for its bytes, past the caches.
+    /// - Parameter response: The cached image, which serves without bytes when the loader fails.
+    /// - Returns: `false` when the load is limited to the caches.
+    func startForData(of task: ImageTask, instead response: ImageResponse) -> Bool {
+        guard task.request.cachePolicy.asksLoader else { return false }
+        var request = childRequest(of: task, task.request.url)
+        request.cacheKey = task.request.cacheKey
+        request.cacheAccess.reads = []
+        request.fallbackURLs = []
+        request.loading = .complete
+        return task.startChild(
+            request,
+            .nonisolated(
+                progress: { task.report(received: $0, expected: $1) },
+                partial: nil,
+                completion: { result in
+                    var response = response
+                    switch result {
+                    case .success(let loaded): response = loaded
+                    case .failure(let error): response.refreshError = error
+                    }
+                    task.finish(.success(response))
+                }
+            )
         )
     }
 

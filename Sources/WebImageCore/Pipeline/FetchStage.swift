@@ -121,13 +121,19 @@ final class FetchStage: Sendable {
             store.renewRenditions(of: id, with: loaded.metadata)
             next.decode(id, FetchedData(loaded: loaded, origin: .revalidated, storeOriginal: nil))
         default:
-            // Other sizes in the memory cache are those of an earlier version.
-            let isUpdate = if case .none = fetch.validation { !fetch.key.queriesOriginals } else { true }
-            if isUpdate { memoryCache.removeImages(source: fetch.key.url) }
+            if outdatesMemory(id, fetch) { memoryCache.removeImages(source: fetch.key.url) }
             let original = store.original(loaded, of: fetch, loader)
             var data = FetchedData(loaded: loaded, origin: .loader, storeOriginal: original?.store)
             data.storedAt = original?.date
             next.decode(id, data)
         }
+    }
+
+    /// Whether the sizes in the memory cache are those of an earlier version: the server has said so, or the load was
+    /// not to use what is cached and replaces it.
+    private func outdatesMemory(_ id: JobGraph.Fetch.ID, _ fetch: JobGraph.Fetch) -> Bool {
+        guard case .none = fetch.validation else { return true }
+        return !fetch.key.queriesOriginals
+            && graph.withLock { $0.tasks(of: id) }.contains { $0.request.cacheAccess.writes.contains(.memory) }
     }
 }

@@ -28,8 +28,9 @@ final class RenditionTier: Sendable {
 
     /// The entry of an image, encoded; `nil` when the image is not worth one.
     /// - Parameters:
-    ///   - job: What was decoded.
-    ///   - originalDate: The date of the original that the image was decoded from: ``CacheEntry/storedAt``.
+    ///   - job: What was decoded, with its tasks.
+    ///   - originalDate: The date of the original that the image was decoded from: ``CacheEntry/storedAt``; that of the
+    ///     load when the original is not kept.
     func entry(
         for image: WebImage,
         of job: JobGraph.Job,
@@ -38,7 +39,7 @@ final class RenditionTier: Sendable {
     ) -> CacheEntry? {
         // The rendition of an animation would be a still image.
         guard image.animation == nil, let cache, isUsed(by: job.request),
-            job.request.cacheAccess.writes.contains(.renditions),
+            job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.renditions) }),
             // A rendition with fewer than half of the pixels decodes faster than the original.
             job.request.transformer != nil
                 || image.decodedSize.pixelCount * 2 <= image.naturalSizeBeforeTransform.pixelCount,

@@ -47,8 +47,11 @@ final class StoreStage: Sendable {
     ) {
         let bytes = data.loaded.data
         @Sendable func deliver(to task: ImageTask) {
-            let result = outcome.result
-            next.deliver(task.request.includesData && !bytes.isEmpty ? result.map { $0.with(bytes) } : result, to: task)
+            switch outcome.result {
+            // A confirmed rendition has no bytes here.
+            case .success(let response) where bytes.isEmpty: next.deliver(response, to: task)
+            case let result: next.deliver(task.request.includesData ? result.map { $0.with(bytes) } : result, to: task)
+            }
         }
         let tasks = graph.withLock { $0.finishJob(id) }
         for task in tasks where !task.request.cacheAccess.awaitsWrites { deliver(to: task) }
@@ -86,6 +89,10 @@ extension StoreStage {
             if let serializer {
                 guard let image, let serialized = serializer.serialize(image, data, url) else { return }
                 data = serialized
+            }
+            // A load that read no cache may find that the image in memory is of an earlier version.
+            if !fetch.key.queriesOriginals, let old = dataCache?.entry(for: key), old.data != data {
+                memoryCache.removeImages(source: key)
             }
             // Renditions of the version before would be served again once this original is evicted.
             renditions.cache?.outdateVariants(of: key)
@@ -146,8 +153,14 @@ extension StoreStage {
 extension StoreStage {
     /// Runs on the decoding thread, after delivery: a full I/O queue cannot pile up pixels.
     private func storeRendition(_ image: WebImage, of job: JobGraph.Job, from data: FetchedData) {
-        guard let date = data.storedAt, let cache = renditions.cache,
-            let entry = renditions.entry(for: image, of: job, response: data.loaded.metadata, originalDate: date)
+        let response = data.loaded.metadata
+        guard let cache = renditions.cache, !CacheDirectives(response.cacheControl).isNoStore,
+            let entry = renditions.entry(
+                for: image,
+                of: job,
+                response: response,
+                originalDate: data.storedAt ?? clock.now
+            )
         else { return }
         cache.store(entry)
         queue.submit(priority: .veryLow) { cache.flush() }
