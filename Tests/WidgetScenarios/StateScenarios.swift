@@ -115,6 +115,8 @@ extension Scenario {
         Scenario("A menu button can have a background") {
             let stage = try Stage()
             let button = MenuButton()
+            // Since GTK 4.14 a menu button without anything to open is insensitive, and drawn paler for that.
+            gtk_menu_button_set_popover(OpaquePointer(button.widget), gtk_popover_new())
             gtk_widget_set_size_request(button.widget, 80, 60)
             gtk_widget_set_halign(button.widget, GTK_ALIGN_CENTER)
             stage.append(button.widget)

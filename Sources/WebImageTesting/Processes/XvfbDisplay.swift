@@ -37,7 +37,7 @@ public final class XvfbDisplay: Sendable {
             throw Failure(description: "Xvfb does not start: \(server.output). Install the Debian package xvfb.")
         }
         let environment = [
-            "DISPLAY": ":\(number)", "GDK_BACKEND": "x11", "GSK_RENDERER": "gl", "LIBGL_ALWAYS_SOFTWARE": "1",
+            "DISPLAY": ":\(number)", "GDK_BACKEND": "x11", "GSK_RENDERER": "opengl", "LIBGL_ALWAYS_SOFTWARE": "1",
             "GTK_A11Y": "none", "GSETTINGS_BACKEND": "memory",
         ]
         return XvfbDisplay(environment: environment, server: server)
