@@ -135,10 +135,12 @@ extension Scenario {
             stage.present()
             picture.errorPlaceholder = .color(ImageColor(0xFF0000))
             picture.retriesImageOnClick = true
+            var reports = 0
             picture.setImage(
                 with: stage.url(0x00FF00),
                 placeholder: .color(ImageColor(0x0000FF)),
                 manager: stage.manager,
+                progress: { _, _ in reports += stage.results.count },
                 completion: stage.completion
             )
             stage.waitForFrame()
@@ -158,6 +160,7 @@ extension Scenario {
             }
             expectEqual(picture.currentImage?.color, 0x00FF00)
             expectEqual(stage.results.count, 1)
+            expectEqual(reports, 0, "reports after the completion")
             expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) == 0)
         },
 

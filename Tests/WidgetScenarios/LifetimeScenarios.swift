@@ -83,6 +83,60 @@ extension Scenario {
             expectEqual(stage.results.count, 1)
         },
 
+        Scenario("No handler is called after the completion, although the widget loads again and knows its progress") {
+            // Given the first half of an image
+            let loader = FakeLoader(holdsResponses: true)
+            let file = TestImage.make(size: PixelSize(width: 300, height: 200), format: .jpeg) { x, y in
+                UInt32(x * 77 ^ y * 1013) & 0xFFFFFF
+            }
+            let stage = try Stage()
+            var request = ImageRequest(url: stage.server.url("/a.jpg"), loading: .progressive)
+            request.loader = loader
+            loader.answer(request.url, with: file)
+            @MainActor func sendHalf() {
+                expect(MainLoopPump.run(until: { loader.runningCount == 1 }))
+                loader.send(file.prefix(file.count / 2), for: request.url, expected: Int64(file.count))
+            }
+            let picture = stage.addImage()
+            let progress = picture.imageProgress
+            stage.present()
+            let calls = EventLog<String>()
+            picture.setImage(
+                with: request,
+                options: BindingOptions(start: .onlyWhileMapped),
+                manager: stage.manager,
+                progress: { _, _ in calls.add("progress") },
+                partial: { _ in calls.add("partial") },
+                completion: { _ in calls.add("completion") }
+            )
+            sendHalf()
+            expect(MainLoopPump.run(until: { Set(calls.all) == ["progress", "partial"] }))
+            // When the widget is unmapped and mapped
+            gtk_widget_set_visible(picture.widget, 0)
+            stage.waitUntilIdle()
+            let count = calls.all.count
+            gtk_widget_set_visible(picture.widget, 1)
+            sendHalf()
+            // Then the handlers hear of the second start, since the load has not ended.
+            expect(MainLoopPump.run(until: { Set(calls.all.dropFirst(count)) == ["progress", "partial"] }))
+            // When the widget leaves its window, which completes the load, and returns
+            g_object_ref(picture.nativeWidgetPointer)
+            stage.remove(picture.widget)
+            expect(MainLoopPump.run(until: { calls.all.last == "completion" }))
+            stage.waitUntilIdle()
+            stage.append(picture.widget)
+            sendHalf()
+            // Then the widget and its progress follow the load that starts, and the handlers do not.
+            expect(MainLoopPump.run(until: { progress.received > 0 && picture.currentImage?.isPartial == true }))
+            loader.finish(request.url)
+            expect(MainLoopPump.run(until: { picture.currentImage?.isPartial == false }))
+            g_object_unref(picture.nativeWidgetPointer)
+            expectEqual(progress.isFinished, true)
+            stage.waitUntilIdle()
+            MainLoopPump.runPending()
+            expectEqual(calls.all.last, "completion")
+        },
+
         Scenario("A widget that moves to another parent within one main-loop iteration keeps its load") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)

@@ -123,6 +123,56 @@ extension Scenario {
             expectEqual(stage.server.requests.count, 1)
         },
 
+        Scenario("Setting the same URL again puts the image back where the app has put something else since") {
+            let stage = try Stage()
+            let (picture, button) = (stage.addImage(), Button())
+            stage.append(button.widget)
+            stage.present()
+            let url = stage.url(0x336699)
+            @MainActor func setImages() -> [ImageTask] {
+                [
+                    picture.setImage(with: url, manager: stage.manager, completion: stage.completion),
+                    button.setImage(with: url, manager: stage.manager, completion: stage.completion),
+                    button.setBackgroundImage(with: url, manager: stage.manager, completion: stage.completion),
+                    picture.setHighlightedImage(with: url, manager: stage.manager, completion: stage.completion),
+                ]
+            }
+            let loads = setImages()
+            stage.waitForResults(4)
+            let paintable = gtk_picture_get_paintable(picture.widget.opaque)
+            let child = try require(gtk_button_get_child(button.widget.as(GtkButton.self)))
+            let childPaintable = gtk_picture_get_paintable(child.opaque)
+            // When the app shows something else
+            let replacements: [() -> Void] = [
+                { gtk_picture_set_paintable(picture.widget.opaque, nil) },
+                { gtk_picture_set_filename(picture.widget.opaque, "/nowhere.png") },
+                { gtk_button_set_label(button.widget.as(GtkButton.self), "Label") },
+                { gtk_picture_set_paintable(child.opaque, nil) },
+            ]
+            g_object_ref(UnsafeMutableRawPointer(child))
+            for (index, replace) in replacements.enumerated() {
+                replace()
+                // And sets the same URLs again
+                expect(zip(setImages(), loads).allSatisfy { $0 === $1 }, "a second load was started")
+                // Then the images are back within the call
+                expectEqual(stage.results.count, 8 + index * 4)
+                expect(gtk_picture_get_paintable(picture.widget.opaque) == paintable, "\(index): the widget")
+                expect(gtk_button_get_child(button.widget.as(GtkButton.self)) == child, "\(index): the child")
+                expect(gtk_picture_get_paintable(child.opaque) == childPaintable, "\(index): the image of the child")
+            }
+            g_object_unref(UnsafeMutableRawPointer(child))
+            stage.waitForFrame()
+            expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0x336699)
+            // With display .manual the widget is the app's.
+            let manual = BindingOptions(display: .manual)
+            for _ in 0..<2 {
+                picture.setImage(with: url, options: manual, manager: stage.manager, completion: stage.completion)
+                gtk_picture_set_paintable(picture.widget.opaque, nil)
+            }
+            picture.setImage(with: url, options: manual, manager: stage.manager, completion: stage.completion)
+            expect(gtk_picture_get_paintable(picture.widget.opaque) == nil, "the image of the app was replaced")
+        },
+
         Scenario("Many widgets with one URL share the transfer") {
             let stage = try Stage()
             let pictures = (0..<5).map { _ in stage.addImage() }

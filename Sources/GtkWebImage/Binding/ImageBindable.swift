@@ -14,7 +14,8 @@ extension ImageBindable {
     ///
     /// A memory hit is shown, and its completion called, before this call returns. Otherwise the load starts when the
     /// widget is mapped; it ends the load before, and is cancelled when the widget leaves its window. Setting what the
-    /// widget already loads or shows neither restarts the load nor flickers; the completion is called all the same.
+    /// widget already loads or shows neither restarts the load nor flickers; the completion is called all the same, and
+    /// the image replaces what the app has put into the widget since.
     ///
     /// A bound widget decodes at its own size unless `ImageRequest.decodeSize` names one, and loads at high priority
     /// unless `ImageRequest.priority` says otherwise.
@@ -33,8 +34,9 @@ extension ImageBindable {
     ///   - options: What concerns the widget rather than the image.
     ///   - transformer: The transformer that changes the image before it is shown. Default: that of the request.
     ///   - manager: The manager that loads. Default: the shared one.
-    ///   - progress: Receives the bytes so far, and the total where it is known.
-    ///   - partial: Receives partial images after they were shown.
+    ///   - progress: Receives the bytes so far, and the total where it is known. Not called for a load that is already
+    ///     under way, nor after the completion; `imageProgress` follows every load.
+    ///   - partial: Receives partial images after they were shown. Called for the same loads as `progress`.
     ///   - completion: Called exactly once, after the image is in place or has failed.
     /// - Returns: The load, to cancel or to await it. It ends when the image is in place.
     @discardableResult

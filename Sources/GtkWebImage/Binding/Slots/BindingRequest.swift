@@ -1,4 +1,3 @@
-import FoundationEssentials
 import WebImageCore
 
 /// What a caller of a binding asks for.
@@ -31,7 +30,13 @@ struct BindingRequest {
         self.manager = manager
     }
 
-    var url: URL? { image?.url }
+    /// The same request for the widget alone.
+    var withoutHandlers: BindingRequest {
+        var result = self
+        result.progress = nil
+        result.partial = nil
+        return result
+    }
 
     /// Whether both ask for the same image in the same way. Placeholders and handlers do not count.
     func isEquivalent(to other: BindingRequest) -> Bool {

@@ -8,9 +8,41 @@ struct ImageSequence: Equatable {
     var loopCount: Int
 }
 
+extension ImageSlot {
+    /// Loads all images of a sequence side by side and shows those that have arrived.
+    func startSequence(_ sequence: ImageSequence, _ load: SlotLoad, _ size: DecodeSize) {
+        let task = load.task
+        let arriving = SequenceLoad(sequence)
+        for (index, url) in sequence.urls.enumerated() {
+            var request = load.makeRequest(size, for: widget)
+            request.url = url
+            let completion: Completion = { [weak self] result in
+                arriving.add(result, at: index)
+                guard let self, let current = self.current, current.task === task else {
+                    if arriving.isComplete { task.complete(arriving.result) }
+                    return
+                }
+                guard current.startCount == load.startCount, case .loading = current.state else { return }
+                if task.isCancelled {
+                    finish(task, .failure(.cancelled(url)))
+                } else if arriving.isComplete {
+                    finish(task, arriving.result)
+                } else if let image = arriving.image {
+                    showPartial(image)
+                }
+            }
+            let child = load.request.manager.makeTask(
+                for: request,
+                handlers: .mainActor(progress: nil, partial: nil, completion: completion)
+            )
+            if task.adopt(child) { child.start() }
+        }
+    }
+}
+
 /// The images of a sequence that have arrived.
 @MainActor
-final class SequenceLoad {
+private final class SequenceLoad {
     private let sequence: ImageSequence
     private var responses: [ImageResponse?]
     private var firstError: ImageError?

@@ -31,7 +31,7 @@ final class ImageSlot {
 
     let target: any SlotTarget
     /// `nil` for a paintable, whose widgets are unknown.
-    private let widget: WidgetReference?
+    let widget: WidgetReference?
     private(set) var current: SlotLoad?
     var configuration = SlotConfiguration() {
         didSet { target.content?.playback = configuration.playback }
@@ -99,7 +99,8 @@ final class ImageSlot {
         return task
     }
 
-    /// Adds a completion to the current load if it is for the same image. Neither the load nor the widget is disturbed.
+    /// Adds a completion to the current load if it is for the same image. The load is not disturbed, and the widget only
+    /// if it shows something else than the paintable.
     private func join(_ request: BindingRequest, _ completion: Completion?) -> ImageTask? {
         guard let current, !current.task.isCancelled, current.request.isEquivalent(to: request) else { return nil }
         switch current.state {
@@ -109,6 +110,8 @@ final class ImageSlot {
         case .shown: break
         case .failed, .detached: return nil
         }
+        // The app may have put something else into the widget since then.
+        if request.options.display != .manual, target.attach() { target.changed() }
         if let completion {
             current.task.addCompletion { result in MainActor.assumeIsolated { completion(result) } }
         }
@@ -222,36 +225,6 @@ final class ImageSlot {
         if task.adopt(child) { child.start() }
     }
 
-    /// Loads all images of a sequence side by side and shows those that have arrived.
-    private func startSequence(_ sequence: ImageSequence, _ load: SlotLoad, _ size: DecodeSize) {
-        let task = load.task
-        let arriving = SequenceLoad(sequence)
-        for (index, url) in sequence.urls.enumerated() {
-            var request = load.makeRequest(size, for: widget)
-            request.url = url
-            let completion: Completion = { [weak self] result in
-                arriving.add(result, at: index)
-                guard let self, let current = self.current, current.task === task else {
-                    if arriving.isComplete { task.complete(arriving.result) }
-                    return
-                }
-                guard current.startCount == load.startCount, case .loading = current.state else { return }
-                if task.isCancelled {
-                    finish(task, .failure(.cancelled(url)))
-                } else if arriving.isComplete {
-                    finish(task, arriving.result)
-                } else if let image = arriving.image {
-                    showPartial(image)
-                }
-            }
-            let child = load.request.manager.makeTask(
-                for: request,
-                handlers: .mainActor(progress: nil, partial: nil, completion: completion)
-            )
-            if task.adopt(child) { child.start() }
-        }
-    }
-
     /// Returns `nil` if nothing shows progress: each report costs a turn of the main loop.
     private func progressHandler(_ load: SlotLoad) -> (@MainActor @Sendable (Int64, Int64?) -> Void)? {
         guard load.request.progress != nil || progress != nil || configuration.indicator != nil else { return nil }
@@ -271,7 +244,7 @@ final class ImageSlot {
         load.request.partial?(image)
     }
 
-    private func showPartial(_ image: WebImage) {
+    func showPartial(_ image: WebImage) {
         // The first partial image may appear with a transition; one that only gets sharper must not blink.
         let isContinued = current?.showsPartialImage == true
         show(image, animated: target.image == nil, isContinued ? .sameImage : .newImage)
@@ -302,7 +275,7 @@ final class ImageSlot {
     }
 
     /// Puts the image in place, then completes the task.
-    private func finish(_ task: ImageTask, _ result: ImageResult) {
+    func finish(_ task: ImageTask, _ result: ImageResult) {
         guard let load = current, load.task === task else { return task.complete(result) }
         endLoading()
         switch result {
@@ -368,12 +341,13 @@ final class ImageSlot {
         restart(load, ignoresFailureCache: trigger == .user)
     }
 
-    /// Replaces a load that has ended by another one of the same request.
+    /// Replaces a load that has ended by another one of the same request, without its handlers: the completion was
+    /// called, and no handler is called after it.
     private func restart(_ ended: SlotLoad, ignoresFailureCache: Bool = false) {
         placeholders.cancel()
         ended.cancelRefinement()
         let task = ended.request.manager.makeParentTask(for: ended.image.onScreen)
-        var load = SlotLoad(task: task, request: ended.request, image: ended.image)
+        var load = SlotLoad(task: task, request: ended.request.withoutHandlers, image: ended.image)
         load.ignoresFailureCache = ignoresFailureCache
         prepareLoad(load)
     }
