@@ -5,7 +5,7 @@ import WebImageLinux
 /// A GtkButton.
 @MainActor
 public final class Button: ButtonBindable {
-    private let widget = GObjectBox(retaining: gtk_button_new())
+    private let widget = makeWidget(gtk_button_new)
 
     /// Creates a button without a child. Main thread, after `gtk_init`.
     public init() {}
@@ -17,7 +17,7 @@ public final class Button: ButtonBindable {
 /// A GtkCheckButton, which has a check mark.
 @MainActor
 public final class CheckButton: ButtonBindable {
-    private let widget = GObjectBox(retaining: gtk_check_button_new())
+    private let widget = makeWidget(gtk_check_button_new)
 
     /// Creates a button without a child. Main thread, after `gtk_init`.
     public init() {}
@@ -29,7 +29,7 @@ public final class CheckButton: ButtonBindable {
 /// A GtkToggleButton, which stays pressed.
 @MainActor
 public final class ToggleButton: ButtonBindable {
-    private let widget = GObjectBox(retaining: gtk_toggle_button_new())
+    private let widget = makeWidget(gtk_toggle_button_new)
 
     /// Creates a button without a child. Main thread, after `gtk_init`.
     public init() {}
@@ -41,7 +41,7 @@ public final class ToggleButton: ButtonBindable {
 /// A GtkMenuButton, which opens a menu.
 @MainActor
 public final class MenuButton: ButtonBindable {
-    private let widget = GObjectBox(retaining: gtk_menu_button_new())
+    private let widget = makeWidget(gtk_menu_button_new)
 
     /// Creates a button without a child. Main thread, after `gtk_init`.
     public init() {}

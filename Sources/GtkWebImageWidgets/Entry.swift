@@ -5,7 +5,7 @@ import WebImageLinux
 /// A GtkEntry, whose icons may be images.
 @MainActor
 public final class Entry: EntryBindable {
-    private let widget = GObjectBox(retaining: gtk_entry_new())
+    private let widget = makeWidget(gtk_entry_new)
 
     /// Creates an entry without text or icons. Main thread, after `gtk_init`.
     public init() {}

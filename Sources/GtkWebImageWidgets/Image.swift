@@ -5,7 +5,7 @@ import WebImageLinux
 /// A GtkImage, which shows images at the size of icons.
 @MainActor
 public final class Image: WidgetBindable {
-    private let widget = GObjectBox(retaining: gtk_image_new())
+    private let widget = makeWidget(gtk_image_new)
 
     /// Creates a widget without an image. Main thread, after `gtk_init`.
     public init() {}

@@ -8,7 +8,7 @@ import WebImageLinux
 /// on the main thread, after `gtk_init`.
 @MainActor
 public final class Picture: PictureBindable {
-    private let widget = GObjectBox(retaining: gtk_picture_new())
+    private let widget = makeWidget(gtk_picture_new)
 
     /// Creates a GtkPicture without an image. Main thread, after `gtk_init`.
     public init() {}
@@ -22,4 +22,17 @@ public final class Picture: PictureBindable {
         get { PicturePointer(widget.pointer).contentFit }
         set { PicturePointer(widget.pointer).contentFit = newValue }
     }
+}
+
+/// Makes the widget of a wrapper and takes the reference that the wrapper owns. Without GTK the constructors end in a
+/// segmentation fault, which says nothing.
+@MainActor
+func makeWidget(_ make: () -> UnsafeMutablePointer<GtkWidget>?) -> GObjectBox {
+    guard gtk_is_initialized() != 0, let widget = make() else {
+        fatalError(
+            "GTK is not initialized, so there can be no widgets. Call gtk_init first, or create them in the \"activate\" "
+                + "handler of a GtkApplication."
+        )
+    }
+    return GObjectBox(retaining: widget)
 }

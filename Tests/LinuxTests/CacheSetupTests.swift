@@ -47,6 +47,18 @@ struct CacheSetupTests {
         #expect(ImageManager.Configuration.DiskCache(namespace: "x").directory.hasSuffix("/web-images/x"))
     }
 
+    @Test(
+        "The cache is where XDG_CACHE_HOME says, if that is an absolute path, else in the home directory",
+        arguments: [
+            ("/caches", "/home/me", "/caches"), ("caches", "/home/me", "/home/me/.cache"),
+            ("./caches", "/home/me", "/home/me/.cache"), ("", "/home/me", "/home/me/.cache"),
+            (nil, "/home/me", "/home/me/.cache"), (nil, "/", "/.cache"), (nil, "", "/.cache"), ("x", "me", "/.cache"),
+        ] as [(String?, String, String)]
+    )
+    func place(cacheHome: String?, home: String, expected: String) {
+        #expect(CacheDirectory.base(cacheHome, home: home) == expected)
+    }
+
     @Test("All managers give memory back under memory pressure, and the monitor retains none of them")
     func pressure() throws {
         var managers = (0..<3).map { _ in manager { $0.diskCache = nil } }

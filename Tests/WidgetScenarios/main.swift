@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import Foundation
 import GtkWebImage
+import GtkWebImageWidgets
 import TestSupport
 import WebImageTesting
 
@@ -14,6 +15,15 @@ guard let name = arguments.first else {
         let line = ([scenario.name] + scenario.tags.map(\.rawValue)).joined(separator: "\t")
         FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }
+    exit(0)
+}
+if name == "--before-gtk-init" {
+    // A mistake of an app. The process is to end in the initializer, with a message.
+    let wrappers: [String: @MainActor () -> any GtkWidgetConvertible] = [
+        "Picture": Picture.init, "Image": Image.init, "Entry": Entry.init, "Button": Button.init,
+        "ToggleButton": ToggleButton.init, "CheckButton": CheckButton.init, "MenuButton": MenuButton.init,
+    ]
+    _ = arguments.last.flatMap { wrappers[$0] }?()
     exit(0)
 }
 guard let scenario = Scenario.all.first(where: { $0.name == name }) else {

@@ -72,6 +72,28 @@ struct ScenarioTests {
         try run(name, environment: ["GWI_DISPLAY": "xvfb", "GDK_SCALE": "2"])
     }
 
+    @Test(
+        "A wrapper that is created before gtk_init ends the program with a message that says what to do",
+        arguments: ["Picture", "Image", "Entry", "Button", "ToggleButton", "CheckButton", "MenuButton"]
+    )
+    func beforeInitialization(wrapper: String) throws {
+        let result = try ChildProcess.run(Program.scenarios, ["--before-gtk-init", wrapper])
+        #expect(result.exitCode != 0)
+        #expect(result.output.contains("Call gtk_init first"), "\(result.output)")
+    }
+
+    @Test("Images load over HTTP where no GSettings schemas are installed, with a desktop that has a proxy")
+    func withoutSchemas() throws {
+        let folder = TemporaryDirectory()
+        try run(
+            "An image is fetched, decoded and shown, and the completion is called when it is in place",
+            environment: [
+                "XDG_DATA_DIRS": folder.path, "XDG_DATA_HOME": folder.path, "GSETTINGS_SCHEMA_DIR": folder.path,
+                "XDG_CURRENT_DESKTOP": "GNOME",
+            ]
+        )
+    }
+
     private func run(_ name: String, environment: [String: String]) throws {
         let result = try ChildProcess.run(Program.scenarios, [name], environment: Program.strict(environment))
         // The program ends with this status when the machine lacks what the scenario needs.

@@ -34,7 +34,7 @@ final class ProxyResolver: Sendable {
 
     /// The resolver that uses g_proxy_resolver_lookup.
     static let desktop = ProxyResolver { url in
-        guard !isSetByEnvironment, let resolver = g_proxy_resolver_get_default() else { return nil }
+        guard !isSetByEnvironment, hasSettings, let resolver = g_proxy_resolver_get_default() else { return nil }
         // GLib falls back to this resolver on a machine without a proxy service.
         guard String(cString: g_type_name_from_instance(asTypeInstance(resolver))) != "GDummyProxyResolver" else {
             return nil
@@ -48,6 +48,16 @@ final class ProxyResolver: Sendable {
             next += 1
         }
         return proxies
+    }
+
+    /// Whether the settings of the desktop's proxy are installed. GNOME's resolver, which GIO tries on every desktop,
+    /// ends the process without them (g_settings_new), as in a bundle or a container without gsettings-desktop-schemas.
+    private static var hasSettings: Bool {
+        guard let source = g_settings_schema_source_get_default(),
+            let schema = g_settings_schema_source_lookup(source, "org.gnome.system.proxy", 1)
+        else { return false }
+        g_settings_schema_unref(schema)
+        return true
     }
 
     /// Whether environment variables set a proxy for this program or session.

@@ -32,7 +32,21 @@ package enum CacheDirectory {
     package static func standard(namespace: String = "default") -> String { "\(root)/\(namespace)" }
 
     /// The directory of all namespaces of this app.
-    static var root: String { "\(String(cString: g_get_user_cache_dir()))/\(applicationName)/web-images" }
+    static var root: String {
+        let home = String(cString: g_get_home_dir())
+        return "\(base(getenv("XDG_CACHE_HOME").map { String(cString: $0) }, home: home))/\(applicationName)/web-images"
+    }
+
+    /// The user's directory for caches. A path that is not absolute is invalid and ignored (XDG Base Directory
+    /// Specification), or the cache would be another one in each working directory. g_get_user_cache_dir takes it.
+    /// - Parameters:
+    ///   - cacheHome: The value of XDG_CACHE_HOME.
+    ///   - home: The home directory, which GLib reads from the user database where HOME is not set. `/` stands in for
+    ///     one that is not absolute, as it does in GLib for a user without one.
+    package static func base(_ cacheHome: String?, home: String) -> String {
+        if let cacheHome, cacheHome.hasPrefix("/") { return cacheHome }
+        return home.hasPrefix("/") && home != "/" ? "\(home)/.cache" : "/.cache"
+    }
 
     /// The ID of the GApplication, else the name of the program.
     private static var applicationName: String {
