@@ -98,7 +98,7 @@ let package = Package(
         .executableTarget(
             name: "webimage-gallery",
             dependencies: [
-                "GtkWebImage", "GtkWebImageWidgets", "WebImageTesting", "CWebImageGtk4",
+                "GtkWebImage", "GtkWebImageWidgets", "WebImageTesting", "CWebImageGtk4", "CWebImageGtkShims",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Demo/Gallery",
@@ -167,7 +167,7 @@ let package = Package(
             name: "WidgetScenarios",
             dependencies: [
                 "GtkWebImage", "GtkWebImageWidgets", "ForeignBinding", "WebImageTesting", "TestSupport",
-                "CWebImageGtk4",
+                "CWebImageGtk4", "CWebImageGtkShims",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/WidgetScenarios",

@@ -21,6 +21,8 @@ public struct DecodeOptions: Sendable {
     public var pixelFormat: PixelBuffer.Format?
     /// Whether colours are converted to sRGB from the ICC profile of the file. Default: yes.
     public var convertsToSRGB = true
+    /// Whether a still image keeps a gamut wider than sRGB, as Display P3, and 16 bits a channel. Default: no.
+    package var keepsWideColors = false
 
     /// Makes options.
     public init(
@@ -100,7 +102,8 @@ extension WebImage {
     }
     /// The image with its pixels in the format of the options. Alpha that is dropped is replaced by black.
     package func converted(for options: DecodeOptions) -> WebImage {
-        guard let format = options.pixelFormat, format != pixels.format, let pixels = pixels.converted(to: format)
+        guard let format = options.pixelFormat, format != content.pixels.format,
+            let pixels = pixels.converted(to: format)
         else {
             return self
         }

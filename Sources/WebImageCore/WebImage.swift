@@ -25,6 +25,8 @@ public struct WebImage: Sendable {
         let content: Content
         /// The toolkit's representation of the pixels (a texture), created at most once.
         let display = Mutex<(any AnyObject & Sendable)?>(nil)
+        /// The pixels of an image in wide colours as apps and transformers read them, made at most once.
+        let standardPixels = Mutex<PixelBuffer?>(nil)
 
         init(_ content: Content) {
             self.content = content
@@ -73,8 +75,17 @@ public struct WebImage: Sendable {
 
     package var content: Content { storage.content }
 
-    /// The upright pixels; of an animated image, those of its first frame.
-    public var pixels: PixelBuffer { content.pixels }
+    /// The upright pixels; of an animated image, those of its first frame. Colours that are shown in a wider gamut or with
+    /// more bits are converted to 8 bits of sRGB when this is first read.
+    public var pixels: PixelBuffer {
+        guard content.pixels.colors != .standard else { return content.pixels }
+        return storage.standardPixels.withLock { kept in
+            if let kept { return kept }
+            kept = content.pixels.standard()
+            // Without memory for the copy, colours that are slightly off are better than none.
+            return kept ?? content.pixels
+        }
+    }
     /// The size of `pixels`.
     public var pixelSize: PixelSize { content.pixels.size }
     /// The size of the upright file in pixels. It is at least `pixelSize`, unless the image was transformed.
@@ -101,7 +112,7 @@ public struct WebImage: Sendable {
     public var decodeOptions: DecodeOptions? { content.options }
     /// The size in memory in bytes: the pixels, and the file of an animated image. A renderer that has drawn the image
     /// keeps a copy of the pixels on top.
-    public var cost: Int { pixels.byteCount + (animation?.byteCount ?? 0) }
+    public var cost: Int { content.pixels.byteCount + (animation?.byteCount ?? 0) }
 
     /// The number of pixels in `pixels` per application pixel: the scale factor of the screen if the image was decoded for
     /// a widget, else `scale`. Transformers use it to convert radii and border widths.
@@ -116,7 +127,7 @@ public struct WebImage: Sendable {
     package func display<T: AnyObject & Sendable>(_ make: (PixelBuffer) -> T) -> T {
         storage.display.withLock { kept in
             if let made = kept as? T { return made }
-            let made = make(pixels)
+            let made = make(content.pixels)
             kept = made
             return made
         }

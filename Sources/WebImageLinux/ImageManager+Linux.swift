@@ -51,6 +51,7 @@ extension ImageManager {
         dependencies.renditionCache = disk?.renditions
         dependencies.renditionCoder = RenditionCoder()
         dependencies.maximumPixelCount = configuration.maximumPixelCount
+        dependencies.keepsWideColors = WideColorDisplay.isAvailable
         dependencies.retryPolicy = configuration.retryPolicy
         dependencies.failures = FailureCache(lifetime: configuration.failureCacheDuration)
         dependencies.network = configuration.networkMonitor

@@ -7,18 +7,25 @@ package enum TestProfile {
     package static let sRGB = save(cmsCreate_sRGBProfile())
 
     /// sRGB with red and green swapped.
-    package static let swapped: Data = {
-        let (red, green, blue) = ((0.64, 0.33), (0.30, 0.60), (0.15, 0.06))
+    package static let swapped = profile(red: (0.30, 0.60), green: (0.64, 0.33), blue: (0.15, 0.06))
+
+    /// Display P3 (SMPTE EG 432-1 with the white point D65).
+    package static let displayP3 = profile(red: (0.680, 0.320), green: (0.265, 0.690), blue: (0.150, 0.060))
+
+    /// A gamut wider than Display P3 in green, with the primaries of ITU-R BT.2020.
+    package static let wide = profile(red: (0.708, 0.292), green: (0.170, 0.797), blue: (0.131, 0.046))
+
+    private static func profile(red: (Double, Double), green: (Double, Double), blue: (Double, Double)) -> Data {
         func point(_ xy: (Double, Double)) -> cmsCIExyY { cmsCIExyY(x: xy.0, y: xy.1, Y: 1) }
         var white = point((0.3127, 0.3290))
-        var primaries = cmsCIExyYTRIPLE(Red: point(green), Green: point(red), Blue: point(blue))
+        var primaries = cmsCIExyYTRIPLE(Red: point(red), Green: point(green), Blue: point(blue))
         // The transfer curve of sRGB (IEC 61966-2-1)
         let parameters = [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045]
         guard let curve = cmsBuildParametricToneCurve(nil, 4, parameters) else { return Data() }
         defer { cmsFreeToneCurve(curve) }
         let curves: [OpaquePointer?] = [curve, curve, curve]
         return curves.withUnsafeBufferPointer { save(cmsCreateRGBProfile(&white, &primaries, $0.baseAddress)) }
-    }()
+    }
 
     private static func save(_ profile: cmsHPROFILE?) -> Data {
         guard let profile else { return Data() }

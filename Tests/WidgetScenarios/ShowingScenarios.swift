@@ -1,7 +1,9 @@
 internal import CWebImageGtk4
+internal import CWebImageGtkShims
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
+import TestSupport
 import WebImageTesting
 
 extension Scenario {
@@ -101,6 +103,27 @@ extension Scenario {
             expectEqual(pixels[60], 0xFF00_FF00, "top right")
             expectEqual(pixels[39 * 61], 0xFF00_00FF, "bottom left")
             expectEqual(pixels[39 * 61 + 60], 0xFFFF_FFFF, "bottom right")
+        },
+
+        Scenario(
+            "Wide colours look the same with every version of GTK, and keep their gamut where GTK names it",
+            .drawing
+        ) {
+            let size = PixelSize(width: 60, height: 40)
+            let file = TestImage.png(TestImage.solid(0xC86432, size: size), with: TestProfile.displayP3)
+            let stage = try Stage { _ in .ok(file, contentType: "image/png") }
+            let picture = stage.addImage(width: 200, height: 200)
+            stage.present()
+            picture.setImage(with: stage.server.url("/wide"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            let image = try require(picture.currentImage)
+            let isWide = gwi_texture_has_display_p3() != 0
+            expectEqual(image.content.pixels.colors.gamut, isWide ? .displayP3 : .sRGB)
+            let standard = try WebImage(data: file).color
+            expect(isNear(image.color, standard), "what apps read")
+            expect(stage.waitForFrame())
+            let drawn = try require(rendered(picture.widget)).color(0.5, 0.5)
+            expect(isNear(drawn, standard), "\(String(drawn, radix: 16)) instead of \(String(standard, radix: 16))")
         },
 
         Scenario("Setting the same URL again neither restarts nor flickers, during the load and afterwards") {

@@ -1,4 +1,5 @@
 internal import CWebImageGtk4
+internal import CWebImageGtkShims
 
 /// A screenshot of a window, drawn by the renderer of the window.
 enum Screenshot {

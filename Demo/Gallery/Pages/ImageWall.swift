@@ -1,4 +1,5 @@
 internal import CWebImageGtk4
+internal import CWebImageGtkShims
 import FoundationEssentials
 import GtkWebImage
 

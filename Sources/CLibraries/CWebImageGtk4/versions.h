@@ -1,4 +1,5 @@
-// What differs between the versions of GTK, from 4.8 on. A function here calls what the installed version offers.
+// What differs between the versions of GTK, from 4.8 on, in the calls that newer headers replace. What a newer GTK adds stands in
+// CWebImageGtkShims/features.c, which looks for it at run time.
 #pragma once
 
 #include <gtk/gtk.h>
@@ -34,27 +35,6 @@ static inline void gwi_css_provider_load(GtkCssProvider *provider, const char *r
     gtk_css_provider_load_from_string(provider, rules);
 #else
     gtk_css_provider_load_from_data(provider, rules, -1);
-#endif
-}
-
-// Device pixels per application pixel where a widget is shown: a fraction such as 1.5 since GTK 4.12, a whole number before, and
-// without a surface.
-static inline double gwi_widget_get_scale(GtkWidget *widget) {
-#if GTK_CHECK_VERSION(4, 12, 0)
-    GtkNative *native = gtk_widget_get_native(widget);
-    GdkSurface *surface = native ? gtk_native_get_surface(native) : NULL;
-    if (surface) return gdk_surface_get_scale(surface);
-#endif
-    return gtk_widget_get_scale_factor(widget);
-}
-
-// Names an item of a list for assistive technology, which GTK offers since 4.12; before, only the child of the item has a name.
-static inline void gwi_list_item_set_accessible_label(GtkListItem *item, const char *label) {
-#if GTK_CHECK_VERSION(4, 12, 0)
-    gtk_list_item_set_accessible_label(item, label ? label : "");
-#else
-    (void)item;
-    (void)label;
 #endif
 }
 

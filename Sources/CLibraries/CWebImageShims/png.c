@@ -16,6 +16,9 @@ struct gwi_png {
     uint8_t *target;
     size_t stride;
     bool has_header;
+    // Whether channels of 16 bits are kept.
+    bool keeps_depth;
+    bool is_deep;
     gwi_png_progress progress;
     jmp_buf failed;
     char message[128];
@@ -73,9 +76,11 @@ const char *gwi_png_message(const gwi_png *png) { return png->message; }
 // Sets the layout of the pixels, once the header is read.
 static void set_layout(gwi_png *png) {
     int type = png_get_color_type(png->reader, png->info);
-    // Every file becomes 8 bits of red, green and blue, with alpha if there is any. gAMA is ignored, as GTK does.
+    png->is_deep = png_get_bit_depth(png->reader, png->info) == 16;
+    // Every file becomes red, green and blue, with alpha if there is any. gAMA is ignored, as GTK does.
     png_set_expand(png->reader);
-    png_set_scale_16(png->reader);
+    if (!png->keeps_depth) png_set_scale_16(png->reader);
+    if (png->keeps_depth && G_BYTE_ORDER == G_LITTLE_ENDIAN) png_set_swap(png->reader);
     if (!(type & PNG_COLOR_MASK_COLOR)) png_set_gray_to_rgb(png->reader);
     png_set_interlace_handling(png->reader);
     png_read_update_info(png->reader, png->info);
@@ -97,6 +102,10 @@ bool gwi_png_read_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *
     set_layout(png);
     return gwi_png_header(png, width, height, has_alpha);
 }
+
+bool gwi_png_is_deep(const gwi_png *png) { return png->is_deep; }
+
+void gwi_png_keep_depth(gwi_png *png) { png->keeps_depth = true; }
 
 bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count) {
     png_charp name;

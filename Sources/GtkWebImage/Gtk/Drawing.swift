@@ -1,4 +1,5 @@
 internal import CWebImageGtk4
+internal import CWebImageGtkShims
 import WebImageCore
 
 /// One pass of drawing: the snapshot, the box to fill, and the widget whose style applies.

@@ -1,4 +1,5 @@
 internal import CWebImageGtk4
+internal import CWebImageGtkShims
 import WebImageCore
 import WebImageLinux
 
@@ -8,8 +9,10 @@ import WebImageLinux
 final class Texture: Sendable {
     private let object: GObjectBox
 
-    /// Works on any thread, with no display open.
+    /// Works on any thread, with no display open. Colours in a gamut that GTK cannot name are converted to sRGB.
     init(_ pixels: PixelBuffer) {
+        let isWide = pixels.colors.gamut == .displayP3 && gwi_texture_has_display_p3() != 0
+        let pixels = pixels.colors.gamut == .sRGB || isWide ? pixels : pixels.standard() ?? pixels
         let owner = Unmanaged.passRetained(pixels).toOpaque()
         let bytes = g_bytes_new_with_free_func(
             pixels.baseAddress,
@@ -18,12 +21,12 @@ final class Texture: Sendable {
             owner
         )
         defer { g_bytes_unref(bytes) }
-        let texture = gdk_memory_texture_new(
+        let texture = gwi_texture_new(
+            bytes,
             Int32(pixels.size.width),
             Int32(pixels.size.height),
             Self.format(of: pixels),
-            bytes,
-            gsize(pixels.bytesPerRow)
+            isWide ? 1 : 0
         )!
         object = GObjectBox(adopting: UnsafeMutableRawPointer(texture), releaseOn: .any)
     }
@@ -37,9 +40,11 @@ final class Texture: Sendable {
 
     /// The formats that the GL renderer uploads without a conversion.
     private static func format(of pixels: PixelBuffer) -> GdkMemoryFormat {
-        switch pixels.format {
-        case .rgb: GDK_MEMORY_R8G8B8
-        case .rgbaPremultiplied: GDK_MEMORY_R8G8B8A8_PREMULTIPLIED
+        switch (pixels.format, pixels.colors.isDeep) {
+        case (.rgb, false): GDK_MEMORY_R8G8B8
+        case (.rgbaPremultiplied, false): GDK_MEMORY_R8G8B8A8_PREMULTIPLIED
+        case (.rgb, true): GDK_MEMORY_R16G16B16
+        case (.rgbaPremultiplied, true): GDK_MEMORY_R16G16B16A16_PREMULTIPLIED
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import CWebImageGtk4
+internal import CWebImageGtkShims
 public import FoundationEssentials
 public import WebImageCore
 public import WebImageLinux

@@ -18,6 +18,8 @@ extension Pipeline {
         /// Decodes and transforms.
         package var decodeQueue: WorkQueue
         package var maximumPixelCount = DecodeOptions().maximumPixelCount
+        /// Whether images keep wide colours, because the toolkit shows them.
+        package var keepsWideColors = false
         /// The shortest time between two partial images of a load.
         package var partialInterval = Duration.milliseconds(100)
         /// How often expired entries are removed from the disk; `nil` for never.

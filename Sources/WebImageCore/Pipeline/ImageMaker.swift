@@ -4,11 +4,13 @@ import FoundationEssentials
 final class ImageMaker: Sendable {
     private let coders: CoderRegistry
     private let maximumPixelCount: Int
+    private let keepsWideColors: Bool
     private let observers: Observers<LoadTraceEvent>
 
     init(_ dependencies: Pipeline.Dependencies) {
         coders = dependencies.coders
         maximumPixelCount = dependencies.maximumPixelCount
+        keepsWideColors = dependencies.keepsWideColors
         observers = dependencies.observers
     }
 
@@ -23,6 +25,7 @@ final class ImageMaker: Sendable {
         options.formatHint = request.formatHint
         options.pixelFormat = request.pixelFormat
         options.convertsToSRGB = request.convertsToSRGB
+        options.keepsWideColors = keepsWideColors && request.convertsToSRGB
         return options
     }
 

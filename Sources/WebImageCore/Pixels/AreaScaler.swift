@@ -3,7 +3,7 @@
 package struct AreaScaler {
     /// The pixels or rows that make up one pixel or row of the target, with their weights, which add up to
     /// unit.
-    private struct Axis {
+    struct Axis {
         let first: [Int]
         /// The weights of every target pixel: the same number for each, of which the last can be zero.
         let weights: [UInt32]
@@ -59,7 +59,7 @@ package struct AreaScaler {
     }
 
     /// The sum of the weights. 255 times its square just fits in 32 bits.
-    private static let unit: UInt32 = 4096
+    static let unit: UInt32 = 4096
 
     /// Scales rows of three channels, or of four with premultiplied alpha.
     /// - Parameters:
@@ -147,6 +147,55 @@ package struct AreaScaler {
             }
             (target[0], target[1], target[2], target[3]) = (red, green, blue, alpha)
             target += 4
+        }
+    }
+
+    /// Scales pixels of 16 bits a channel, with premultiplied alpha if there is any.
+    /// - Parameters:
+    ///   - size: The size to scale to, at least 1x1.
+    ///   - target: Memory for the scaled pixels, row after row.
+    static func scaleDeep(_ pixels: PixelBuffer, to size: PixelSize, into target: UnsafeMutablePointer<UInt16>) {
+        let columns = Axis(from: pixels.size.width, to: size.width)
+        let lines = Axis(from: pixels.size.height, to: size.height)
+        let channels = pixels.format.bytesPerPixel
+        let count = size.width * channels
+        let source = pixels.baseAddress.assumingMemoryBound(to: UInt16.self)
+        var row = [UInt32](repeating: 0, count: count)
+        var sum = [UInt64](repeating: 0, count: count)
+        var current = -1
+        for y in 0..<size.height {
+            for index in 0..<count { sum[index] = 0 }
+            for offset in 0..<lines.count {
+                let weight = UInt64(lines.weights[y * lines.count + offset])
+                guard weight > 0 else { continue }
+                if current != lines.first[y] + offset {
+                    current = lines.first[y] + offset
+                    let start = source + current * pixels.size.width * channels
+                    narrowDeep(start, channels: channels, columns: columns, into: &row)
+                }
+                for index in 0..<count { sum[index] &+= UInt64(row[index]) &* weight }
+            }
+            let output = target + y * count
+            for index in 0..<count { output[index] = UInt16(truncatingIfNeeded: (sum[index] &+ 1 << 23) >> 24) }
+        }
+    }
+
+    /// Scales one row to its final width. Each value is multiplied by `unit`.
+    private static func narrowDeep(
+        _ source: UnsafePointer<UInt16>,
+        channels: Int,
+        columns: Axis,
+        into output: inout [UInt32]
+    ) {
+        for x in 0..<output.count / channels {
+            for channel in 0..<channels {
+                var value = UInt32(0)
+                for offset in 0..<columns.count {
+                    let sample = source[(columns.first[x] + offset) * channels + channel]
+                    value &+= UInt32(sample) &* columns.weights[x * columns.count + offset]
+                }
+                output[x * channels + channel] = value
+            }
         }
     }
 }

@@ -8,7 +8,7 @@
 ///
 /// `@unchecked`: the memory is written only inside `init` and never again.
 public final class PixelBuffer: @unchecked Sendable {
-    /// The layout of a pixel: 8 bits a channel in sRGB.
+    /// The layout of a pixel, 8 bits a channel in sRGB.
     public enum Format: Sendable {
         /// Three bytes for images without alpha: red, green, blue.
         case rgb
@@ -28,6 +28,8 @@ public final class PixelBuffer: @unchecked Sendable {
     public let size: PixelSize
     /// How each pixel is stored.
     public let format: Format
+    /// The gamut and depth of the channels. Apps receive buffers of the standard one only.
+    package let colors: Colors
     private let memory: UnsafeMutableRawBufferPointer
     /// Releases the memory; `nil` means free(3).
     private let release: (@Sendable () -> Void)?
@@ -38,16 +40,28 @@ public final class PixelBuffer: @unchecked Sendable {
     ///   - format: How each pixel is stored.
     ///   - fill: Writes the pixels into uninitialised memory.
     /// - Returns: `nil` when the size is empty or the system has no memory for it.
-    public init?<E: Error>(
+    public convenience init?<E: Error>(
         size: PixelSize,
         format: Format,
         fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void
     ) throws(E) {
-        let (count, overflow) = size.pixelCount.multipliedReportingOverflow(by: format.bytesPerPixel)
+        try self.init(size: size, format: format, colors: .standard, fill: fill)
+    }
+
+    /// Makes a buffer of any gamut and depth, and fills it.
+    package init?<E: Error>(
+        size: PixelSize,
+        format: Format,
+        colors: Colors,
+        fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void
+    ) throws(E) {
+        let bytesPerPixel = format.bytesPerPixel * colors.bytesPerChannel
+        let (count, overflow) = size.pixelCount.multipliedReportingOverflow(by: bytesPerPixel)
         // malloc can fail, so an image that does not fit is an error and not a crash.
         guard !size.isEmpty, !overflow, let start = malloc(count) else { return nil }
         self.size = size
         self.format = format
+        self.colors = colors
         release = nil
         memory = UnsafeMutableRawBufferPointer(start: start, count: count)
         // deinit frees the memory, also when fill throws.
@@ -65,7 +79,22 @@ public final class PixelBuffer: @unchecked Sendable {
         self.release = release
         self.size = size
         self.format = format
+        colors = .standard
         memory = UnsafeMutableRawBufferPointer(start: start, count: size.pixelCount * format.bytesPerPixel)
+    }
+
+    /// The same pixels, taken for colours of another gamut.
+    private init(_ pixels: PixelBuffer, in gamut: Colors.Gamut) {
+        size = pixels.size
+        format = pixels.format
+        colors = Colors(gamut: gamut, isDeep: pixels.colors.isDeep)
+        memory = pixels.memory
+        release = { withExtendedLifetime(pixels) {} }
+    }
+
+    /// Names the gamut of the colours, which stay as they are. The memory is shared.
+    package func tagged(_ gamut: Colors.Gamut) -> PixelBuffer {
+        gamut == colors.gamut ? self : PixelBuffer(self, in: gamut)
     }
 
     deinit {
@@ -75,7 +104,9 @@ public final class PixelBuffer: @unchecked Sendable {
     /// The bytes of the pixels.
     package var byteCount: Int { memory.count }
     /// Bytes from one row to the next.
-    public var bytesPerRow: Int { size.width * format.bytesPerPixel }
+    public var bytesPerRow: Int { size.width * bytesPerPixel }
+    /// Bytes in one pixel.
+    package var bytesPerPixel: Int { format.bytesPerPixel * colors.bytesPerChannel }
     /// Whether pixels can be transparent.
     public var hasAlpha: Bool { format == .rgbaPremultiplied }
 

@@ -129,17 +129,31 @@ extension PixelBuffer {
 }
 
 /// The order in which stored pixels are read so that the copy is upright.
-private struct RowPath {
+struct RowPath {
     let size: PixelSize
     let start: UnsafePointer<UInt8>
     let columnStep: Int
     let rowStep: Int
 
     init(_ rows: PixelRows, _ orientation: ImageOrientation) {
-        let pixel = rows.layout.bytesPerPixel
-        let row = rows.bytesPerRow
-        let right = (rows.size.width - 1) * pixel
-        let bottom = (rows.size.height - 1) * row
+        self.init(
+            rows.start,
+            rows.size,
+            bytesPerRow: rows.bytesPerRow,
+            bytesPerPixel: rows.layout.bytesPerPixel,
+            orientation
+        )
+    }
+
+    init(
+        _ memory: UnsafeRawPointer,
+        _ stored: PixelSize,
+        bytesPerRow row: Int,
+        bytesPerPixel pixel: Int,
+        _ orientation: ImageOrientation
+    ) {
+        let right = (stored.width - 1) * pixel
+        let bottom = (stored.height - 1) * row
         let first: Int
         switch orientation {
         case .up: (first, columnStep, rowStep) = (0, pixel, row)
@@ -151,8 +165,8 @@ private struct RowPath {
         case .rightMirrored: (first, columnStep, rowStep) = (right + bottom, -row, -pixel)
         case .left: (first, columnStep, rowStep) = (right, row, -pixel)
         }
-        start = (rows.start + first).assumingMemoryBound(to: UInt8.self)
-        size = orientation.apply(to: rows.size)
+        start = (memory + first).assumingMemoryBound(to: UInt8.self)
+        size = orientation.apply(to: stored)
     }
 
     @inline(__always)
@@ -223,6 +237,7 @@ extension PixelBuffer {
     /// - Returns: `nil` when there is no memory.
     package func resized(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
         if target == size, orientation == .up { return self }
+        if colors != .standard { return resizedWide(to: target, orientation: orientation) }
         return withExtendedLifetime(self) { rows.resized(to: target, orientation: orientation) }
     }
 

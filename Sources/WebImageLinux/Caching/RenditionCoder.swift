@@ -25,18 +25,20 @@ package struct RenditionCoder: RenditionCoding {
     }
 
     package func encode(_ image: WebImage, hasRoom: Bool) -> (Data, RenditionInfo.Encoding)? {
-        let pixels = image.pixels
+        let pixels = image.content.pixels
         if pixels.byteCount <= (hasRoom ? roomyRawLimit : rawLimit) {
             return (pixels.withUnsafeBytes { Data($0) }, .raw)
         }
-        if image.format.descriptor?.isLossy == true, !pixels.hasAlpha { return jpeg(pixels).map { ($0, .jpeg) } }
+        if image.format.descriptor?.isLossy == true, !pixels.hasAlpha, !pixels.colors.isDeep {
+            return jpeg(pixels).map { ($0, .jpeg) }
+        }
         return compressed(pixels).map { ($0, .zstd) }
     }
 
     package func decode(_ data: Data, _ info: RenditionInfo) -> PixelBuffer? {
         let format = info.hasAlpha ? PixelBuffer.Format.rgbaPremultiplied : .rgb
         var isWhole = false
-        let pixels = PixelBuffer(size: info.size, format: format) { memory in
+        let pixels = PixelBuffer(size: info.size, format: format, colors: info.colors) { memory in
             isWhole = data.withUnsafeBytes { Self.unpack($0, info, into: memory) }
         }
         return isWhole ? pixels : nil
@@ -55,7 +57,7 @@ package struct RenditionCoder: RenditionCoding {
         case .zstd:
             return ZSTD_decompress(memory.baseAddress, memory.count, bytes.baseAddress, bytes.count) == memory.count
         case .jpeg:
-            return !info.hasAlpha && JPEGCoder.decode(bytes, into: memory, size: info.size)
+            return !info.hasAlpha && !info.colors.isDeep && JPEGCoder.decode(bytes, into: memory, size: info.size)
         }
     }
 

@@ -47,7 +47,11 @@ gwi_png *gwi_png_new(const uint8_t *data, size_t count, bool checks_sums);
 void gwi_png_free(gwi_png *png);
 /// Why a call failed.
 const char *gwi_png_message(const gwi_png *png);
-/// Reads up to the pixels. Three bytes a pixel then, or four with alpha, which is not multiplied in.
+/// Keeps channels of 16 bits, in the byte order of the machine, where the file has them. Called before the header is read.
+void gwi_png_keep_depth(gwi_png *png);
+/// Whether the channels of the file have 16 bits, once the header is read.
+bool gwi_png_is_deep(const gwi_png *png);
+/// Reads up to the pixels. Three channels a pixel then, or four with alpha, which is not multiplied in.
 bool gwi_png_read_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha);
 /// The colour profile, once the header was read; valid as long as `png` is.
 bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count);

@@ -21,13 +21,20 @@ package struct RenditionInfo: Codable, Sendable, Hashable {
     package var scale: Double
     package var format: String
     package var orientation: Int?
+    /// The gamut; `nil` for sRGB.
+    package var gamut: PixelBuffer.Colors.Gamut?
+    /// Whether a channel has 16 bits; `nil` for 8.
+    package var isDeep: Bool?
     /// When the original was stored (``CacheEntry/storedAt``).
     package var source: Date
 
     package init(_ image: WebImage, encoding: Encoding, source: Date) {
         self.encoding = encoding
         self.source = source
-        hasAlpha = image.pixels.hasAlpha
+        let pixels = image.content.pixels
+        hasAlpha = pixels.hasAlpha
+        gamut = pixels.colors.gamut == .sRGB ? nil : pixels.colors.gamut
+        isDeep = pixels.colors.isDeep ? true : nil
         size = image.pixelSize
         naturalSize = image.naturalSize
         sourceSize = image.naturalSizeBeforeTransform
@@ -37,9 +44,16 @@ package struct RenditionInfo: Codable, Sendable, Hashable {
         orientation = image.orientation == .up ? nil : image.orientation.rawValue
     }
 
+    /// The gamut and depth of the pixels.
+    package var colors: PixelBuffer.Colors {
+        PixelBuffer.Colors(gamut: gamut ?? .sRGB, isDeep: isDeep ?? false)
+    }
+
     /// The image of the decoded pixels; `nil` when they do not match the properties.
     package func image(_ pixels: PixelBuffer, _ options: DecodeOptions) -> WebImage? {
-        guard pixels.size == size, pixels.hasAlpha == hasAlpha else { return nil }
+        guard pixels.size == size, pixels.hasAlpha == hasAlpha, pixels.colors == colors else {
+            return nil
+        }
         return WebImage(
             WebImage.Content(
                 pixels: pixels,

@@ -29,7 +29,7 @@ package struct BMPCoder: ImageDecoding {
             guard let pixels = decoded.resized(to: target, orientation: .up) else { throw options.outOfMemory(target) }
             let profile = header.profile.flatMap { bytes.data($0.lowerBound, $0.count) }
             return WebImage(pixels: pixels, naturalSize: header.size, format: .bmp, .up, options)
-                .converted(from: options.convertsToSRGB ? profile : nil)
+                .converted(from: options.convertsToSRGB ? profile : nil, options)
         }
     }
 

@@ -3,8 +3,8 @@ import FoundationEssentials
 import Synchronization
 import WebImageCore
 
-/// Converts pixels from the colour space of an ICC profile to sRGB with Little CMS, on the decoding thread. GTK 4.8
-/// takes all pixels for sRGB.
+/// Converts pixels from the colour space of an ICC profile with Little CMS, on the decoding thread: to sRGB, or to Display P3
+/// when the profile holds colours outside sRGB and these are kept. GTK takes pixels for sRGB before 4.16.
 final class ColorConversion: Sendable {
     /// A transform of Little CMS.
     ///
@@ -16,6 +16,7 @@ final class ColorConversion: Sendable {
     private struct Known {
         /// An array, whose memory tools that look for leaks can follow; that of Data they cannot.
         let profile: [UInt8]
+        let keepsWideColors: Bool
         /// `nil` for a profile that changes nothing, or is not one of red, green and blue.
         let conversion: ColorConversion?
     }
@@ -26,78 +27,140 @@ final class ColorConversion: Sendable {
     /// The size in bytes up to which a profile is kept. Larger profiles are rare.
     private static let knownSizeLimit = 1 << 20
 
-    private let opaque: Transform
-    private let withAlpha: Transform
+    /// The transforms of 8 bits, and of 16 when colours may be wide.
+    private let opaque: [Transform]
+    private let withAlpha: [Transform]
+    private let gamut: PixelBuffer.Colors.Gamut
+    /// Whether any colour changes. Most profiles are variants of sRGB, and of those of phones most are Display P3.
+    private let changesColors: Bool
 
-    private init(opaque: Transform, withAlpha: Transform) {
+    private init(
+        opaque: [Transform],
+        withAlpha: [Transform],
+        gamut: PixelBuffer.Colors.Gamut
+    ) {
         self.opaque = opaque
         self.withAlpha = withAlpha
+        self.gamut = gamut
+        changesColors = Self.changesColors(opaque[0])
     }
 
     deinit {
-        cmsDeleteTransform(opaque.pointer)
-        cmsDeleteTransform(withAlpha.pointer)
+        for transform in opaque + withAlpha { cmsDeleteTransform(transform.pointer) }
     }
 
     /// - Returns: `nil` when there is nothing to convert.
-    static func from(_ profile: Data?) -> ColorConversion? {
+    static func from(_ profile: Data?, keepsWideColors: Bool) -> ColorConversion? {
         guard let profile, profile.count >= 128 else { return nil }
         let bytes = [UInt8](profile)
-        let found = known.withLock { known in known.first { $0.profile == bytes } }
+        let found = known.withLock { known in
+            known.first { $0.keepsWideColors == keepsWideColors && $0.profile == bytes }
+        }
         if let found { return found.conversion }
-        let made = make(profile).flatMap { $0.changesAnything ? $0 : nil }
+        let made = make(profile, keepsWideColors).flatMap { $0.changesColors || $0.gamut != .sRGB ? $0 : nil }
         guard profile.count <= knownSizeLimit else { return made }
         known.withLock { known in
             if known.count >= knownLimit { known.removeFirst() }
-            known.append(Known(profile: bytes, conversion: made))
+            known.append(Known(profile: bytes, keepsWideColors: keepsWideColors, conversion: made))
         }
         return made
     }
 
     /// - Returns: `nil` when there is no memory.
     func convert(_ pixels: PixelBuffer) -> PixelBuffer? {
+        guard changesColors else { return pixels.tagged(gamut) }
         let count = UInt32(clamping: pixels.size.pixelCount)
-        return PixelBuffer(size: pixels.size, format: pixels.format) { memory in
-            if pixels.hasAlpha {
-                // The conversion is not linear, so it needs straight alpha.
+        let colors = PixelBuffer.Colors(gamut: gamut, isDeep: pixels.colors.isDeep)
+        return PixelBuffer(size: pixels.size, format: pixels.format, colors: colors) { memory in
+            let depth = colors.isDeep ? 1 : 0
+            if !pixels.hasAlpha {
+                cmsDoTransform(opaque[depth].pointer, pixels.baseAddress, memory.baseAddress, count)
+                return
+            }
+            // The conversion is not linear, so it needs straight alpha.
+            if colors.isDeep {
+                pixels.withStraightDeepAlpha { straight in
+                    cmsDoTransform(withAlpha[depth].pointer, straight.baseAddress, memory.baseAddress, count)
+                }
+                PixelBuffer.multiplyDeepAlpha(in: memory)
+            } else {
                 pixels.withStraightAlpha { straight in
-                    cmsDoTransform(withAlpha.pointer, straight.baseAddress, memory.baseAddress, count)
+                    cmsDoTransform(withAlpha[depth].pointer, straight.baseAddress, memory.baseAddress, count)
                 }
                 PixelBuffer.multiplyAlpha(in: memory)
-            } else {
-                cmsDoTransform(opaque.pointer, pixels.baseAddress, memory.baseAddress, count)
             }
         }
     }
 
-    private static func make(_ data: Data) -> ColorConversion? {
+    private static func make(_ data: Data, _ keepsWideColors: Bool) -> ColorConversion? {
         let opened = data.withUnsafeBytes { cmsOpenProfileFromMem($0.baseAddress, UInt32($0.count)) }
-        guard let profile = opened, let sRGB = cmsCreate_sRGBProfile() else { return nil }
-        defer {
-            cmsCloseProfile(profile)
-            cmsCloseProfile(sRGB)
-        }
+        guard let profile = opened else { return nil }
+        defer { cmsCloseProfile(profile) }
         // Decoders convert grey and CMYK images to RGB without a profile.
         guard cmsGetColorSpace(profile) == cmsSigRgbData else { return nil }
-        func transform(_ format: UInt32) -> Transform? {
+        let gamut: PixelBuffer.Colors.Gamut = keepsWideColors && isWide(profile) ? .displayP3 : .sRGB
+        guard let target = gamut == .sRGB ? cmsCreate_sRGBProfile() : displayP3() else { return nil }
+        defer { cmsCloseProfile(target) }
+        func transforms(_ formats: [UInt32]) -> [Transform] {
             let flags = UInt32(LCMS.noCache | LCMS.copyAlpha)
             let intent = UInt32(INTENT_RELATIVE_COLORIMETRIC)
-            return cmsCreateTransform(profile, format, sRGB, format, intent, flags).map(Transform.init(pointer:))
+            return formats.prefix(keepsWideColors ? 2 : 1).compactMap { format in
+                cmsCreateTransform(profile, format, target, format, intent, flags).map(Transform.init(pointer:))
+            }
         }
-        guard let opaque = transform(LCMS.rgb8) else { return nil }
-        guard let withAlpha = transform(LCMS.rgba8) else {
-            cmsDeleteTransform(opaque.pointer)
+        let (opaque, withAlpha) = (transforms([LCMS.rgb8, LCMS.rgb16]), transforms([LCMS.rgba8, LCMS.rgba16]))
+        guard opaque.count == (keepsWideColors ? 2 : 1), withAlpha.count == opaque.count else {
+            for transform in opaque + withAlpha { cmsDeleteTransform(transform.pointer) }
             return nil
         }
-        return ColorConversion(opaque: opaque, withAlpha: withAlpha)
+        return ColorConversion(opaque: opaque, withAlpha: withAlpha, gamut: gamut)
     }
 
-    /// Whether the conversion changes any colour. Most profiles are variants of sRGB.
-    private var changesAnything: Bool {
+    /// Whether a profile holds colours that lie clearly outside sRGB.
+    private static func isWide(_ profile: cmsHPROFILE) -> Bool {
+        guard let sRGB = cmsCreate_sRGBProfile() else { return false }
+        defer { cmsCloseProfile(sRGB) }
+        // Transforms of floating point do not clip.
+        let intent = UInt32(INTENT_RELATIVE_COLORIMETRIC)
+        guard
+            let transform = cmsCreateTransform(
+                profile,
+                LCMS.rgbFloat,
+                sRGB,
+                LCMS.rgbFloat,
+                intent,
+                UInt32(LCMS.noCache)
+            )
+        else { return false }
+        defer { cmsDeleteTransform(transform) }
+        let corners: [Float] = [1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 1]
+        var converted = [Float](repeating: 0, count: corners.count)
+        cmsDoTransform(transform, corners, &converted, UInt32(corners.count / 3))
+        return converted.contains { $0 < -0.03 || $0 > 1.03 }
+    }
+
+    private static func displayP3() -> cmsHPROFILE? {
+        // SMPTE EG 432-1 with D65, and the transfer function of IEC 61966-2-1.
+        var white = cmsCIExyY(x: 0.3127, y: 0.3290, Y: 1)
+        var primaries = cmsCIExyYTRIPLE(
+            Red: cmsCIExyY(x: 0.680, y: 0.320, Y: 1),
+            Green: cmsCIExyY(x: 0.265, y: 0.690, Y: 1),
+            Blue: cmsCIExyY(x: 0.150, y: 0.060, Y: 1)
+        )
+        guard let curve = cmsBuildParametricToneCurve(nil, 4, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045])
+        else {
+            return nil
+        }
+        defer { cmsFreeToneCurve(curve) }
+        let curves: [OpaquePointer?] = [curve, curve, curve]
+        return curves.withUnsafeBufferPointer { cmsCreateRGBProfile(&white, &primaries, $0.baseAddress) }
+    }
+
+    private static func changesColors(_ transform: Transform) -> Bool {
         let levels: [UInt8] = [0, 32, 64, 128, 192, 255]
         let colors = levels.flatMap { red in levels.flatMap { green in levels.flatMap { [red, green, $0] } } }
         var converted = [UInt8](repeating: 0, count: colors.count)
-        cmsDoTransform(opaque.pointer, colors, &converted, UInt32(colors.count / 3))
+        cmsDoTransform(transform.pointer, colors, &converted, UInt32(colors.count / 3))
         return zip(colors, converted).contains { abs(Int($0) - Int($1)) > 1 }
     }
 }
@@ -110,15 +173,21 @@ private enum LCMS {
     static let rgb8 = UInt32(4 << 16 | 3 << 3 | 1)
     /// The same with EXTRA_SH(1)
     static let rgba8 = UInt32(4 << 16 | 1 << 7 | 3 << 3 | 1)
+    /// The first with BYTES_SH(2)
+    static let rgb16 = UInt32(4 << 16 | 3 << 3 | 2)
+    static let rgba16 = UInt32(4 << 16 | 1 << 7 | 3 << 3 | 2)
+    /// TYPE_RGB_FLT: the first with FLOAT_SH(1) and BYTES_SH(4)
+    static let rgbFloat = UInt32(1 << 22 | 4 << 16 | 3 << 3 | 4)
 }
 
 extension WebImage {
-    /// The same image in sRGB, with all of its frames.
+    /// The same image in sRGB, with all of its frames; a still image in Display P3 if it and the options are of wide colours.
     /// - Parameter profile: The profile of the file; `nil` changes nothing.
-    func converted(from profile: Data?) -> WebImage {
-        guard let conversion = ColorConversion.from(profile), let pixels = conversion.convert(pixels) else {
-            return self
-        }
+    func converted(from profile: Data?, _ options: DecodeOptions) -> WebImage {
+        let keepsWideColors = options.keepsWideColors && animation == nil
+        guard let conversion = ColorConversion.from(profile, keepsWideColors: keepsWideColors),
+            let pixels = conversion.convert(content.pixels)
+        else { return self }
         return with { content in
             content.pixels = pixels
             content.animation = animation?.mapFrames { conversion.convert($0) }

@@ -53,7 +53,7 @@ package struct JPEGCoder: ImageDecoding {
             throw options.outOfMemory(target)
         }
         return WebImage(pixels: pixels, naturalSize: natural, format: .jpeg, orientation, options)
-            .converted(from: profile)
+            .converted(from: profile, options)
     }
 
     /// Decodes a file into pixels whose number is known, such as a rendition on disk.

@@ -58,7 +58,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         return pixels.map { pixels in
             WebImage(pixels: pixels, naturalSize: header.size, format: .jpeg, header.orientation, options)
                 .with { $0.isPartial = true }
-                .converted(from: profile)
+                .converted(from: profile, options)
         }
     }
 
@@ -74,7 +74,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
             throw options.outOfMemory(target)
         }
         return WebImage(pixels: pixels, naturalSize: header.size, format: .jpeg, header.orientation, options)
-            .converted(from: profile)
+            .converted(from: profile, options)
     }
 
     /// Takes memory for the pixels once the header is there.

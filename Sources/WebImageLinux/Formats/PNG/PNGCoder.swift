@@ -17,12 +17,17 @@ package struct PNGCoder: ImageDecoding {
         if let header { try options.check(header.size) }
         let orientation = header?.orientation ?? .up
         let file = PNGFile(data, frameLimit: options.frameLimit, isArriving: isArriving)
-        return try PNGReader.read(data, options) { reader throws(ImageError) in
+        let isAnimated = file.frames.count > 1 || options.isFirstFrameOnly && file.frames.count == 1
+        let keepsDepth = options.keepsWideColors && !isAnimated
+        return try PNGReader.read(data, keepsDepth: keepsDepth, options) { reader throws(ImageError) in
             try options.check(reader.size)
             let profile = options.convertsToSRGB ? reader.profile : nil
-            if file.frames.count > 1 || options.isFirstFrameOnly && file.frames.count == 1 {
+            if isAnimated {
                 do {
-                    return try animated(data, file, orientation, options).image(options).converted(from: profile)
+                    return try animated(data, file, orientation, options).image(options).converted(
+                        from: profile,
+                        options
+                    )
                 } catch {
                     // The default image can be intact.
                     WebImageLog.debug("The PNG is shown as a still image: \(error)")
@@ -34,7 +39,7 @@ package struct PNGCoder: ImageDecoding {
                 throw options.outOfMemory(target)
             }
             return WebImage(pixels: pixels, naturalSize: natural, format: .png, orientation, options)
-                .converted(from: profile)
+                .converted(from: profile, options)
         }
     }
 

@@ -39,7 +39,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
-        if frames != nil { return try coder.decode(data, options: options) }
+        if frames != nil || options.keepsWideColors && still.isDeep { return try coder.decode(data, options: options) }
         return try still.finish(data)
     }
 

@@ -8,18 +8,23 @@ struct PNGReader: ~Copyable {
     private let options: DecodeOptions
     let size: PixelSize
     let hasAlpha: Bool
+    /// sRGB, in 16 bits a channel if the file has them and they are kept.
+    private let colors: PixelBuffer.Colors
 
-    /// - Parameter checksSums: Whether wrong checksums are an error.
+    /// - Parameters:
+    ///   - checksSums: Whether wrong checksums are an error.
+    ///   - keepsDepth: Whether the pixels have 16 bits a channel if the file has them.
     /// - Throws: The error of body, or ``ImageError/Code/badImageData`` when the header is damaged.
     static func read<R>(
         _ data: Data,
         checksSums: Bool = true,
+        keepsDepth: Bool = false,
         _ options: DecodeOptions,
         _ body: (borrowing PNGReader) throws(ImageError) -> R
     ) throws(ImageError) -> R {
         let result: Result<R, ImageError> = data.withUnsafeBytes { bytes in
             do throws(ImageError) {
-                return .success(try body(try PNGReader(bytes, checksSums, options)))
+                return .success(try body(try PNGReader(bytes, checksSums: checksSums, keepsDepth: keepsDepth, options)))
             } catch {
                 return .failure(error)
             }
@@ -27,10 +32,16 @@ struct PNGReader: ~Copyable {
         return try result.get()
     }
 
-    private init(_ bytes: UnsafeRawBufferPointer, _ checksSums: Bool, _ options: DecodeOptions) throws(ImageError) {
+    private init(
+        _ bytes: UnsafeRawBufferPointer,
+        checksSums: Bool,
+        keepsDepth: Bool,
+        _ options: DecodeOptions
+    ) throws(ImageError) {
         guard let png = gwi_png_new(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, checksSums) else {
             throw options.badData("There is no memory to read a PNG")
         }
+        if keepsDepth { gwi_png_keep_depth(png) }
         var (width, height, hasAlpha) = (UInt32(0), UInt32(0), false)
         guard gwi_png_read_header(png, &width, &height, &hasAlpha) else {
             defer { gwi_png_free(png) }
@@ -39,6 +50,7 @@ struct PNGReader: ~Copyable {
         self.png = png
         self.options = options
         self.hasAlpha = hasAlpha
+        colors = PixelBuffer.Colors(gamut: .sRGB, isDeep: keepsDepth && gwi_png_is_deep(png))
         size = PixelSize(width: Int(width), height: Int(height))
     }
 
@@ -58,13 +70,18 @@ struct PNGReader: ~Copyable {
     func pixels() throws(ImageError) -> PixelBuffer {
         let format: PixelBuffer.Format = hasAlpha ? .rgbaPremultiplied : .rgb
         var isRead = false
-        let pixels = PixelBuffer(size: size, format: format) { memory in
+        let pixels = PixelBuffer(size: size, format: format, colors: colors) { memory in
             isRead = gwi_png_read_pixels(
                 png,
                 memory.bindMemory(to: UInt8.self).baseAddress,
-                size.width * format.bytesPerPixel
+                memory.count / size.height
             )
-            if isRead, hasAlpha { PixelBuffer.multiplyAlpha(in: memory) }
+            guard isRead, hasAlpha else { return }
+            if colors.isDeep {
+                PixelBuffer.multiplyDeepAlpha(in: memory)
+            } else {
+                PixelBuffer.multiplyAlpha(in: memory)
+            }
         }
         guard let pixels else { throw options.outOfMemory(size) }
         guard isRead else { throw options.badData("The PNG is damaged (\(String(cString: gwi_png_message(png))))") }

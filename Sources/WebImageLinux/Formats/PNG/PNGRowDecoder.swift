@@ -53,7 +53,7 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
         return pixels.map { pixels in
             WebImage(pixels: pixels, naturalSize: header.size, format: .png, header.orientation, options)
                 .with { $0.isPartial = true }
-                .converted(from: profile)
+                .converted(from: profile, options)
         }
     }
 
@@ -71,8 +71,11 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
             throw options.outOfMemory(target)
         }
         return WebImage(pixels: pixels, naturalSize: header.size, format: .png, header.orientation, options)
-            .converted(from: profile)
+            .converted(from: profile, options)
     }
+
+    /// Whether the channels of the file have 16 bits, of which this decoder keeps 8.
+    var isDeep: Bool { gwi_png_is_deep(png) }
 
     /// The pixels that were decoded, valid until the decoder ends.
     private var rows: PixelRows? {

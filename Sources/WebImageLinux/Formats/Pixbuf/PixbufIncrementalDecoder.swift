@@ -186,7 +186,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
             options
         )
         if isPartial { image = image.with { $0.isPartial = true } }
-        return image.converted(from: options.convertsToSRGB ? profile : nil)
+        return image.converted(from: options.convertsToSRGB ? profile : nil, options)
     }
 
     /// The ICC profile, known once the loader has read the header.

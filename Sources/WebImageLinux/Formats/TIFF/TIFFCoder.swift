@@ -19,7 +19,7 @@ package struct TIFFCoder: ImageDecoding {
                 throw options.outOfMemory(target)
             }
             return WebImage(pixels: pixels, naturalSize: natural, format: .tiff, orientation, options)
-                .converted(from: profile)
+                .converted(from: profile, options)
         }
     }
 }

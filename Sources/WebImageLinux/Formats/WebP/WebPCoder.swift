@@ -51,7 +51,7 @@ package struct WebPCoder: ImageDecoding {
             format: .webp,
             byteCount: data.count
         )
-        return try animation.image(options).converted(from: features.profile(of: data, options))
+        return try animation.image(options).converted(from: features.profile(of: data, options), options)
     }
 
     static func describe(_ status: VP8StatusCode) -> String {
@@ -93,7 +93,7 @@ struct WebPFeatures {
     /// A whole image in sRGB.
     func image(_ pixels: PixelBuffer, _ options: DecodeOptions, of data: Data) -> WebImage {
         WebImage(pixels: pixels, naturalSize: size, format: .webp, orientation, options)
-            .converted(from: profile(of: data, options))
+            .converted(from: profile(of: data, options), options)
     }
 
     /// The ICC profile of a whole file, when the options convert colours.

@@ -1,0 +1,78 @@
+#include "CWebImageGtkShims.h"
+
+#include <dlfcn.h>
+
+// A function of a GTK that can be newer than the headers of this build. NULL where GTK has none of that name.
+#define OPTIONAL_FUNCTION(name, result, parameters) \
+    static result (*optional_##name(void)) parameters { \
+        static gsize known; \
+        static void *function; \
+        if (g_once_init_enter(&known)) { \
+            function = dlsym(RTLD_DEFAULT, #name); \
+            g_once_init_leave(&known, 1); \
+        } \
+        return (result(*) parameters)function; \
+    }
+
+// GTK 4.12
+OPTIONAL_FUNCTION(gdk_surface_get_scale, double, (GdkSurface *))
+OPTIONAL_FUNCTION(gtk_list_item_set_accessible_label, void, (GtkListItem *, const char *))
+// GTK 4.16
+OPTIONAL_FUNCTION(gdk_memory_texture_builder_new, GObject *, (void))
+OPTIONAL_FUNCTION(gdk_memory_texture_builder_set_bytes, void, (GObject *, GBytes *))
+OPTIONAL_FUNCTION(gdk_memory_texture_builder_set_stride, void, (GObject *, gsize))
+OPTIONAL_FUNCTION(gdk_memory_texture_builder_set_width, void, (GObject *, int))
+OPTIONAL_FUNCTION(gdk_memory_texture_builder_set_height, void, (GObject *, int))
+OPTIONAL_FUNCTION(gdk_memory_texture_builder_set_format, void, (GObject *, GdkMemoryFormat))
+OPTIONAL_FUNCTION(gdk_memory_texture_builder_set_color_state, void, (GObject *, void *))
+OPTIONAL_FUNCTION(gdk_memory_texture_builder_build, GdkTexture *, (GObject *))
+OPTIONAL_FUNCTION(gdk_cicp_params_new, GObject *, (void))
+OPTIONAL_FUNCTION(gdk_cicp_params_set_color_primaries, void, (GObject *, guint))
+OPTIONAL_FUNCTION(gdk_cicp_params_set_transfer_function, void, (GObject *, guint))
+OPTIONAL_FUNCTION(gdk_cicp_params_set_matrix_coefficients, void, (GObject *, guint))
+OPTIONAL_FUNCTION(gdk_cicp_params_build_color_state, void *, (GObject *, GError **))
+
+double gwi_widget_get_scale(GtkWidget *widget) {
+    GtkNative *native = optional_gdk_surface_get_scale() ? gtk_widget_get_native(widget) : NULL;
+    GdkSurface *surface = native ? gtk_native_get_surface(native) : NULL;
+    return surface ? optional_gdk_surface_get_scale()(surface) : gtk_widget_get_scale_factor(widget);
+}
+
+void gwi_list_item_set_accessible_label(GtkListItem *item, const char *label) {
+    if (optional_gtk_list_item_set_accessible_label()) optional_gtk_list_item_set_accessible_label()(item, label ? label : "");
+}
+
+// The colour state of Display P3, made once. NULL where GTK has none.
+static void *display_p3(void) {
+    static gsize known;
+    static void *state;
+    if (!g_once_init_enter(&known)) return state;
+    if (optional_gdk_cicp_params_build_color_state()) {
+        GObject *params = optional_gdk_cicp_params_new()();
+        // ITU-T H.273: the primaries of SMPTE EG 432-1, the transfer function of sRGB, and no matrix.
+        optional_gdk_cicp_params_set_color_primaries()(params, 12);
+        optional_gdk_cicp_params_set_transfer_function()(params, 13);
+        optional_gdk_cicp_params_set_matrix_coefficients()(params, 0);
+        state = optional_gdk_cicp_params_build_color_state()(params, NULL);
+        g_object_unref(params);
+    }
+    g_once_init_leave(&known, 1);
+    return state;
+}
+
+gboolean gwi_texture_has_display_p3(void) { return optional_gdk_memory_texture_builder_new() && display_p3(); }
+
+GdkTexture *gwi_texture_new(GBytes *bytes, int width, int height, GdkMemoryFormat format, gboolean is_display_p3) {
+    gsize stride = g_bytes_get_size(bytes) / (gsize)height;
+    if (!is_display_p3) return gdk_memory_texture_new(width, height, format, bytes, stride);
+    GObject *builder = optional_gdk_memory_texture_builder_new()();
+    optional_gdk_memory_texture_builder_set_bytes()(builder, bytes);
+    optional_gdk_memory_texture_builder_set_stride()(builder, stride);
+    optional_gdk_memory_texture_builder_set_width()(builder, width);
+    optional_gdk_memory_texture_builder_set_height()(builder, height);
+    optional_gdk_memory_texture_builder_set_format()(builder, format);
+    optional_gdk_memory_texture_builder_set_color_state()(builder, display_p3());
+    GdkTexture *texture = optional_gdk_memory_texture_builder_build()(builder);
+    g_object_unref(builder);
+    return texture;
+}

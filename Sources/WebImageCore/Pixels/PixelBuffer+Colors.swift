@@ -1,0 +1,170 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+extension PixelBuffer {
+    /// The gamut and the depth of colours.
+    ///
+    /// Decoders make wide colours only for a display that shows them. Everything else (transformers, encoders, apps) sees the
+    /// standard ones.
+    package struct Colors: Hashable, Sendable {
+        /// The primaries; the transfer function is always that of sRGB.
+        package enum Gamut: String, Codable, Sendable {
+            case sRGB
+            /// The primaries of SMPTE EG 432-1 with the white point D65, which cameras of phones use.
+            case displayP3
+        }
+
+        package var gamut: Gamut
+        /// Whether a channel has 16 bits instead of 8, in the byte order of the machine.
+        package var isDeep: Bool
+
+        package init(gamut: Gamut, isDeep: Bool) {
+            self.gamut = gamut
+            self.isDeep = isDeep
+        }
+
+        /// 8 bits of sRGB.
+        package static let standard = Colors(gamut: .sRGB, isDeep: false)
+
+        package var bytesPerChannel: Int { isDeep ? 2 : 1 }
+    }
+
+    /// The same image with standard colours. Colours outside sRGB become the nearest ones inside, channel by channel.
+    /// - Returns: `nil` when there is no memory.
+    package func standard() -> PixelBuffer? {
+        guard colors != .standard else { return self }
+        let conversion = colors.gamut == .displayP3 ? GamutConversion.shared : nil
+        let count = format.bytesPerPixel
+        return PixelBuffer(size: size, format: format) { memory in
+            withUnsafeBytes { bytes in
+                var pixel = (Float(0), Float(0), Float(0))
+                for offset in stride(from: 0, to: memory.count, by: count) {
+                    func channel(_ index: Int) -> Float {
+                        guard colors.isDeep else { return Float(bytes[offset + index]) / 255 }
+                        return Float(bytes.load(fromByteOffset: (offset + index) * 2, as: UInt16.self)) / 65535
+                    }
+                    let alpha = hasAlpha ? channel(3) : 1
+                    pixel = (channel(0), channel(1), channel(2))
+                    if let conversion, alpha > 0 {
+                        pixel = conversion.convert((pixel.0 / alpha, pixel.1 / alpha, pixel.2 / alpha))
+                        pixel = (pixel.0 * alpha, pixel.1 * alpha, pixel.2 * alpha)
+                    }
+                    memory[offset] = UInt8((pixel.0 * 255).rounded())
+                    memory[offset + 1] = UInt8((pixel.1 * 255).rounded())
+                    memory[offset + 2] = UInt8((pixel.2 * 255).rounded())
+                    if hasAlpha { memory[offset + 3] = UInt8((alpha * 255).rounded()) }
+                }
+            }
+        }
+    }
+
+    /// Multiplies colours of 16 bits a channel by alpha, pixel by pixel.
+    package static func multiplyDeepAlpha(in memory: UnsafeMutableRawBufferPointer) {
+        let samples = memory.bindMemory(to: UInt16.self)
+        for index in stride(from: 0, to: samples.count, by: 4) {
+            let alpha = UInt32(samples[index + 3])
+            if alpha == 0xFFFF { continue }
+            for channel in index..<index + 3 {
+                samples[channel] = UInt16((UInt32(samples[channel]) * alpha + 0x7FFF) / 0xFFFF)
+            }
+        }
+    }
+
+    /// Calls body with red, green, blue and alpha of 16 bits as files store them: the colours are not multiplied by alpha.
+    package func withStraightDeepAlpha<R>(_ body: (UnsafeBufferPointer<UInt16>) -> R) -> R {
+        withUnsafeBytes { pixels in
+            withUnsafeTemporaryAllocation(of: UInt16.self, capacity: pixels.count / 2) { memory in
+                let samples = pixels.bindMemory(to: UInt16.self)
+                for index in stride(from: 0, to: samples.count, by: 4) {
+                    let alpha = UInt32(samples[index + 3])
+                    for channel in index..<index + 3 {
+                        let color = UInt32(samples[channel])
+                        memory[channel] = alpha == 0 ? 0 : UInt16(min(0xFFFF, (color * 0xFFFF + alpha / 2) / alpha))
+                    }
+                    memory[index + 3] = UInt16(alpha)
+                }
+                return body(UnsafeBufferPointer(memory))
+            }
+        }
+    }
+
+    /// The image of any gamut and depth at another size and upright.
+    func resizedWide(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
+        var scaled = self
+        if target != size {
+            let smaller = PixelBuffer(size: target, format: format, colors: colors) { memory in
+                withExtendedLifetime(self) {
+                    if colors.isDeep {
+                        AreaScaler.scaleDeep(self, to: target, into: memory.bindMemory(to: UInt16.self).baseAddress!)
+                    } else {
+                        AreaScaler.scale(rows, to: target, into: memory.bindMemory(to: UInt8.self).baseAddress!)
+                    }
+                }
+            }
+            guard let smaller else { return nil }
+            scaled = smaller
+        }
+        guard orientation != .up else { return scaled }
+        let count = bytesPerPixel
+        return PixelBuffer(size: orientation.apply(to: target), format: format, colors: colors) { memory in
+            withExtendedLifetime(scaled) {
+                let path = RowPath(
+                    scaled.baseAddress,
+                    target,
+                    bytesPerRow: scaled.bytesPerRow,
+                    bytesPerPixel: count,
+                    orientation
+                )
+                path.forEachPixel(writing: memory.baseAddress!, bytesPerPixel: count) { source, target in
+                    target.update(from: source, count: count)
+                }
+            }
+        }
+    }
+}
+
+/// Converts colours from Display P3 to sRGB.
+private struct GamutConversion: Sendable {
+    static let shared = GamutConversion()
+
+    /// The inverse of the transfer function for 4,096 steps.
+    private let linear: [Float]
+    /// The transfer function for 4,096 steps of the square root, which are dense where it is steep.
+    private let encoded: [Float]
+
+    private init() {
+        // IEC 61966-2-1.
+        linear = (0...4096).map { step in
+            let value = Float(step) / 4096
+            return value <= 0.04045 ? value / 12.92 : powf((value + 0.055) / 1.055, 2.4)
+        }
+        encoded = (0...4096).map { step in
+            let value = Float(step) / 4096 * Float(step) / 4096
+            return value <= 0.0031308 ? value * 12.92 : 1.055 * powf(value, 1 / 2.4) - 0.055
+        }
+    }
+
+    /// Converts channels of 0 to 1, which are not multiplied by alpha.
+    func convert(_ color: (Float, Float, Float)) -> (Float, Float, Float) {
+        let (red, green, blue) = (linear(color.0), linear(color.1), linear(color.2))
+        // The product of the matrices of the primaries; each row adds up to 1, since both have the white point D65.
+        return (
+            encoded(1.2249402 * red - 0.2249402 * green),
+            encoded(-0.0420570 * red + 1.0420570 * green),
+            encoded(-0.0196376 * red - 0.0786361 * green + 1.0982737 * blue)
+        )
+    }
+
+    private func linear(_ value: Float) -> Float { Self.look(up: value, in: linear) }
+
+    private func encoded(_ value: Float) -> Float { Self.look(up: max(value, 0).squareRoot(), in: encoded) }
+
+    private static func look(up value: Float, in table: [Float]) -> Float {
+        let position = min(max(value, 0), 1) * 4096
+        let index = min(Int(position), 4095)
+        return table[index] + (table[index + 1] - table[index]) * (position - Float(index))
+    }
+}
