@@ -74,7 +74,9 @@ let package = Package(
         // The C libraries, and the functions of theirs that Swift cannot call. WebImageCore uses none of them.
         .target(
             name: "CWebImageShims",
-            dependencies: ["CWebImageGLib", "CWebImageCurl", "CWebImageJPEG", "CWebImagePNG", "CWebImageTIFF"],
+            dependencies: [
+                "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageJPEG", "CWebImagePNG", "CWebImageTIFF",
+            ],
             path: "Sources/CLibraries/CWebImageShims"
         ),
         .target(

@@ -22,6 +22,8 @@ public struct ImageError: Error, Sendable {
         public static let transformFailed = Code(rawValue: 1012)
         /// The image cannot be encoded in the requested format.
         public static let encodingFailed = Code(rawValue: 1014)
+        /// The process in which gdk-pixbuf decodes the format does not start, or ended without an answer.
+        public static let decoderUnavailable = Code(rawValue: 1015)
         /// The load was limited to the caches, and the image is in none of them.
         public static let notInCache = Code(rawValue: 1013)
         /// The app refused the request.

@@ -1,6 +1,8 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 import WebImageCore
+import WebImageLinux
 import WebImageTesting
 
 @Suite("Cancellation")
@@ -110,5 +112,51 @@ struct CancellationTests {
         #expect(Set(log.all).count == 4000)
         #expect(log.all.count == 4000)
         #expect(fixture.isIdle)
+    }
+
+    /// Waits as a decoder does that uses another process, until its load is cancelled or it is released.
+    private final class WaitingCoder: CancellableImageDecoding {
+        let decodes = EventLog<String>()
+        let releases = EventLog<Int>()
+
+        func canDecode(_ format: ImageFormat) -> Bool { true }
+
+        func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+            try PNGCoder().decode(data, options: options)
+        }
+
+        func decode(_ data: Data, options: DecodeOptions, isCancelled: () -> Bool) throws(ImageError) -> WebImage {
+            decodes.add("begun")
+            _ = EventLog<Int>.poll { isCancelled() || !releases.all.isEmpty }
+            if isCancelled() {
+                decodes.add("left")
+                throw .cancelled(options.url)
+            }
+            return try decode(data, options: options)
+        }
+    }
+
+    @Test("A decoder that waits is left when its last task is cancelled, and another job decodes then")
+    func waitingDecoder() {
+        // Given two jobs that share the image of a decoder
+        let coder = WaitingCoder()
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) {
+            $0.coders = CoderRegistry([coder])
+            $0.decodeQueue = WorkQueue(name: "test-decode", threadCount: 1)
+        }
+        fixture.loader.answer(fixture.url("a"), with: picture)
+        let first = fixture.load("a")
+        let second = fixture.load("a", transformer: .crop(x: 0, y: 0, width: 9, height: 7))
+        fixture.loader.finish(fixture.url("a"))
+        #expect(coder.decodes.wait { $0 == ["begun"] })
+        // When the first is cancelled
+        first.cancel()
+        // Then the decoder leaves its image, and decodes it for the second
+        #expect(coder.decodes.wait { $0 == ["begun", "left", "begun"] })
+        coder.releases.add(1)
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        #expect(fixture.outcomes.all.first == .failure(.cancelled))
+        #expect(fixture.outcomes.all.last == .image(PixelSize(width: 9, height: 7), .loader))
+        #expect(second.isFinished && fixture.isIdle)
     }
 }

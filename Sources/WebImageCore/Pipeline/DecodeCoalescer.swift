@@ -12,7 +12,7 @@ final class DecodeCoalescer: Sendable {
 
     /// - Parameters:
     ///   - key: Everything that the image depends on, besides the bytes.
-    ///   - make: Called once for each key.
+    ///   - make: Called once for each key, or until a job that is not cancelled has called it.
     func image(_ key: String, _ make: () throws(ImageError) -> WebImage) throws(ImageError) -> WebImage {
         let cell = cells.withLock { cells in
             if let cell = cells[key] { return cell }
@@ -27,6 +27,8 @@ final class DecodeCoalescer: Sendable {
                 made = .success(try make())
             } catch {
                 made = .failure(error)
+                // The job that waits next still wants the image.
+                if error.isCancelled { return made }
             }
             result = made
             return made

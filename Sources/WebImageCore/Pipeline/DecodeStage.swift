@@ -56,7 +56,7 @@ final class DecodeStage: Sendable {
         guard let job = graph.job(id) else { return }
         var outcome: Outcome
         do {
-            outcome = try image(of: job, data)
+            outcome = try image(of: job, id: id, data)
         } catch {
             WebImageLog.debug("\(error)")
             if error.isPermanent { next.removeUndecodable(data, job.request) }
@@ -66,7 +66,7 @@ final class DecodeStage: Sendable {
         next.finish(id, job, with: outcome, of: data)
     }
 
-    private func image(of job: JobGraph.Job, _ data: FetchedData) throws(ImageError) -> Outcome {
+    private func image(of job: JobGraph.Job, id: JobGraph.Job.ID, _ data: FetchedData) throws(ImageError) -> Outcome {
         var durations = StageDurations()
         durations.reading = data.readingDuration
         var decoded: WebImage?
@@ -74,7 +74,7 @@ final class DecodeStage: Sendable {
         if data.isConfirmed, let cached = cachedImage(of: job) {
             image = cached
         } else {
-            image = try sharedImage(of: job, data, &durations)
+            image = try sharedImage(of: job, id: id, data, &durations)
             next.storeInMemory(image, for: job)
             decoded = image
         }
@@ -100,6 +100,7 @@ final class DecodeStage: Sendable {
     /// The image with all steps of its transformer, each of them made once for all jobs of the fetch.
     private func sharedImage(
         of job: JobGraph.Job,
+        id: JobGraph.Job.ID,
         _ data: FetchedData,
         _ durations: inout StageDurations
     ) throws(ImageError) -> WebImage {
@@ -107,12 +108,13 @@ final class DecodeStage: Sendable {
         let transformed: (image: WebImage, duration: Duration)
         if let coalescer = data.coalescer {
             let base = job.decodeKey
-            image = try coalescer.image(base) { () throws(ImageError) in try decode(data, for: job, &durations) }
+            image = try coalescer.image(base) { () throws(ImageError) in try decode(data, for: job, id: id, &durations)
+            }
             transformed = try maker.transform(image, for: job.request) { key, make throws(ImageError) in
                 try coalescer.image("\(base) \(key)", make)
             }
         } else {
-            image = try decode(data, for: job, &durations)
+            image = try decode(data, for: job, id: id, &durations)
             transformed = try maker.transform(image, for: job.request) { _, make throws(ImageError) in try make() }
         }
         durations.transforming = transformed.duration
@@ -122,10 +124,11 @@ final class DecodeStage: Sendable {
     private func decode(
         _ data: FetchedData,
         for job: JobGraph.Job,
+        id: JobGraph.Job.ID,
         _ durations: inout StageDurations
     ) throws(ImageError) -> WebImage {
         let start = ContinuousClock.now
-        let image = try maker.decode(data, for: job)
+        let image = try maker.decode(data, for: job) { graph.job(id) == nil }
         durations.decoding = .now - start
         observers.notify(job.request.url, .decoded(durations.decoding))
         // Bytes that decode are worth storing, whatever a transformer makes of them.

@@ -30,7 +30,12 @@ final class ImageMaker: Sendable {
     }
 
     /// Decodes the bytes for a job, with what its partial images have decoded already.
-    func decode(_ source: FetchedData, for job: JobGraph.Job) throws(ImageError) -> WebImage {
+    /// - Parameter isCancelled: Whether the job is gone.
+    func decode(
+        _ source: FetchedData,
+        for job: JobGraph.Job,
+        isCancelled: () -> Bool
+    ) throws(ImageError) -> WebImage {
         let data = source.loaded.data
         let options = decodeOptions(job.request)
         let coder = try coders.decoder(
@@ -48,7 +53,13 @@ final class ImageMaker: Sendable {
                 WebImageLog.debug("Incremental decoding failed: \(error)")
             }
         }
-        return try coder.decode(data, options: options).converted(for: options)
+        let image =
+            if let coder = coder as? any CancellableImageDecoding {
+                try coder.decode(data, options: options, isCancelled: isCancelled)
+            } else {
+                try coder.decode(data, options: options)
+            }
+        return image.converted(for: options)
     }
 
     /// Runs the steps of the transformer on a partial or stale image, which nothing shares.

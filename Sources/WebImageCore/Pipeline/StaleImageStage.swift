@@ -34,7 +34,7 @@ final class StaleImageStage: Sendable {
 
     private func show(_ id: JobGraph.Job.ID, _ original: CacheEntry?) {
         guard let job = graph.job(id) else { return }
-        let image = image(of: job, original)
+        let image = image(of: job, id: id, original)
         if let image {
             for task in graph.job(id)?.tasks ?? [] where task.wantsPreview { task.report(partial: image) }
         }
@@ -42,13 +42,14 @@ final class StaleImageStage: Sendable {
         if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { next.decode(id, answer) }
     }
 
-    private func image(of job: JobGraph.Job, _ original: CacheEntry?) -> WebImage? {
+    private func image(of job: JobGraph.Job, id: JobGraph.Job.ID, _ original: CacheEntry?) -> WebImage? {
         if let image = memoryCache.image(for: MemoryQuery(job.request)) { return image }
         let options = maker.decodeOptions(job.request)
         if let image = job.rendition.flatMap({ renditions.image(of: $0, options: options) }) { return image }
         guard let original else { return nil }
         do {
-            let image = try maker.decode(FetchedData(stored: original, origin: .disk), for: job)
+            let source = FetchedData(stored: original, origin: .disk)
+            let image = try maker.decode(source, for: job) { graph.job(id) == nil }
             return try maker.transform(image, for: job.request)
         } catch {
             WebImageLog.debug("The stale image is not shown: \(error)")

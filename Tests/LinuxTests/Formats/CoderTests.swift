@@ -303,7 +303,7 @@ extension CoderTests {
     }
 
     /// Inserts an Exif segment with one tag after the first marker of a JPEG.
-    private static func addingOrientation(_ value: UInt8, to file: Data) -> Data {
+    static func addingOrientation(_ value: UInt8, to file: Data) -> Data {
         var exif = Array("Exif\0\0MM\0*\0\0\0\u{8}".utf8)
         exif += [0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, value, 0, 0, 0, 0, 0, 0]
         let length = UInt8(exif.count + 2)

@@ -39,6 +39,9 @@ GSource *gwi_timed_source_new(gwi_timed_function function, void *context, int pr
 // Returns whether the caller runs on the main thread of the process.
 gboolean gwi_is_main_thread(void);
 
+/// Whether gdk-pixbuf decodes a format in another process, through glycin. A loader that is installed beside it decodes in this one.
+bool gwi_pixbuf_decodes_elsewhere(const char *media_type);
+
 /// A PNG file, whole or still arriving, that libpng reads.
 typedef struct gwi_png gwi_png;
 

@@ -10,6 +10,7 @@ import WebImageCore
 final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     private let format: ImageFormat
     private let options: DecodeOptions
+    private let isElsewhere: Bool
     private let loader: UnsafeMutablePointer<GdkPixbufLoader>
     private var isClosed = false
     /// The beginning of the file, until its header is read.
@@ -26,14 +27,15 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
 
     init(
         _ format: ImageFormat,
-        mediaType: String,
+        loader: PixbufCoder.Loader,
         _ options: DecodeOptions,
         isIncremental: Bool
     ) throws(ImageError) {
         self.format = format
         self.options = options
+        isElsewhere = loader.isElsewhere
         var failure: UnsafeMutablePointer<GError>?
-        guard let loader = gdk_pixbuf_loader_new_with_mime_type(mediaType, &failure) else {
+        guard let loader = gdk_pixbuf_loader_new_with_mime_type(loader.mediaType, &failure) else {
             throw options.badData(takeMessage(&failure))
         }
         self.loader = loader
@@ -109,7 +111,10 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         let isSound = gdk_pixbuf_loader_close(loader, &failure) != 0
         let message = takeMessage(&failure)
         if let refusal { throw refusal }
-        guard isSound else { throw options.badData(message) }
+        guard isSound else {
+            guard isElsewhere else { throw options.badData(message) }
+            throw LoaderProcessWait(format: format, limit: .zero, options: options).error(message)
+        }
         guard let pixbuf = gdk_pixbuf_loader_get_pixbuf(loader) else {
             throw options.badData("The file ends before its pixels begin")
         }
@@ -120,7 +125,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         )
         try options.check(decoded)
         let target = orientation.apply(to: options.size.target(for: orientation.apply(to: storedSize ?? decoded)))
-        let rows = pixelRows(pixbuf, isPremultiplied: format == .tiff)
+        let rows = pixelRows(pixbuf, isPremultiplied: format == .tiff && !isElsewhere)
         if let pixels = adopted(pixbuf, rows, target) { return makeImage(pixels, isPartial: false) }
         guard let pixels = rows.resized(to: target, orientation: orientation) else {
             throw options.outOfMemory(target)
@@ -137,11 +142,11 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         return PixelBuffer(adopting: pixels, size: target, format: .rgb) { withExtendedLifetime(keeper) {} }
     }
 
-    /// The orientation of the loader's pixels.
+    /// The orientation of the loader's pixels, which differs from that of the file where the loader turns them.
     private var orientation: ImageOrientation {
         let orientation = header?.orientation ?? .up
-        guard format == .tiff else { return orientation }
-        // libtiff applies the mirroring but not the quarter turn of orientations 5 to 8 (io-tiff.c).
+        guard format == .tiff, !isElsewhere else { return orientation }
+        // In this process, libtiff applies the mirroring but not the quarter turn of orientations 5 to 8 (io-tiff.c).
         return switch orientation {
         case .leftMirrored, .rightMirrored: .leftMirrored
         case .right, .left: .rightMirrored
@@ -182,7 +187,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
             pixels: pixels,
             naturalSize: orientation.apply(to: storedSize ?? pixels.size),
             format: format,
-            orientation,
+            header?.orientation ?? .up,
             options
         )
         if isPartial { image = image.with { $0.isPartial = true } }

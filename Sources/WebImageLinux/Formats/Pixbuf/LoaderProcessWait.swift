@@ -1,0 +1,129 @@
+import Dispatch
+import FoundationEssentials
+import Synchronization
+import WebImageCore
+
+/// Waits on a thread of the decode queue for an image that another process decodes, within a time limit and as long as it is
+/// wanted.
+///
+/// gdk-pixbuf hands out neither the process nor a way to stop it, so its call runs on a thread of its own, which is left
+/// behind when the wait ends early. It ends with the process.
+struct LoaderProcessWait {
+    let format: ImageFormat
+    let limit: Duration
+    let options: DecodeOptions
+
+    /// The number of calls that may be left behind. Files that make loaders hang cannot use up threads and processes.
+    private static let maximumLeftBehind = 8
+    private static let leftBehind = Mutex(0)
+    private static let isAnnounced = Mutex(false)
+
+    /// - Parameters:
+    ///   - isCancelled: Called several times a second.
+    ///   - work: The call that waits for the process, made on another thread.
+    func run(
+        until isCancelled: () -> Bool,
+        _ work: @escaping @Sendable () throws(ImageError) -> WebImage
+    ) throws(ImageError) -> WebImage {
+        announce()
+        guard Self.leftBehind.withLock({ $0 }) < Self.maximumLeftBehind else {
+            throw unavailable("\(Self.maximumLeftBehind) processes of gdk-pixbuf hang, so that no more are started")
+        }
+        let call = Call()
+        WorkQueue(name: "gwi-glycin", threadCount: 1).submit {
+            let result = Result { () throws(ImageError) in try work() }
+            if call.end(with: result) { Self.leftBehind.withLock { $0 -= 1 } }
+        }
+        let start = ContinuousClock.now
+        while call.semaphore.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
+            let isLate = ContinuousClock.now - start > limit
+            guard isLate || isCancelled(), call.leave() else { continue }
+            Self.leftBehind.withLock { $0 += 1 }
+            guard isLate else { throw .cancelled(options.url) }
+            throw ImageError(
+                .timedOut,
+                url: options.url,
+                reason: "The process of gdk-pixbuf has not decoded this \(name) within \(limit)",
+                remedy:
+                    "Give the manager a decoder for \(name) (ImageManager.Configuration.decoders), or smaller files."
+            )
+        }
+        return try call.result()
+    }
+
+    /// The error for a message of gdk-pixbuf.
+    func error(_ message: String) -> ImageError {
+        // Glycin's messages for a process that is not there. They go on with the command, which has many lines.
+        let start = message.prefix { $0 != "\n" && $0 != "`" }.replacing("Command:", with: "")
+        guard message.contains("\"bwrap\"") || message.contains("Could not spawn") || message.contains("exited early")
+        else { return options.badData(message) }
+        return unavailable(
+            "The process in which gdk-pixbuf decodes \(name) did not start or ended early: \(start)"
+        )
+    }
+
+    private var name: String { format.rawValue.uppercased() }
+
+    private func unavailable(_ reason: String) -> ImageError {
+        ImageError(
+            .decoderUnavailable,
+            url: options.url,
+            reason: reason,
+            remedy: """
+                Install bubblewrap and glycin-loaders, and let the app start bwrap: containers, AppImages and firejail often do not. \
+                Or give the manager a decoder for \(name) (ImageManager.Configuration.decoders).
+                """
+        )
+    }
+
+    /// Says once what is slower.
+    private func announce() {
+        guard Self.isAnnounced.withLock({ !exchange(&$0, with: true) }) else { return }
+        WebImageLog.notice(
+            """
+            gdk-pixbuf decodes \(name) in another process (glycin): each image takes some milliseconds more, and none is shown \
+            in parts
+            """
+        )
+    }
+
+    /// A call whose result either the waiting thread takes or nobody does.
+    private final class Call: Sendable {
+        private enum State: Sendable {
+            case running
+            case ended(Result<WebImage, ImageError>)
+            case isLeft
+        }
+
+        let semaphore = DispatchSemaphore(value: 0)
+        private let state = Mutex(State.running)
+
+        /// - Returns: Whether nobody waits for the result.
+        func end(with result: Result<WebImage, ImageError>) -> Bool {
+            let isLeft = state.withLock { state in
+                if case .isLeft = state { return true }
+                state = .ended(result)
+                return false
+            }
+            semaphore.signal()
+            return isLeft
+        }
+
+        /// - Returns: Whether the call was still running.
+        func leave() -> Bool {
+            state.withLock { state in
+                guard case .running = state else { return false }
+                state = .isLeft
+                return true
+            }
+        }
+
+        /// The result of a call that has ended.
+        func result() throws(ImageError) -> WebImage {
+            guard case .ended(let result) = state.withLock({ $0 }) else {
+                preconditionFailure("The call has not ended")
+            }
+            return try result.get()
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@testable import WebImageLinux
+
+/// What only gdk-pixbuf decodes: in this process with the loaders of Debian 12 and 13, in another one where it uses glycin.
+@Suite("Formats without a decoder of the library")
+struct OtherFormatTests {
+    private static let coder = PixbufCoder()
+
+    /// The colours of the quarters from the upper left to the lower right.
+    private func quarters(_ image: WebImage) -> [Int] {
+        let size = image.pixels.size
+        return [1, 3].flatMap { y in
+            [1, 3].map { x in image.color(size.width * x / 4, size.height * y / 4) }
+        }
+    }
+
+    private func isClose(_ colors: [Int], _ expected: [Int]) -> Bool {
+        zip(colors, expected).allSatisfy { $0.isClose(to: $1) }
+    }
+
+    @Test(
+        "Files are decoded upright, at the size of the file and at the size asked for",
+        arguments: OtherFormatFile.all
+    )
+    func upright(file: OtherFormatFile) throws {
+        #expect(ImageFormat(sniffing: file.data) == file.format)
+        // Debian 12 has no loader of JPEG XL.
+        guard Self.coder.canDecode(file.format) || file.format != .jpegXL else { return }
+        let natural = file.isTurned ? PixelSize(width: 32, height: 48) : PixelSize(width: 48, height: 32)
+        let colors =
+            file.isTurned ? [0x0000FF, 0xFF0000, 0xFFFF00, 0x00FF00] : [0xFF0000, 0x00FF00, 0x0000FF, 0xFFFF00]
+        let small = PixelSize(width: natural.width / 2, height: natural.height / 2)
+        for (size, expected) in [(DecodeSize.original, natural), (.contain(small), small)] {
+            let image = try CoderRegistry.builtIn.decode(file.data, options: DecodeOptions(size: size))
+            #expect(image.pixelSize == expected && image.format == file.format)
+            let found = quarters(image)
+            #expect(isClose(found, colors), "\(found.map { String($0, radix: 16) }) at \(expected)")
+        }
+    }
+
+    @Test("gdk-pixbuf and the library together turn an image once", arguments: ImageOrientation.allCases)
+    func orientation(orientation: ImageOrientation) throws {
+        let size = PixelSize(width: 48, height: 32)
+        let value = UInt8(orientation.rawValue)
+        var tiff = TestTIFF(width: size.width, height: size.height, orientation: orientation.rawValue)
+        tiff.sample = { x, y, sample in [UInt64(x * 5), UInt64(y * 8), 0][sample] }
+        let png = TestImage.quarters(size: size)
+        let exif = Array("MM\0*\0\0\0\u{8}".utf8) + [0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, value, 0, 0, 0, 0, 0, 0]
+        let files = [
+            CoderTests.addingOrientation(value, to: TestImage.quarters(size: size, format: .jpeg)),
+            Data(png.prefix(33) + TestImage.chunk("eXIf", exif) + png.dropFirst(33)), tiff.file,
+        ]
+        for file in files {
+            let expected = try CoderRegistry.builtIn.decode(file)
+            let image = try Self.coder.decode(file, options: DecodeOptions())
+            #expect(image.pixelSize == expected.pixelSize && image.orientation == expected.orientation)
+            #expect(isClose(quarters(image), quarters(expected)), "\(image.format)")
+        }
+    }
+
+    @Test("Damaged files and too many pixels are refused", arguments: OtherFormatFile.all)
+    func refused(file: OtherFormatFile) {
+        guard Self.coder.canDecode(file.format) || file.format != .jpegXL else { return }
+        let half = file.data.prefix(file.data.count / 2)
+        #expect(throws: ImageError.self) { try CoderRegistry.builtIn.decode(half) }
+        var options = DecodeOptions()
+        options.maximumPixelCount = 1000
+        do {
+            _ = try CoderRegistry.builtIn.decode(file.data, options: options)
+            Issue.record("1536 pixels are more than 1000")
+        } catch {
+            #expect(error.code == .imageTooLarge, "\(error)")
+        }
+    }
+
+    // MARK: - The wait for another process
+
+    private func wait(limit: Duration) -> LoaderProcessWait {
+        LoaderProcessWait(
+            format: .avif,
+            limit: limit,
+            options: DecodeOptions(url: URL(string: "https://example.org/a.avif"))
+        )
+    }
+
+    @Test("A process that takes too long ends with an error, and one that nobody waits for with the load")
+    func givingUp() throws {
+        // Given a process that does not answer
+        let gate = Gate()
+        gate.close()
+        defer { gate.open() }
+        let image = try WebImage(data: TestImage.quarters(size: PixelSize(width: 2, height: 2)))
+        let work: @Sendable () throws(ImageError) -> WebImage = {
+            gate.wait()
+            return image
+        }
+        // When its time is over
+        do {
+            _ = try wait(limit: .zero).run(until: { false }, work)
+            Issue.record("There is no time")
+        } catch {
+            // Then the error says so
+            #expect(error.code == .timedOut && error.url?.path() == "/a.avif")
+            #expect(error.reason.contains("AVIF") && error.remedy.contains("decoder"))
+        }
+        // When the load is cancelled
+        do {
+            _ = try wait(limit: .seconds(60)).run(until: { true }, work)
+            Issue.record("The load is cancelled")
+        } catch {
+            #expect(error.isCancelled)
+        }
+        // Then later images are decoded all the same
+        #expect(try wait(limit: .seconds(60)).run(until: { false }) { image }.pixelSize == image.pixelSize)
+    }
+
+    @Test(
+        "A process that does not start gives an error that names bubblewrap",
+        arguments: [
+            "Could not spawn the following command. Is the used binary available? `\"bwrap\" \"--unshare-all\"`: No such file",
+            "Loader process exited early with status '1'Command:\n \"bwrap\" \"--unshare-all\" \"--die-with-parent\"",
+        ]
+    )
+    func noProcess(message: String) {
+        let error = wait(limit: .zero).error(message)
+        #expect(error.code == .decoderUnavailable && error.url != nil && !error.isPermanent)
+        #expect(error.reason.contains("AVIF") && !error.reason.contains("--unshare-all"), "\(error.reason)")
+        #expect(error.remedy.contains("bubblewrap") && error.remedy.contains("ImageManager.Configuration.decoders"))
+    }
+
+    @Test("What a process says of a damaged file is an error of the file")
+    func damagedElsewhere() {
+        let message = "Remote error: org.gnome.glycin.Error.LoadingError: Invalid input: Unexpected end of file"
+        #expect(wait(limit: .zero).error(message).code == .badImageData)
+    }
+}
