@@ -1,11 +1,41 @@
 internal import CWebImageGtk4
 import FoundationEssentials
+import Glibc
 import GtkWebImage
 import GtkWebImageWidgets
 import WebImageTesting
 
 extension Scenario {
     static let sizes: [Scenario] = [
+        Scenario("The renderer that was asked for draws an image, decoded at the scale of the display") {
+            let asked = getenv("GSK_RENDERER").map { String(cString: $0) }
+            if asked == "vulkan", gtk_get_minor_version() < 16 {
+                throw Skipped(reason: "GTK draws with Vulkan since 4.16")
+            }
+            let stage = try Stage { _ in
+                .ok(TestImage.quarters(size: PixelSize(width: 800, height: 600)), contentType: "image/png")
+            }
+            let picture = stage.addImage(width: 200, height: 150)
+            stage.present()
+            picture.setImage(with: stage.server.url("/quarters"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            let scale = Int(gtk_widget_get_scale_factor(picture.widget))
+            expectEqual(picture.currentImage?.pixelSize.width, Int(gtk_widget_get_width(picture.widget)) * scale)
+            expect(stage.waitForFrame())
+            let drawn = try require(rendered(picture.widget))
+            let corners = [drawn.color(0.1, 0.1), drawn.color(0.9, 0.1), drawn.color(0.1, 0.9), drawn.color(0.9, 0.9)]
+            expectEqual(corners, [0xFF0000, 0x00FF00, 0x0000FF, 0xFFFFFF])
+            // Then GTK has not fallen back to another renderer
+            let renderer = try require(gtk_native_get_renderer(gtk_widget_get_native(picture.widget)))
+            let instance = UnsafeMutableRawPointer(renderer).assumingMemoryBound(to: GTypeInstance.self)
+            let name = String(cString: g_type_name_from_instance(instance))
+            let names = [
+                "opengl": ["GskGLRenderer", "GskNglRenderer"], "cairo": ["GskCairoRenderer"],
+                "vulkan": ["GskVulkanRenderer"],
+            ]
+            if let asked, let expected = names[asked] { expect(expected.contains(name), name) }
+        },
+
         Scenario("An image is decoded at the size of the widget and keeps its own size for the layout") {
             let stage = try Stage()
             let picture = stage.addImage(width: 100, height: 80)

@@ -6,8 +6,8 @@ import TestSupport
 import WebImageTesting
 
 // Without arguments the program lists all scenarios: a name a line, with the tags after it, separated by tabs. With a name it
-// runs that scenario, on a Broadway display of its own or, when GWI_DISPLAY is xvfb, on an X server of its own. Top-level
-// code runs on the main thread and stays there.
+// runs that scenario on a display of its own: Broadway or, by GWI_DISPLAY, an X server (xvfb) or a Wayland compositor (wayland, or
+// wayland2 with two device pixels per application pixel). Top-level code runs on the main thread and stays there.
 
 let arguments = CommandLine.arguments.dropFirst()
 guard let name = arguments.first else {
@@ -31,16 +31,25 @@ guard let scenario = Scenario.all.first(where: { $0.name == name }) else {
     exit(2)
 }
 
-let broadway: BroadwayDisplay?
-let xvfb: XvfbDisplay?
-if ProcessInfo.processInfo.environment["GWI_DISPLAY"] == "xvfb" {
-    broadway = nil
-    xvfb = try XvfbDisplay.start()
-    xvfb?.exportEnvironment()
-} else {
-    broadway = try BroadwayDisplay.start()
-    broadway?.exportEnvironment()
-    xvfb = nil
+let environment = ProcessInfo.processInfo.environment
+/// Where a scenario can click; `nil` on another display.
+var broadway: BroadwayDisplay?
+let stopDisplay: () -> Void
+switch environment["GWI_DISPLAY"] {
+case "xvfb":
+    let display = try XvfbDisplay.start()
+    display.exportEnvironment()
+    stopDisplay = display.stop
+case "wayland", "wayland2":
+    let scale = environment["GWI_DISPLAY"] == "wayland2" ? 2 : 1
+    let display = try WaylandDisplay.start(scale: scale, renderer: environment["GSK_RENDERER"] ?? "opengl")
+    display.exportEnvironment()
+    stopDisplay = display.stop
+default:
+    let display = try BroadwayDisplay.start()
+    display.exportEnvironment()
+    broadway = display
+    stopDisplay = display.stop
 }
 guard gtk_init_check() != 0 else {
     FileHandle.standardError.write(Data("GTK finds no display\n".utf8))
@@ -56,6 +65,5 @@ do {
     Expectations.fail("ended with \(error)", #fileID, #line)
 }
 for failure in Expectations.all { FileHandle.standardError.write(Data("\(failure)\n".utf8)) }
-broadway?.stop()
-xvfb?.stop()
+stopDisplay()
 exit(Expectations.all.isEmpty ? exitCode : 1)

@@ -94,6 +94,20 @@ struct ScenarioTests {
         )
     }
 
+    @Test(
+        "Each renderer draws images on Wayland, at both scales",
+        arguments: ["wayland", "wayland2"],
+        ["opengl", "cairo", "vulkan"]
+    )
+    func wayland(display: String, renderer: String) throws {
+        for scenario in [
+            "The renderer that was asked for draws an image, decoded at the scale of the display",
+            "Wide colours look the same with every version of GTK, and keep their gamut where GTK names it",
+        ] {
+            try run(scenario, environment: ["GWI_DISPLAY": display, "GSK_RENDERER": renderer])
+        }
+    }
+
     private func run(_ name: String, environment: [String: String]) throws {
         let result = try ChildProcess.run(Program.scenarios, [name], environment: Program.strict(environment))
         // The program ends with this status when the machine lacks what the scenario needs.
