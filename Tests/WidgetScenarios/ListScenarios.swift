@@ -133,6 +133,46 @@ extension Scenario {
             expect(prefetcher.ahead.isEmpty)
         },
 
+        Scenario("Prefetched images of a grid are memory hits, in whole rows", .density) {
+            // Given cells that are wider than they ask for, and images that are larger than the cells
+            let stage = try ListStage(count: 500, width: 90, height: 60, imageSize: "400x300", isGrid: true)
+            gtk_grid_view_set_min_columns(stage.list.opaque, 3)
+            gtk_grid_view_set_max_columns(stage.list.opaque, 3)
+            let manager = stage.stage.manager
+            let prefetcher = ListPrefetcher(view: stage.list, prefetcher: ImagePrefetcher(manager: manager)) {
+                ImageRequest(url: stage.urls[$0])
+            }
+            stage.stage.present()
+            expect(MainLoopPump.run(until: { stage.isAtRest && !prefetcher.ahead.isEmpty }))
+            @MainActor func next() -> [URL] { prefetcher.ahead.prefix(6).map { stage.urls[$0] } }
+            let isPrefetched = MainLoopPump.run(until: {
+                let images = next().map { manager.largestCachedImage(for: ImageRequest(url: $0)) }
+                return images.count == 6 && !images.contains(nil) && stage.stage.isIdle
+            })
+            expect(isPrefetched)
+            // Then whole rows count as visible
+            expectEqual(prefetcher.visible.count % 3, 0, "visible positions")
+            expect(prefetcher.visible.count >= 6)
+            let cell = try require(stage.mapped.first?.widget)
+            expect(gtk_widget_get_width(cell) > 110, "the cell is not stretched")
+            // When the next rows come on screen
+            let urls = Set(next())
+            let misses = EventLog<URL>()
+            let observation = manager.observe { event in
+                if case .memoryMiss = event.kind, urls.contains(event.url) { misses.add(event.url) }
+            }
+            let value = gtk_adjustment_get_value(stage.adjustment)
+            gtk_adjustment_set_value(stage.adjustment, value + 3 * Double(gtk_widget_get_height(cell)))
+            let isThere = MainLoopPump.run(until: {
+                urls.isSubset(of: stage.mapped.filter { $0.currentImage != nil }.compactMap(\.currentImageURL))
+            })
+            // Then nothing is read, fetched or decoded for them.
+            expect(isThere)
+            expectEqual(misses.all, [])
+            withExtendedLifetime(observation) {}
+            prefetcher.stop()
+        },
+
         Scenario("Only the rows of a list box that are near the screen are bound") {
             let stage = try Stage()
             let list = gtk_list_box_new()!

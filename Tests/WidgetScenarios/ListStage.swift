@@ -13,10 +13,18 @@ final class ListStage {
     let urls: [URL]
     private let model: OpaquePointer
 
-    init(count: Int, width: Int = 120, height: Int = 90, isGrid: Bool = false, placeholder: Placeholder? = nil) throws {
+    /// - Parameter imageSize: The size of the files. Default: that of the cells.
+    init(
+        count: Int,
+        width: Int = 120,
+        height: Int = 90,
+        imageSize: String? = nil,
+        isGrid: Bool = false,
+        placeholder: Placeholder? = nil
+    ) throws {
         let stage = try Stage()
         self.stage = stage
-        let urls = (0..<count).map { stage.url(Self.color($0), "\(width)x\(height)") }
+        let urls = (0..<count).map { stage.url(Self.color($0), imageSize ?? "\(width)x\(height)") }
         self.urls = urls
         let factory = ImageListFactory(
             width: width,

@@ -196,6 +196,55 @@ extension Scenario {
             expect(gtk_picture_get_paintable(picture.widget.opaque) == nil, "the image of the app was replaced")
         },
 
+        Scenario("An image that the app has takes the place of a load, like a memory hit") {
+            let gate = ServerGate()
+            let stage = try Stage(gates: [0x111111: gate])
+            let (picture, button, image, paintable) = (stage.addImage(), Button(), Image(), ImagePaintable())
+            for widget in [button.widget, image.widget] { stage.append(widget) }
+            stage.present()
+            let places: [any ImageBindable] = [
+                picture, picture.highlightedImageBinding, button, button.backgroundImageBinding(for: .normal), image,
+                paintable, ApplicationIcon(),
+            ]
+            let mine = try require(
+                try? WebImage(data: TestImage.solid(0x336699, size: PixelSize(width: 20, height: 10)))
+            )
+            for place in places {
+                place.imageIndicator = .activity
+                place.imageTransition = .crossfade(duration: .seconds(600))
+                place.setImage(
+                    with: stage.url(0x111111),
+                    placeholder: .color(ImageColor(0xFF0000)),
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+            }
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            // When the app sets its image, it is there within the call
+            for place in places {
+                place.setImage(mine)
+                expectEqual(place.currentImage, mine, "\(place)")
+                expect(place.currentImageURL == nil && place.currentImageTask == nil, "\(place)")
+                expectEqual(place.imageProgress.fraction, 1)
+            }
+            stage.waitForFrame()
+            expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0x336699)
+            // And the loads are over
+            stage.waitForResults(places.count)
+            expect(stage.results.allSatisfy { $0.errorCode == .cancelled }, "\(stage.results)")
+            gate.open()
+            stage.waitUntilIdle()
+            for place in places { expectEqual(place.currentImage, mine, "\(place)") }
+            // A URL is loaded after it, the same one as before, too.
+            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x111111 }))
+            // A transition is the app's choice, and ends with the next image.
+            picture.setImage(mine, transition: .crossfade(duration: .seconds(600)))
+            expectEqual(picture.currentImage, mine)
+            picture.clearImage()
+            expect(picture.currentImage == nil)
+        },
+
         Scenario("Many widgets with one URL share the transfer") {
             let stage = try Stage()
             let pictures = (0..<5).map { _ in stage.addImage() }

@@ -23,7 +23,7 @@ gtk_grid_view_set_max_columns(OpaquePointer(grid), 8)
 let scrolled = gtk_scrolled_window_new()!
 gtk_scrolled_window_set_child(OpaquePointer(scrolled), grid)
 let prefetcher = ListPrefetcher(view: UnsafeMutableRawPointer(grid)) { position in
-    ImageRequest(url: urls[position], decodeSize: .cover(PixelSize(width: 160, height: 120)))
+    ImageRequest(url: urls[position])
 }
 
 let window = UnsafeMutableRawPointer(gtk_window_new()!).assumingMemoryBound(to: GtkWindow.self)

@@ -92,4 +92,16 @@ extension ImageBindable {
         request.partial = partial
         return imageBinding.preparedSlot().set(request, nil)
     }
+
+    /// Shows an image that the app has, within this call. It takes the place of the load, which is cancelled, and of a
+    /// placeholder. The widget has no URL then, so that the next one is loaded; an animated image plays.
+    ///
+    ///     picture.setImage(image)
+    ///
+    /// - Parameters:
+    ///   - image: The image, which is shown with the pixels that it has.
+    ///   - transition: The transition to the image. Default: none, as for a memory hit.
+    public func setImage(_ image: WebImage, transition: ImageTransition? = nil) {
+        MainThreadMeter.measure { imageBinding.preparedSlot().show(image, transition) }
+    }
 }

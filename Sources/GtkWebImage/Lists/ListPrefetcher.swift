@@ -5,16 +5,17 @@ import WebImageLinux
 
 /// Prefetches the images of a list in the direction of scrolling, and cancels prefetches that were left behind.
 ///
-///     prefetcher = ListPrefetcher(view: grid) { position in
-///         ImageRequest(url: urls[position], decodeSize: .cover(PixelSize(width: 160, height: 120)))
-///     }
+///     prefetcher = ListPrefetcher(view: grid) { position in ImageRequest(url: urls[position]) }
+///
+/// A request without a decode size gets that of a cell on screen, which is the size of its image in device pixels. So the
+/// image is a memory hit when its cell is bound. Nothing is prefetched while no cell on screen has an image of its own.
 ///
 /// The visible positions are derived from the scroll position on the assumption that all rows have the same height,
 /// which GTK's lists assume as well for rows that they have not measured. Nothing is prefetched during a fling; it
 /// starts when the list comes to rest. The app keeps the prefetcher for as long as it needs it. Main thread only.
 @MainActor
 public final class ListPrefetcher {
-    /// The positions on screen, as estimated from the scroll position.
+    /// The positions on screen, as estimated from the scroll position. A grid has whole rows of them, but for the last.
     public private(set) var visible = 0..<0
     /// The positions that are being prefetched.
     public private(set) var ahead = 0..<0
@@ -35,7 +36,8 @@ public final class ListPrefetcher {
     /// - Parameters:
     ///   - view: A GtkListView, GtkGridView or GtkColumnView. It may enter its scrolled window later.
     ///   - prefetcher: Loads the images. Default: the shared one.
-    ///   - request: Returns the request for a position, best at the size at which the list shows the image.
+    ///   - request: Returns the request for a position, with a decode size in device pixels only if the cells
+    ///     differ in size.
     public init(
         view: UnsafeMutableRawPointer,
         prefetcher: ImagePrefetcher = .shared,
@@ -103,10 +105,13 @@ public final class ListPrefetcher {
         let upper = gtk_adjustment_get_upper(native)
         let count = Int(g_list_model_get_n_items(view.listModel))
         guard upper > 0, count > 0 else { return 0..<0 }
-        let perPixel = Double(count) / upper
+        let columns = view.columnCount(isVertical: isVertical)
+        let rowsPerPixel = Double((count + columns - 1) / columns) / upper
         let value = gtk_adjustment_get_value(native)
-        let first = Int((value * perPixel).rounded(.down))
-        let last = Int(((value + gtk_adjustment_get_page_size(native)) * perPixel).rounded(.up))
+        // The slack keeps a rounding error from adding a row.
+        let firstRow = (value * rowsPerPixel + 0.001).rounded(.down)
+        let lastRow = ((value + gtk_adjustment_get_page_size(native)) * rowsPerPixel - 0.001).rounded(.up)
+        let (first, last) = (Int(firstRow) * columns, Int(lastRow) * columns)
         return max(0, min(first, count))..<max(0, min(max(last, first), count))
     }
 
@@ -119,12 +124,19 @@ public final class ListPrefetcher {
             ? min(visible.upperBound, count)..<min(visible.upperBound + length, count)
             : max(0, visible.lowerBound - length)..<max(0, visible.lowerBound)
         cancel(outside: ahead)
+        let cellSize = view.boundDecodeSize
         for position in isForward ? Array(ahead) : ahead.reversed() {
             // The model may have changed, so that the position holds another image than before.
             guard var request = request(position), tasks[position]?.url != request.url else { continue }
+            request.decodeSize = request.decodeSize ?? cellSize
+            if request.decodeSize == nil { continue }
             tasks[position]?.task.cancel()
             request.priority = min(request.priority, .low)
-            request.acceptsLarger = request.transformer == nil
+            if request.transformer == nil {
+                request.acceptsLarger = true
+            } else if request.decodeSize != .original {
+                request.displayScale = view.deviceScale
+            }
             request.preparation = TexturePreparation()
             tasks[position] = (request.url, prefetcher.prefetch([request]))
         }
@@ -142,6 +154,38 @@ public final class ListPrefetcher {
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
+    /// How the first bound widget on screen, among this one and those within it, decodes its image.
+    @MainActor
+    fileprivate var boundDecodeSize: DecodeSize? {
+        guard gtk_widget_get_mapped(self) != 0 else { return nil }
+        let slot = WidgetSlots.existing(of: UnsafeMutableRawPointer(self))?.existingSlot(for: .image)
+        if let size = slot?.target.decodeSize() { return size }
+        var child = gtk_widget_get_first_child(self)
+        while let current = child {
+            if let size = current.boundDecodeSize { return size }
+            child = gtk_widget_get_next_sibling(current)
+        }
+        return nil
+    }
+
+    /// The number of items side by side. GtkGridView does not tell it, but divides its width by it (gtkgridview.c).
+    fileprivate func columnCount(isVertical: Bool) -> Int {
+        guard UnsafeMutableRawPointer(self).isInstance(of: gtk_grid_view_get_type()) else { return 1 }
+        let grid = OpaquePointer(self)
+        let (least, most) = (Int(gtk_grid_view_get_min_columns(grid)), Int(gtk_grid_view_get_max_columns(grid)))
+        var child = gtk_widget_get_first_child(self)
+        while let item = child {
+            let (length, all) =
+                isVertical
+                ? (gtk_widget_get_width(item), gtk_widget_get_width(self))
+                : (gtk_widget_get_height(item), gtk_widget_get_height(self))
+            // Recycled cells are not laid out.
+            if length > 1 { return Swift.max(1, least, min(Int((Double(all) / Double(length)).rounded()), most)) }
+            child = gtk_widget_get_next_sibling(item)
+        }
+        return Swift.max(1, least)
+    }
+
     /// The model of a list widget. All kinds of lists have a property of this name.
     fileprivate var listModel: OpaquePointer? {
         UnsafeMutableRawPointer(self).objectProperty("model").map { OpaquePointer($0) }

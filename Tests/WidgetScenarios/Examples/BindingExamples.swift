@@ -38,6 +38,12 @@ private func loads(picture: Picture, url: URL, small: URL, other: URL) {
 }
 
 @MainActor
+private func ready(picture: Picture, url: URL) async throws {
+    let image = try await ImageManager.shared.image(for: url)
+    picture.setImage(image)
+}
+
+@MainActor
 private func awaited(picture: Picture, request: ImageRequest) async throws {
     let response = try await picture.setImage(with: request).response
     _ = response

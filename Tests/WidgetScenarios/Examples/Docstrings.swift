@@ -38,7 +38,8 @@ private func pointers(url: URL) {
 }
 
 @MainActor
-private func loads(picture: PicturePointer, url: URL, size: PixelSize) {
+private func loads(picture: PicturePointer, url: URL, size: PixelSize, image: WebImage) {
+    picture.setImage(image)
     let task = picture.setImage(with: url)
     picture.setImage(with: url, transformer: .resize(to: size, .cover) + .rounded(12))
     _ = task
@@ -67,9 +68,7 @@ private func cells(urls: [URL], grid: OpaquePointer) {
 @MainActor
 private func prefetching(urls: [URL], grid: UnsafeMutableRawPointer) {
     let prefetcher: ListPrefetcher
-    prefetcher = ListPrefetcher(view: grid) { position in
-        ImageRequest(url: urls[position], decodeSize: .cover(PixelSize(width: 160, height: 120)))
-    }
+    prefetcher = ListPrefetcher(view: grid) { position in ImageRequest(url: urls[position]) }
     _ = prefetcher
 }
 

@@ -28,7 +28,7 @@ private func ownCells(url: URL, item: OpaquePointer) {
 @MainActor
 private func ahead(urls: [URL], grid: OpaquePointer) {
     let prefetcher = ListPrefetcher(view: UnsafeMutableRawPointer(grid)) { position in
-        ImageRequest(url: urls[position], decodeSize: .cover(PixelSize(width: 160, height: 120)))
+        ImageRequest(url: urls[position])
     }
     prefetcher.screensAhead = 2
 }

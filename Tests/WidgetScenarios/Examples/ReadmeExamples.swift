@@ -67,7 +67,7 @@ private func inAList(urls: [URL], grid: OpaquePointer, item: OpaquePointer, url:
     gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))
 
     let prefetcher = ListPrefetcher(view: UnsafeMutableRawPointer(grid)) { position in
-        ImageRequest(url: urls[position], decodeSize: .cover(PixelSize(width: 160, height: 120)))
+        ImageRequest(url: urls[position])
     }
     _ = prefetcher
     PicturePointer(gtk_list_item_get_child(item)).setImage(with: url)

@@ -72,6 +72,16 @@ final class ImageSlot {
         placeholders.show(placeholder, manager, decodeSize: target.decodeSize())
     }
 
+    /// Cancels the load and shows an image that the app has.
+    func show(_ image: WebImage, _ transition: ImageTransition?) {
+        end(.cancelled)
+        progress?.reset()
+        progress?.finish()
+        guard target.attach() else { return }
+        target.content?.show(image, transition: transition)
+        target.changed()
+    }
+
     /// Detaches the load from the widget without cancelling it.
     func release() -> ImageTask? {
         let task = current?.task
@@ -83,7 +93,11 @@ final class ImageSlot {
     func observedProgress() -> ImageProgress {
         if let progress { return progress }
         let new = ImageProgress()
-        if case .shown = current?.state { new.finish() }
+        switch current?.state {
+        case .shown: new.finish()
+        case nil where target.image != nil: new.finish()
+        default: break
+        }
         progress = new
         return new
     }
