@@ -48,7 +48,7 @@ struct GalleryTests {
     private func run(
         _ arguments: [String],
         urls: [URL]? = nil,
-        on display: GalleryDisplay = .broadway
+        on display: GalleryDisplay = .forScrolling
     ) throws -> ChildProcess {
         var arguments = arguments + ["--cache-dir", folder.appending(path: "cache").path()]
         if let urls {
