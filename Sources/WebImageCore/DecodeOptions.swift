@@ -93,7 +93,7 @@ extension WebImage {
                 naturalSize: naturalSize,
                 sourceSize: naturalSize,
                 decodedSize: pixels.size,
-                scale: options.scale,
+                scale: Self.validScale(options.scale),
                 format: format,
                 orientation: orientation,
                 options: options

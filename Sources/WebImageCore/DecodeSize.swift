@@ -33,8 +33,8 @@ public enum DecodeSize: Hashable, Sendable {
             let width = (Double(count) * Double(natural.width) / Double(natural.height)).squareRoot()
             let height = width * Double(natural.height) / Double(natural.width)
             return PixelSize(
-                width: min(max(1, Int(width)), natural.width, count),
-                height: min(max(1, Int(height)), natural.height, count)
+                width: min(max(1, Int(bounded: width)), natural.width, count),
+                height: min(max(1, Int(bounded: height)), natural.height, count)
             )
         }
         guard !box.isEmpty else { return natural }
@@ -44,8 +44,8 @@ public enum DecodeSize: Hashable, Sendable {
         )
         guard factor < 1 else { return natural }
         return PixelSize(
-            width: max(1, Int((Double(natural.width) * factor).rounded())),
-            height: max(1, Int((Double(natural.height) * factor).rounded()))
+            width: max(1, Int(bounded: (Double(natural.width) * factor).rounded())),
+            height: max(1, Int(bounded: (Double(natural.height) * factor).rounded()))
         )
     }
 }

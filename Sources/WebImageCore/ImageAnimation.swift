@@ -16,7 +16,7 @@ public final class ImageAnimation: Sendable {
 
     /// Creates an animation. Decoders call this.
     /// - Parameters:
-    ///   - durations: The duration of each frame; at least two.
+    ///   - durations: The duration of each frame; at least two. The longest is a day.
     ///   - loopCount: The number of times to play the animation; 0 means endlessly.
     ///   - size: The size of the decoded frames in pixels.
     ///   - hasAlpha: Whether any frame has transparent pixels.
@@ -30,16 +30,22 @@ public final class ImageAnimation: Sendable {
         byteCount: Int,
         makeDecoder: @escaping @Sendable () -> any FrameDecoding
     ) {
-        self.durations = durations.map { $0 < Self.shortestDuration ? Self.defaultDuration : $0 }
+        self.durations = durations.map {
+            $0 < Self.shortestDuration ? Self.defaultDuration : min($0, Self.longestDuration)
+        }
         self.loopCount = max(loopCount, 0)
-        self.size = size
+        self.size = size.bounded
         self.hasAlpha = hasAlpha
-        self.byteCount = byteCount
+        self.byteCount = min(max(byteCount, 0), Self.largestFile)
         decoderFactory = makeDecoder
     }
 
     private static let shortestDuration = Duration.milliseconds(11)
     private static let defaultDuration = Duration.milliseconds(100)
+    /// No format has frames of more than a day. The duration of many long frames stays a number.
+    private static let longestDuration = Duration.seconds(86_400)
+    /// A terabyte, so that the costs of many images add up.
+    private static let largestFile = 1 << 40
 
     /// The number of frames, at least two.
     public var frameCount: Int { durations.count }
@@ -48,7 +54,7 @@ public final class ImageAnimation: Sendable {
     public var duration: Duration { durations.reduce(.zero, +) }
 
     /// The size in bytes of one decoded frame.
-    package var bytesPerFrame: Int { size.pixelCount * (hasAlpha ? 4 : 3) }
+    package var bytesPerFrame: Int { size.pixelCount.boundedProduct(hasAlpha ? 4 : 3) }
 
     /// Creates a decoder. Each player needs its own.
     public func makeDecoder() -> any FrameDecoding { decoderFactory() }

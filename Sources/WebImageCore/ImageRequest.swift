@@ -35,8 +35,10 @@ public struct ImageRequest: Hashable, Sendable {
     public var decodeSize: DecodeSize?
     /// The transformer that changes the decoded image before it is cached in memory and shown. Default: none.
     public var transformer: ImageTransformer?
-    /// Pixels of the file per application pixel. Default: from the name (`@2x`, `@3x`), else 1.
-    public var scale: Double
+    /// Pixels of the file per application pixel, at least 1. Default: from the name (`@2x`, `@3x`), else 1.
+    public var scale: Double {
+        didSet { scale = WebImage.validScale(scale) }
+    }
     /// The key of the image in the caches. Default: what the manager's ``CacheKeyFilter`` returns, else the URL.
     public var cacheKey: String?
     /// Whether only the first frame of an animated image is decoded. Default: no.
@@ -130,7 +132,7 @@ public struct ImageRequest: Hashable, Sendable {
         self.cachePolicy = cachePolicy
         self.decodeSize = decodeSize
         self.transformer = transformer
-        self.scale = scale.map { max($0, 1) } ?? Self.scale(inName: url)
+        self.scale = scale.map(WebImage.validScale) ?? Self.scale(inName: url)
     }
 
     private var extended: ExtendedAttributes { storage.value }

@@ -62,10 +62,10 @@ public struct WebImage: Sendable {
         self.init(
             Content(
                 pixels: pixels,
-                naturalSize: naturalSize ?? pixels.size,
-                sourceSize: naturalSize ?? pixels.size,
+                naturalSize: (naturalSize ?? pixels.size).bounded,
+                sourceSize: (naturalSize ?? pixels.size).bounded,
                 decodedSize: pixels.size,
-                scale: max(scale, 1),
+                scale: Self.validScale(scale),
                 format: format,
                 isPartial: isPartial,
                 animation: animation
@@ -74,6 +74,9 @@ public struct WebImage: Sendable {
     }
 
     package var content: Content { storage.content }
+
+    /// A scale by which sizes can be divided.
+    package static func validScale(_ scale: Double) -> Double { scale.bounded(to: 1...1_000_000, ifNaN: 1) }
 
     /// The upright pixels; of an animated image, those of its first frame. Colours that are shown in a wider gamut or with
     /// more bits are converted to 8 bits of sRGB when this is first read.

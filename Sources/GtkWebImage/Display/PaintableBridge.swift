@@ -40,8 +40,8 @@ private enum PaintableCallbacks {
                 current_image: { context in
                     OpaquePointer(bitPattern: onMain(context) { UInt(bitPattern: $0.makeCurrentImage()) })
                 },
-                width: { context in onMain(context) { Int32(clamping: Int($0.size.width.rounded())) } },
-                height: { context in onMain(context) { Int32(clamping: Int($0.size.height.rounded())) } },
+                width: { context in onMain(context) { Int32(bounded: $0.size.width.rounded()) } },
+                height: { context in onMain(context) { Int32(bounded: $0.size.height.rounded()) } },
                 aspect_ratio: { context in
                     onMain(context) { $0.size.height > 0 ? $0.size.width / $0.size.height : 0 }
                 },

@@ -230,7 +230,7 @@ extension PaintableContent {
 
     /// A new reference to an immutable copy of what is visible; an empty paintable of the same size if there is none.
     func makeCurrentImage() -> OpaquePointer {
-        let (width, height) = (Int32(clamping: Int(size.width.rounded())), Int32(clamping: Int(size.height.rounded())))
+        let (width, height) = (Int32(bounded: size.width.rounded()), Int32(bounded: size.height.rounded()))
         return displayed.visible.makeStill() ?? gdk_paintable_new_empty(width, height)
     }
 }

@@ -19,7 +19,7 @@ final class DelayedCall {
             return 0
         }
         let retained = Unmanaged.passRetained(context).toOpaque()
-        let milliseconds = guint(max(delay, .zero) / .milliseconds(1))
+        let milliseconds = guint(delay.timeoutMilliseconds)
         source = g_timeout_add_full(G_PRIORITY_DEFAULT, milliseconds, call, retained) {
             Unmanaged<Context>.fromOpaque($0!).release()
         }
@@ -41,7 +41,7 @@ final class MainLoopClock: PlaybackClock {
 
     func call(at time: Double, _ body: @escaping @MainActor () -> Void) -> @MainActor () -> Void {
         // One millisecond of slack: called early, the timeline would still find the previous frame.
-        let call = DelayedCall(after: .seconds(max(time - now, 0) + 0.001), body)
+        let call = DelayedCall(after: .bounded(seconds: max(time - now, 0) + 0.001), body)
         return { call.cancel() }
     }
 }

@@ -118,7 +118,7 @@ public final class ListPrefetcher {
     private func prefetch() {
         guard let view = view.pointer else { return stop() }
         let count = Int(g_list_model_get_n_items(view.listModel))
-        let length = Int((Double(visible.count) * screensAhead).rounded(.up))
+        let length = min(max(Int(bounded: (Double(visible.count) * screensAhead).rounded(.up)), 0), count)
         ahead =
             isForward
             ? min(visible.upperBound, count)..<min(visible.upperBound + length, count)

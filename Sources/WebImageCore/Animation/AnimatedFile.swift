@@ -58,7 +58,7 @@ package struct AnimatedFile: Sendable {
                 naturalSize: natural,
                 sourceSize: natural,
                 decodedSize: shown,
-                scale: options.scale,
+                scale: WebImage.validScale(options.scale),
                 format: format,
                 orientation: orientation,
                 animation: animation,

@@ -21,7 +21,7 @@ extension CoderRegistry {
             throw .encodingFailed("No encoder writes \(format.rawValue.uppercased())")
         }
         var options = options
-        options.quality = min(max(options.quality, 0), 1)
+        options.quality = options.quality.bounded(to: 0...1, ifNaN: EncodeOptions().quality)
         let writing = Writing(encoder: encoder, format: format, options: options)
         if let animation = image.animation, !options.isFirstFrameOnly, let data = try writing.encode(animation) {
             return data
@@ -80,7 +80,7 @@ private struct Writing {
     }
 
     private func smaller(_ size: PixelSize, byteCount: Int, limit: Int) -> PixelSize {
-        let factor = min(0.8, (Double(limit) / Double(byteCount)).squareRoot())
+        let factor = min(0.8, (Double(max(limit, 0)) / Double(byteCount)).squareRoot())
         return PixelSize(
             width: max(1, Int(Double(size.width) * factor)),
             height: max(1, Int(Double(size.height) * factor))

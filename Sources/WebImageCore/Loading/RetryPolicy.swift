@@ -33,9 +33,9 @@ public struct RetryPolicy: Sendable {
     package func delay(after error: ImageError, attempt: Int, chance: Double) -> Duration? {
         guard attempt <= maximumCount, shouldRetry(error) else { return nil }
         if let asked = error.retryAfter { return asked <= maximumDelay ? asked : nil }
-        var delay = initialDelay
-        for _ in 1..<max(attempt, 1) where delay < maximumDelay { delay = delay * multiplier }
-        let whole = min(delay, maximumDelay)
-        return whole * (1 - min(max(jitter, 0), 1) * chance)
+        let (limit, growth) = (maximumDelay.bounded / .seconds(1), multiplier.bounded(to: 0...1_000_000, ifNaN: 1))
+        var delay = initialDelay.bounded / .seconds(1)
+        for _ in 1..<min(max(attempt, 1), 1000) where delay < limit { delay *= growth }
+        return .bounded(seconds: min(delay, limit) * (1 - jitter.bounded(to: 0...1, ifNaN: 0) * chance))
     }
 }

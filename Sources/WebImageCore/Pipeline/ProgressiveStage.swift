@@ -74,7 +74,7 @@ final class ProgressiveStage: Sendable {
         let now = ContinuousClock.now
         if case .progressive(let decoding) = job.preview, let last = decoding.lastPartial, now < last + interval {
             let pause = last + interval - now
-            DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(pause / .nanoseconds(1)))) {
+            DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(bounded: pause / .nanoseconds(1)))) {
                 self.showLater(id)
             }
             return

@@ -5,7 +5,7 @@ public struct ImageColor: Hashable, Sendable {
 
     /// Makes a colour of 0xRRGGBB.
     public init(_ rgb: UInt32, alpha: Double = 1) {
-        rgba = rgb << 8 | UInt32((min(max(alpha, 0), 1) * 255).rounded())
+        rgba = rgb << 8 | UInt32((alpha.bounded(to: 0...1, ifNaN: 1) * 255).rounded())
     }
 
     /// Transparent black.

@@ -20,16 +20,25 @@ public struct PixelSize: Hashable, Codable, Sendable {
     /// The size in device pixels of one in application pixels, of which a fraction counts as a whole one.
     package func scaled(by scale: Double) -> PixelSize {
         PixelSize(
-            width: Int((Double(width) * scale).rounded(.up)),
-            height: Int((Double(height) * scale).rounded(.up))
+            width: Int(bounded: (Double(width) * scale).rounded(.up)),
+            height: Int(bounded: (Double(height) * scale).rounded(.up))
         )
     }
 
     /// The number of pixels. It saturates, so that a malicious header cannot cause an overflow.
-    package var pixelCount: Int {
-        let (product, overflow) = width.multipliedReportingOverflow(by: height)
-        return overflow ? .max : product
+    package var pixelCount: Int { width.boundedProduct(height) }
+
+    /// The size with at least one pixel and at most as many to a side as GTK can count (a 32-bit integer).
+    package var bounded: PixelSize {
+        PixelSize(width: min(max(width, 1), Int(Int32.max)), height: min(max(height, 1), Int(Int32.max)))
     }
+
+    /// The default limit of pixels, which suffices for the 108 megapixels of today's phones.
+    static let standardLimit = 1 << 27
+
+    /// Whether a transformer may make an image of this size from one of another size: it has at most as many pixels, or
+    /// at most the default limit.
+    func isReachable(from other: PixelSize) -> Bool { pixelCount <= max(other.pixelCount, Self.standardLimit) }
 }
 
 extension PixelSize: CustomStringConvertible {
@@ -59,8 +68,8 @@ package struct PixelRect: Hashable, Sendable {
     /// Returns the part of the rectangle that lies on a canvas; `nil` if there is none.
     package func clipped(to canvas: PixelSize) -> PixelRect? {
         let (left, top) = (max(x, 0), max(y, 0))
-        let width = min(x + size.width, canvas.width) - left
-        let height = min(y + size.height, canvas.height) - top
+        let width = min(x.boundedSum(size.width), canvas.width) - left
+        let height = min(y.boundedSum(size.height), canvas.height) - top
         return width > 0 && height > 0 ? PixelRect(x: left, y: top, width: width, height: height) : nil
     }
 }

@@ -61,9 +61,10 @@ public struct BlurHash: Hashable, Sendable {
     /// - Parameters:
     ///   - size: The size in pixels. A small size is enough for a blurred image. Default: 32x32.
     ///   - punch: The contrast; 1 is that of the original.
-    /// - Returns: `nil` when memory runs out.
+    /// - Returns: `nil` when memory runs out, and for more than 134,217,728 pixels (2^27).
     public func image(size: PixelSize = PixelSize(width: 32, height: 32), punch: Double = 1) -> WebImage? {
-        let limit = Float(digits[1] + 1) / 166 * Float(punch)
+        let limit = Float(digits[1] + 1) / 166 * Float(punch.bounded(to: -1_000_000...1_000_000, ifNaN: 1))
+        guard size.isReachable(from: PixelSize(width: 1, height: 1)) else { return nil }
         var colors: [SIMD3<Float>] = []
         let average = number(2, 4)
         colors.append(SIMD3(linear: SIMD3(UInt8(average >> 16 & 255), UInt8(average >> 8 & 255), UInt8(average & 255))))

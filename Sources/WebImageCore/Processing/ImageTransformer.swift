@@ -59,7 +59,8 @@ public struct ImageTransformer: Hashable, Sendable {
 }
 
 extension ImageTransformer {
-    /// Resizes the image to a size in pixels, which may be larger than the image.
+    /// Resizes the image to a size in pixels, which may be larger than the image. A size of more than 134,217,728 pixels
+    /// (2^27) and more than the image has fails with ``ImageError/Code/transformFailed``.
     public static func resize(to size: PixelSize, _ mode: ResizeMode = .contain) -> ImageTransformer {
         ImageTransformer(ResizeStep(size: size, mode: mode))
     }

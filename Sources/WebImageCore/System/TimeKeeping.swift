@@ -17,7 +17,7 @@ package struct SystemClock: TimeKeeping {
     package var now: Date { Date() }
 
     package func run(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
-        let nanoseconds = Int(max(delay, .zero) / .nanoseconds(1))
+        let nanoseconds = Int(bounded: delay.bounded / .nanoseconds(1))
         DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds), execute: work)
     }
 }

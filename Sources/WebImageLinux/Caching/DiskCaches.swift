@@ -12,8 +12,8 @@ struct DiskCaches: Sendable {
 
     init(_ configuration: ImageManager.Configuration.DiskCache) {
         directory = configuration.directory
-        let share = min(max(configuration.renditionShare, 0), 1)
-        let renditionLimit = Int(Double(configuration.sizeLimit) * share)
+        let share = configuration.renditionShare.bounded(to: 0...1, ifNaN: 0)
+        let renditionLimit = Int(bounded: Double(configuration.sizeLimit) * share)
         var limits = DiskLimits(
             sizeLimit: configuration.sizeLimit - renditionLimit,
             maximumAge: configuration.maximumAge / .seconds(1),

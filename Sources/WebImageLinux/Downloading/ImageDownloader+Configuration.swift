@@ -113,7 +113,7 @@ extension ImageDownloader {
 
         /// Makes a limit.
         public init(perSecond: Double = 80, burst: Int = 25) {
-            self.perSecond = max(perSecond, 1)
+            self.perSecond = perSecond.bounded(to: 1...1_000_000, ifNaN: 80)
             self.burst = max(burst, 1)
         }
     }

@@ -34,7 +34,9 @@ final class PlaceholderIcon {
         let theme = gtk_icon_theme_get_for_display(display)
         let flags = GtkIconLookupFlags(rawValue: 0)
         let direction = GTK_TEXT_DIR_NONE
-        guard let icon = gtk_icon_theme_lookup_icon(theme, name, nil, Int32(pixelSize), scale, direction, flags) else {
+        guard
+            let icon = gtk_icon_theme_lookup_icon(theme, name, nil, Int32(clamping: pixelSize), scale, direction, flags)
+        else {
             return nil
         }
         found = (GObjectBox(adopting: UnsafeMutableRawPointer(icon)), scale)

@@ -23,7 +23,7 @@ package final class AnimationBudget: Sendable {
     /// - Returns: Whether the limit allowed it.
     func reserve(_ byteCount: Int) -> Bool {
         state.withLock { state in
-            guard state.used + byteCount <= limit else { return false }
+            guard byteCount <= limit - state.used else { return false }
             state.used += byteCount
             return true
         }

@@ -55,7 +55,7 @@ public final class AnimationPlayer {
         preparation: (any DisplayPreparation)?,
         wholeByteCount: Int = 16 << 20
     ) {
-        guard let animation = image.animation else { return nil }
+        guard let animation = image.animation, animation.frameCount > 1 else { return nil }
         self.image = image
         self.animation = animation
         self.settings = settings
@@ -182,7 +182,7 @@ public final class AnimationPlayer {
             let start = timeline.start(ofFrame: frame, loop: loop ?? currentLoop)
         else { return }
         isFinished = false
-        currentLoop = loop ?? currentLoop
+        currentLoop = min(max(loop ?? currentLoop, 0), Int(Int32.max))
         anchor = (start, clock.now)
         shownStep = nil
         update()
@@ -190,7 +190,7 @@ public final class AnimationPlayer {
 
     /// Steps by a number of frames in file order, backwards if it is negative. Steps wrap around at both ends.
     public func step(by count: Int = 1) {
-        let next = (currentFrameIndex + count) % frameCount
+        let next = (currentFrameIndex + count % frameCount) % frameCount
         seek(to: next < 0 ? next + frameCount : next)
     }
 
@@ -212,11 +212,14 @@ public final class AnimationPlayer {
     // The passage of time.
 
     /// Whether the playback position advances.
-    package var isRunning: Bool { isPlaying && isVisible && settings.rate > 0 && !isFinished }
+    package var isRunning: Bool { isPlaying && isVisible && rate > 0 && !isFinished }
+
+    /// The rate, without the values with which no time can be computed.
+    private var rate: Double { settings.rate.bounded(to: 0...1_000_000, ifNaN: 0) }
 
     private var elapsed: Duration {
         guard isRunning else { return anchor.elapsed }
-        return anchor.elapsed + .seconds((clock.now - anchor.time) * settings.rate)
+        return anchor.elapsed + .bounded(seconds: (clock.now - anchor.time) * rate)
     }
 
     /// Shows the frame due, requests the frames that follow, and schedules the next update.
@@ -240,7 +243,7 @@ public final class AnimationPlayer {
         if isVisible { buffer.request([position.frame] + ahead) }
         guard isRunning else { return }
         if let due = position.end {
-            let time = anchor.time + (due - anchor.elapsed) / .seconds(1) / settings.rate
+            let time = anchor.time + (due - anchor.elapsed) / .seconds(1) / rate
             cancelCall = clock.call(at: time) { [weak self] in self?.update() }
         } else if shownStep == position.step {
             finish()
@@ -249,8 +252,8 @@ public final class AnimationPlayer {
 
     /// The number of frames to decode ahead: half a second, the longest delay to expect on a busy machine.
     private var lookahead: Int {
-        let average = timeline.loopDuration / .seconds(1) / Double(max(frameCount, 1)) / max(settings.rate, 0.01)
-        return min(max(Int(0.5 / max(average, 0.001)), 3), 30)
+        let average = timeline.loopDuration / .seconds(1) / Double(max(frameCount, 1)) / max(rate, 0.01)
+        return min(max(Int(bounded: 0.5 / max(average, 0.001)), 3), 30)
     }
 
     private func show(_ due: PlaybackTimeline.Position) {

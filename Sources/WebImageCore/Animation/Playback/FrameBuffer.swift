@@ -59,7 +59,8 @@ package final class FrameBuffer: Sendable {
         self.preparation = preparation
         self.maximumByteCount = maximumByteCount
         self.onFrame = onFrame
-        keepsAllFrames = animation.bytesPerFrame * animation.frameCount <= min(wholeByteCount, maximumByteCount)
+        keepsAllFrames =
+            animation.bytesPerFrame.boundedProduct(animation.frameCount) <= min(wholeByteCount, maximumByteCount)
         decoder = animation.makeDecoder()
         state = Mutex(State(end: animation.frameCount, budgetGeneration: budget.generation))
     }

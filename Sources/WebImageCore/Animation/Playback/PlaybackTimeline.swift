@@ -38,7 +38,8 @@ package struct PlaybackTimeline: Sendable {
         var starts = [Duration.zero]
         for frame in order { starts.append(starts[starts.count - 1] + durations[frame]) }
         self.starts = starts
-        self.loopCount = loopCount
+        // No animation plays that often, and the duration of all loops stays a number.
+        self.loopCount = min(max(loopCount, 0), Int(Int32.max))
         lastFrame =
             switch mode {
             case .normal, .reversedBounce: count - 1
@@ -54,8 +55,8 @@ package struct PlaybackTimeline: Sendable {
 
     /// Returns the position after a time of playback at rate 1.
     package func position(at elapsed: Duration) -> Position {
-        let elapsed = max(elapsed, .zero)
-        let loop = Int(elapsed / loopDuration)
+        let elapsed = elapsed.bounded
+        let loop = Int(bounded: elapsed / loopDuration)
         if loopCount > 0, loop >= loopCount {
             return Position(frame: lastFrame, loop: loopCount, step: loopCount * order.count, end: nil)
         }
@@ -72,7 +73,7 @@ package struct PlaybackTimeline: Sendable {
     /// Returns the time at which a frame first appears in a loop.
     package func start(ofFrame frame: Int, loop: Int) -> Duration? {
         guard let index = order.firstIndex(of: frame) else { return nil }
-        return loopDuration * loop + starts[index]
+        return loopDuration * min(max(loop, 0), loopCount > 0 ? loopCount : Int(Int32.max)) + starts[index]
     }
 
     /// Returns the frame of a step.

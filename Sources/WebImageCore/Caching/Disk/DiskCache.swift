@@ -348,8 +348,8 @@ extension DiskCache {
             return isOld || isLeftover
         }
         if size > limits.sizeLimit || fraction != nil {
-            let target = Int(Double(limits.sizeLimit) * 0.8)
-            let goal = fraction.map { min(target, Int(Double(size) * $0)) } ?? target
+            let target = Int(bounded: Double(limits.sizeLimit) * 0.8)
+            let goal = fraction.map { min(target, Int(bounded: Double(size) * $0)) } ?? target
             for file in stored.sorted(by: { date(of: $0) < date(of: $1) }) where size > goal { remove(file) }
         }
         state.withLock { state in

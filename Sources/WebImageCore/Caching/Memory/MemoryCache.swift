@@ -133,7 +133,7 @@ package final class MemoryCache: MemoryCaching {
     package func trim(toShare share: Double) {
         var released: [WebImage] = []
         defer { _ = released }
-        let goal = Limits(cost: Int(Double(limits.cost) * share), count: share > 0 ? limits.count : 0)
+        let goal = Limits(cost: Int(bounded: Double(limits.cost) * share), count: share > 0 ? limits.count : 0)
         released = state.withLock { $0.evict(downTo: goal) }
     }
 

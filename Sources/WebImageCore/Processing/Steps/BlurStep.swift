@@ -3,11 +3,13 @@
 struct BlurStep: PixelTransforming {
     /// The standard deviation in application pixels.
     let radius: Double
+    private static let largestDeviation = 4096.0
 
     var key: String { "blur(\(radius))" }
 
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
-        let deviation = radius * scale
+        // A wider blur would only cost time: its windows cover whole images.
+        let deviation = (radius * scale).bounded(to: 0...Self.largestDeviation, ifNaN: 0)
         guard deviation >= 0.5 else { return pixels }
         // The widths are odd, so that the image does not shift. The variance of a box is (width² - 1) / 12, and the
         // three variances add up to the requested one.

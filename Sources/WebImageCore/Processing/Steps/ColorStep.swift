@@ -6,8 +6,13 @@ struct ColorStep: PixelTransforming {
 
     var key: String { name }
 
+    /// A weight with which no product becomes infinite.
+    private static func weight(_ amount: Double, ifNaN substitute: Double) -> Float {
+        Float(amount.bounded(to: -1_000_000...1_000_000, ifNaN: substitute))
+    }
+
     static func brightness(_ amount: Double) -> ColorStep {
-        let offset = Float(amount)
+        let offset = weight(amount, ifNaN: 0)
         return ColorStep(
             name: "brightness(\(amount))",
             rows: [[1, 0, 0, offset], [0, 1, 0, offset], [0, 0, 1, offset]]
@@ -15,7 +20,8 @@ struct ColorStep: PixelTransforming {
     }
 
     static func contrast(_ amount: Double) -> ColorStep {
-        let (factor, offset) = (Float(amount), Float(0.5 - amount / 2))
+        let factor = weight(amount, ifNaN: 1)
+        let offset = 0.5 - factor / 2
         return ColorStep(
             name: "contrast(\(amount))",
             rows: [[factor, 0, 0, offset], [0, factor, 0, offset], [0, 0, factor, offset]]
@@ -23,7 +29,7 @@ struct ColorStep: PixelTransforming {
     }
 
     static func saturation(_ amount: Double) -> ColorStep {
-        let factor = Float(amount)
+        let factor = weight(amount, ifNaN: 1)
         // The luminance of each channel (ITU-R BT.709).
         let grey = SIMD4<Float>(0.2126, 0.7152, 0.0722, 0) * (1 - factor)
         return ColorStep(

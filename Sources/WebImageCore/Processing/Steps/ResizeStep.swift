@@ -24,21 +24,23 @@ struct ResizeStep: PixelTransforming {
         let factors = (Double(target.width) / Double(natural.width), Double(target.height) / Double(natural.height))
         func scaled(by factor: Double) -> PixelSize {
             PixelSize(
-                width: max(1, Int((Double(natural.width) * factor).rounded())),
-                height: max(1, Int((Double(natural.height) * factor).rounded()))
+                width: max(1, Int(bounded: (Double(natural.width) * factor).rounded())),
+                height: max(1, Int(bounded: (Double(natural.height) * factor).rounded()))
             )
         }
+        let contained = scaled(by: min(factors.0, factors.1))
+        guard (mode == .contain ? contained : target).isReachable(from: natural) else { return nil }
         switch mode {
         case .stretch:
             return pixels.resized(to: target, orientation: .up)
         case .contain:
-            return pixels.resized(to: scaled(by: min(factors.0, factors.1)), orientation: .up)
+            return pixels.resized(to: contained, orientation: .up)
         case .cover:
             let factor = max(factors.0, factors.1)
             // Only the visible part is scaled.
             let kept = PixelSize(
-                width: min(natural.width, max(1, Int((Double(target.width) / factor).rounded()))),
-                height: min(natural.height, max(1, Int((Double(target.height) / factor).rounded())))
+                width: min(natural.width, max(1, Int(bounded: (Double(target.width) / factor).rounded()))),
+                height: min(natural.height, max(1, Int(bounded: (Double(target.height) / factor).rounded())))
             )
             let rect = PixelRect(
                 x: (natural.width - kept.width) / 2,
@@ -48,9 +50,7 @@ struct ResizeStep: PixelTransforming {
             )
             return pixels.cropped(to: rect)?.resized(to: target, orientation: .up)
         case .letterbox:
-            guard let small = pixels.resized(to: scaled(by: min(factors.0, factors.1)), orientation: .up) else {
-                return nil
-            }
+            guard let small = pixels.resized(to: contained, orientation: .up) else { return nil }
             return small.size == target ? small : small.centered(in: target)
         }
     }

@@ -19,13 +19,14 @@ struct RotateStep: PixelTransforming {
         let density = Double(natural.width) / Double(before.width)
         return image.replacingPixels(turned, keepsNaturalSize: false).with { content in
             content.naturalSize = PixelSize(
-                width: max(1, Int((Double(turned.size.width) * density).rounded())),
-                height: max(1, Int((Double(turned.size.height) * density).rounded()))
+                width: max(1, Int(bounded: (Double(turned.size.width) * density).rounded())),
+                height: max(1, Int(bounded: (Double(turned.size.height) * density).rounded()))
             )
         }
     }
 
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
+        guard degrees.isFinite else { return nil }
         let turn = (degrees.truncatingRemainder(dividingBy: 360) + 360).truncatingRemainder(dividingBy: 360)
         let isSquare = pixels.size.width == pixels.size.height
         switch turn {
@@ -49,6 +50,7 @@ struct RotateStep: PixelTransforming {
                 height: max(1, Int((abs(width * sine) + abs(height * cosine) - 0.01).rounded(.up)))
             )
         }
+        guard size.isReachable(from: pixels.size) else { return nil }
         let (middleX, middleY) = (Double(size.width) / 2, Double(size.height) / 2)
         return PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
             let target = memory.bindMemory(to: UInt32.self).baseAddress!

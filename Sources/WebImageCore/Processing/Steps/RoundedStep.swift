@@ -61,9 +61,9 @@ struct RoundedStep: PixelTransforming {
         let (radius, corners): (Double, ImageCorners) =
             switch shape {
             case .circle: (half, .all)
-            case .corners(let radius, let corners): (min(max(radius * scale, 0), half), corners)
+            case .corners(let radius, let corners): ((radius * scale).bounded(to: 0...half, ifNaN: 0), corners)
             }
-        let line = min(max((border?.width ?? 0) * scale, 0), half)
+        let line = ((border?.width ?? 0) * scale).bounded(to: 0...half, ifNaN: 0)
         return PixelBuffer(size: source.size, format: .rgbaPremultiplied) { memory in
             memory.copyMemory(from: UnsafeRawBufferPointer(start: source.baseAddress, count: source.byteCount))
             let target = memory.bindMemory(to: UInt32.self).baseAddress!

@@ -64,7 +64,7 @@ final class CurlThread {
             if concludeExchanges(), waiting.count > 0 { continue }
             publishCounts()
             if isStopping, transfers.isEmpty { break }
-            let timeout = rateLimitDelay.map { Int32(($0 / .milliseconds(1)).rounded(.up)) } ?? 60_000
+            let timeout = rateLimitDelay.map { $0.timeoutMilliseconds.boundedSum(1) } ?? 60_000
             curl_multi_poll(multi, nil, 0, max(1, timeout), nil)
         }
         commands.setWake(nil)
@@ -77,7 +77,11 @@ final class CurlThread {
         isSuspended = commands.isSuspended
         gwi_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumTransfersPerHost))
         // By default libcurl keeps four connections for each running transfer, and so closes some when a burst ends.
-        gwi_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(32, 4 * configuration.maximumConcurrentTransfers))
+        gwi_curl_multi_set_long(
+            multi,
+            CURLMOPT_MAXCONNECTS,
+            min(max(32, configuration.maximumConcurrentTransfers.boundedProduct(4)), Int(Int32.max))
+        )
         if bucket?.limit != configuration.rateLimit {
             bucket = configuration.rateLimit.map { ($0, TokenBucket($0, now: .now)) }
         }

@@ -66,10 +66,10 @@ extension CurlTransfer {
         if exchange.alternative != nil { connect = min(connect, Exchange.alternativeConnectTimeout) }
         let idle = options.idleTimeout ?? configuration.idleTimeout
         let total = options.totalTimeout ?? configuration.totalTimeout
-        handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, connect.milliseconds))
+        handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, Int(connect.timeoutMilliseconds)))
         handle.set(CURLOPT_LOW_SPEED_LIMIT, to: 1)
-        handle.set(CURLOPT_LOW_SPEED_TIME, to: max(1, idle.milliseconds / 1000))
-        handle.set(CURLOPT_TIMEOUT_MS, to: total.map { max(1, $0.milliseconds) } ?? 0)
+        handle.set(CURLOPT_LOW_SPEED_TIME, to: max(1, Int(idle.timeoutMilliseconds) / 1000))
+        handle.set(CURLOPT_TIMEOUT_MS, to: total.map { max(1, Int($0.timeoutMilliseconds)) } ?? 0)
         handle.setOffset(CURLOPT_MAXFILESIZE_LARGE, to: configuration.maximumByteCount)
     }
 
@@ -128,8 +128,4 @@ private enum CurlMacro {
     static let hstsEnable = 1
     static let authBasic = 1
     static let authDigest = 2
-}
-
-extension Duration {
-    fileprivate var milliseconds: Int { Int(self / .milliseconds(1)) }
 }

@@ -315,7 +315,7 @@ extension CurlTransfer {
     private func reportProgress() {
         let (count, expected) = (Int64(exchange.body.count), exchange.expectedCount)
         if let expected, count < expected {
-            let step = Double(expected) * min(max(configuration.minimumProgressFraction, 0), 1)
+            let step = Double(expected) * configuration.minimumProgressFraction.bounded(to: 0...1, ifNaN: 0)
             guard Double(count - exchange.reportedCount) >= step else { return }
         }
         exchange.reportedCount = count
@@ -325,9 +325,9 @@ extension CurlTransfer {
     /// Tells the operations when the rest will arrive sooner than a new request would bring its first byte.
     private func estimateCompletion() {
         guard let expected = exchange.expectedCount, exchange.receivedCount > 0 else { return }
-        let timePerByte = (ContinuousClock.now - exchange.firstByteAt) / Double(exchange.receivedCount)
-        let rest = timePerByte * Double(max(0, expected - Int64(exchange.body.count)))
-        let isNearlyComplete = rest < exchange.firstByteAt - exchange.startedAt
+        let seconds = (ContinuousClock.now - exchange.firstByteAt) / .seconds(1)
+        let rest = seconds / Double(exchange.receivedCount) * Double(max(0, expected - Int64(exchange.body.count)))
+        let isNearlyComplete = rest < (exchange.firstByteAt - exchange.startedAt) / .seconds(1)
         guard isNearlyComplete != exchange.isNearlyComplete else { return }
         exchange.isNearlyComplete = isNearlyComplete
         for operation in operations { operation.setNearlyComplete(isNearlyComplete) }

@@ -1,3 +1,5 @@
+import WebImageCore
+
 /// The token bucket of a rate limit. A transfer takes a token when it starts; the bucket refills with time.
 struct TokenBucket {
     private let limit: ImageDownloader.RateLimit
@@ -5,8 +7,9 @@ struct TokenBucket {
     private var lastFill: ContinuousClock.Instant
 
     init(_ limit: ImageDownloader.RateLimit, now: ContinuousClock.Instant) {
-        self.limit = limit
-        tokens = Double(limit.burst)
+        // The properties may have been set to what init does not accept.
+        self.limit = ImageDownloader.RateLimit(perSecond: limit.perSecond, burst: limit.burst)
+        tokens = Double(self.limit.burst)
         lastFill = now
     }
 
@@ -18,7 +21,7 @@ struct TokenBucket {
             tokens -= 1
             return nil
         }
-        return .seconds((1 - tokens) / limit.perSecond)
+        return .bounded(seconds: (1 - tokens) / limit.perSecond)
     }
 
     /// Returns the token of a transfer that was not cancelled.

@@ -19,7 +19,7 @@ struct TransferBody {
     var count: Int { file?.count ?? memory.count }
 
     mutating func reserve(_ count: Int64) {
-        memory.reserveCapacity(Int(min(count, Int64(min(inMemoryBodyLimit, Self.reserveLimit)))))
+        memory.reserveCapacity(Int(max(0, min(count, Int64(min(inMemoryBodyLimit, Self.reserveLimit))))))
     }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) {

@@ -18,9 +18,9 @@ package struct JPEGEncoder: ImageEncoding {
             throw .encodingFailed("There is no memory for a JPEG of \(pixels.size) pixels")
         }
         let encoding = gwi_jpeg_encoding(
-            width: UInt32(flat.size.width),
-            height: UInt32(flat.size.height),
-            quality: Int32(max(1, (options.quality * 100).rounded())),
+            width: UInt32(clamping: flat.size.width),
+            height: UInt32(clamping: flat.size.height),
+            quality: max(1, Int32(bounded: (options.quality * 100).rounded())),
             has_full_chroma: options.quality >= 0.9
         )
         var file = gwi_jpeg_file()

@@ -23,14 +23,15 @@ package struct PNGEncoder: ImageEncoding {
     }
 
     private static func encode(_ bytes: UnsafeBufferPointer<UInt8>, _ pixels: PixelBuffer) -> Data? {
+        guard let bytesPerRow = Int32(exactly: pixels.bytesPerRow) else { return nil }
         let pixbuf = gdk_pixbuf_new_from_data(
             bytes.baseAddress,
             GDK_COLORSPACE_RGB,
             pixels.hasAlpha ? 1 : 0,
             8,
-            Int32(pixels.size.width),
-            Int32(pixels.size.height),
-            Int32(pixels.bytesPerRow),
+            Int32(clamping: pixels.size.width),
+            Int32(clamping: pixels.size.height),
+            bytesPerRow,
             nil,
             nil
         )

@@ -15,7 +15,8 @@ extension WebPEncoder {
         settings.anim_params.loop_count = Int32(clamping: animation.loopCount)
         settings.allow_mixed = options.isLossless ? 0 : 1
         let size = animation.size
-        guard let encoder = WebPAnimEncoderNew(Int32(size.width), Int32(size.height), &settings) else {
+        guard let encoder = WebPAnimEncoderNew(Int32(clamping: size.width), Int32(clamping: size.height), &settings)
+        else {
             throw .encodingFailed("libwebp writes no animation of \(size) pixels")
         }
         defer { WebPAnimEncoderDelete(encoder) }
@@ -33,7 +34,7 @@ extension WebPEncoder {
             try add(pixels, at: time, to: encoder, options)
             time += animation.durations[index]
         }
-        guard WebPAnimEncoderAdd(encoder, nil, time.milliseconds, nil) != 0 else { throw Self.failure(encoder) }
+        guard WebPAnimEncoderAdd(encoder, nil, milliseconds(time), nil) != 0 else { throw Self.failure(encoder) }
         var output = WebPData()
         WebPDataInit(&output)
         defer { WebPFree(UnsafeMutablePointer(mutating: output.bytes)) }
@@ -55,16 +56,14 @@ extension WebPEncoder {
             throw .encodingFailed("There is no memory for a WebP of \(pixels.size) pixels")
         }
         defer { WebPPictureFree(&picture) }
-        guard WebPAnimEncoderAdd(encoder, &picture, time.milliseconds, &config) != 0 else {
+        guard WebPAnimEncoderAdd(encoder, &picture, milliseconds(time), &config) != 0 else {
             throw Self.failure(encoder)
         }
     }
 
+    private func milliseconds(_ time: Duration) -> Int32 { Int32(bounded: (time / .milliseconds(1)).rounded()) }
+
     private static func failure(_ encoder: OpaquePointer) -> ImageError {
         .encodingFailed("libwebp: \(String(cString: WebPAnimEncoderGetError(encoder)))")
     }
-}
-
-extension Duration {
-    fileprivate var milliseconds: Int32 { Int32(clamping: Int((self / .milliseconds(1)).rounded())) }
 }

@@ -49,15 +49,15 @@ package struct WebPEncoder: ImageEncoding {
         // Lossless files keep the colours of transparent pixels.
         config.exact = options.isLossless ? 1 : 0
         picture.use_argb = config.lossless
-        picture.width = Int32(pixels.size.width)
-        picture.height = Int32(pixels.size.height)
+        picture.width = Int32(clamping: pixels.size.width)
+        picture.height = Int32(clamping: pixels.size.height)
         let isFilled = fill(&picture, pixels)
         if !isFilled { WebPPictureFree(&picture) }
         return isFilled
     }
 
     private static func fill(_ picture: inout WebPPicture, _ pixels: PixelBuffer) -> Bool {
-        let stride = Int32(pixels.bytesPerRow)
+        guard let stride = Int32(exactly: pixels.bytesPerRow) else { return false }
         guard pixels.hasAlpha else {
             return pixels.withUnsafeBytes {
                 WebPPictureImportRGB(&picture, $0.bindMemory(to: UInt8.self).baseAddress, stride) != 0

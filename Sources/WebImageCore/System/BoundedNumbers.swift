@@ -1,0 +1,55 @@
+// Numbers from outside (settings of an app, fields of a file) can be NaN, infinite or huge. Swift traps where C would
+// wrap, so every conversion and product of such a number goes through this file.
+
+extension FixedWidthInteger {
+    /// The integer part of a number, or the nearest integer that the type has. NaN counts as zero.
+    package init(bounded value: Double) {
+        if value.isNaN {
+            self = 0
+        } else if value <= Double(Self.min) {
+            self = .min
+        } else if value >= Double(Self.max) {
+            // Double(Int.max) is rounded up to a number that Int does not have.
+            self = .max
+        } else {
+            self = Self(value)
+        }
+    }
+
+    /// The sum, or the nearest integer that the type has.
+    package func boundedSum(_ other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+
+    /// The product of two numbers that are not negative, or the largest integer that the type has.
+    package func boundedProduct(_ other: Self) -> Self {
+        let (product, overflow) = multipliedReportingOverflow(by: other)
+        return overflow ? .max : product
+    }
+}
+
+extension Double {
+    /// The number, or the nearest bound.
+    /// - Parameter substitute: What stands for NaN.
+    package func bounded(to range: ClosedRange<Double>, ifNaN substitute: Double) -> Double {
+        isNaN ? substitute : Swift.min(Swift.max(self, range.lowerBound), range.upperBound)
+    }
+}
+
+extension Duration {
+    /// A hundred years: longer than any program runs, and short enough for a nanosecond count in an Int.
+    package static let longest = Duration.seconds(3_155_760_000)
+
+    /// A number of seconds, within the longest duration in both directions. NaN counts as zero.
+    package static func bounded(seconds: Double) -> Duration {
+        let limit = longest / .seconds(1)
+        return .seconds(seconds.bounded(to: -limit...limit, ifNaN: 0))
+    }
+
+    /// The duration, or the longest one; zero for a negative one.
+    package var bounded: Duration { min(max(self, .zero), .longest) }
+
+    /// The milliseconds, at most those that libcurl and GLib can count to (24 days).
+    package var timeoutMilliseconds: Int32 { Int32(bounded: bounded / .milliseconds(1)) }
+}
