@@ -149,6 +149,7 @@ package struct FormatDescriptor: Sendable {
                 "image/x-portable-bitmap",
             ],
             fileExtensions: ["pnm", "ppm", "pgm", "pbm"],
+            readHeader: NetpbmHeader.read,
             isSignature: isNetpbm
         ),
         FormatDescriptor(
@@ -171,7 +172,12 @@ package struct FormatDescriptor: Sendable {
             isSignature: isSVG
         ),
         // The format has no signature: only a hint tells it.
-        FormatDescriptor(.tga, mediaTypes: ["image/x-tga"], fileExtensions: ["tga"]) { _ in false },
+        FormatDescriptor(
+            .tga,
+            mediaTypes: ["image/x-tga"],
+            fileExtensions: ["tga"],
+            readHeader: TGAHeader.read
+        ) { _ in false },
     ]
 
     fileprivate static let byFormat = Dictionary(uniqueKeysWithValues: all.map { ($0.format, $0) })

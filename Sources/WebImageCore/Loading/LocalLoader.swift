@@ -90,8 +90,9 @@ extension LocalLoader {
     package static func files(queue: WorkQueue, maximumByteCount: Int) -> LocalLoader {
         let store = FileStore()
         return LocalLoader(scheme: "file", queue: queue) { url throws(ImageError) in
+            let path = try localPath(of: url)
             do {
-                let data = try store.read(url.path(percentEncoded: false), maximumByteCount: maximumByteCount)
+                let data = try store.read(path, maximumByteCount: maximumByteCount)
                 return LoaderResult(data: data)
             } catch {
                 throw ImageError(
@@ -102,6 +103,31 @@ extension LocalLoader {
                 )
             }
         }
+    }
+
+    /// The path of a URL that names something on this machine.
+    /// - Throws: ``ImageError/Code/invalidURL`` for another host than this machine (RFC 8089, section 2), and for a path
+    ///   that system calls would cut off.
+    package static func localPath(of url: URL) throws(ImageError) -> String {
+        let host = url.host() ?? ""
+        guard host.isEmpty || host.lowercased() == "localhost" else {
+            throw ImageError(
+                .invalidURL,
+                url: url,
+                reason: "The URL names the host \(host), but \(url.scheme ?? "") URLs are read from this machine only",
+                remedy: "Write it with three slashes, as in file:///path, or mount the other machine's directory."
+            )
+        }
+        let path = url.path(percentEncoded: false)
+        guard !path.utf8.contains(0) else {
+            throw ImageError(
+                .invalidURL,
+                url: url,
+                reason: "The path of the URL contains a null character",
+                remedy: "Remove %00 from the path."
+            )
+        }
+        return path
     }
 
     /// The loader of data: URLs (RFC 2397).

@@ -91,12 +91,14 @@ public final class ImageDownloader: DataLoading {
     /// It does not when the host is this machine or may be in the local network: a loopback, private or link-local
     /// address, a name without a dot or a name that ends in `.local`. Nor does it through a proxy, which may be local.
     public func requiresNetwork(_ url: URL) -> Bool {
+        // Without a host the error says so, also offline.
+        guard let host = url.host(), !host.isEmpty else { return false }
         switch configuration.proxy {
         case .fixed: return false
         case .system, .environment: if ProxyResolver.isSetByEnvironment { return false }
         case .none: break
         }
-        return !HostReachability.isLocal(url.host() ?? "")
+        return !HostReachability.isLocal(host)
     }
 
     /// The header fields of a request, after the header filter and the request modifier.

@@ -8,7 +8,7 @@ extension LocalLoader {
     package static func resources(queue: WorkQueue) -> LocalLoader {
         LocalLoader(scheme: "resource", queue: queue) { url throws(ImageError) in
             var failure: UnsafeMutablePointer<GError>?
-            let path = url.path(percentEncoded: false)
+            let path = try localPath(of: url)
             guard let bytes = g_resources_lookup_data(path, gwi_resource_lookup_none, &failure) else {
                 let reason = failure.map { String(cString: $0.pointee.message) } ?? "not found"
                 g_clear_error(&failure)

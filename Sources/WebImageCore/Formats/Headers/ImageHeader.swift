@@ -21,11 +21,13 @@ package struct ImageHeader: Sendable, Hashable {
 
     /// Reads the header from the beginning of a file.
     ///
-    /// The result is `nil` when further bytes are needed, or when the format is not one of JPEG, PNG, GIF, WebP, TIFF and
-    /// BMP.
-    /// - Parameter data: The file, or the part of it that has arrived.
-    package init?(reading data: Data) {
-        guard let read = ImageFormat(sniffing: data).descriptor?.readHeader,
+    /// The result is `nil` when further bytes are needed, or when the format is not one of JPEG, PNG, GIF, WebP, TIFF, BMP,
+    /// Netpbm and TGA.
+    /// - Parameters:
+    ///   - data: The file, or the part of it that has arrived.
+    ///   - hint: The format of a file without a signature.
+    package init?(reading data: Data, hint: ImageFormat? = nil) {
+        guard let read = ImageFormat(sniffing: data, hint: hint).descriptor?.readHeader,
             let header = data.withUnsafeBytes({ read(ByteReader($0)) })
         else { return nil }
         self = header

@@ -57,6 +57,23 @@ extension CurlTransfer {
         )
     }
 
+    /// The error for a body that ends before its coding does, which a server cuts off without a sign in HTTP.
+    var codingIncomplete: ImageError {
+        error(.transferIncomplete, "The compressed body ends too early: it is truncated")
+    }
+
+    var badCoding: ImageError {
+        error(.badResponse, "The server's response is not compressed as it says")
+    }
+
+    func unknownCoding(_ coding: String) -> ImageError {
+        error(
+            .badResponse,
+            "The server compressed the body with \(coding.prefix(100)), which the request did not ask for",
+            remedy: "Let the server keep to Accept-Encoding, or set that header field in the request to what it sends."
+        )
+    }
+
     func badRedirect(_ cause: String) -> ImageError {
         error(
             .badRedirect,

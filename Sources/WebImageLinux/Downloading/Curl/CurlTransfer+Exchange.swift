@@ -30,6 +30,10 @@ extension CurlTransfer {
         var head: ResponseModifier.Response?
         var verdict = Verdict.accepted
         var body: TransferBody
+        /// Removes the codings of the body; `nil` when there are none.
+        var decoder: ContentDecoder?
+        /// Whether the app has chosen the codings, which libcurl removes then.
+        var isDecodedByCurl = false
         /// The bytes of the body that this exchange brought, without those that were resumed.
         var receivedCount: Int64 = 0
         /// The bytes of the whole body, where the server states it.

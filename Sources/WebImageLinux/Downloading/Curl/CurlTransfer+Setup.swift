@@ -112,14 +112,24 @@ extension CurlTransfer {
             fields["Range"] = "bytes=\(resumed.data.count)-"
             fields["If-Range"] = condition
         } else {
-            // An empty string accepts every encoding that libcurl can decode. A resumed body has to come unencoded.
-            handle.set(CURLOPT_ACCEPT_ENCODING, to: "")
+            // A resumed body has to come unencoded.
+            acceptCodings(handle, &fields)
         }
         if let validators = key.validators {
             if let etag = validators.etag { fields["If-None-Match"] = etag }
             if let date = validators.lastModified { fields["If-Modified-Since"] = date }
         }
         handle.setHeaders(fields)
+    }
+
+    private func acceptCodings(_ handle: CurlHandle, _ fields: inout [String: String]) {
+        guard fields.keys.contains(where: { $0.lowercased() == "accept-encoding" }) else {
+            fields["Accept-Encoding"] = ContentDecoder.accepted
+            return
+        }
+        // The field of the app replaces that of libcurl, which decodes whatever it knows.
+        handle.set(CURLOPT_ACCEPT_ENCODING, to: "")
+        leaveDecodingToCurl()
     }
 }
 

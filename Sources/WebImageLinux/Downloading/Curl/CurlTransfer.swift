@@ -91,6 +91,8 @@ final class CurlTransfer {
         exchange.proxy = proxy
     }
 
+    func leaveDecodingToCurl() { exchange.isDecodedByCurl = true }
+
     func attach(_ handle: CurlHandle) { exchange.handle = handle }
 
     func takeHandle() -> CurlHandle? { exchange.handle.take() }
@@ -99,7 +101,8 @@ final class CurlTransfer {
 // One exchange from its request to its end.
 extension CurlTransfer {
     /// Replaces the exchange by a new one.
-    /// - Throws: `invalidRequest` when the request modifier refuses the request.
+    /// - Throws: `invalidRequest` when the request modifier refuses the request, and `invalidURL` without a host, for which
+    ///   libcurl takes the first component of the path.
     func prepare(for url: URL) throws(ImageError) {
         let isSameOrigin = url.isSameOrigin(as: key.url)
         guard let request = configuration.request(url, options: key.options, isSameOrigin: isSameOrigin) else {
@@ -107,6 +110,13 @@ extension CurlTransfer {
                 .invalidRequest,
                 "The request modifier refused the request",
                 remedy: "Return a request from the modifier if this URL may be loaded."
+            )
+        }
+        guard request.url.host()?.isEmpty == false else {
+            throw error(
+                .invalidURL,
+                "The URL has no host",
+                remedy: "Write the host after http:// or https://, as in https://example.org/image.png."
             )
         }
         exchange = Exchange(request, inMemoryBodyLimit: configuration.inMemoryBodyLimit)
@@ -128,17 +138,28 @@ extension CurlTransfer {
             exchange.discardedCount += bytes.count
             return !exchange.hasDiscardedTooMuch
         case .accepted:
-            guard exchange.body.count + bytes.count <= configuration.maximumByteCount else {
-                exchange.verdict = .failed(bodyTooLarge)
+            guard let decoder = exchange.decoder else { return keep(bytes) }
+            do {
+                return try decoder.decode(bytes) { keep($0) }
+            } catch {
+                exchange.verdict = .failed(badCoding)
                 return false
             }
-            exchange.body.append(bytes)
-            exchange.receivedCount += Int64(bytes.count)
-            reportProgress()
-            estimateCompletion()
-            stream(bytes)
-            return true
         }
+    }
+
+    /// Keeps bytes of the image.
+    private func keep(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard exchange.body.count + bytes.count <= configuration.maximumByteCount else {
+            exchange.verdict = .failed(bodyTooLarge)
+            return false
+        }
+        exchange.body.append(bytes)
+        exchange.receivedCount += Int64(bytes.count)
+        reportProgress()
+        estimateCompletion()
+        stream(bytes)
+        return true
     }
 
     /// Turns libcurl's result into the outcome of the exchange.
@@ -153,6 +174,8 @@ extension CurlTransfer {
             return .finished(.failure(error))
         case .redirected where code == CURLE_OK || exchange.hasDiscardedTooMuch:
             return follow(redirectTarget)
+        case .accepted where code == CURLE_OK && exchange.decoder?.isComplete == false:
+            return .finished(.failure(codingIncomplete))
         case .accepted where code == CURLE_OK:
             return .finished(.success(loaderResult()))
         case .redirected, .accepted:
@@ -165,7 +188,7 @@ extension CurlTransfer {
     var partialBody: PartialBody? {
         guard let head = exchange.head else { return resumed }
         guard exchange.body.count > 0, case .accepted = exchange.verdict, key.validators == nil,
-            exchange.request.method == "GET", head.headers["content-encoding"] == nil,
+            exchange.request.method == "GET", exchange.decoder == nil, head.headers["content-encoding"] == nil,
             head.headers["accept-ranges"]?.lowercased() != "none"
         else { return nil }
         let validators = ResponseMetadata.Validators(
@@ -238,6 +261,7 @@ extension CurlTransfer {
             return
         }
         exchange.firstByteAt = .now
+        let coding = exchange.isDecodedByCurl ? nil : head.headers["content-encoding"]
         observers.notify(.responded(key.url, head))
         if let modifier = key.options.responseModifier ?? configuration.responseModifier {
             guard let modified = modifier.modify(head) else {
@@ -251,10 +275,16 @@ extension CurlTransfer {
         }
         switch (head.status, resumed) {
         case (416, .some): exchange.verdict = .resumeRefused
+        // The part that is there is not encoded.
+        case (206, .some) where coding.map(ContentDecoder.isCoded) == true: exchange.verdict = .resumeRefused
         case (206, .some(let part)): resume(part, head)
         default:
             exchange.expectedCount = head.bodyLength
             if let error = refusal(of: head) { exchange.verdict = .failed(error) }
+        }
+        if case .accepted = exchange.verdict, let coding, ContentDecoder.isCoded(coding) {
+            exchange.decoder = ContentDecoder(coding)
+            if exchange.decoder == nil { exchange.verdict = .failed(unknownCoding(coding)) }
         }
         guard case .accepted = exchange.verdict, let expected = exchange.expectedCount else { return }
         if expected > Int64(configuration.maximumByteCount) {

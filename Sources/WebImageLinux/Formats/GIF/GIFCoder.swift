@@ -11,8 +11,15 @@ package struct GIFCoder: ImageDecoding {
         try decode(data, first: nil, options)
     }
 
-    /// - Parameter first: The colour indices of the first frame, when all of them are unpacked already.
-    func decode(_ data: Data, first: GIFFirstFrame?, _ options: DecodeOptions) throws(ImageError) -> WebImage {
+    /// - Parameters:
+    ///   - first: The colour indices of the first frame, when all of them are unpacked already.
+    ///   - isArriving: Whether the file is still arriving, so that the frames that are there are shown.
+    func decode(
+        _ data: Data,
+        first: GIFFirstFrame?,
+        isArriving: Bool = false,
+        _ options: DecodeOptions
+    ) throws(ImageError) -> WebImage {
         guard let file = GIFFile(data, frameLimit: options.frameLimit) else {
             throw options.badData("The GIF ends before its pixels begin")
         }
@@ -21,6 +28,7 @@ package struct GIFCoder: ImageDecoding {
         guard frame.isComplete else {
             throw options.badData("The GIF ends in the middle of an image: it is truncated")
         }
+        guard !file.isTruncated || isArriving else { throw options.truncatedAnimation }
         let frames = GIFFrameSource(data, file, first: first, options)
         let animation = AnimatedFile(
             frames,

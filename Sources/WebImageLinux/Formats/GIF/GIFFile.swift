@@ -24,6 +24,10 @@ struct GIFFile: Sendable {
     private(set) var frames: [Frame] = []
     /// The number of loops; 0 means endless.
     private(set) var loopCount = 1
+    private var isLooped = false
+
+    /// Whether the file is animated and ends in the middle of a block or before its trailer.
+    private(set) var isTruncated = false
 
     /// - Parameter frameLimit: The number of frames to read.
     init?(_ data: Data, frameLimit: Int) {
@@ -41,23 +45,39 @@ struct GIFFile: Sendable {
         let globalTable = globalCount > 0 ? (offset: 13, count: globalCount) : nil
         var offset = 13 + globalCount * 3
         var control = GraphicControl()
+        // Whether a block has begun after the last frame.
+        var hasFollower = false
         while let kind = bytes.uint8(offset), frames.count < frameLimit {
+            hasFollower = kind == 0x2C || kind == 0x21 && bytes.uint8(offset + 1) == 0xF9 || hasFollower
             if kind == 0x21 {
                 control.read(bytes, offset)
                 readLoopCount(bytes, offset)
-                guard let end = Self.endOfBlocks(bytes, offset + 2) else { break }
+                guard let end = Self.endOfBlocks(bytes, offset + 2) else {
+                    offset = bytes.count
+                    break
+                }
                 offset = end
             } else if kind == 0x2C {
-                guard let frame = Self.frame(bytes, offset, globalTable, control) else { break }
+                guard let frame = Self.frame(bytes, offset, globalTable, control) else {
+                    offset = bytes.count
+                    break
+                }
                 // An incomplete frame is not part of the animation.
                 if frame.isComplete || frames.isEmpty { frames.append(frame) }
                 control = GraphicControl()
-                guard frame.isComplete, let end = Self.endOfBlocks(bytes, frame.offset + 1) else { break }
+                guard frame.isComplete, let end = Self.endOfBlocks(bytes, frame.offset + 1) else {
+                    offset = bytes.count
+                    break
+                }
                 offset = end
+                hasFollower = false
             } else {
                 break
             }
         }
+        // Many still images lack their trailer and nothing else.
+        let isAnimated = frames.count > 1 || isLooped || frames.first.map { $0.duration > .zero } == true
+        isTruncated = frames.count < frameLimit && offset >= bytes.count && (isAnimated || hasFollower)
         // A screen without a size takes that of the first image.
         if size.isEmpty, let rect = frames.first?.rect {
             size = PixelSize(width: rect.x + rect.size.width, height: rect.y + rect.size.height)
@@ -75,6 +95,7 @@ struct GIFFile: Sendable {
             // The lower bits hold the kind of the sub-block.
             if length >= 3, let kind = bytes.uint8(block + 1), kind & 7 == 1, let count = bytes.uint16LE(block + 2) {
                 loopCount = count == 0 ? 0 : Int(count) + 1
+                isLooped = true
             }
             block += 1 + Int(length)
         }

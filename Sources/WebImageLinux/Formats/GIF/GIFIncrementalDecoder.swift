@@ -65,7 +65,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     private func partialAnimation() -> WebImage? {
         guard let frame, !options.isFirstFrameOnly, let file = GIFFile(data, frameLimit: options.frameLimit),
             file.frames.count > shownFrameCount,
-            let image = try? GIFCoder().decode(data, first: frame.first, options)
+            let image = try? GIFCoder().decode(data, first: frame.first, isArriving: true, options)
         else { return nil }
         shownFrameCount = file.frames.count
         return image.with { $0.isPartial = true }

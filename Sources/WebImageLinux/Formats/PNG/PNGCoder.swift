@@ -21,6 +21,9 @@ package struct PNGCoder: ImageDecoding {
         let keepsDepth = options.keepsWideColors && !isAnimated
         return try PNGReader.read(data, keepsDepth: keepsDepth, options) { reader throws(ImageError) in
             try options.check(reader.size)
+            guard !file.isTruncated || !file.isAnimated || isArriving || options.isFirstFrameOnly else {
+                throw options.truncatedAnimation
+            }
             let profile = options.convertsToSRGB ? reader.profile : nil
             if isAnimated {
                 do {

@@ -22,6 +22,8 @@ struct PNGFile: Sendable {
     /// Whether there is a default image, which decoders without animation support show.
     private(set) var hasPixels = false
     private var isEnded = false
+    /// Whether the file ends in the middle of a chunk or before its end chunk.
+    private(set) var isTruncated = false
 
     /// - Parameters:
     ///   - frameLimit: The number of frames to read.
@@ -30,9 +32,13 @@ struct PNGFile: Sendable {
         data.withUnsafeBytes { raw in
             let bytes = ByteReader(raw)
             var sequence: UInt32 = 0
+            var isStopped = false
             for chunk in PNGChunks(bytes) {
-                guard chunk.isWhole, read(chunk, bytes, &sequence), frames.count <= frameLimit else { break }
+                guard chunk.isWhole else { break }
+                isStopped = !read(chunk, bytes, &sequence) || frames.count > frameLimit
+                if isStopped { break }
             }
+            isTruncated = !isStopped
             if isArriving, !isEnded, !frames.isEmpty, frames.count <= frameLimit { frames.removeLast() }
             if frames.count > frameLimit { frames.removeLast(frames.count - frameLimit) }
             // A frame without pixels was cut off.

@@ -18,6 +18,8 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
     private var header: ImageHeader?
     /// The error with which the loader was stopped.
     private var refusal: ImageError?
+    /// The error of an earlier piece. A loader that has failed is closed and takes nothing more.
+    private var failure: ImageError?
     /// The stored size, as the loader reports it.
     private var storedSize: PixelSize?
     /// The number of rows that the loader has written.
@@ -60,10 +62,20 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
     }
 
     func append(_ data: Data) throws(ImageError) {
+        if let failure { throw failure }
+        do {
+            try write(data)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    private func write(_ data: Data) throws(ImageError) {
         if header == nil {
             head.append(data)
             try checkClaims()
-            header = ImageHeader(reading: head)
+            header = ImageHeader(reading: head, hint: options.formatHint)
             if let header {
                 head = Data()
                 // The check comes before the loader sees the size and allocates memory for it.
@@ -106,6 +118,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
+        if let failure { throw failure }
         isClosed = true
         var failure: UnsafeMutablePointer<GError>?
         let isSound = gdk_pixbuf_loader_close(loader, &failure) != 0
@@ -176,10 +189,18 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         hasNews = true
     }
 
-    /// The PNG loader reports nothing when the end of a file is missing.
+    /// The loaders of PNG and Netpbm report nothing when the end of a file is missing, and the latter leaves the pixels
+    /// that are missing as it found their memory.
     private func checkEnd(_ data: Data) throws(ImageError) {
-        guard format == .png, !data.withUnsafeBytes({ PNGHeader.isComplete(ByteReader($0)) }) else { return }
-        throw options.badData("The PNG ends before its end marker: it is truncated")
+        let isComplete = data.withUnsafeBytes { raw in
+            switch format {
+            case .png: PNGHeader.isComplete(ByteReader(raw))
+            case .pnm: NetpbmHeader.isComplete(ByteReader(raw))
+            default: true
+            }
+        }
+        guard !isComplete else { return }
+        throw options.badData("The \(format.rawValue.uppercased()) ends before its pixels do: it is truncated")
     }
 
     private func makeImage(_ pixels: PixelBuffer, isPartial: Bool) -> WebImage {

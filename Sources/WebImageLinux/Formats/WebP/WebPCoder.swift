@@ -10,7 +10,7 @@ package struct WebPCoder: ImageDecoding {
 
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         let features = try WebPFeatures(data, options)
-        if features.isAnimated { return try animated(data, features, options) }
+        if features.isAnimated { return try animated(data, features, isArriving: false, options) }
         let target = features.orientation.apply(to: options.size.target(for: features.size))
         let stored = features.orientation.apply(to: features.size)
         var status = VP8_STATUS_OK
@@ -33,13 +33,18 @@ package struct WebPCoder: ImageDecoding {
         WebPIncrementalDecoder(options)
     }
 
-    private func animated(
+    /// - Parameter isArriving: Whether the file is still arriving, so that the frames that are there are shown.
+    func animated(
         _ data: Data,
         _ features: WebPFeatures,
+        isArriving: Bool,
         _ options: DecodeOptions
     ) throws(ImageError) -> WebImage {
         guard let file = WebPFile(data, frameLimit: options.frameLimit) else {
             throw options.badData("The WebP animation ends in the middle of its first frame: it is truncated")
+        }
+        guard !file.isTruncated || isArriving || options.isFirstFrameOnly else {
+            throw options.truncatedAnimation
         }
         try options.check(file.size)
         let animation = AnimatedFile(

@@ -14,14 +14,17 @@ struct WebPFile: Sendable {
     let frames: [Frame]
     /// The number of loops; 0 means endless.
     let loopCount: Int
+    /// Whether the file ends before the length that it states, or in the middle of a chunk.
+    let isTruncated: Bool
 
     /// - Parameter frameLimit: The number of frames to read.
     /// - Returns: `nil` when there are no frames.
     init?(_ data: Data, frameLimit: Int) {
-        let found: (PixelSize, [Frame], Int)? = data.withUnsafeBytes { bytes in
+        let found: (PixelSize, [Frame], Int, Bool)? = data.withUnsafeBytes { bytes in
             var input = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
-            // The complete frames of a truncated file are shown.
-            guard let demuxer = WebPDemuxPartial(&input, nil) else { return nil }
+            var state = WEBP_DEMUX_DONE
+            // The complete frames of a file that is arriving are shown.
+            guard let demuxer = WebPDemuxPartial(&input, &state) else { return nil }
             defer { WebPDemuxDelete(demuxer) }
             let size = PixelSize(
                 width: Int(WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_WIDTH)),
@@ -35,10 +38,11 @@ struct WebPFile: Sendable {
                 frames.append(frame)
                 isThere = WebPDemuxNextFrame(&iterator) != 0
             }
-            return (size, frames, Int(WebPDemuxGetI(demuxer, WEBP_FF_LOOP_COUNT)))
+            let isTruncated = state == WEBP_DEMUX_PARSING_HEADER || state == WEBP_DEMUX_PARSED_HEADER
+            return (size, frames, Int(WebPDemuxGetI(demuxer, WEBP_FF_LOOP_COUNT)), isTruncated)
         }
         guard let found, !found.1.isEmpty else { return nil }
-        (size, frames, loopCount) = found
+        (size, frames, loopCount, isTruncated) = found
     }
 }
 

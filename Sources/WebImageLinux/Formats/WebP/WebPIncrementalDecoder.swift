@@ -69,7 +69,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         frames?.partialImage { data in
             WebPFile(data, frameLimit: options.frameLimit)?.frames.count ?? 0
         } decode: { data throws(ImageError) in
-            try WebPCoder().decode(data, options: options)
+            try WebPCoder().animated(data, WebPFeatures(data, options), isArriving: true, options)
         }
     }
 

@@ -1,0 +1,169 @@
+internal import CWebImageGLib
+import FoundationEssentials
+import WebImageCore
+
+/// Removes the codings of a body (Content-Encoding: RFC 9110, 8.4) while it arrives.
+///
+/// libcurl could do it, but does not report a body that ends before its coding does, and takes no gzip file of several
+/// members.
+final class ContentDecoder {
+    /// The coding is damaged.
+    struct Damage: Error {}
+
+    /// The codings that requests ask for.
+    static let accepted = "gzip, deflate"
+    /// A server has no reason for more, and each multiplies the size.
+    private static let maximumCount = 3
+
+    private let coding: Coding
+    /// Decodes what this decoder returns: the codings are listed in the order in which they were applied.
+    private let next: ContentDecoder?
+    private var converter: OpaquePointer?
+    /// The first bytes, until they tell the kind of the coding.
+    private var head: [UInt8] = []
+    /// Whether the coding has begun and not ended.
+    private var isOpen = false
+    private var hasEnded = false
+    /// Whether a member of a gzip file has ended.
+    private var hasMembers = false
+
+    private enum Coding {
+        case gzip
+        case deflate
+    }
+
+    /// - Parameter field: The value of Content-Encoding.
+    /// - Returns: `nil` when a coding is unknown.
+    convenience init?(_ field: String) {
+        let names = field.lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+        let codings = names.filter { $0 != "identity" }.map { name -> Coding? in
+            switch name {
+            case "gzip", "x-gzip": .gzip
+            case "deflate": .deflate
+            default: nil
+            }
+        }
+        guard codings.count <= Self.maximumCount, !codings.isEmpty, !codings.contains(where: { $0 == nil }) else {
+            return nil
+        }
+        self.init(codings.compactMap { $0 }[...])
+    }
+
+    private init(_ codings: ArraySlice<Coding>) {
+        coding = codings[codings.index(before: codings.endIndex)]
+        next = codings.count > 1 ? ContentDecoder(codings.dropLast()) : nil
+    }
+
+    deinit {
+        if let converter { g_object_unref(UnsafeMutableRawPointer(converter)) }
+    }
+
+    /// Whether a field names a coding other than the identity.
+    static func isCoded(_ field: String) -> Bool {
+        field.lowercased().split(separator: ",").contains { $0.filter { $0 != " " && $0 != "\t" } != "identity" }
+    }
+
+    /// Whether the body may end here.
+    var isComplete: Bool { !isOpen && head.isEmpty && next?.isComplete ?? true }
+
+    /// Decodes the next bytes.
+    /// - Parameter body: Takes decoded bytes, and returns whether it wants more.
+    /// - Returns: The last result of body.
+    func decode(
+        _ bytes: UnsafeRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) -> Bool
+    ) throws(Damage) -> Bool {
+        guard converter == nil else { return try convert(bytes, body) }
+        head += bytes
+        // A zlib stream has a header of two bytes.
+        guard coding == .gzip || head.count >= 2, !head.isEmpty else { return true }
+        converter = g_zlib_decompressor_new(format)
+        let first = head
+        head = []
+        let result: Result<Bool, Damage> = first.withUnsafeBytes { bytes in
+            do throws(Damage) { return .success(try convert(bytes, body)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
+    /// Some servers send a deflate stream without the zlib header that RFC 9110, 8.4.1.2 demands.
+    private var format: GZlibCompressorFormat {
+        guard coding == .deflate else { return G_ZLIB_COMPRESSOR_FORMAT_GZIP }
+        let hasHeader = head[0] & 15 == 8 && (Int(head[0]) << 8 | Int(head[1])) % 31 == 0
+        return hasHeader ? G_ZLIB_COMPRESSOR_FORMAT_ZLIB : G_ZLIB_COMPRESSOR_FORMAT_RAW
+    }
+
+    private func convert(
+        _ bytes: UnsafeRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) -> Bool
+    ) throws(Damage) -> Bool {
+        let result: Result<Bool, Damage> = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { output in
+            var rest = bytes
+            do throws(Damage) {
+                while !hasEnded {
+                    guard let count = try step(&rest, into: output) else { return .success(true) }
+                    let decoded = UnsafeRawBufferPointer(rebasing: output[..<count])
+                    if count > 0, !(try pass(decoded, body)) { return .success(false) }
+                }
+                // Whatever follows the last member is padding.
+                return .success(true)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private func pass(
+        _ decoded: UnsafeRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) -> Bool
+    ) throws(Damage) -> Bool {
+        guard let next else { return body(decoded) }
+        return try next.decode(decoded, body)
+    }
+
+    /// - Returns: The number of decoded bytes; `nil` when it takes more input.
+    private func step(
+        _ rest: inout UnsafeRawBufferPointer,
+        into output: UnsafeMutableRawBufferPointer
+    ) throws(Damage) -> Int? {
+        if !isOpen {
+            // Between the members of a gzip file (RFC 1952, 2.2).
+            guard let byte = rest.first else { return nil }
+            if coding == .gzip, hasMembers, byte != 0x1F {
+                hasEnded = true
+                return 0
+            }
+            isOpen = true
+        }
+        var (read, written) = (gsize(0), gsize(0))
+        var failure: UnsafeMutablePointer<GError>?
+        // GLib wants an address even for no bytes.
+        let start = rest.baseAddress ?? UnsafeRawPointer(output.baseAddress!)
+        let result = g_converter_convert(
+            converter,
+            start,
+            gsize(rest.count),
+            output.baseAddress,
+            gsize(output.count),
+            G_CONVERTER_NO_FLAGS,
+            &read,
+            &written,
+            &failure
+        )
+        defer { g_clear_error(&failure) }
+        if result == G_CONVERTER_ERROR {
+            guard let code = failure?.pointee.code, code == Int32(G_IO_ERROR_PARTIAL_INPUT.rawValue) else {
+                throw Damage()
+            }
+            return nil
+        }
+        rest = UnsafeRawBufferPointer(rebasing: rest[Int(read)...])
+        if result == G_CONVERTER_FINISHED {
+            isOpen = false
+            hasMembers = true
+            if coding == .deflate { hasEnded = true } else { g_converter_reset(converter) }
+        }
+        return Int(written)
+    }
+}

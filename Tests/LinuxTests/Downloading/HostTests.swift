@@ -1,0 +1,72 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("URLs without a host, or with a foreign one")
+struct HostTests {
+    private func manager(_ change: (inout ImageManager.Configuration) -> Void = { _ in }) -> ImageManager {
+        var configuration = ImageManager.Configuration()
+        (configuration.diskCache, configuration.retryPolicy) = (nil, .never)
+        configuration.downloader = ImageDownloader()
+        change(&configuration)
+        return ImageManager(configuration: configuration)
+    }
+
+    @Test(
+        "The error says invalidURL and names the URL",
+        arguments: [
+            "http:///x", "https:///x", "http:/x", "http:x", "https://:80/", "http://", "http://:80", "http://?a=b",
+            "http://@/x", "https://user:password@/x", "file://host/path", "file://example.org/path",
+            "file://host%2Fpath/x", "file://127.0.0.1/path", "file:///tmp/a%00b", "resource://host/path",
+
+        ]
+    )
+    func invalid(text: String) async throws {
+        let url = try #require(URL(string: text))
+        let network = ManualNetwork()
+        for isOnline in [true, false] {
+            network.status = NetworkStatus(isAvailable: isOnline)
+            do {
+                _ = try await manager { $0.networkMonitor = network }.image(for: url)
+                Issue.record("\(text) has an image")
+            } catch {
+                #expect(error.code == .invalidURL && error.url == url, "\(error)")
+            }
+        }
+    }
+
+    @Test("A file on this machine is read with and without localhost")
+    func local() async throws {
+        let directory = TemporaryDirectory()
+        let path = "\(directory.path)/a.png"
+        try TestImage.solid(1, size: PixelSize(width: 3, height: 2)).write(to: URL(filePath: path))
+        for host in ["", "localhost", "LOCALHOST"] {
+            let url = try #require(URL(string: "file://\(host)\(path)"))
+            var request = ImageRequest(url: url)
+            request.includesData = true
+            let manager = manager()
+            // From memory the file is read again for its bytes.
+            for _ in 0..<2 {
+                let response = try await manager.response(for: request)
+                #expect(response.image.pixelSize == PixelSize(width: 3, height: 2) && response.data != nil)
+            }
+        }
+    }
+
+    @Test("A redirect and a request modifier cannot leave the host out")
+    func later() throws {
+        let server = try LocalImageServer { _ in .redirect(to: "http:///x") }
+        #expect(Download(ImageDownloader(), server.url("/a")).failure() != nil)
+        let download = Download(ImageDownloader(), server.url("/a")) {
+            $0.requestModifier = RequestModifier(key: "no host") { request in
+                var request = request
+                request.url = URL(string: "http:///x")!
+                return request
+            }
+        }
+        #expect(download.failure()?.code == .invalidURL)
+    }
+}
