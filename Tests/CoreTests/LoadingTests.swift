@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 import WebImageCore
 import WebImageTesting
@@ -21,7 +22,7 @@ struct LoadingTests {
         let fixture = ManagerFixture()
         let url = fixture.url("a.jpg")
         fixture.loader.answer(url, with: data)
-        let error = await #expect(throws: ImageError.self) { try await fixture.manager.image(for: url) }
+        let error = await thrownError { try await fixture.manager.image(for: url) }
         #expect(error?.code == .badImageData)
         #expect(error?.url == url)
         #expect(error?.reason.contains(word) == true, "\(String(describing: error))")
@@ -143,7 +144,7 @@ struct LoadingTests {
                 decodeQueue: WorkQueue(name: "test", threadCount: 1)
             )
         )
-        let error = await #expect(throws: ImageError.self) {
+        let error = await thrownError {
             try await manager.image(for: URL(string: "gopher://host/a.gif")!)
         }
         #expect(error?.code == .invalidURL)

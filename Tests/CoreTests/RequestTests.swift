@@ -65,7 +65,7 @@ struct RequestTests {
             parts.shouldLoad = { !$0.path().hasSuffix("secret") }
             parts.shouldRememberFailure = { url, _ in url.path().hasSuffix("often") }
         }
-        let error = await #expect(throws: ImageError.self) {
+        let error = await thrownError {
             try await fixture.manager.image(for: fixture.url("secret"))
         }
         #expect(error?.code == .invalidRequest && fixture.loader.requests.isEmpty)
@@ -87,7 +87,7 @@ struct RequestTests {
         #expect(response.image.pixelSize == small && response.url == fixture.url("c"))
         #expect(fixture.loader.started.map { $0.lastPathComponent } == ["a", "b", "c"])
         request.fallbackURLs = [fixture.url("b")]
-        let error = await #expect(throws: ImageError.self) { try await fixture.manager.response(for: request) }
+        let error = await thrownError { try await fixture.manager.response(for: request) }
         #expect(error?.url == fixture.url("b") && EventLog<Int>.poll { fixture.isIdle })
     }
 

@@ -130,9 +130,9 @@ struct RetryTests {
         let fixture = ManagerFixture()
         let url = fixture.url("a")
         fail(fixture, .badStatus, status: 404)
-        let first = await #expect(throws: ImageError.self) { try await fixture.manager.image(for: url) }
+        let first = await thrownError { try await fixture.manager.image(for: url) }
         #expect(first?.isRemembered == false)
-        let second = await #expect(throws: ImageError.self) { try await fixture.manager.image(for: url) }
+        let second = await thrownError { try await fixture.manager.image(for: url) }
         #expect(second?.isRemembered == true && second?.httpStatus == 404)
         #expect(fixture.loader.requests.count == 1)
         // The time passes.
@@ -168,7 +168,7 @@ struct RetryTests {
         fixture.loader.answer(fixture.url("b"), with: Self.picture)
         _ = try await fixture.manager.image(for: fixture.url("b"))
         fixture.network.status = NetworkStatus(isAvailable: false)
-        let error = await #expect(throws: ImageError.self) { try await fixture.manager.image(for: fixture.url("a")) }
+        let error = await thrownError { try await fixture.manager.image(for: fixture.url("a")) }
         #expect(error?.code == .offline)
         #expect(fixture.loader.requests.count == 1)
         fixture.manager.cache.removeAllFromMemory()

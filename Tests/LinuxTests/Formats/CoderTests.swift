@@ -120,7 +120,7 @@ struct CoderTests {
     func lyingBMP(offset: Int) {
         var data = TestImage.quarters(size: PixelSize(width: 8, height: 8), format: .bmp)
         data.replaceSubrange(offset..<offset + 4, with: [0x33, 0, 0xCC, 0x7F])
-        let error = #expect(throws: ImageError.self) { try decode(data) }
+        let error = thrownError { try decode(data) }
         #expect(error?.code == .badImageData)
     }
 
@@ -131,7 +131,7 @@ struct CoderTests {
         ]
     )
     func bombs(format: ImageFormat) {
-        let error = #expect(throws: ImageError.self) { try decode(Self.bomb(format)) }
+        let error = thrownError { try decode(Self.bomb(format)) }
         #expect(error?.code == .imageTooLarge, "\(String(describing: error))")
         #expect(error?.reason.contains("60000x60000") == true || format == .webp)
     }
@@ -229,7 +229,7 @@ struct CoderTests {
     @Test("The error for a format without a decoder names the package that has one")
     func unsupported() {
         let bare = CoderRegistry([], remedy: CoderRegistry.debianRemedy)
-        let error = #expect(throws: ImageError.self) {
+        let error = thrownError {
             try bare.decoder(for: Data("\0\0\0\u{20}ftypavif".utf8), url: nil)
         }
         #expect(error?.code == .unsupportedFormat)
@@ -265,7 +265,7 @@ struct CoderTests {
             }
         }
         registry.add(Special())
-        let error = #expect(throws: ImageError.self) { try decode(ShippedImage.data("butterfly.png")) }
+        let error = thrownError { try decode(ShippedImage.data("butterfly.png")) }
         #expect(error?.reason == "special")
         _ = try decode(ShippedImage.data("cat.jpg"))
     }

@@ -37,7 +37,7 @@ struct DecodeOptionsTests {
     @Test("A format hint applies only to files without a signature")
     func hint() throws {
         let tga = Data([0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 24, 0x20, 0, 0, 255, 0, 255, 0])
-        let error = #expect(throws: ImageError.self) { try registry.decode(tga) }
+        let error = thrownError { try registry.decode(tga) }
         #expect(error?.code == .badImageData)
         var options = DecodeOptions()
         options.formatHint = .tga
@@ -80,7 +80,7 @@ struct DecodeOptionsTests {
         let again = try WebImage(contentsOf: file)
         #expect(again.scale == 2 && again.pixelSize == image.pixelSize && again.format == .png)
         #expect(try WebImage(data: image.data(as: .webp)).format == .webp)
-        let error = #expect(throws: ImageError.self) {
+        let error = thrownError {
             try WebImage(contentsOf: URL(filePath: "\(folder.path)/none.png"))
         }
         #expect(error?.code == .unreadable)

@@ -86,7 +86,7 @@ struct EncoderTests {
         let (empty, half) = (pixel(flat, 30, 30), pixel(flat, 10, 30))
         #expect(empty[0] < 8 && empty[1] > 247 && empty[2] < 8)
         #expect(half[0] < 8 && abs(Int(half[1]) - 127) < 8 && abs(Int(half[2]) - 128) < 8)
-        let error = #expect(throws: ImageError.self) { try registry.encode(image, as: .gif) }
+        let error = thrownError { try registry.encode(image, as: .gif) }
         #expect(error?.code == .encodingFailed && error?.reason.contains("GIF") == true)
     }
 
