@@ -1,4 +1,4 @@
-/// How large an image is decoded. Never larger than the image is: decoding does not scale up.
+/// How large an image is decoded. Never larger than the image is, since decoding does not scale up, but for SVG that fits a box.
 public enum DecodeSize: Hashable, Sendable {
     /// Every pixel of the file, however small the widget is.
     case original

@@ -6,7 +6,7 @@ public struct WebImage: Sendable {
     package struct Content: Sendable {
         package var pixels: PixelBuffer
         package var naturalSize: PixelSize
-        /// The size of the file in pixels, before any transformer.
+        /// The size of the file in pixels, before any transformer; that of a scalable image is larger than any screen.
         package var sourceSize: PixelSize
         /// The size of the decoded pixels, before any transformer.
         package var decodedSize: PixelSize

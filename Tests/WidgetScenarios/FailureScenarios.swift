@@ -1,6 +1,8 @@
 internal import CWebImageGtk4
 import FoundationEssentials
+import Glibc
 import GtkWebImage
+import WebImageLinux
 import WebImageTesting
 
 extension Scenario {
@@ -67,7 +69,22 @@ extension Scenario {
                 let url = closed.url("/wrong")
                 closed.stop()
                 try check(stage, url, .connectionFailed)
-            }
+            },
+            Scenario(
+                "A load whose decoder is a process that does not start fails with a remedy, and the next image loads"
+            ) {
+                // Where gdk-pixbuf decodes in this process there is nothing to start.
+                guard PixbufCoder().decodesElsewhere(.svg) else { return }
+                // bwrap is not found.
+                setenv("PATH", "/nowhere", 1)
+                let svg = Data("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>".utf8)
+                let stage = try Stage { request in
+                    request.path == "/wrong" ? .ok(svg, contentType: "image/svg+xml") : Stage.answer(request)
+                }
+                try check(stage, stage.server.url("/wrong"), .decoderUnavailable)
+                guard case .failure(let error) = stage.results[0] else { return }
+                expect(error.reason.contains("SVG") && error.remedy.contains("bubblewrap"), "\(error)")
+            },
         ]
 
     @MainActor

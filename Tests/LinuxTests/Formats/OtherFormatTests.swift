@@ -43,6 +43,30 @@ struct OtherFormatTests {
         }
     }
 
+    @Test("SVG is drawn as large as it is wanted, and anew for a larger box")
+    func scalable() throws {
+        let file = try #require(OtherFormatFile.all.first { $0.format == .svg })
+        let size = PixelSize(width: 480, height: 320)
+        for (asked, expected) in [
+            (DecodeSize.contain(size.transposed), PixelSize(width: 320, height: 213)), (.cover(size), size),
+            (.stretch(PixelSize(width: 96, height: 32)), PixelSize(width: 96, height: 32)),
+            (.within(byteCount: 1 << 20), PixelSize(width: 48, height: 32)),
+        ] {
+            let image = try CoderRegistry.builtIn.decode(file.data, options: DecodeOptions(size: asked))
+            #expect(image.pixelSize == expected && image.naturalSize == PixelSize(width: 48, height: 32))
+            let found = quarters(image)
+            #expect(isClose(found, [0xFF0000, 0x00FF00, 0x0000FF, 0xFFFF00]), "\(asked)")
+            // Nothing was scaled up: the edge between the quarters is as sharp as in the file.
+            #expect(image.color(expected.width / 2 - 2, 0) == 0xFF0000)
+            #expect(image.color(expected.width / 2 + 1, 0) == 0x00FF00)
+        }
+        let image = try CoderRegistry.builtIn.decode(file.data, options: DecodeOptions(size: .contain(size)))
+        let url = try #require(URL(string: "https://example.org/a.svg"))
+        for (box, isServed) in [(size, true), (PixelSize(width: 960, height: 640), false)] {
+            #expect(MemoryQuery(ImageRequest(url: url, decodeSize: .contain(box))).isServed(by: image) == isServed)
+        }
+    }
+
     @Test("gdk-pixbuf and the library together turn an image once", arguments: ImageOrientation.allCases)
     func orientation(orientation: ImageOrientation) throws {
         let size = PixelSize(width: 48, height: 32)

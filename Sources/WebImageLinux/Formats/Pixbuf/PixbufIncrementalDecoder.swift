@@ -137,7 +137,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
             height: Int(gdk_pixbuf_get_height(pixbuf))
         )
         try options.check(decoded)
-        let target = orientation.apply(to: options.size.target(for: orientation.apply(to: storedSize ?? decoded)))
+        let target = target(for: storedSize ?? decoded)
         let rows = pixelRows(pixbuf, isPremultiplied: format == .tiff && !isElsewhere)
         if let pixels = adopted(pixbuf, rows, target) { return makeImage(pixels, isPartial: false) }
         guard let pixels = rows.resized(to: target, orientation: orientation) else {
@@ -167,6 +167,23 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         }
     }
 
+    /// The size of the loader's pixels that the options ask for.
+    private func target(for size: PixelSize) -> PixelSize {
+        let upright = orientation.apply(to: size)
+        return orientation.apply(to: options.size.target(for: scalableSize(upright) ?? upright))
+    }
+
+    /// What counts as the size of a scalable image that is to fit a box: larger than any screen.
+    private func scalableSize(_ size: PixelSize) -> PixelSize? {
+        guard format == .svg, !size.isEmpty else { return nil }
+        switch options.size {
+        case .original, .within: return nil
+        case .contain, .cover, .stretch: break
+        }
+        let factor = max(1, 1 << 14 / max(size.width, size.height))
+        return PixelSize(width: size.width * factor, height: size.height * factor)
+    }
+
     /// Handles the loader's size-prepared signal, before it allocates memory for the pixels.
     private func prepare(_ size: PixelSize) {
         storedSize = size
@@ -178,7 +195,11 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
             gdk_pixbuf_loader_set_size(loader, 0, 0)
             return
         }
-        let target = orientation.apply(to: options.size.target(for: orientation.apply(to: size)))
+        var target = target(for: size)
+        // librsvg keeps the aspect ratio and leaves the rest of a box empty; the area scaler stretches what covers it.
+        if case .stretch = options.size {
+            target = DecodeSize.cover(target).target(for: scalableSize(size) ?? size)
+        }
         // Any other loader would scale decoded pixels, which the area scaler does better.
         guard format == .svg, target != size else { return }
         gdk_pixbuf_loader_set_size(loader, Int32(target.width), Int32(target.height))
@@ -212,6 +233,8 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
             options
         )
         if isPartial { image = image.with { $0.isPartial = true } }
+        // A larger widget has it decoded anew.
+        if let size = scalableSize(image.naturalSize) { image = image.with { $0.sourceSize = size } }
         return image.converted(from: options.convertsToSRGB ? profile : nil, options)
     }
 
