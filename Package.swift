@@ -113,6 +113,14 @@ let package = Package(
             path: "Demo/Examples/Viewer",
             swiftSettings: strict
         ),
+        // The app of the page GettingStarted, which has a manifest and a C module of its own.
+        .executableTarget(
+            name: "example-first-app",
+            dependencies: ["GtkWebImage", "GtkWebImageWidgets", "CGtk4"],
+            path: "Demo/Examples/FirstApp/Sources/FirstApp",
+            swiftSettings: strict
+        ),
+        .systemLibrary(name: "CGtk4", path: "Demo/Examples/FirstApp/Sources/CGtk4", pkgConfig: "gtk4"),
         .executableTarget(
             name: "example-list",
             dependencies: ["GtkWebImage", "CWebImageGtk4"],
@@ -179,7 +187,7 @@ let package = Package(
             name: "WidgetTests",
             dependencies: [
                 "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "WidgetScenarios",
-                "webimage-gallery", "example-viewer", "example-list", "example-pointers",
+                "webimage-gallery", "example-viewer", "example-list", "example-pointers", "example-first-app",
                 // Not AllocationWorker, which the tests start all the same: a dependency is linked into the tests, whose
                 // malloc it would replace.
             ],

@@ -76,6 +76,19 @@ extension Scenario {
             expectEqual(stage.results[1].errorCode, .invalidURL)
         },
 
+        Scenario("A hash in a string is a placeholder, and one that is no hash shows nothing") {
+            let stage = try Stage()
+            let picture = stage.addImage()
+            stage.present()
+            picture.clearImage(placeholder: .blurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"))
+            stage.waitForFrame()
+            expect(rendered(picture.widget)?.color(0.5, 0.5) != nil)
+            picture.clearImage(placeholder: .thumbHash("3OcRJYB4d3h/iIeHeEh3eIhw+j2w"))
+            stage.waitForFrame()
+            expect(rendered(picture.widget)?.color(0.5, 0.5) != nil)
+            expect(Placeholder.blurHash("no hash") == nil && Placeholder.thumbHash("?") == nil)
+        },
+
         Scenario("An icon placeholder is drawn in the middle and never larger than the widget") {
             let stage = try Stage()
             let picture = stage.addImage(width: 10, height: 200)

@@ -67,6 +67,20 @@ extension Scenario {
             expectEqual(try stage.results[0].get().image.pixelSize, PixelSize(width: 107, height: 80))
         },
 
+        Scenario("A GtkPicture over an empty overlay has a fixed size, whatever its image and its parent") {
+            let stage = try Stage()
+            let picture = Picture()
+            let frame = giveASize(picture.widget, of: picture)
+            gtk_widget_set_vexpand(frame, 1)
+            stage.append(frame)
+            stage.present()
+            picture.setImage(with: stage.url(0x336699, "800x600"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            stage.waitForFrame()
+            expectEqual(gtk_widget_get_width(picture.widget), 160)
+            expectEqual(gtk_widget_get_height(picture.widget), 120)
+        },
+
         Scenario("With the original size every pixel is decoded") {
             let stage = try Stage()
             let picture = stage.addImage()

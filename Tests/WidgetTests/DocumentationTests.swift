@@ -25,7 +25,8 @@ struct DocumentationTests {
     private static let articles = files("md", in: catalog).filter { $0 != rootPage }
     private static let pages = ["README.md", rootPage] + articles
     private static let compiled = Set(
-        (files("swift", in: "Tests/WidgetScenarios") + files("swift", in: "Tests/WidgetTests/Examples"))
+        ["Tests/WidgetScenarios", "Tests/WidgetTests/Examples", "Demo/Examples/FirstApp"]
+            .flatMap { files("swift", in: $0) }
             .flatMap { lines(of: $0) }
             .map(code)
     )

@@ -12,6 +12,7 @@ private func showAnImage(url: URL, box: UnsafeMutablePointer<GtkBox>) {
     picture.contentFit = .cover
     gtk_box_append(box, picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self))
     picture.setImage(with: url)
+    picture.setImage(with: ImageRequest(url: url, cachePolicy: .refresh))
 }
 
 @MainActor

@@ -7,9 +7,14 @@ import WebImageTesting
 // The samples of Performance.md, compiled. What they do not declare is a parameter here.
 
 @MainActor
-private func giveASize(widget: UnsafeMutablePointer<GtkWidget>, picture: Picture) {
-    gtk_widget_set_size_request(widget, 160, 120)
+func giveASize(_ widget: UnsafeMutablePointer<GtkWidget>, of picture: Picture) -> UnsafeMutablePointer<GtkWidget> {
+    let frame = gtk_overlay_new()!
+    gtk_overlay_add_overlay(OpaquePointer(frame), widget)
+    gtk_widget_set_size_request(frame, 160, 120)
+    gtk_widget_set_halign(frame, GTK_ALIGN_CENTER)
+    gtk_widget_set_valign(frame, GTK_ALIGN_CENTER)
     picture.contentFit = .cover
+    return frame
 }
 
 private func prefetch(urls: [URL], scale: Int) {

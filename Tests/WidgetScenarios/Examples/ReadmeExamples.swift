@@ -133,7 +133,7 @@ private func formats(file: URL) throws {
 private func transform(picture: Picture, url: URL) {
     picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .cover) + .rounded(12))
     picture.setImage(with: url, transformer: .circle(border: ImageBorder(width: 2, color: .white)))
-    picture.setImage(with: url, placeholder: BlurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj").flatMap { .blurHash($0) })
+    picture.setImage(with: url, placeholder: .blurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"))
 }
 
 private func prefetch(later: [URL]) {

@@ -29,6 +29,22 @@ public struct Placeholder: Sendable {
     /// - Returns: `nil` if memory runs out.
     public static func blurHash(_ hash: BlurHash) -> Placeholder? { hash.image().map { .image($0) } }
 
+    /// A blurred preview decoded from the characters of a BlurHash. Those that are no hash are logged.
+    /// - Returns: `nil`, which shows nothing, when the string is no hash.
+    public static func blurHash(_ string: String) -> Placeholder? {
+        if let hash = BlurHash(string) { return blurHash(hash) }
+        WebImageLog.notice("There is no placeholder, because this is no BlurHash: \(string)")
+        return nil
+    }
+
+    /// A blurred preview decoded from a ThumbHash in base64. One that is no hash is logged.
+    /// - Returns: `nil`, which shows nothing, when the string is no hash.
+    public static func thumbHash(_ base64: String) -> Placeholder? {
+        if let hash = ThumbHash(base64: base64) { return thumbHash(hash) }
+        WebImageLog.notice("There is no placeholder, because this is no ThumbHash in base64: \(base64)")
+        return nil
+    }
+
     /// A blurred preview decoded from a ThumbHash. Keep the placeholder if the same hash is shown often, because each
     /// call decodes it.
     /// - Returns: `nil` if memory runs out.

@@ -1,0 +1,18 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+    name: "FirstApp",
+    dependencies: [.package(path: "../GtkWebImage")],
+    targets: [
+        .systemLibrary(name: "CGtk4", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
+        .executableTarget(
+            name: "FirstApp",
+            dependencies: [
+                "CGtk4",
+                .product(name: "GtkWebImage", package: "GtkWebImage"),
+                .product(name: "GtkWebImageWidgets", package: "GtkWebImage"),
+            ]
+        ),
+    ]
+)
