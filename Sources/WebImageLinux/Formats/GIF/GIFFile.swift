@@ -26,7 +26,7 @@ struct GIFFile: Sendable {
     private(set) var loopCount = 1
     private var isLooped = false
 
-    /// Whether the file is animated and ends in the middle of a block or before its trailer.
+    /// Whether the file is animated and ends in the middle of a block or before its other frames.
     private(set) var isTruncated = false
 
     /// - Parameter frameLimit: The number of frames to read.
@@ -47,26 +47,28 @@ struct GIFFile: Sendable {
         var control = GraphicControl()
         // Whether a block has begun after the last frame.
         var hasFollower = false
+        // Whether the file ends in the middle of a block.
+        var isCut = false
         while let kind = bytes.uint8(offset), frames.count < frameLimit {
             hasFollower = kind == 0x2C || kind == 0x21 && bytes.uint8(offset + 1) == 0xF9 || hasFollower
             if kind == 0x21 {
                 control.read(bytes, offset)
                 readLoopCount(bytes, offset)
                 guard let end = Self.endOfBlocks(bytes, offset + 2) else {
-                    offset = bytes.count
+                    isCut = true
                     break
                 }
                 offset = end
             } else if kind == 0x2C {
                 guard let frame = Self.frame(bytes, offset, globalTable, control) else {
-                    offset = bytes.count
+                    isCut = true
                     break
                 }
                 // An incomplete frame is not part of the animation.
                 if frame.isComplete || frames.isEmpty { frames.append(frame) }
                 control = GraphicControl()
                 guard frame.isComplete, let end = Self.endOfBlocks(bytes, frame.offset + 1) else {
-                    offset = bytes.count
+                    isCut = true
                     break
                 }
                 offset = end
@@ -75,14 +77,27 @@ struct GIFFile: Sendable {
                 break
             }
         }
-        // Many still images lack their trailer and nothing else.
-        let isAnimated = frames.count > 1 || isLooped || frames.first.map { $0.duration > .zero } == true
-        isTruncated = frames.count < frameLimit && offset >= bytes.count && (isAnimated || hasFollower)
+        isTruncated =
+            frames.count < frameLimit
+            && lacksSomething(isCut: isCut, isEnded: bytes.uint8(offset) != nil, hasFollower: hasFollower)
         // A screen without a size takes that of the first image.
         if size.isEmpty, let rect = frames.first?.rect {
             size = PixelSize(width: rect.x + rect.size.width, height: rect.y + rect.size.height)
         }
         return true
+    }
+
+    /// Whether a part of an animation is missing. Many files lack their trailer and nothing else.
+    /// - Parameters:
+    ///   - isCut: Whether the file ends in the middle of a block.
+    ///   - isEnded: Whether there is something behind the last block, such as the trailer.
+    ///   - hasFollower: Whether a block for another frame has begun.
+    private func lacksSomething(isCut: Bool, isEnded: Bool, hasFollower: Bool) -> Bool {
+        if hasFollower { return isCut || !isEnded }
+        guard frames.count == 1 else { return isCut }
+        // What follows a still image does not matter. An animation of one frame lacks the others.
+        let isAnimated = isLooped || frames[0].duration > .zero
+        return isAnimated && (isCut || !isEnded)
     }
 
     /// The Netscape looping extension (NETSCAPE2.0 or ANIMEXTS1.0); sub-block 1 holds the loop count.
