@@ -33,9 +33,16 @@ package final class Nginx: Sendable {
     private let ports: [String: UInt16]
     private let daemon: DaemonProcess
 
+    /// Where clients find the server with a good certificate.
+    private let host: String
+
     /// Starts nginx.
-    /// - Parameter files: The contents of the files by name.
-    package init(files: [String: Data]) throws {
+    /// - Parameters:
+    ///   - files: The contents of the files by name.
+    ///   - host: The address in the URLs of the server with a good certificate. With another one than 127.0.0.1, which
+    ///     Tests/lossy-network makes, nginx listens on all addresses. Default: 127.0.0.1.
+    package init(files: [String: Data], host: String = "127.0.0.1") throws {
+        self.host = host
         let root = folder.path
         try FileManager.default.createDirectory(atPath: "\(root)/files", withIntermediateDirectories: true)
         for (name, data) in files { try data.write(to: URL(filePath: "\(root)/files/\(name)")) }
@@ -45,7 +52,8 @@ package final class Nginx: Sendable {
         ports["dropped"] = try Self.freePort()
         silence = try SilentSocket()
         self.ports = ports
-        try Self.configuration(root, ports, silence: silence.port).write(
+        let listening = host == "127.0.0.1" ? host : "0.0.0.0"
+        try Self.configuration(root, ports, silence: silence.port, listening: listening).write(
             toFile: "\(root)/nginx.conf",
             atomically: true,
             encoding: .utf8
@@ -94,7 +102,7 @@ package final class Nginx: Sendable {
     package func url(_ name: String) -> URL { URL(string: "http://127.0.0.1:\(ports["clear"]!)/\(name)")! }
 
     package func url(_ name: String, _ certificate: Certificate) -> URL {
-        URL(string: "https://127.0.0.1:\(ports["\(certificate)"]!)/\(name)")!
+        URL(string: "https://\(certificate == .good ? host : "127.0.0.1"):\(ports["\(certificate)"]!)/\(name)")!
     }
 
     /// A line for each answered request: protocol, port of the client, which stands for the connection, and path.
@@ -109,13 +117,15 @@ package final class Nginx: Sendable {
         return server.port
     }
 
-    private static func configuration(_ root: String, _ ports: [String: UInt16], silence: UInt16) -> String {
+    private static func configuration(_ root: String, _ ports: [String: UInt16], silence: UInt16, listening: String)
+        -> String
+    {
         let good = ports["good"]!
-        let quic = supportsHTTP3 ? "listen 127.0.0.1:\(good) quic;" : ""
+        let quic = supportsHTTP3 ? "listen \(listening):\(good) quic;" : ""
         let secure = Certificate.allCases.map { certificate in
             """
             server {
-                listen 127.0.0.1:\(ports["\(certificate)"]!) ssl http2;
+                listen \(listening):\(ports["\(certificate)"]!) ssl http2;
                 ssl_certificate \(root)/\(certificate).pem;
                 ssl_certificate_key \(root)/\(certificate).key;
                 \(certificate == .good ? quic : "")
@@ -179,7 +189,7 @@ package final class Nginx: Sendable {
                 openssl ca -batch -notext -config ca.conf -cert authority.pem -keyfile authority.key \
                     -in "$name.csr" -extfile "$name.ext" -out "$name.pem" "$@"
             }
-            sign good 127.0.0.1 IP:127.0.0.1,DNS:localhost -days 30
+            sign good 127.0.0.1 IP:127.0.0.1,IP:10.9.0.2,DNS:localhost -days 30
             sign client client DNS:client -days 30
             sign otherName other.example DNS:other.example -days 30
             sign expired 127.0.0.1 IP:127.0.0.1 -startdate 20200101000000Z -enddate 20200131000000Z
