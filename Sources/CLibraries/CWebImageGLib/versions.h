@@ -12,3 +12,4 @@ static const GApplicationFlags gwi_application_non_unique = G_APPLICATION_NON_UN
 static const GSubprocessFlags gwi_subprocess_output = G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_MERGE;
 static const GSubprocessFlags gwi_subprocess_input = G_SUBPROCESS_FLAGS_STDIN_PIPE;
 static const GDBusCallFlags gwi_dbus_call_none = G_DBUS_CALL_FLAGS_NONE;
+static const GConverterFlags gwi_converter_none = G_CONVERTER_NO_FLAGS;

@@ -146,7 +146,7 @@ final class ContentDecoder {
             gsize(rest.count),
             output.baseAddress,
             gsize(output.count),
-            G_CONVERTER_NO_FLAGS,
+            gwi_converter_none,
             &read,
             &written,
             &failure
