@@ -19,13 +19,6 @@ enum GalleryDisplay: String, CaseIterable {
         return isNewer == true ? .xvfb : .broadway
     }()
 
-    /// The display on which the wall is scrolled through. The gtk4-broadwayd of GTK 4.24 aborts then (append_node_ops:
-    /// assertion failed: !reused_node->consumed), that of 4.18 does not.
-    static let forScrolling: GalleryDisplay = {
-        let isNewer = try? ChildProcess.run("pkg-config", ["--atleast-version=4.20", "gtk4"]).exitCode == 0
-        return isNewer == true ? .xvfb : .broadway
-    }()
-
     func runGallery(_ arguments: [String]) throws -> ChildProcess {
         switch self {
         case .broadway:
