@@ -13,3 +13,4 @@ static const GSubprocessFlags gwi_subprocess_output = G_SUBPROCESS_FLAGS_STDOUT_
 static const GSubprocessFlags gwi_subprocess_input = G_SUBPROCESS_FLAGS_STDIN_PIPE;
 static const GDBusCallFlags gwi_dbus_call_none = G_DBUS_CALL_FLAGS_NONE;
 static const GConverterFlags gwi_converter_none = G_CONVERTER_NO_FLAGS;
+static const GLogLevelFlags gwi_log_problems = G_LOG_LEVEL_WARNING | G_LOG_LEVEL_CRITICAL;

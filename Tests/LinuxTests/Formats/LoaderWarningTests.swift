@@ -13,9 +13,13 @@ struct LoaderWarningTests {
     @Test("Headers that are refused reach no loader, and none logs a warning")
     func headers() {
         let domains = ["GdkPixbuf", "GLib", "GLib-GObject"]
-        let levels = GLogLevelFlags(rawValue: G_LOG_LEVEL_WARNING.rawValue | G_LOG_LEVEL_CRITICAL.rawValue)
         let handlers = domains.map { domain in
-            g_log_set_handler(domain, levels, { _, _, message, _ in messages.add(String(cString: message!)) }, nil)
+            g_log_set_handler(
+                domain,
+                gwi_log_problems,
+                { _, _, message, _ in messages.add(String(cString: message!)) },
+                nil
+            )
         }
         defer { for (domain, handler) in zip(domains, handlers) { g_log_remove_handler(domain, handler) } }
         let netpbm = [
