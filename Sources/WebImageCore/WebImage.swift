@@ -85,7 +85,7 @@ public struct WebImage: Sendable {
         return storage.standardPixels.withLock { kept in
             if let kept { return kept }
             kept = content.pixels.standard()
-            // Without memory for the copy, colours that are slightly off are better than none.
+            // Without memory for the copy, wrong colours are better than a crash.
             return kept ?? content.pixels
         }
     }

@@ -43,7 +43,7 @@ package final class WaylandDisplay: Sendable {
             ],
             environment: ["XDG_RUNTIME_DIR": directory.path]
         )
-        let isReady = EventLog<Int>.poll(seconds: 20) { access("\(directory.path)/gwi", R_OK | W_OK) == 0 }
+        let isReady = EventLog<Int>.poll(seconds: 20) { accepts("\(directory.path)/gwi") }
         guard isReady else {
             compositor.stop()
             throw Failure(
@@ -55,6 +55,20 @@ package final class WaylandDisplay: Sendable {
             "GSK_RENDERER": renderer, "LIBGL_ALWAYS_SOFTWARE": "1", "GTK_A11Y": "none", "GSETTINGS_BACKEND": "memory",
         ]
         return WaylandDisplay(environment: environment, directory: directory, compositor: compositor)
+    }
+
+    /// Whether the compositor accepts connections, which is a moment after its socket exists.
+    private static func accepts(_ path: String) -> Bool {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+        return withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
     }
 
     /// Adds `environment` to the environment of this process. Call it before gtk_init.

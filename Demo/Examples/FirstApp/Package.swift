@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
     name: "FirstApp",
-    dependencies: [.package(path: "../GtkWebImage")],
+    dependencies: [.package(name: "GtkWebImage", path: "../../..")],
     targets: [
         .systemLibrary(name: "CGtk4", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
         .executableTarget(

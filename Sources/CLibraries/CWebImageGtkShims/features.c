@@ -30,6 +30,7 @@ OPTIONAL_FUNCTION(gdk_cicp_params_new, GObject *, (void))
 OPTIONAL_FUNCTION(gdk_cicp_params_set_color_primaries, void, (GObject *, guint))
 OPTIONAL_FUNCTION(gdk_cicp_params_set_transfer_function, void, (GObject *, guint))
 OPTIONAL_FUNCTION(gdk_cicp_params_set_matrix_coefficients, void, (GObject *, guint))
+OPTIONAL_FUNCTION(gdk_cicp_params_set_range, void, (GObject *, int))
 OPTIONAL_FUNCTION(gdk_cicp_params_build_color_state, void *, (GObject *, GError **))
 
 double gwi_widget_get_scale(GtkWidget *widget) {
@@ -49,10 +50,12 @@ static void *display_p3(void) {
     if (!g_once_init_enter(&known)) return state;
     if (optional_gdk_cicp_params_build_color_state()) {
         GObject *params = optional_gdk_cicp_params_new()();
-        // ITU-T H.273: the primaries of SMPTE EG 432-1, the transfer function of sRGB, and no matrix.
+        // ITU-T H.273: the primaries of SMPTE EG 432-1, the transfer function of sRGB, no matrix, and all values of a byte.
+        // The default is the narrow range of video.
         optional_gdk_cicp_params_set_color_primaries()(params, 12);
         optional_gdk_cicp_params_set_transfer_function()(params, 13);
         optional_gdk_cicp_params_set_matrix_coefficients()(params, 0);
+        optional_gdk_cicp_params_set_range()(params, 1);
         state = optional_gdk_cicp_params_build_color_state()(params, NULL);
         g_object_unref(params);
     }

@@ -1,5 +1,5 @@
 // The functions of C libraries that Swift cannot call: variadic functions, functions that end in longjmp, two symbols that
-// libdispatch exports without declaring them, and a GSource with a dispatch function. There is no logic here.
+// libdispatch exports without declaring them, and a GSource with a dispatch function. Each does one call or one loop around it.
 #pragma once
 
 #include <curl/curl.h>

@@ -87,17 +87,16 @@ struct GIFFile: Sendable {
         return true
     }
 
-    /// Whether a part of an animation is missing. Many files lack their trailer and nothing else.
+    /// Whether a part of an animation is missing. Many files lack their trailer and nothing else, so a file that ends behind
+    /// a frame is whole.
     /// - Parameters:
     ///   - isCut: Whether the file ends in the middle of a block.
     ///   - isEnded: Whether there is something behind the last block, such as the trailer.
     ///   - hasFollower: Whether a block for another frame has begun.
     private func lacksSomething(isCut: Bool, isEnded: Bool, hasFollower: Bool) -> Bool {
         if hasFollower { return isCut || !isEnded }
-        guard frames.count == 1 else { return isCut }
-        // What follows a still image does not matter. An animation of one frame lacks the others.
-        let isAnimated = isLooped || frames[0].duration > .zero
-        return isAnimated && (isCut || !isEnded)
+        // What follows a still image does not matter.
+        return isCut && (frames.count > 1 || isLooped || frames.first.map { $0.duration > .zero } == true)
     }
 
     /// The Netscape looping extension (NETSCAPE2.0 or ANIMEXTS1.0); sub-block 1 holds the loop count.
