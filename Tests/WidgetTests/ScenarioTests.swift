@@ -85,6 +85,11 @@ struct ScenarioTests {
     @Test("Images load over HTTP where no GSettings schemas are installed, with a desktop that has a proxy")
     func withoutSchemas() throws {
         let folder = TemporaryDirectory()
+        // Through glycin, gdk-pixbuf finds its loaders in a data folder, too.
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/glycin-loaders",
+            withDestinationPath: "/usr/share/glycin-loaders"
+        )
         try run(
             "An image is fetched, decoded and shown, and the completion is called when it is in place",
             environment: [
@@ -111,7 +116,13 @@ struct ScenarioTests {
     private func run(_ name: String, environment: [String: String]) throws {
         let result = try ChildProcess.run(Program.scenarios, [name], environment: Program.strict(environment))
         // The program ends with this status when the machine lacks what the scenario needs.
-        if result.exitCode == 77 { try Test.cancel(Comment(rawValue: result.output)) }
+        if result.exitCode == 77 {
+            #if compiler(>=6.3)
+                try Test.cancel(Comment(rawValue: result.output))
+            #else
+                return
+            #endif
+        }
         #expect(result.exitCode == 0, "\(result.output)")
     }
 }
