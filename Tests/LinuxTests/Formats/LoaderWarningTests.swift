@@ -38,10 +38,11 @@ struct LoaderWarningTests {
                 try PixbufCoder().decode(file, options: options)
             }
             let format = ImageFormat(sniffing: file) == .pnm ? ImageFormat.pnm : .tga
-            let decoder = PixbufCoder().makeIncrementalDecoder(for: format, options: options)
+            // There is none where gdk-pixbuf decodes in another process.
+            guard let decoder = PixbufCoder().makeIncrementalDecoder(for: format, options: options) else { continue }
             // Once a piece has failed, so do the others and the end.
-            for byte in file { try? decoder?.append(Data([byte])) }
-            #expect(throws: ImageError.self) { try decoder?.finish(file) }
+            for byte in file { try? decoder.append(Data([byte])) }
+            #expect(throws: ImageError.self) { try decoder.finish(file) }
         }
         #expect(messages.all == [])
     }
