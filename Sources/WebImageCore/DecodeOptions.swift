@@ -8,7 +8,7 @@ public struct DecodeOptions: Sendable {
     public var size: DecodeSize
     /// Pixels of the file per application pixel. Default: 1.
     public var scale: Double
-    /// The largest number of pixels. Larger files are rejected before memory is allocated for them. Default:
+    /// The largest number of pixels, at most 2^40. Larger files are rejected before memory is allocated for them. Default:
     /// 134,217,728 (2^27), which suffices for the 108 megapixels of today's phones.
     public var maximumPixelCount: Int
     /// The largest number of frames; further frames are dropped. Default: 10,000.
@@ -42,17 +42,26 @@ extension DecodeOptions {
     /// The number of frames to read.
     package var frameLimit: Int { isFirstFrameOnly ? 1 : max(maximumFrameCount, 1) }
 
+    /// The largest number of pixels that is ever decoded. The bytes of so many can be counted in 64 bits at any depth, so
+    /// that no header makes a decoder overflow, however high the limit is set.
+    private static let largestPixelCount = 1 << 40
+
+    /// The largest number of pixels that pass `check(_:)`.
+    package var pixelLimit: Int { min(maximumPixelCount, Self.largestPixelCount) }
+
     /// Throws when a size has no pixels or more than the limit.
     package func check(_ size: PixelSize) throws(ImageError) {
         guard !size.isEmpty else {
             throw badData("The image's header says \(size) pixels")
         }
-        guard size.pixelCount <= maximumPixelCount else {
+        guard size.pixelCount <= pixelLimit else {
             throw ImageError(
                 .imageTooLarge,
                 url: url,
-                reason: "The image has \(size) pixels, more than the limit of \(maximumPixelCount)",
-                remedy: "Raise maximumPixelCount in the manager's configuration if such images are expected."
+                reason: "The image has \(size) pixels, more than the limit of \(pixelLimit)",
+                remedy: size.pixelCount > Self.largestPixelCount
+                    ? "Check the file: no image has so many pixels."
+                    : "Raise maximumPixelCount in the manager's configuration if such images are expected."
             )
         }
     }

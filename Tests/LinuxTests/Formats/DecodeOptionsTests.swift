@@ -34,6 +34,35 @@ struct DecodeOptionsTests {
         #expect(DecodeSize.within(byteCount: 400).target(for: line) == PixelSize(width: 100, height: 1))
     }
 
+    @Test(
+        "A header that lies about its size is an error, however high the limit of pixels is",
+        arguments: LyingFile.all
+    )
+    func lies(file: LyingFile) {
+        #expect(ImageFormat(sniffing: file.data) == file.format)
+        let options = DecodeOptions(maximumPixelCount: .max)
+        let error = thrownError { try registry.decode(file.data, options: options) }
+        #expect(error?.code == .imageTooLarge || error?.code == .badImageData, "\(error as Any)")
+        guard
+            let decoder = registry.decoder(for: file.format)?.makeIncrementalDecoder(for: file.format, options: options)
+        else { return }
+        let arriving = thrownError {
+            try decoder.append(file.data)
+            _ = decoder.partialImage()
+            return try decoder.finish(file.data)
+        }
+        #expect(arriving?.code == .imageTooLarge || arriving?.code == .badImageData, "\(arriving as Any)")
+    }
+
+    @Test("More pixels than any image has are refused with a remedy that helps")
+    func largest() {
+        let options = DecodeOptions(maximumPixelCount: .max)
+        let side = 1 << 20
+        #expect(throws: Never.self) { try options.check(PixelSize(width: side, height: side)) }
+        let error = thrownError { try options.check(PixelSize(width: side + 1, height: side)) }
+        #expect(error?.code == .imageTooLarge && error?.remedy.contains("maximumPixelCount") == false)
+    }
+
     @Test("A format hint applies only to files without a signature")
     func hint() throws {
         let tga = Data([0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 24, 0x20, 0, 0, 255, 0, 255, 0])
