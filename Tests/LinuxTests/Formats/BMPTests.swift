@@ -187,7 +187,9 @@ struct HostileBMPTests {
     func truncatedRuns() {
         var bitmap = TestBitmap(width: 4, height: 2, bitCount: 8, compression: 1)
         bitmap.palette = TestBitmap.quarters
-        for bytes: [UInt8] in [[3], [0], [0, 2], [0, 2, 1], [0, 4, 1, 1, 2], [1, 1], [0, 0]] {
+        let cuts: [[UInt8]] = [[3], [0], [0, 2], [0, 2, 1], [0, 4, 1, 1, 2], [1, 1], [0, 0]]
+        // All pixels of a row are there, but neither its end mark nor the next row.
+        for bytes in cuts + [[4, 1], [4, 1, 0], [9, 1], [0, 4, 1, 1, 2, 3]] {
             bitmap.pixels = bytes
             #expect(failure(bitmap.file)?.code == .badImageData, "\(bytes)")
         }

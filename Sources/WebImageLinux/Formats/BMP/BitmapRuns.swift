@@ -12,6 +12,8 @@ struct BitmapRuns {
     /// The position in the row where the next run begins, in pixels.
     private var x = 0
     private var skippedRowCount = 0
+    /// The number of rows after the one that is read.
+    private var followingRowCount: Int
     private var isEnded = false
 
     /// Bits in a pixel of a row.
@@ -23,12 +25,14 @@ struct BitmapRuns {
         self.options = options
         offset = start
         width = header.size.width
+        followingRowCount = header.size.height
         storedBitCount = header.bitCount
     }
 
     /// Reads the next row.
     /// - Throws: ``ImageError/Code/badImageData`` when the file ends within it.
     mutating func read(into line: inout [UInt8]) throws(ImageError) {
+        followingRowCount -= 1
         for index in line.indices { line[index] = 0 }
         guard skippedRowCount == 0 else {
             skippedRowCount -= 1
@@ -36,8 +40,8 @@ struct BitmapRuns {
         }
         while !isEnded {
             guard let count = bytes.uint8(offset), let value = bytes.uint8(offset + 1) else {
-                // The marks after the last pixel can be missing.
-                if x >= width { return }
+                // The marks after the last pixel of the last row can be missing.
+                if x >= width, followingRowCount <= 0 { return }
                 throw truncated
             }
             offset += 2
