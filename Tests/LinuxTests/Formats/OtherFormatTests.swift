@@ -67,6 +67,29 @@ struct OtherFormatTests {
         }
     }
 
+    @Test(
+        "SVG grows no further than the limit of pixels, whatever the box",
+        arguments: [
+            (DecodeSize.contain(PixelSize(width: 1 << 14, height: 1 << 14)), PixelSize(width: 256, height: 256)),
+            (.cover(PixelSize(width: 1 << 14, height: 10)), PixelSize(width: 256, height: 256)),
+            // What is drawn to be stretched is larger than the box, and the limit counts for it, too.
+            (.stretch(PixelSize(width: 1 << 14, height: 10)), PixelSize(width: 256, height: 10)),
+            (.contain(PixelSize(width: 100, height: 100)), PixelSize(width: 100, height: 100)),
+        ]
+    )
+    func scalableLimit(asked: DecodeSize, expected: PixelSize) throws {
+        let svg = Data(
+            "<svg xmlns='http://www.w3.org/2000/svg' width='8' height='8'><rect width='8' height='8'/></svg>".utf8
+        )
+        // A loader that draws more than the limit makes the decoder throw.
+        let options = DecodeOptions(size: asked, maximumPixelCount: 256 * 256)
+        let image = try CoderRegistry.builtIn.decode(svg, options: options)
+        #expect(image.pixelSize == expected && image.naturalSize == PixelSize(width: 8, height: 8))
+        // A box beyond the limit does not have the image decoded again and again.
+        let url = try #require(URL(string: "https://example.org/a.svg"))
+        #expect(MemoryQuery(ImageRequest(url: url, decodeSize: asked)).isServed(by: image))
+    }
+
     @Test("gdk-pixbuf and the library together turn an image once", arguments: ImageOrientation.allCases)
     func orientation(orientation: ImageOrientation) throws {
         let size = PixelSize(width: 48, height: 32)
@@ -144,6 +167,40 @@ struct OtherFormatTests {
         }
         // Then later images are decoded all the same
         #expect(try wait(limit: .seconds(60)).run(until: { false }) { image }.pixelSize == image.pixelSize)
+    }
+
+    @Test("No process is started, nor a loader made, while too many hang")
+    func hanging() {
+        // Given as many processes that do not answer as may be left behind
+        let gate = Gate()
+        gate.close()
+        defer { gate.open() }
+        var wait = wait(limit: .zero)
+        wait.leftBehind = LoaderProcessWait.CallsLeftBehind()
+        let refused = DecodeOptions().badData("The gate is open")
+        for _ in 0..<LoaderProcessWait.maximumLeftBehind {
+            #expect(throws: ImageError.self) {
+                try wait.run(until: { false }) { () throws(ImageError) in
+                    gate.wait()
+                    throw refused
+                }
+            }
+        }
+        #expect(wait.leftBehind.count == LoaderProcessWait.maximumLeftBehind)
+        // When another file is to be decoded
+        let calls = EventLog<Int>()
+        let error = thrownError {
+            try wait.run(until: { false }) { () throws(ImageError) in
+                calls.add(1)
+                throw refused
+            }
+        }
+        // Then it fails at once
+        #expect(error?.code == .decoderUnavailable && calls.all.isEmpty)
+        // And when the processes end
+        gate.open()
+        // Then they count no longer.
+        #expect(EventLog<Int>.poll { wait.leftBehind.count == 0 })
     }
 
     @Test(

@@ -12,33 +12,34 @@ struct LoaderProcessWait {
     let format: ImageFormat
     let limit: Duration
     let options: DecodeOptions
+    var leftBehind = CallsLeftBehind.ofProcess
 
     /// The number of calls that may be left behind. Files that make loaders hang cannot use up threads and processes.
-    private static let maximumLeftBehind = 8
-    private static let leftBehind = Mutex(0)
+    static let maximumLeftBehind = 8
     private static let isAnnounced = Mutex(false)
 
     /// - Parameters:
     ///   - isCancelled: Called several times a second.
-    ///   - work: The call that waits for the process, made on another thread.
+    ///   - work: The call that waits for the process, made on another thread. It makes the loader and frees it, too:
+    ///     freeing one that has not ended waits as well.
     func run(
         until isCancelled: () -> Bool,
         _ work: @escaping @Sendable () throws(ImageError) -> WebImage
     ) throws(ImageError) -> WebImage {
         announce()
-        guard Self.leftBehind.withLock({ $0 }) < Self.maximumLeftBehind else {
+        guard leftBehind.count < Self.maximumLeftBehind else {
             throw unavailable("\(Self.maximumLeftBehind) processes of gdk-pixbuf hang, so that no more are started")
         }
         let call = Call()
-        WorkQueue(name: "gwi-glycin", threadCount: 1).submit {
+        WorkQueue(name: "gwi-glycin", threadCount: 1).submit { [leftBehind] in
             let result = Result { () throws(ImageError) in try work() }
-            if call.end(with: result) { Self.leftBehind.withLock { $0 -= 1 } }
+            if call.end(with: result) { leftBehind.add(-1) }
         }
         let start = ContinuousClock.now
         while call.semaphore.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
             let isLate = ContinuousClock.now - start > limit
             guard isLate || isCancelled(), call.leave() else { continue }
-            Self.leftBehind.withLock { $0 += 1 }
+            leftBehind.add(1)
             guard isLate else { throw .cancelled(options.url) }
             throw ImageError(
                 .timedOut,
@@ -85,6 +86,17 @@ struct LoaderProcessWait {
             in parts
             """
         )
+    }
+
+    /// Counts the calls that nobody waits for and that have not ended.
+    final class CallsLeftBehind: Sendable {
+        static let ofProcess = CallsLeftBehind()
+
+        private let number = Mutex(0)
+
+        var count: Int { number.withLock { $0 } }
+
+        func add(_ change: Int) { number.withLock { $0 += change } }
     }
 
     /// A call whose result either the waiting thread takes or nobody does.

@@ -89,10 +89,13 @@ extension PixbufCoder: CancellableImageDecoding {
     ) throws(ImageError) -> WebImage {
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
         let loader = loaders[format] ?? Loader(mediaType: "", isElsewhere: false)
-        let session = try PixbufIncrementalDecoder(format, loader: loader, options, isIncremental: false)
-        try session.append(data)
-        guard loader.isElsewhere else { return try session.finish(data) }
+        let work = { @Sendable () throws(ImageError) -> WebImage in
+            let session = try PixbufIncrementalDecoder(format, loader: loader, options, isIncremental: false)
+            try session.append(data)
+            return try session.finish(data)
+        }
+        guard loader.isElsewhere else { return try work() }
         let wait = LoaderProcessWait(format: format, limit: timeLimit, options: options)
-        return try wait.run(until: isCancelled) { () throws(ImageError) in try session.finish(data) }
+        return try wait.run(until: isCancelled, work)
     }
 }

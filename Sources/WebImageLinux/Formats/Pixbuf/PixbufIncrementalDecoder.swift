@@ -56,7 +56,8 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
     }
 
     deinit {
-        // A loader that is freed without being closed logs a warning.
+        // A loader that is freed without being closed logs a warning. One that decodes elsewhere does so when it is closed,
+        // which is why it lives on the thread of LoaderProcessWait only.
         if !isClosed { gdk_pixbuf_loader_close(loader, nil) }
         g_object_unref(loader)
     }
@@ -173,14 +174,16 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         return orientation.apply(to: options.size.target(for: scalableSize(upright) ?? upright))
     }
 
-    /// What counts as the size of a scalable image that is to fit a box: larger than any screen.
+    /// What counts as the size of a scalable image that is to fit a box: larger than any screen, but within the limit, so
+    /// that no box makes the loader draw more.
     private func scalableSize(_ size: PixelSize) -> PixelSize? {
         guard format == .svg, !size.isEmpty else { return nil }
         switch options.size {
         case .original, .within: return nil
         case .contain, .cover, .stretch: break
         }
-        let factor = max(1, 1 << 14 / max(size.width, size.height))
+        let area = max(1, options.pixelLimit / size.pixelCount)
+        let factor = max(1, min(1 << 14 / max(size.width, size.height), Int(Double(area).squareRoot())))
         return PixelSize(width: size.width * factor, height: size.height * factor)
     }
 
