@@ -133,6 +133,33 @@ extension Scenario {
             expect(prefetcher.ahead.isEmpty)
         },
 
+        Scenario("Rows that are gone before the list rests are not prefetched") {
+            // Given a list that is scrolled back a little
+            let stage = try ListStage(count: 1000)
+            let asked = EventLog<Int>()
+            let prefetcher = ListPrefetcher(
+                view: stage.list,
+                prefetcher: ImagePrefetcher(manager: stage.stage.manager)
+            ) { position in
+                asked.add(position)
+                return ImageRequest(url: stage.urls[position], decodeSize: .cover(PixelSize(width: 120, height: 90)))
+            }
+            stage.stage.present()
+            expect(MainLoopPump.run(until: { stage.isAtRest && !prefetcher.ahead.isEmpty }))
+            stage.scroll(to: 0.5)
+            expect(MainLoopPump.run(until: { prefetcher.ahead.lowerBound > 400 }))
+            gtk_adjustment_set_value(stage.adjustment, gtk_adjustment_get_value(stage.adjustment) - 100)
+            expect(prefetcher.ahead.upperBound <= prefetcher.visible.lowerBound && prefetcher.ahead.lowerBound > 400)
+            // When its model shrinks and it is not laid out before it rests
+            gtk_widget_set_visible(stage.scrolled, 0)
+            stage.shrink(to: 10)
+            let count = asked.all.count
+            // Then rows that are left are prefetched, and no others.
+            expect(MainLoopPump.run(until: { prefetcher.ahead.upperBound <= 10 }), "\(prefetcher.ahead)")
+            expect(asked.all.dropFirst(count).allSatisfy { $0 < 10 })
+            prefetcher.stop()
+        },
+
         Scenario("Prefetched images of a grid are memory hits, in whole rows", .density) {
             // Given cells that are wider than they ask for, and images that are larger than the cells
             let stage = try ListStage(count: 500, width: 90, height: 60, imageSize: "400x300", isGrid: true)

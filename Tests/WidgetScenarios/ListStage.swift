@@ -56,6 +56,12 @@ final class ListStage {
         gtk_adjustment_set_value(adjustment, way * share)
     }
 
+    /// Removes all items after the first ones.
+    func shrink(to count: Int) {
+        let strings = gtk_no_selection_get_model(model)
+        gtk_string_list_splice(strings, UInt32(count), UInt32(urls.count - count), nil)
+    }
+
     /// The images of the rows that are on screen.
     var mapped: [PicturePointer] {
         var result: [PicturePointer] = []

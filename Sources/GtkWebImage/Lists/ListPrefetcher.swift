@@ -119,10 +119,9 @@ public final class ListPrefetcher {
         guard let view = view.pointer else { return stop() }
         let count = Int(g_list_model_get_n_items(view.listModel))
         let length = min(max(Int(bounded: (Double(visible.count) * screensAhead).rounded(.up)), 0), count)
-        ahead =
-            isForward
-            ? min(visible.upperBound, count)..<min(visible.upperBound + length, count)
-            : max(0, visible.lowerBound - length)..<max(0, visible.lowerBound)
+        // The model may have shrunk since the list was scrolled, and with it the positions on screen.
+        let (start, end) = (min(visible.lowerBound, count), min(visible.upperBound, count))
+        ahead = isForward ? end..<min(end + length, count) : max(0, start - length)..<start
         cancel(outside: ahead)
         let cellSize = view.boundDecodeSize
         for position in isForward ? Array(ahead) : ahead.reversed() {
