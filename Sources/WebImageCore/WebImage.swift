@@ -91,7 +91,8 @@ public struct WebImage: Sendable {
     }
     /// The size of `pixels`.
     public var pixelSize: PixelSize { content.pixels.size }
-    /// The size of the upright file in pixels. It is at least `pixelSize`, unless the image was transformed.
+    /// The size of the upright file in pixels. It is at least `pixelSize`, unless the image was transformed or is an SVG,
+    /// which is drawn as large as its box.
     public var naturalSize: PixelSize { content.naturalSize }
     /// The number of file pixels per application pixel: 2 for a file named @2x.
     public var scale: Double { content.scale }
