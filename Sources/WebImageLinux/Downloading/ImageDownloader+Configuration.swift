@@ -20,14 +20,14 @@ extension ImageDownloader {
         public var connectTimeout = Duration.seconds(15)
         /// The time for which a transfer may receive nothing, in whole seconds. Default: 15 seconds.
         public var idleTimeout = Duration.seconds(15)
-        /// The time limit for a whole transfer. Default: none, as long as bytes arrive.
+        /// The time limit for a whole transfer, redirects included. Default: none, as long as bytes arrive.
         public var totalTimeout: Duration?
         /// The share of the body between two progress reports, 0 to 1. The last report always comes. Default: 0, a
         /// report for each chunk that arrives.
         public var minimumProgressFraction = 0.0
 
-        /// The largest body in bytes, after decompression. A larger body fails with ``ImageError/Code/bodyTooLarge``
-        /// as soon as its size is known. Default: 128 MiB.
+        /// The largest body in bytes, as it arrives and after decompression. A larger body fails with
+        /// ``ImageError/Code/bodyTooLarge`` as soon as its size is known. Default: 128 MiB.
         public var maximumByteCount = 128 << 20
         /// The size in bytes from which a body is kept in a temporary file instead of memory. Default: 16 MiB.
         public var inMemoryBodyLimit = 16 << 20
@@ -66,7 +66,8 @@ extension ImageDownloader {
         /// a connection stalls after some hundred cancelled requests.
         public var usesHTTP3 = gwi_curl_has_ngtcp2()
         /// The path of the file that keeps which servers offer HTTP/3, in the format of libcurl's CURLOPT_ALTSVC. It is
-        /// read when the downloader starts. Default: none; ``ImageDownloader/shared`` keeps it beside the disk cache.
+        /// read when the downloader starts. The file names hosts that were contacted, and clearing caches leaves it.
+        /// Default: none; ``ImageDownloader/shared`` keeps it beside the disk cache, until this is set to `nil`.
         public var alternativeServicesFile: String?
 
         /// The path of a PEM file with the certificate authorities to trust in place of the system's. Certificates are

@@ -38,6 +38,7 @@ struct ContentCodingTests {
         _ body: Data,
         _ coding: String,
         isChunked: Bool = false,
+        by downloader: ImageDownloader = ImageDownloader(),
         _ change: (inout NetworkOptions) -> Void = { _ in }
     ) throws -> (download: Download, request: ServerRequest) {
         let server = try LocalImageServer { _ in
@@ -45,7 +46,7 @@ struct ContentCodingTests {
             response.faults.isChunked = isChunked
             return response
         }
-        let download = Download(ImageDownloader(), server.url("/a"), wantsData: true, change)
+        let download = Download(downloader, server.url("/a"), wantsData: true, change)
         download.events.wait { if case .finished = $0.last { true } else { false } }
         return (download, try #require(server.requests.first))
     }
@@ -55,6 +56,7 @@ struct ContentCodingTests {
         let bodies: [(String, Data)] = [
             ("gzip", Self.gzip), ("x-gzip", Self.gzip), ("GZIP", Self.gzip), ("deflate", Self.zlib),
             ("deflate", Self.raw), ("identity", Self.text), ("gzip, identity", Self.gzip),
+            ("none", Self.text), ("None, gzip", Self.gzip),
             ("gzip, gzip", Self.compressed(Self.gzip)), ("deflate, gzip", Self.compressed(Self.zlib)),
             // Padding behind the end
             ("gzip", Self.gzip + Data(count: 512)),
@@ -107,6 +109,22 @@ struct ContentCodingTests {
             let error = try load(body, coding).download.failure()
             #expect(error?.code == .badResponse, "\(coding): \(String(describing: error))")
         }
+    }
+
+    @Test("Bytes that decode to nothing count against the limit, and so does each coding of several")
+    func limited() throws {
+        let empty = Self.compressed(Data())
+        let members = (0..<60_000).reduce(into: Self.gzip) { members, _ in members += empty }
+        let downloader = ImageDownloader { $0.maximumByteCount = 1_000_000 }
+        for (coding, body) in [
+            ("gzip", Self.gzip + Data(count: 1_000_000)), ("deflate", Self.zlib + Data(count: 1_000_000)),
+            ("gzip", members), ("gzip, gzip", Self.compressed(Self.gzip + Data(count: 2_000_000))),
+            ("gzip, gzip, gzip", Self.compressed(Self.compressed(Self.gzip + Data(count: 2_000_000)))),
+        ] {
+            let error = try load(body, coding, isChunked: true, by: downloader).download.failure()
+            #expect(error?.code == .bodyTooLarge, "\(coding) \(body.count): \(String(describing: error))")
+        }
+        #expect(try load(Self.gzip, "gzip", isChunked: true, by: downloader).download.end().data == Self.text)
     }
 
     @Test("An app that chooses the codings has them removed by libcurl")

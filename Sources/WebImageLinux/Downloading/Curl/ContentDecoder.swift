@@ -7,8 +7,12 @@ import WebImageCore
 /// libcurl could do it, but does not report a body that ends before its coding does, and takes no gzip file of several
 /// members.
 final class ContentDecoder {
-    /// The coding is damaged.
-    struct Damage: Error {}
+    enum Failure: Error {
+        /// The coding is damaged.
+        case damaged
+        /// The bytes that a coding was to be removed from are more than the limit.
+        case tooLarge
+    }
 
     /// The codings that requests ask for.
     static let accepted = "gzip, deflate"
@@ -16,6 +20,10 @@ final class ContentDecoder {
     private static let maximumCount = 3
 
     private let coding: Coding
+    /// The largest number of bytes to decode. Padding and empty members yield nothing that a limit of the decoded bytes
+    /// would count, and a coding within another one expands unseen.
+    private let maximumByteCount: Int
+    private var receivedCount = 0
     /// Decodes what this decoder returns: the codings are listed in the order in which they were applied.
     private let next: ContentDecoder?
     private var converter: OpaquePointer?
@@ -32,11 +40,12 @@ final class ContentDecoder {
         case deflate
     }
 
-    /// - Parameter field: The value of Content-Encoding.
+    /// - Parameters:
+    ///   - field: The value of Content-Encoding.
+    ///   - maximumByteCount: The largest number of bytes that each coding may take.
     /// - Returns: `nil` when a coding is unknown.
-    convenience init?(_ field: String) {
-        let names = field.lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
-        let codings = names.filter { $0 != "identity" }.map { name -> Coding? in
+    convenience init?(_ field: String, maximumByteCount: Int) {
+        let codings = Self.names(in: field).map { name -> Coding? in
             switch name {
             case "gzip", "x-gzip": .gzip
             case "deflate": .deflate
@@ -46,12 +55,13 @@ final class ContentDecoder {
         guard codings.count <= Self.maximumCount, !codings.isEmpty, !codings.contains(where: { $0 == nil }) else {
             return nil
         }
-        self.init(codings.compactMap { $0 }[...])
+        self.init(codings.compactMap { $0 }[...], maximumByteCount)
     }
 
-    private init(_ codings: ArraySlice<Coding>) {
+    private init(_ codings: ArraySlice<Coding>, _ maximumByteCount: Int) {
         coding = codings[codings.index(before: codings.endIndex)]
-        next = codings.count > 1 ? ContentDecoder(codings.dropLast()) : nil
+        next = codings.count > 1 ? ContentDecoder(codings.dropLast(), maximumByteCount) : nil
+        self.maximumByteCount = maximumByteCount
     }
 
     deinit {
@@ -60,7 +70,13 @@ final class ContentDecoder {
 
     /// Whether a field names a coding other than the identity.
     static func isCoded(_ field: String) -> Bool {
-        field.lowercased().split(separator: ",").contains { $0.filter { $0 != " " && $0 != "\t" } != "identity" }
+        !names(in: field).isEmpty
+    }
+
+    /// The codings that a field names, without the identity, which some servers call none.
+    private static func names(in field: String) -> [String] {
+        let names = field.lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+        return names.filter { !["", "identity", "none"].contains($0) }
     }
 
     /// Whether the body may end here.
@@ -72,7 +88,9 @@ final class ContentDecoder {
     func decode(
         _ bytes: UnsafeRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) -> Bool
-    ) throws(Damage) -> Bool {
+    ) throws(Failure) -> Bool {
+        receivedCount += bytes.count
+        guard receivedCount <= maximumByteCount else { throw .tooLarge }
         guard converter == nil else { return try convert(bytes, body) }
         head += bytes
         // A zlib stream has a header of two bytes.
@@ -80,8 +98,8 @@ final class ContentDecoder {
         converter = g_zlib_decompressor_new(format)
         let first = head
         head = []
-        let result: Result<Bool, Damage> = first.withUnsafeBytes { bytes in
-            do throws(Damage) { return .success(try convert(bytes, body)) } catch { return .failure(error) }
+        let result: Result<Bool, Failure> = first.withUnsafeBytes { bytes in
+            do throws(Failure) { return .success(try convert(bytes, body)) } catch { return .failure(error) }
         }
         return try result.get()
     }
@@ -96,10 +114,10 @@ final class ContentDecoder {
     private func convert(
         _ bytes: UnsafeRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) -> Bool
-    ) throws(Damage) -> Bool {
-        let result: Result<Bool, Damage> = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { output in
+    ) throws(Failure) -> Bool {
+        let result: Result<Bool, Failure> = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { output in
             var rest = bytes
-            do throws(Damage) {
+            do throws(Failure) {
                 while !hasEnded {
                     guard let count = try step(&rest, into: output) else { return .success(true) }
                     let decoded = UnsafeRawBufferPointer(rebasing: output[..<count])
@@ -117,7 +135,7 @@ final class ContentDecoder {
     private func pass(
         _ decoded: UnsafeRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) -> Bool
-    ) throws(Damage) -> Bool {
+    ) throws(Failure) -> Bool {
         guard let next else { return body(decoded) }
         return try next.decode(decoded, body)
     }
@@ -126,7 +144,7 @@ final class ContentDecoder {
     private func step(
         _ rest: inout UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
-    ) throws(Damage) -> Int? {
+    ) throws(Failure) -> Int? {
         if !isOpen {
             // Between the members of a gzip file (RFC 1952, 2.2).
             guard let byte = rest.first else { return nil }
@@ -154,7 +172,7 @@ final class ContentDecoder {
         defer { g_clear_error(&failure) }
         if result == G_CONVERTER_ERROR {
             guard let code = failure?.pointee.code, code == Int32(G_IO_ERROR_PARTIAL_INPUT.rawValue) else {
-                throw Damage()
+                throw .damaged
             }
             return nil
         }

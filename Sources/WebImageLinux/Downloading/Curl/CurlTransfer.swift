@@ -142,7 +142,10 @@ extension CurlTransfer {
             do {
                 return try decoder.decode(bytes) { keep($0) }
             } catch {
-                exchange.verdict = .failed(badCoding)
+                switch error {
+                case .damaged: exchange.verdict = .failed(badCoding)
+                case .tooLarge: exchange.verdict = .failed(bodyTooLarge)
+                }
                 return false
             }
         }
@@ -283,7 +286,7 @@ extension CurlTransfer {
             if let error = refusal(of: head) { exchange.verdict = .failed(error) }
         }
         if case .accepted = exchange.verdict, let coding, ContentDecoder.isCoded(coding) {
-            exchange.decoder = ContentDecoder(coding)
+            exchange.decoder = ContentDecoder(coding, maximumByteCount: configuration.maximumByteCount)
             if exchange.decoder == nil { exchange.verdict = .failed(unknownCoding(coding)) }
         }
         guard case .accepted = exchange.verdict, let expected = exchange.expectedCount else { return }
