@@ -13,7 +13,8 @@ public import WebImageCore
 public final class ImageDownloader: DataLoading {
     /// An event in the life of a transfer, for a network log or a busy indicator.
     public enum Event: Sendable {
-        /// The transfer has left the queue, and its request is being sent.
+        /// The transfer has left the queue, and its request is being sent. There are no events for a request that is
+        /// not sent: one that was cancelled in the queue or that the modifier refused, or whose URL has no host.
         case started(URL)
         /// The head of the response has arrived. There is no such event for a redirect that is followed.
         case responded(URL, ResponseModifier.Response)
@@ -25,6 +26,9 @@ public final class ImageDownloader: DataLoading {
     }
 
     /// The downloader of ImageManager.shared, unless that is configured with another.
+    ///
+    /// Its ``Configuration/alternativeServicesFile`` is `alt-svc.txt` in the library's cache directory, which names the
+    /// https hosts that have offered HTTP/3. Set it to `nil` before the first load for no such file.
     public static let shared: ImageDownloader = {
         var configuration = Configuration()
         configuration.alternativeServicesFile = "\(CacheDirectory.root)/alt-svc.txt"

@@ -51,6 +51,35 @@ struct EventTests {
         )
     }
 
+    @Test("A request that is not sent is neither started nor stopped")
+    func unsent() async throws {
+        let server = try LocalImageServer { _ in .ok(Download.body, contentType: "image/png") }
+        let downloader = ImageDownloader()
+        let events = downloader.events()
+        let refusing = RequestModifier(key: "refusing") { _ in nil }
+        _ = Download(downloader, server.url("/refused")) { $0.requestModifier = refusing }.failure()
+        _ = Download(downloader, try #require(URL(string: "http:///hostless"))).failure()
+        _ = try Download(downloader, server.url("/a")).end()
+        #expect(await names(events, count: 4) == ["started /a", "responded /a 200", "stopped /a 0", "finished /a"])
+    }
+
+    @Test("Repeated fields of a response are joined")
+    func repeated() async throws {
+        let offers = ["h2=\":443\"; ma=60", "h3=\":443\"; ma=60"]
+        let server = try LocalImageServer { _ in
+            var response = ServerResponse.ok(Download.body, contentType: "image/png")
+            for offer in offers { response.headers.append(("Alt-Svc", offer)) }
+            return response
+        }
+        let downloader = ImageDownloader()
+        let events = downloader.events()
+        _ = try Download(downloader, server.url("/a")).end()
+        for await case .responded(_, let response) in events {
+            #expect(response.headers["alt-svc"] == offers.joined(separator: ", "))
+            break
+        }
+    }
+
     @Test("Metrics state where the time was spent and how much was received")
     func metrics() throws {
         let server = try LocalImageServer { request in

@@ -253,7 +253,7 @@ extension CurlThread {
     /// Ends a transfer whose last operation was cancelled.
     private func cancel(_ transfer: CurlTransfer) {
         keepPartialBody(of: transfer)
-        if active[transfer.number] != nil {
+        if transfer.hasStarted {
             commands.observers.notify(.stopped(transfer.url, .cancelled(transfer.url)))
         }
         remove(transfer)
@@ -261,15 +261,14 @@ extension CurlThread {
 
     private func finish(_ transfer: CurlTransfer, _ result: Result<LoaderResult, ImageError>) {
         if case .failure = result { keepPartialBody(of: transfer) }
-        // A transfer that never left the queue took no token, and its observers have heard nothing of it.
-        let wasStarted = active[transfer.number] != nil
-        if wasStarted { bucket?.tokens.giveBack() }
+        // A transfer that never left the queue took no token.
+        if active[transfer.number] != nil { bucket?.tokens.giveBack() }
         let head = transfer.exchange.head
         remove(transfer)
         let delivery = Delivery(
             url: transfer.url,
             operations: transfer.operations,
-            observers: wasStarted ? commands.observers : nil
+            observers: transfer.hasStarted ? commands.observers : nil
         )
         guard case .success(let loaded) = result, !loaded.isNotModified, let decryptor = transfer.decryptor, let head
         else {

@@ -63,6 +63,13 @@ final class CurlTransfer {
     }
 
     var url: URL { key.url }
+    /// Whether a request has been made. A transfer without a host, or whose request is refused, ends before.
+    var hasStarted: Bool { waitingTime != nil }
+    /// What is left of the time limit for the whole transfer, redirects included; `nil` when there is no limit.
+    var remainingTime: Duration? {
+        guard let limit = key.options.totalTimeout ?? configuration.totalTimeout else { return nil }
+        return limit - (ContinuousClock.now - queuedAt - (waitingTime ?? .zero))
+    }
     var decryptor: Decryptor? { key.options.decryptor ?? configuration.decryptor }
 
     func join(_ operation: CurlFetchOperation) {
