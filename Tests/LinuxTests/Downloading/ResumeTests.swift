@@ -60,6 +60,19 @@ struct ResumeTests {
         #expect(server.requests[2].headers["range"] == nil)
     }
 
+    @Test("A resumed body is requested unencoded, also where the app has chosen the codings")
+    func unencoded() throws {
+        for name in ["Accept-Encoding", "accept-encoding"] {
+            let server = try server()
+            let downloader = ImageDownloader()
+            func load() -> Download { Download(downloader, server.url("/a")) { $0.headers[name] = "gzip" } }
+            #expect(load().failure()?.code == .transferIncomplete)
+            #expect(try load().end().data == Download.body)
+            let headers = server.requests[1].headers
+            #expect(headers["range"] != nil && headers["accept-encoding"] == nil)
+        }
+    }
+
     @Test("A changed resource is loaded from the start")
     func changed() throws {
         let server = try server(laterETag: "\"2\"", later: Self.rest)

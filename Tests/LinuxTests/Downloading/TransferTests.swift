@@ -179,6 +179,18 @@ struct TransferTests {
         #expect(download.failure()?.code == .timedOut)
     }
 
+    @Test("The redirects of a transfer share its time limit")
+    func limitOfRedirects() throws {
+        let server = try LocalImageServer { request in
+            let number = Int(request.path.dropFirst()) ?? 0
+            var response = number < 6 ? ServerResponse.redirect(to: "/\(number + 1)") : Self.ok { _ in }
+            response.faults.delay = .milliseconds(200)
+            return response
+        }
+        let download = Download(ImageDownloader(), server.url("/0")) { $0.totalTimeout = .seconds(1) }
+        #expect(download.failure()?.code == .timedOut)
+    }
+
     @Test("A reply that is not HTTP is an error that says so")
     func garbage() throws {
         let server = try LocalImageServer { _ in

@@ -65,11 +65,10 @@ extension CurlTransfer {
         var connect = options.connectTimeout ?? configuration.connectTimeout
         if exchange.alternative != nil { connect = min(connect, Exchange.alternativeConnectTimeout) }
         let idle = options.idleTimeout ?? configuration.idleTimeout
-        let total = options.totalTimeout ?? configuration.totalTimeout
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, Int(connect.timeoutMilliseconds)))
         handle.set(CURLOPT_LOW_SPEED_LIMIT, to: 1)
         handle.set(CURLOPT_LOW_SPEED_TIME, to: max(1, Int(idle.timeoutMilliseconds) / 1000))
-        handle.set(CURLOPT_TIMEOUT_MS, to: total.map { max(1, Int($0.timeoutMilliseconds)) } ?? 0)
+        handle.set(CURLOPT_TIMEOUT_MS, to: remainingTime.map { max(1, Int($0.timeoutMilliseconds)) } ?? 0)
         handle.setOffset(CURLOPT_MAXFILESIZE_LARGE, to: configuration.maximumByteCount)
     }
 
@@ -111,8 +110,9 @@ extension CurlTransfer {
         if let resumed, let condition = resumed.condition {
             fields["Range"] = "bytes=\(resumed.data.count)-"
             fields["If-Range"] = condition
-        } else {
             // A resumed body has to come unencoded.
+            for name in fields.keys where name.lowercased() == "accept-encoding" { fields[name] = nil }
+        } else {
             acceptCodings(handle, &fields)
         }
         if let validators = key.validators {
