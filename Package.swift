@@ -148,7 +148,10 @@ let package = Package(
         ),
         .testTarget(
             name: "LinuxTests",
-            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "CWebImageGLib"],
+            dependencies: [
+                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "CWebImageCurl", "CWebImageGLib",
+                "CWebImageShims",
+            ],
             swiftSettings: strict
         ),
         .executableTarget(

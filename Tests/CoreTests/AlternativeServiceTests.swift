@@ -14,6 +14,8 @@ struct AlternativeServiceTests {
             ),
             ("h3=\"[2001:db8::1]:443\"", AlternativeService(host: "[2001:db8::1]", port: 443)),
             ("h3=:443", AlternativeService(port: 443)),
+            // Two fields that were joined
+            ("h2=\":443\"; ma=60, h3=\":443\"; ma=60", AlternativeService(port: 443, maximumAge: 60)),
             ("h3=\":443\"; x=\"a,b;c\"; ma=5, h3=\":444\"", AlternativeService(port: 443, maximumAge: 5)),
         ]
     )
@@ -24,7 +26,8 @@ struct AlternativeServiceTests {
     @Test(
         "A field that withdraws offers, names no HTTP/3 or is damaged offers nothing",
         arguments: [
-            "clear", "", ",", ";", "=", "h2=\":443\"", "h3-29=\":443\"", "h3", "h3=", "h3=\"443\"", "h3=\":0\"",
+            "clear", "h3=\":443\", clear", "", ",", ";", "=", "h2=\":443\"", "h3-29=\":443\"", "h3", "h3=",
+            "h3=\"443\"", "h3=\":0\"",
             "h3=\":65536\"", "h3=\":-1\"", "h3=\"evil:1:2:443\"", "h3=\"a b:443\"", "h3=\"a\u{0}:443\"", "h3=\"::443\"",
             "h3=\"", "\"h3=\":443",
         ]

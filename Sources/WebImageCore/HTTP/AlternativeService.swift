@@ -21,7 +21,10 @@ package struct AlternativeService: Hashable, Sendable {
 
     /// Reads the value of an Alt-Svc field: of several endpoints for HTTP/3 the first, which the server prefers.
     package static func offer(in field: String) -> Offer {
-        for item in split(field, at: ",") {
+        let items = split(field, at: ",")
+        // It withdraws even what stands beside it (RFC 7838, 3), which another field of the response may have brought.
+        if items.contains(where: { trimmed($0) == "clear" }) { return .none }
+        for item in items {
             let parts = split(item, at: ";")
             guard let (name, authority) = pair(parts[0]), name == "h3", var service = Self(authority: authority) else {
                 continue
@@ -69,15 +72,16 @@ package struct AlternativeService: Hashable, Sendable {
     /// The name and the value, without quotation marks, of `name=value`.
     private static func pair(_ text: Substring) -> (name: Substring, value: Substring)? {
         guard let equals = text.firstIndex(of: "=") else { return nil }
-        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        func trimmed(_ part: Substring) -> Substring {
-            var part = part.drop(while: isBlank)
-            while let last = part.last, isBlank(last) { part.removeLast() }
-            return part
-        }
         let name = trimmed(text[..<equals])
         var value = trimmed(text[text.index(after: equals)...])
         if value.count >= 2, value.hasPrefix("\""), value.hasSuffix("\"") { value = value.dropFirst().dropLast() }
         return (name, value)
+    }
+
+    private static func trimmed(_ part: Substring) -> Substring {
+        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        var part = part.drop(while: isBlank)
+        while let last = part.last, isBlank(last) { part.removeLast() }
+        return part
     }
 }

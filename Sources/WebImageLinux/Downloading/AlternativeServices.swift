@@ -25,6 +25,18 @@ struct AlternativeServices {
         }
     }
 
+    /// How an exchange with an endpoint has ended.
+    enum Answer {
+        /// The endpoint has answered.
+        case answered
+        /// No connection came about.
+        case unreachable
+        /// The connection failed.
+        case failed
+        /// A time limit of the app was reached.
+        case timedOut
+    }
+
     private enum State {
         case untried
         case onTrial
@@ -86,13 +98,38 @@ struct AlternativeServices {
         return true
     }
 
+    /// Takes note of how the endpoint has answered. One that has answered before is set aside only when it cannot be
+    /// reached any more.
+    /// - Returns: Whether the request should be repeated over TCP.
+    mutating func note(_ answer: Answer, of origin: Origin) -> Bool {
+        var isConfirmed = false
+        if case .confirmed = entries[origin]?.state { isConfirmed = true }
+        switch answer {
+        case .answered:
+            confirm(origin)
+            return false
+        case .unreachable:
+            setAside(origin)
+            return true
+        case .failed:
+            if !isConfirmed { setAside(origin) }
+            return !isConfirmed
+        case .timedOut:
+            if !isConfirmed { setAside(origin) }
+            return false
+        }
+    }
+
     mutating func confirm(_ origin: Origin) {
         entries[origin]?.state = .confirmed
         entries[origin]?.failureCount = 0
     }
 
     mutating func setAside(_ origin: Origin) {
-        guard let count = entries[origin]?.failureCount else { return }
+        guard let entry = entries[origin] else { return }
+        // Requests that were under way together fail together.
+        if case .setAside(let end) = entry.state, end > now() { return }
+        let count = entry.failureCount
         let pause = min(300 * Double(1 << min(count, 16)), Self.longestPause)
         entries[origin]?.state = .setAside(until: now().addingTimeInterval(pause))
         entries[origin]?.failureCount = count + 1

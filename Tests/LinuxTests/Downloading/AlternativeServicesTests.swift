@@ -1,3 +1,5 @@
+import CWebImageCurl
+import CWebImageShims
 import FoundationEssentials
 import Synchronization
 import Testing
@@ -32,6 +34,9 @@ struct AlternativeServicesTests {
         }
         func confirm(_ origin: AlternativeServices.Origin) { services.confirm(origin) }
         func setAside(_ origin: AlternativeServices.Origin) { services.setAside(origin) }
+        func note(_ answer: AlternativeServices.Answer, of origin: AlternativeServices.Origin) -> Bool {
+            services.note(answer, of: origin)
+        }
         func abandonTrial(of origin: AlternativeServices.Origin) { services.abandonTrial(of: origin) }
         func read(_ contents: String) { services.read(contents) }
     }
@@ -87,6 +92,81 @@ struct AlternativeServicesTests {
         services.setAside(origin)
         time.advance(300)
         #expect(services.endpoint(for: origin) == service)
+    }
+
+    @Test("Requests that fail together count as one failure")
+    func together() {
+        let services = services()
+        _ = services.learn(.service(service), of: origin)
+        services.confirm(origin)
+        for _ in 0..<6 { #expect(services.note(.unreachable, of: origin)) }
+        time.advance(300)
+        #expect(services.endpoint(for: origin) == service)
+    }
+
+    @Test(
+        "An endpoint that has answered is set aside only when it cannot be reached, and one on trial after any failure"
+    )
+    func answers() {
+        for isConfirmed in [true, false] {
+            for (answer, isRepeated) in [
+                (AlternativeServices.Answer.answered, false), (.unreachable, true), (.failed, !isConfirmed),
+                (.timedOut, false),
+            ] {
+                let services = services()
+                _ = services.learn(.service(service), of: origin)
+                _ = services.endpoint(for: origin)
+                if isConfirmed { services.confirm(origin) }
+                #expect(services.note(answer, of: origin) == isRepeated, "\(answer)")
+                let isKept = answer == .answered || (isConfirmed && answer != .unreachable)
+                #expect((services.endpoint(for: origin) != nil) == isKept, "\(answer)")
+            }
+        }
+    }
+
+    @Test("Limits of the app and the end of its interest are not failures to connect")
+    func codes() {
+        func answer(_ code: CURLcode, _ isConnected: Bool, hasTimeLeft: Bool = true) -> AlternativeServices.Answer {
+            AlternativeServices.Answer(code, isConnected: isConnected, hasTimeLeft: hasTimeLeft)
+        }
+        for code in [CURLE_OK, CURLE_WRITE_ERROR, CURLE_FILESIZE_EXCEEDED] { #expect(answer(code, true) == .answered) }
+        #expect(answer(CURLE_OPERATION_TIMEDOUT, true) == .timedOut)
+        #expect(answer(CURLE_OPERATION_TIMEDOUT, false) == .unreachable)
+        #expect(answer(CURLE_OPERATION_TIMEDOUT, false, hasTimeLeft: false) == .timedOut)
+        for code in [CURLE_COULDNT_CONNECT, CURLE_QUIC_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION] {
+            #expect(answer(code, false) == .unreachable && answer(code, true) == .failed)
+        }
+    }
+
+    @Test("Only a GET without a body may go over QUIC, without a proxy and with a verified certificate")
+    func requests() throws {
+        func mayUse(
+            _ method: String,
+            body: Data? = nil,
+            proxy: ProxyChoice = .direct,
+            allowsInvalidCertificates: Bool = false
+        ) throws -> Bool {
+            var options = NetworkOptions()
+            options.allowsInvalidCertificates = allowsInvalidCertificates
+            options.requestModifier = RequestModifier(key: "method") {
+                RequestModifier.Request(url: $0.url, method: method, headers: $0.headers, body: body)
+            }
+            let url = try #require(URL(string: "https://example.org/a"))
+            let transfer = CurlTransfer(
+                TransferKey(LoaderRequest(url: url, options: options)),
+                number: 1,
+                configuration: ImageDownloader.Configuration(),
+                observers: Observers()
+            )
+            try transfer.prepare(for: url)
+            transfer.useProxy(proxy)
+            return transfer.mayUseAlternative
+        }
+        #expect(try mayUse("GET"))
+        #expect(try !mayUse("POST") && !mayUse("HEAD") && !mayUse("get"))
+        #expect(try !mayUse("GET", body: Data("query".utf8)))
+        #expect(try !mayUse("GET", proxy: .proxy("http://127.0.0.1:9")))
+        #expect(try !mayUse("GET", allowsInvalidCertificates: true))
     }
 
     @Test("An offer ends with its age, or when the server withdraws it")

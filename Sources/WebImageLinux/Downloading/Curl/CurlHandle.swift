@@ -117,16 +117,6 @@ extension CurlHandle {
         return fields
     }
 
-    /// The value of a field of the last response; `nil` when there is none.
-    func responseHeader(_ name: String) -> String? {
-        let lastRequest: Int32 = -1
-        var header: UnsafeMutablePointer<curl_header>?
-        guard curl_easy_header(easy, name, 0, UInt32(CURLH_HEADER), lastRequest, &header) == CURLHE_OK else {
-            return nil
-        }
-        return header.map { String(cString: $0.pointee.value) }
-    }
-
     func long(_ info: CURLINFO) -> Int {
         var value = 0
         gwi_curl_get_long(easy, info, &value)

@@ -306,36 +306,31 @@ extension CurlThread {
 
 // HTTP/3, where libcurl has it and servers offer it.
 extension CurlThread {
-    /// The endpoint of HTTP/3 for the next exchange. Proxies carry TCP only.
+    /// The endpoint of HTTP/3 for the next exchange; `nil` for TCP.
     private func alternative(for transfer: CurlTransfer) -> AlternativeService? {
-        guard ImageDownloader.supportsHTTP3, configuration.usesHTTP3, !transfer.key.options.allowsInvalidCertificates,
+        guard ImageDownloader.supportsHTTP3, configuration.usesHTTP3, transfer.mayUseAlternative,
             let origin = transfer.origin
         else { return nil }
-        switch transfer.exchange.proxy {
-        case .proxy: return nil
-        case .environment where ProxyResolver.isSetForTLSByEnvironment: return nil
-        case .environment, .direct: return alternatives.endpoint(for: origin)
-        }
+        return alternatives.endpoint(for: origin)
     }
 
     /// Learns from the end of an exchange what the origin offers, and how its endpoint has answered.
-    /// - Returns: `false` when the endpoint did not answer, so that the exchange has to go out over TCP.
+    /// - Returns: `false` when the exchange has to go out over TCP.
     private func noteAlternative(of transfer: CurlTransfer, _ code: CURLcode) -> Bool {
         guard ImageDownloader.supportsHTTP3, let origin = transfer.origin, let handle = transfer.exchange.handle else {
             return true
         }
         if transfer.exchange.alternative != nil {
-            // A write error is the library's own, which wants no more of the body.
-            if code == CURLE_OK || code == CURLE_WRITE_ERROR {
-                alternatives.confirm(origin)
-            } else {
-                alternatives.setAside(origin)
-                // A request that may have been sent is repeated only when that changes nothing (RFC 9110, 9.2.2).
-                if handle.status == 0, transfer.exchange.request.isGet { return false }
-            }
+            let answer = AlternativeServices.Answer(
+                code,
+                isConnected: handle.isConnected,
+                hasTimeLeft: transfer.remainingTime.map { $0.timeoutMilliseconds > 1 } ?? true
+            )
+            if alternatives.note(answer, of: origin), handle.status == 0 { return false }
         }
         let mayLearn = configuration.usesHTTP3 && !transfer.key.options.allowsInvalidCertificates
-        if mayLearn, let field = handle.responseHeader("alt-svc"),
+        // A server may send a field for each protocol.
+        if mayLearn, let field = handle.responseHeaders["alt-svc"],
             alternatives.learn(AlternativeService.offer(in: field), of: origin)
         {
             writeAlternatives()
@@ -366,17 +361,8 @@ extension CurlThread {
 }
 
 extension CurlTransfer {
-    /// The origin of the exchange; `nil` without TLS.
-    fileprivate var origin: AlternativeServices.Origin? { AlternativeServices.Origin(exchange.request.url) }
-}
-
-extension CurlTransfer {
     /// The host whose limit the transfer counts against.
     fileprivate var host: String { key.url.host()?.lowercased() ?? "" }
-}
-
-extension RequestModifier.Request {
-    fileprivate var isGet: Bool { method == "GET" && body == nil }
 }
 
 /// The recipients of the result of a transfer.
