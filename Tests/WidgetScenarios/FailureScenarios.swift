@@ -75,12 +75,15 @@ extension Scenario {
             ) {
                 // Where gdk-pixbuf decodes in this process there is nothing to start.
                 guard PixbufCoder().decodesElsewhere(.svg) else { return }
-                // bwrap is not found.
-                setenv("PATH", "/nowhere", 1)
+                // gdk-pixbuf writes PNG in another process, too.
+                let png = TestImage.solid(0x336699, size: PixelSize(width: 64, height: 48))
                 let svg = Data("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>".utf8)
                 let stage = try Stage { request in
-                    request.path == "/wrong" ? .ok(svg, contentType: "image/svg+xml") : Stage.answer(request)
+                    request.path == "/wrong"
+                        ? .ok(svg, contentType: "image/svg+xml") : .ok(png, contentType: "image/png")
                 }
+                // bwrap is not found.
+                setenv("PATH", "/nowhere", 1)
                 try check(stage, stage.server.url("/wrong"), .decoderUnavailable)
                 guard case .failure(let error) = stage.results[0] else { return }
                 expect(error.reason.contains("SVG") && error.remedy.contains("bubblewrap"), "\(error)")

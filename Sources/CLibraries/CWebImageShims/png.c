@@ -167,3 +167,21 @@ void gwi_png_get_progress(const gwi_png *png, gwi_png_progress *progress) {
     // There are seven passes, the last of which can have no row.
     if (png->target && png_get_current_pass_number(png->reader) >= 7) progress->is_done = true;
 }
+
+bool gwi_png_write(const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, bool has_alpha, uint8_t **data, size_t *count) {
+    png_image image = {.version = PNG_IMAGE_VERSION, .width = width, .height = height};
+    image.format = has_alpha ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
+    if (stride > INT32_MAX) return false;
+    // The most that the file can take, of which little is ever touched.
+    png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+    *data = malloc(size);
+    if (!*data) return false;
+    if (!png_image_write_to_memory(&image, *data, &size, 0, pixels, (png_int_32)stride, NULL)) {
+        free(*data);
+        return false;
+    }
+    uint8_t *fitting = realloc(*data, size);
+    if (fitting) *data = fitting;
+    *count = size;
+    return true;
+}

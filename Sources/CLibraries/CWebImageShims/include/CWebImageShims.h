@@ -61,6 +61,9 @@ bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count);
 /// Reads the pixels.
 bool gwi_png_read_pixels(gwi_png *png, uint8_t *target, size_t stride);
 
+/// Writes a whole file of three bytes a pixel, or four with alpha that is not multiplied in. Free `data` afterwards.
+bool gwi_png_write(const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, bool has_alpha, uint8_t **data, size_t *count);
+
 /// Begins to read a file that is arriving. NULL when there is no memory.
 gwi_png *gwi_png_new_arriving(void);
 /// Takes the next bytes. It stops before the pixels, keeps what it has not read, and goes on with the next call once there is a
