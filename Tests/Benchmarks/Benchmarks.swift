@@ -7,7 +7,8 @@ struct Benchmarks: ParsableCommand {
         commandName: "Tests/bench",
         abstract: "Measures the library side by side with other programs. Quote ratios, since machines are noisy.",
         subcommands: [
-            Downloads.self, Protocols.self, Caches.self, Renditions.self, Loading.self, Decoding.self, Requests.self,
+            Downloads.self, Protocols.self, Caches.self, Renditions.self, Loading.self, Rivals.self, Decoding.self,
+            Requests.self,
             RequestWorkCommand.self, Binding.self, Scrolling.self, Playing.self, Transforming.self,
             Gate.self,
         ]

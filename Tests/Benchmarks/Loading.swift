@@ -40,16 +40,13 @@ struct Loading: ParsableCommand {
                 URL(string: String($0))
             }
         } else {
-            let names = (0..<count).map { "\($0).jpg" }
-            let made = (0..<16).map { Photograph.jpeg(seed: $0) }
-            let nginx = try Nginx(
-                files: Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, made[$0 % 16]) })
-            )
-            server = nginx
-            urls = names.map { nginx.url($0) }
+            (server, urls) = try Photograph.serve(count: count)
         }
         if let cache {
-            report("once", [load(urls, cache)])
+            let once = load(urls, cache)
+            report("once", [once])
+            print("peak \(Self.peakMegabytes()) MB")
+            if once.failures > 0 { throw ExitCode.failure }
             return
         }
         print("\(urls.count) images at \(width)x\(height), \(rounds) rounds")
@@ -81,12 +78,17 @@ struct Loading: ParsableCommand {
         let manager = ImageManager(configuration: configuration)
         let box = DecodeSize.contain(PixelSize(width: width, height: height))
         var (done, measurement) = (0, Measurement())
+        // A list on screen would keep them, too.
+        var images: [WebImage] = []
         let (start, cpu) = (ContinuousClock.now, Self.cpuSeconds())
         for url in urls {
             manager.load(ImageRequest(url: url, decodeSize: box)) { result in
                 MainActor.assumeIsolated {
                     done += 1
-                    if case .failure = result { measurement.failures += 1 }
+                    switch result {
+                    case .success(let response): images.append(response.image)
+                    case .failure: measurement.failures += 1
+                    }
                     if done == min(16, urls.count) { measurement.first = (.now - start) / .seconds(1) }
                 }
             }
@@ -97,6 +99,7 @@ struct Loading: ParsableCommand {
         // The writes after delivery count as work, although no load waits for them.
         _ = MainLoopPump.run(until: { manager.pendingWorkCount == 0 })
         measurement.cpuInAll = Self.cpuSeconds() - cpu
+        withExtendedLifetime(images) {}
         return measurement
     }
 
@@ -117,5 +120,12 @@ struct Loading: ParsableCommand {
         getrusage(Int32(RUSAGE_SELF.rawValue), &usage)
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    }
+
+    /// The most memory that this process has had. Not that of getrusage(), which counts what the parent had when it started this
+    /// program.
+    private static func peakMegabytes() -> Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        return status.firstMatch(of: /VmHWM:\s*([0-9]+) kB/).flatMap { Int($0.1) }.map { $0 / 1000 } ?? 0
     }
 }

@@ -1,9 +1,18 @@
 import FoundationEssentials
+import TestSupport
 import WebImageCore
 import WebImageTesting
 
 /// A generated image that compresses like a photograph: soft shapes with some grain.
 enum Photograph {
+    /// Starts a server with that many files, which repeat after the sixteenth.
+    static func serve(count: Int) throws -> (server: Nginx, urls: [URL]) {
+        let names = (0..<count).map { "\($0).jpg" }
+        let made = (0..<16).map { jpeg(seed: $0) }
+        let nginx = try Nginx(files: Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, made[$0 % 16]) }))
+        return (nginx, names.map { nginx.url($0) })
+    }
+
     static func jpeg(seed: Int, size: PixelSize = PixelSize(width: 1600, height: 1200)) -> Data {
         var state = UInt64(seed &* 7919 &+ 1)
         return TestImage.make(size: size, format: .jpeg) { x, y in

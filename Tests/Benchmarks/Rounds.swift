@@ -5,8 +5,13 @@ struct Rounds {
 
     mutating func measure(_ name: String, _ body: () throws -> Void) rethrows {
         let time = try ContinuousClock().measure { try body() }
+        add(name, seconds: time / .seconds(1))
+    }
+
+    /// Adds a time that the rival has measured itself.
+    mutating func add(_ name: String, seconds time: Double) {
         if seconds[name] == nil { order.append(name) }
-        seconds[name, default: []].append(time / .seconds(1))
+        seconds[name, default: []].append(time)
     }
 
     /// The median of the ratios within each round.
