@@ -35,6 +35,8 @@ extension AlternativeServices.Answer {
         switch code {
         // The last two mean that the library wants no more of the body.
         case CURLE_OK, CURLE_WRITE_ERROR, CURLE_FILESIZE_EXCEEDED: self = .answered
+        // A connection that is used again says so when the server has closed its port.
+        case CURLE_COULDNT_CONNECT: self = .unreachable
         case CURLE_OPERATION_TIMEDOUT where isConnected || !hasTimeLeft: self = .timedOut
         default: self = isConnected ? .failed : .unreachable
         }
@@ -43,5 +45,8 @@ extension AlternativeServices.Answer {
 
 extension CurlHandle {
     /// Whether the last transfer had a connection, with its handshake complete.
-    var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
+    ///
+    /// A request is sent only then. The times are no sign: that of the handshake is 0 on a connection that is used again, and
+    /// libcurl 8.22 notes the others also at the end of a transfer that found no connection.
+    var isConnected: Bool { long(CURLINFO_REQUEST_SIZE) > 0 }
 }
