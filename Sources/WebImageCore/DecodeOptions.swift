@@ -46,10 +46,14 @@ extension DecodeOptions {
     /// that no header makes a decoder overflow, however high the limit is set.
     private static let largestPixelCount = 1 << 40
 
+    /// The longest side that is ever decoded. Decoders keep whole rows, several of them, whatever the size they scale to;
+    /// libpng's default is about the same.
+    private static let longestSide = 1 << 20
+
     /// The largest number of pixels that pass `check(_:)`.
     package var pixelLimit: Int { min(maximumPixelCount, Self.largestPixelCount) }
 
-    /// Throws when a size has no pixels or more than the limit.
+    /// Throws when a size has no pixels or more than the limit, or a side that is too long.
     package func check(_ size: PixelSize) throws(ImageError) {
         guard !size.isEmpty else {
             throw badData("The image's header says \(size) pixels")
@@ -62,6 +66,14 @@ extension DecodeOptions {
                 remedy: size.pixelCount > Self.largestPixelCount
                     ? "Check the file: no image has so many pixels."
                     : "Raise maximumPixelCount in the manager's configuration if such images are expected."
+            )
+        }
+        guard max(size.width, size.height) <= Self.longestSide else {
+            throw ImageError(
+                .imageTooLarge,
+                url: url,
+                reason: "The image has \(size) pixels, and a side is longer than \(Self.longestSide)",
+                remedy: "Cut the image into several files."
             )
         }
     }

@@ -34,6 +34,21 @@ struct AreaScalerTests {
         }
     }
 
+    @Test(
+        "At ratios beyond the precision of the weights a pixel is still a mean",
+        arguments: [5000, 7000, 9000, 20_000]
+    )
+    func extreme(width: Int) {
+        let size = PixelSize(width: width, height: 1)
+        // Grey with one black pixel, which must weigh no more than its share.
+        for black in [0, width / 2, width - 1] {
+            let result = scale(size, to: PixelSize(width: 1, height: 1)) { x, _ in
+                [UInt8](repeating: x == black ? 0 : 200, count: 3)
+            }
+            #expect(result.allSatisfy { (199...200).contains($0) }, "\(result)")
+        }
+    }
+
     @Test("At half the size each pixel is the mean of four")
     func half() {
         let size = PixelSize(width: 4, height: 2)

@@ -29,12 +29,15 @@ struct gwi_jpeg {
     bool has_whole_file;
     bool has_header;
     bool has_started;
+    // After an error nothing but freeing may be called (libjpeg.txt, "Error handling").
+    bool has_failed;
     int shown_scan;
 };
 
 static void fail(j_common_ptr reader) {
     gwi_jpeg *jpeg = reader->client_data;
     reader->err->format_message(reader, jpeg->message);
+    jpeg->has_failed = true;
     longjmp(jpeg->failed, 1);
 }
 
@@ -47,6 +50,7 @@ static void count_warning(j_common_ptr reader, int level) {
 static void check_scan_count(gwi_jpeg *jpeg) {
     if (jpeg->reader.input_scan_number <= scan_limit) return;
     snprintf(jpeg->message, sizeof jpeg->message, "there are more than %d scans", scan_limit);
+    jpeg->has_failed = true;
     longjmp(jpeg->failed, 1);
 }
 
@@ -138,7 +142,7 @@ bool gwi_jpeg_append(gwi_jpeg *jpeg, const uint8_t *bytes, size_t count) {
 }
 
 gwi_jpeg_step gwi_jpeg_read_header(gwi_jpeg *jpeg, uint32_t *width, uint32_t *height) {
-    if (setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
+    if (jpeg->has_failed || setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
     if (!jpeg->has_header) {
         if (jpeg_read_header(&jpeg->reader, TRUE) == JPEG_SUSPENDED) return GWI_JPEG_WAITS;
         jpeg->has_header = true;
@@ -151,7 +155,7 @@ gwi_jpeg_step gwi_jpeg_read_header(gwi_jpeg *jpeg, uint32_t *width, uint32_t *he
 bool gwi_jpeg_copy_profile(gwi_jpeg *jpeg, uint8_t **profile, uint32_t *count) {
     JOCTET *bytes = NULL;
     unsigned int length = 0;
-    if (setjmp(jpeg->failed)) return false;
+    if (jpeg->has_failed || setjmp(jpeg->failed)) return false;
     if (!jpeg_read_icc_profile(&jpeg->reader, &bytes, &length)) return false;
     *profile = bytes;
     *count = length;
@@ -159,7 +163,7 @@ bool gwi_jpeg_copy_profile(gwi_jpeg *jpeg, uint8_t **profile, uint32_t *count) {
 }
 
 gwi_jpeg_step gwi_jpeg_set_up(gwi_jpeg *jpeg, gwi_jpeg_setup setup, uint32_t *width, uint32_t *height) {
-    if (setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
+    if (jpeg->has_failed || setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
     J_COLOR_SPACE space = jpeg->reader.jpeg_color_space;
     bool is_cmyk = space == JCS_CMYK || space == JCS_YCCK;
     jpeg->reader.scale_num = 1;
@@ -214,7 +218,7 @@ static gwi_jpeg_step read_lines(gwi_jpeg *jpeg, uint8_t *target, size_t stride) 
 }
 
 gwi_jpeg_step gwi_jpeg_decode(gwi_jpeg *jpeg, uint8_t *target, size_t stride, uint32_t *rows) {
-    if (setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
+    if (jpeg->has_failed || setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
     if (!jpeg->has_started) {
         if (!jpeg_start_decompress(&jpeg->reader)) return GWI_JPEG_WAITS;
         jpeg->has_started = true;
@@ -234,8 +238,8 @@ gwi_jpeg_step gwi_jpeg_decode(gwi_jpeg *jpeg, uint8_t *target, size_t stride, ui
 }
 
 gwi_jpeg_step gwi_jpeg_show_scans(gwi_jpeg *jpeg, uint8_t *target, size_t stride) {
-    if (!jpeg->has_started || !jpeg->reader.buffered_image) return GWI_JPEG_WAITS;
-    if (setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
+    if (!jpeg->has_failed && (!jpeg->has_started || !jpeg->reader.buffered_image)) return GWI_JPEG_WAITS;
+    if (jpeg->has_failed || setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
     int scan = jpeg->reader.input_scan_number;
     // The scan that is arriving is not complete.
     if (!jpeg_input_complete(&jpeg->reader)) scan--;

@@ -88,8 +88,14 @@ extension LocalLoader {
     /// The loader of file: URLs.
     /// - Parameter maximumByteCount: The size limit of a file, in bytes.
     package static func files(queue: WorkQueue, maximumByteCount: Int) -> LocalLoader {
+        LocalLoader(scheme: "file", queue: queue, read: reader(maximumByteCount: maximumByteCount))
+    }
+
+    /// Reads file: URLs on the thread of its caller. Other things than regular files, such as pipes, are errors.
+    /// - Parameter maximumByteCount: The size limit of a file, in bytes.
+    package static func reader(maximumByteCount: Int) -> @Sendable (URL) throws(ImageError) -> LoaderResult {
         let store = FileStore()
-        return LocalLoader(scheme: "file", queue: queue) { url throws(ImageError) in
+        return { url throws(ImageError) in
             let path = try localPath(of: url)
             do {
                 let data = try store.read(path, maximumByteCount: maximumByteCount)

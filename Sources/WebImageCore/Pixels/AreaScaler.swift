@@ -18,19 +18,20 @@ package struct AreaScaler {
             count = min(Int(ratio.rounded(.up)) + 1, source)
             var first: [Int] = []
             var weights: [UInt32] = []
+            first.reserveCapacity(target)
+            weights.reserveCapacity(target * count)
             for index in 0..<target {
-                let (start, end) = (Double(index) * ratio, Double(index + 1) * ratio)
+                let start = Double(index) * ratio
                 let origin = min(Int(start), source - count)
-                var shares = (0..<count).map { offset -> UInt32 in
-                    let low = max(start, Double(origin + offset))
-                    let high = min(end, Double(origin + offset + 1))
-                    return UInt32((max(0, high - low) / ratio * Double(AreaScaler.unit)).rounded())
+                // Each weight is the difference of two rounded shares of the area, so that they add up whatever the ratio.
+                var share = UInt32(0)
+                for offset in 0..<count {
+                    let covered = offset + 1 == count ? ratio : Double(origin + offset + 1) - start
+                    let next = UInt32((min(max(covered, 0), ratio) / ratio * Double(AreaScaler.unit)).rounded())
+                    weights.append(next - share)
+                    share = next
                 }
-                // The largest weight takes the remainder of the rounding.
-                let largest = shares.indices.max { shares[$0] < shares[$1] } ?? 0
-                shares[largest] = shares[largest] &+ AreaScaler.unit &- shares.reduce(0, &+)
                 first.append(origin)
-                weights += shares
             }
             self.first = first
             self.weights = weights

@@ -10,23 +10,16 @@ extension WebImage {
     }
 
     /// Reads and decodes a file. The name of the file sets its scale (@2x, @3x). Not for the main thread.
-    /// - Throws: ImageError.Code.unreadable, and the errors of decoding.
+    /// - Throws: ImageError.Code.unreadable, also for what is no regular file or larger than the `maximumByteCount` of
+    ///   ``ImageDownloader/shared``, and the errors of decoding.
     public init(contentsOf file: URL, options: DecodeOptions = DecodeOptions()) throws(ImageError) {
         var options = options
         options.url = file
         options.scale = max(options.scale, ImageRequest(url: file).scale)
-        let data: Data
-        do {
-            data = try Data(contentsOf: file)
-        } catch {
-            throw ImageError(
-                .unreadable,
-                url: file,
-                reason: "The file cannot be read (\(error))",
-                remedy: "Check that the file exists and is readable."
-            )
-        }
-        try self.init(data: data, options: options)
+        let read = LocalLoader.reader(
+            maximumByteCount: ImageDownloader.shared.configuration.maximumByteCount
+        )
+        try self.init(data: try read(file).data, options: options)
     }
 
     /// The image as a file, written with the coders of ``ImageManager/shared`` (see
