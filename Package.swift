@@ -149,8 +149,8 @@ let package = Package(
         .testTarget(
             name: "LinuxTests",
             dependencies: [
-                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "CWebImageCurl", "CWebImageGLib",
-                "CWebImageShims",
+                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "CWebImageCurl", "CWebImageDeflate",
+                "CWebImageGLib", "CWebImageShims", "DecodeWorker",
             ],
             swiftSettings: strict
         ),
@@ -158,6 +158,12 @@ let package = Package(
             name: "CacheWorker",
             dependencies: ["WebImageCore", "WebImageLinux"],
             path: "Tests/CacheWorker",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "DecodeWorker",
+            dependencies: ["WebImageCore", "WebImageLinux"],
+            path: "Tests/DecodeWorker",
             swiftSettings: strict
         ),
         .executableTarget(

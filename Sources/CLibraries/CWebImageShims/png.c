@@ -5,6 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Of the optional chunks only these are used. libpng would keep the text of all others, inflated: 8 MB for each of a thousand.
+static const char used_chunks[][5] = {"IHDR", "PLTE", "IDAT", "IEND", "tRNS", "iCCP"};
+// What libpng takes of a profile, the longest of these but for pixels.
+static const uint32_t longest_chunk = 8000000;
+
+// The place in an arriving file, of which libpng gets only the chunks that are used: it collects each chunk as a whole, in memory
+// that it copies for every piece.
+struct chunk_filter {
+    uint8_t start[8];
+    // The number of bytes of `start` that are there: the signature of the file or the length and the name of a chunk.
+    size_t start_count;
+    // What is left of the current chunk, with its checksum.
+    uint64_t rest;
+    bool has_signature;
+    bool is_used;
+};
+
 // libpng reports errors by longjmp, which must never cross a Swift frame.
 struct gwi_png {
     png_structp reader;
@@ -20,6 +37,7 @@ struct gwi_png {
     bool keeps_depth;
     bool is_deep;
     gwi_png_progress progress;
+    struct chunk_filter filter;
     jmp_buf failed;
     char message[128];
 };
@@ -52,6 +70,9 @@ static gwi_png *create(void) {
         return NULL;
     }
     png_set_user_limits(png->reader, 0x7fffffff, 0x7fffffff);
+    // With -1, all optional chunks are left out unread but for tRNS.
+    png_set_keep_unknown_chunks(png->reader, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_keep_unknown_chunks(png->reader, PNG_HANDLE_CHUNK_AS_DEFAULT, (png_const_bytep) "iCCP", 1);
     return png;
 }
 
@@ -151,10 +172,71 @@ gwi_png *gwi_png_new_arriving(void) {
     return png;
 }
 
-bool gwi_png_append(gwi_png *png, const uint8_t *bytes, size_t count) {
+// Begins the chunk of filter->start, of which libpng gets everything or nothing.
+// Returns false when the image cannot be shown without it and libpng is not to have it.
+static bool begin_chunk(struct chunk_filter *filter) {
+    const uint8_t *name = filter->start + 4;
+    uint32_t length = png_get_uint_32(filter->start);
+    filter->rest = (uint64_t)length + 4;
+    filter->is_used = false;
+    for (size_t index = 0; index < sizeof used_chunks / sizeof *used_chunks; index++) {
+        if (memcmp(name, used_chunks[index], 4) == 0) filter->is_used = true;
+    }
+    // libpng reads pixels piece by piece.
+    if (length > longest_chunk && memcmp(name, "IDAT", 4) != 0) filter->is_used = false;
+    bool is_optional = name[0] & 0x20;
+    return filter->is_used || is_optional;
+}
+
+// Copies what libpng gets of the next bytes, and returns its length; -1 when the file has a chunk that nothing can read.
+static ptrdiff_t filter_chunks(struct chunk_filter *filter, const uint8_t *bytes, size_t count, uint8_t *passed) {
+    uint8_t *end = passed;
+    while (count > 0) {
+        size_t piece;
+        if (filter->rest) {
+            piece = filter->rest < count ? (size_t)filter->rest : count;
+            filter->rest -= piece;
+            if (filter->is_used) end = (uint8_t *)memcpy(end, bytes, piece) + piece;
+        } else {
+            size_t missing = sizeof filter->start - filter->start_count;
+            piece = missing < count ? missing : count;
+            memcpy(filter->start + filter->start_count, bytes, piece);
+            filter->start_count += piece;
+            if (filter->start_count == sizeof filter->start) {
+                if (filter->has_signature && !begin_chunk(filter)) return -1;
+                if (!filter->has_signature || filter->is_used) {
+                    end = (uint8_t *)memcpy(end, filter->start, sizeof filter->start) + sizeof filter->start;
+                }
+                filter->has_signature = true;
+                filter->start_count = 0;
+            }
+        }
+        bytes += piece;
+        count -= piece;
+    }
+    return end - passed;
+}
+
+static bool process(gwi_png *png, uint8_t *bytes, size_t count) {
     if (setjmp(png->failed)) return false;
-    png_process_data(png->reader, png->info, (png_bytep)bytes, count);
+    png_process_data(png->reader, png->info, bytes, count);
     return true;
+}
+
+bool gwi_png_append(gwi_png *png, const uint8_t *bytes, size_t count) {
+    // Without bytes libpng goes on with those that it has kept.
+    if (count == 0) return process(png, NULL, 0);
+    // The start of a chunk of which a part came earlier can make it longer.
+    uint8_t *passed = malloc(count + sizeof png->filter.start);
+    if (!passed) {
+        strcpy(png->message, "there is no memory");
+        return false;
+    }
+    ptrdiff_t length = filter_chunks(&png->filter, bytes, count, passed);
+    if (length < 0) strcpy(png->message, "it has a chunk of an unknown kind");
+    bool is_sound = length == 0 || (length > 0 && process(png, passed, (size_t)length));
+    free(passed);
+    return is_sound;
 }
 
 void gwi_png_set_target(gwi_png *png, uint8_t *target, size_t stride) {

@@ -1,0 +1,179 @@
+import CWebImageDeflate
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+/// A small file that a careless decoder needs gigabytes for.
+struct Bomb: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// What DecodeWorker does with the file.
+    var way = "whole"
+    let make: @Sendable () -> Data
+
+    private init(_ description: String, way: String = "whole", make: @escaping @Sendable () -> Data) {
+        testDescription = description
+        self.way = way
+        self.make = make
+    }
+
+    static let all: [Bomb] = [
+        Bomb("PNG with 1.6 GB of text", make: text),
+        Bomb("PNG with 1.6 GB of text, arriving", way: "parts", make: text),
+        Bomb("APNG with a second header", make: apng),
+        Bomb("PNG of one row") { png(width: 1 << 27, height: 1) },
+        Bomb("PNG of one column") { png(width: 1, height: 1 << 27) },
+        Bomb("ANI around an icon around a PNG", make: ani),
+        Bomb("ICO around a PNG") { icon(png(width: 20_000, height: 20_000)) },
+    ]
+
+    /// Compresses zeros.
+    private static func zeros(_ count: Int) -> [UInt8] {
+        let compressor = libdeflate_alloc_compressor(6)
+        defer { libdeflate_free_compressor(compressor) }
+        let zeros = [UInt8](repeating: 0, count: count)
+        var result = [UInt8](repeating: 0, count: count / 500 + 1000)
+        result.removeLast(result.count - libdeflate_zlib_compress(compressor, zeros, count, &result, result.count))
+        return result
+    }
+
+    private static func number(_ value: Int) -> [UInt8] { Array(TestBitmap.long(UInt32(value)).reversed()) }
+
+    /// A file of one bit a pixel, all of them black.
+    static func png(width: Int, height: Int) -> Data {
+        let rows = zeros((1 + (width + 7) / 8) * height)
+        let header: [UInt8] = number(width) + number(height) + [1, 0, 0, 0, 0]
+        return TestImage.png([("IHDR", header), ("IDAT", rows), ("IEND", [])])
+    }
+
+    private static func text() -> Data {
+        let small = TestImage.solid(0xFF0000, size: PixelSize(width: 16, height: 16))
+        let chunk = TestImage.chunk("zTXt", Array("Comment\0\0".utf8) + zeros(7_900_000))
+        return small.prefix(33) + (0..<200).reduce(into: Data()) { data, _ in data += chunk } + small.dropFirst(33)
+    }
+
+    private static func apng() -> Data {
+        let size: [UInt8] = number(20_000) + number(20_000) + [8, 6, 0, 0, 0]
+        let place: [UInt8] = number(1) + number(1) + number(0) + number(0)
+        let control: [UInt8] = place + [0, 10, 0, 100, 0, 0]
+        let small: [UInt8] = number(1) + number(1) + [8, 6, 0, 0, 0]
+        let pixel = zeros(5)
+        return TestImage.png([
+            ("IHDR", small), ("acTL", number(2) + number(0)),
+            ("fcTL", number(0) + control), ("IDAT", pixel), ("IHDR", size), ("fcTL", number(1) + control),
+            ("fdAT", number(2) + pixel), ("IEND", []),
+        ])
+    }
+
+    /// A GIF of two frames: one that covers the canvas in one colour, and a pixel.
+    static func gif(side: Int) -> Data {
+        let canvas = [UInt8(side & 255), UInt8(side >> 8), UInt8(side & 255), UInt8(side >> 8)]
+        var file: [UInt8] = Array("GIF89a".utf8)
+        file += canvas
+        file += [0x80, 0, 0, 255, 0, 0, 0, 0, 255]
+        let frames: [(size: [UInt8], count: Int)] = [(canvas, side * side), ([1, 0, 1, 0], 1)]
+        for frame in frames {
+            file += [0x21, 0xF9, 4, 4, 10, 0, 0, 0, 0x2C, 0, 0, 0, 0]
+            file += frame.size
+            file += [0, 2]
+            file += run(frame.count)
+        }
+        file.append(0x3B)
+        return Data(file)
+    }
+
+    /// LZW codes for a run of the colour 0. Each code stands for one pixel more than the one before it.
+    private static func run(_ count: Int) -> [UInt8] {
+        var (bytes, bits, bitCount) = ([UInt8](), 0, 0)
+        func emit(_ code: Int, width: Int) {
+            bits |= code << bitCount
+            bitCount += width
+            while bitCount >= 8 {
+                bytes.append(UInt8(bits & 255))
+                (bits, bitCount) = (bits >> 8, bitCount - 8)
+            }
+        }
+        var (left, last) = (count, 3)
+        while left > 0 {
+            emit(4, width: last)
+            emit(0, width: 3)
+            left -= 1
+            last = 3
+            var (code, length) = (6, 2)
+            while left >= length, code < 4096 {
+                last = Int.bitWidth - code.leadingZeroBitCount
+                emit(code, width: last)
+                left -= length
+                (code, length) = (code + 1, length + 1)
+            }
+            // The entry of the last code can have made the next one wider.
+            if code == 1 << last, last < 12 { last += 1 }
+        }
+        emit(5, width: last)
+        emit(0, width: 8)
+        var blocks: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 255) {
+            let block = bytes[start..<min(start + 255, bytes.count)]
+            blocks.append(UInt8(block.count))
+            blocks += block
+        }
+        blocks.append(0)
+        return blocks
+    }
+
+    private static func svg() -> Data {
+        let image = png(width: 20_000, height: 20_000).base64EncodedString()
+        return Data(
+            """
+            <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="100" height="100">\
+            <image width="100" height="100" xlink:href="data:image/png;base64,\(image)"/></svg>
+            """.utf8
+        )
+    }
+
+    private static func icns() -> Data {
+        let image = png(width: 20_000, height: 20_000)
+        var file = Array("icns".utf8)
+        file += number(image.count + 16)
+        file += Array("ic08".utf8)
+        file += number(image.count + 8)
+        return Data(file) + image
+    }
+
+    private static func icon(_ image: Data) -> Data {
+        var file: [UInt8] = [0, 0, 1, 0, 1, 0]
+        file += [UInt8](repeating: 0, count: 8)
+        file += TestBitmap.long(UInt32(image.count))
+        file += TestBitmap.long(22)
+        return Data(file) + image
+    }
+
+    private static func ani() -> Data {
+        func chunk(_ name: String, _ contents: Data) -> Data {
+            var chunk = Data(name.utf8)
+            chunk += TestBitmap.long(UInt32(contents.count))
+            chunk += contents
+            return chunk + Data(count: contents.count & 1)
+        }
+        let header = [36, 1, 1, 0, 0, 0, 0, 10, 1].reduce(into: Data()) { $0 += TestBitmap.long($1) }
+        let frames = chunk("LIST", Data("fram".utf8) + chunk("icon", icon(png(width: 20_000, height: 20_000))))
+        return chunk("RIFF", Data("ACON".utf8) + chunk("anih", header) + frames)
+    }
+}
+
+extension Bomb {
+    /// What a worker says about the file, and the megabytes that it took.
+    func explode() throws -> (outcome: String, megabytes: Int) {
+        let folder = TemporaryDirectory()
+        try make().write(to: URL(filePath: "\(folder.path)/bomb"))
+        let worker = BuiltProgram.path("DecodeWorker")
+        let result = try ChildProcess.run(worker, ["\(folder.path)/bomb", way], seconds: 120)
+        let lines = result.output.split(separator: "\n")
+        let megabytes = try #require(
+            lines.first { $0.hasPrefix("megabytes: ") }.flatMap { Int($0.dropFirst(11)) },
+            "\(result.output)"
+        )
+        return (lines.filter { !$0.hasPrefix("megabytes: ") }.joined(separator: "\n"), megabytes)
+    }
+}
