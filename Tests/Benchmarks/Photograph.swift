@@ -5,11 +5,13 @@ import WebImageTesting
 
 /// A generated image that compresses like a photograph: soft shapes with some grain.
 enum Photograph {
-    /// Starts a server with that many files, which repeat after the sixteenth.
-    static func serve(count: Int) throws -> (server: Nginx, urls: [URL]) {
+    /// Starts a server with that many files, which repeat.
+    /// - Parameter images: The contents of the first files. Default: 16 generated ones.
+    static func serve(count: Int, images: [Data]? = nil) throws -> (server: Nginx, urls: [URL]) {
+        let images = images ?? (0..<16).map { jpeg(seed: $0) }
         let names = (0..<count).map { "\($0).jpg" }
-        let made = (0..<16).map { jpeg(seed: $0) }
-        let nginx = try Nginx(files: Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, made[$0 % 16]) }))
+        let files = names.enumerated().map { ($1, images[$0 % images.count]) }
+        let nginx = try Nginx(files: Dictionary(uniqueKeysWithValues: files))
         return (nginx, names.map { nginx.url($0) })
     }
 

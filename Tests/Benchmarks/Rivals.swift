@@ -7,10 +7,14 @@ import WebImageTesting
 struct Rivals: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "The cold list of `loading` beside libsoup with gdk-pixbuf or GdkTexture, and beside libcurl with libjpeg."
+            "A list of JPEG files, cold, beside libsoup with gdk-pixbuf or GdkTexture, and beside libcurl with libjpeg."
     )
 
-    @Option(help: "The number of generated images.")
+    @Flag(
+        help: "Load the images of `loading`, whose grain makes large files, instead of the large ones of the gallery."
+    )
+    var generated = false
+    @Option(help: "The number of images.")
     var count = 500
     @Option(help: "The width of the box in pixels.")
     var width = 256
@@ -21,14 +25,16 @@ struct Rivals: ParsableCommand {
 
     func run() throws {
         let folder = TemporaryDirectory()
-        let (server, urls) = try Photograph.serve(count: count)
+        let gallery = ShippedImage.all.filter { $0.hasSuffix(".jpg") }.map(ShippedImage.data)
+        let images = generated ? nil : gallery.filter { $0.count > 80_000 }
+        let (server, urls) = try Photograph.serve(count: count, images: images)
         let list = "\(folder.path)/list"
         try urls.map(\.absoluteString).joined(separator: "\n").write(toFile: list, atomically: true, encoding: .utf8)
         let rivals = try Self.build(in: folder.path)
         let size = ["\(width)", "\(height)"]
         var measurements = Rounds()
         var (firsts, peaks) = ([String: [Double]](), [String: [Double]]())
-        print("\(count) JPEG images of 1600x1200 at \(width)x\(height) over HTTP/1.1, 6 connections, \(rounds) rounds")
+        print("\(count) JPEG images at \(width)x\(height) over HTTP/1.1, 6 connections, \(rounds) rounds")
         for _ in 0..<rounds {
             let cache = TemporaryDirectory()
             let library = [
