@@ -24,6 +24,8 @@ public struct ImageError: Error, Sendable {
         public static let encodingFailed = Code(rawValue: 1014)
         /// The process in which gdk-pixbuf decodes the format does not start, or ended without an answer.
         public static let decoderUnavailable = Code(rawValue: 1015)
+        /// The image has a format that ``AllowedFormats`` does not allow for its URL.
+        public static let formatNotAllowed = Code(rawValue: 1016)
         /// The load was limited to the caches, and the image is in none of them.
         public static let notInCache = Code(rawValue: 1013)
         /// The app refused the request.
@@ -117,7 +119,9 @@ extension ImageError {
     /// Whether the load would fail again: there is no image at the URL, or none that this machine decodes.
     package var isPermanent: Bool {
         switch code {
-        case .badImageData, .unsupportedFormat, .imageTooLarge, .bodyTooLarge, .badContentType: true
+        case .badImageData, .unsupportedFormat, .imageTooLarge, .bodyTooLarge, .badContentType,
+            .formatNotAllowed:
+            true
         case .badStatus: httpStatus == 404 || httpStatus == 410
         default: false
         }

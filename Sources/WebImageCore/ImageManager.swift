@@ -231,7 +231,9 @@ public final class ImageManager: Sendable {
     }
 
     /// The pieces of work that wait or run, storing included, for benchmarks that wait for the end.
-    package var pendingWorkCount: Int { dependencies.ioQueue.pendingCount + dependencies.decodeQueue.pendingCount }
+    package var pendingWorkCount: Int {
+        dependencies.decodeQueues.reduce(dependencies.ioQueue.pendingCount) { $0 + $1.pendingCount }
+    }
 
     /// The numbers of jobs and fetches in flight, for tests that look for leaks.
     package var activeCounts: (jobs: Int, fetches: Int) { pipeline.activeCounts }

@@ -23,6 +23,10 @@ extension ImageManager {
         /// The largest number of pixels of an image; a larger image fails with ``ImageError/Code/imageTooLarge``.
         /// Default: 134,217,728.
         public var maximumPixelCount: Int
+        /// The formats that images may have, by where they come from; another one fails with
+        /// ``ImageError/Code/formatNotAllowed``. Default: what browsers show but for SVG, and every installed format from
+        /// files and resources.
+        public var formats = AllowedFormats()
         /// The loader of http and https URLs. Default: ``ImageDownloader/shared``.
         public var downloader: ImageDownloader
         /// When a failed load is retried. Default: see RetryPolicy.

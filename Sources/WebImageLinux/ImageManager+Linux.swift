@@ -36,6 +36,7 @@ extension ImageManager {
         ]
         let disk = configuration.diskCache.map { DiskCaches($0) }
         if let disk { ioQueue.submit(priority: .veryLow) { disk.prepare() } }
+        let other = PixbufCoder()
         var dependencies = Pipeline.Dependencies(
             memoryCache: MemoryCache(
                 costLimit: configuration.memoryCacheLimit,
@@ -43,11 +44,14 @@ extension ImageManager {
             ),
             dataCache: configuration.dataCache ?? disk?.originals,
             loaders: LoaderRegistry(configuration.loaders + builtIn),
-            coders: .builtIn(adding: configuration.decoders, encoders: configuration.encoders),
+            coders: .builtIn(adding: configuration.decoders, encoders: configuration.encoders, other: other),
             dispatcher: MainLoopDispatcher.shared,
             ioQueue: ioQueue,
-            decodeQueue: WorkQueue(name: "gwi-decode", threadCount: configuration.decodingThreadCount, niceness: 10)
+            decodeQueue: WorkQueue(name: "gwi-decode", threadCount: configuration.decodingThreadCount, niceness: 10),
+            // Those that wait for other processes take no processor meanwhile.
+            slowQueue: WorkQueue(name: "gwi-slow", threadCount: other.decodesElsewhere(.svg) ? 4 : 1, niceness: 10)
         )
+        dependencies.formats = configuration.formats
         dependencies.renditionCache = disk?.renditions
         dependencies.renditionCoder = RenditionCoder()
         dependencies.maximumPixelCount = configuration.maximumPixelCount

@@ -78,10 +78,11 @@ extension Scenario {
                 // gdk-pixbuf writes PNG in another process, too.
                 let png = TestImage.solid(0x336699, size: PixelSize(width: 64, height: 48))
                 let svg = Data("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>".utf8)
-                let stage = try Stage { request in
+                let answer: @Sendable (ServerRequest) -> ServerResponse = { request in
                     request.path == "/wrong"
                         ? .ok(svg, contentType: "image/svg+xml") : .ok(png, contentType: "image/png")
                 }
+                let stage = try Stage(answer, formats: [.svg, .png])
                 // bwrap is not found.
                 setenv("PATH", "/nowhere", 1)
                 try check(stage, stage.server.url("/wrong"), .decoderUnavailable)

@@ -19,16 +19,19 @@ final class Stage {
     /// - Parameters:
     ///   - handler: Answers the requests to the server. Default: Stage/answer(_:).
     ///   - coders: Decoders that are tried before the built-in ones.
+    ///   - formats: The formats that images may have.
     ///   - network: Tells whether the machine is online.
     init(
         _ handler: @escaping @Sendable (ServerRequest) -> ServerResponse = Stage.answer,
         coders: [any ImageDecoding] = [],
+        formats: Set<ImageFormat> = AllowedFormats.web,
         network: any NetworkMonitoring = AlwaysOnline()
     ) throws {
         server = try LocalImageServer(handler: handler)
         var configuration = ImageManager.Configuration()
         configuration.diskCache = ImageManager.Configuration.DiskCache(directory: folder.path)
         configuration.decoders = coders
+        configuration.formats.network = formats
         configuration.retryPolicy = .never
         configuration.networkMonitor = network
         manager = ImageManager(configuration: configuration)

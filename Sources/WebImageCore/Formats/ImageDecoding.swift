@@ -34,6 +34,12 @@ extension ImageDecoding {
     ) -> (any IncrementalImageDecoding)? { nil }
 }
 
+/// A decoder that takes seconds for some formats, however small a file is.
+package protocol SlowImageDecoding: ImageDecoding {
+    /// Whether a file of this format is to be decoded on the queue of slow ones.
+    func isSlow(_ format: ImageFormat) -> Bool
+}
+
 /// A decoder that may wait, such as for another process, and need not when nobody wants the image any more.
 package protocol CancellableImageDecoding: ImageDecoding {
     /// Decodes a whole file into upright pixels.

@@ -10,8 +10,8 @@ final class DecodeStage: Sendable {
     }
 
     private let memoryCache: any MemoryCaching
-    private let coders: CoderRegistry
     private let queue: WorkQueue
+    private let slowQueue: WorkQueue
     private let failures: FailureRecorder
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
@@ -27,8 +27,8 @@ final class DecodeStage: Sendable {
         next: StoreStage
     ) {
         memoryCache = dependencies.memoryCache
-        coders = dependencies.coders
         queue = dependencies.decodeQueue
+        slowQueue = dependencies.slowQueue
         failures = FailureRecorder(dependencies)
         observers = dependencies.observers
         self.graph = graph
@@ -39,16 +39,28 @@ final class DecodeStage: Sendable {
 
     /// Ends a fetch and decodes its bytes for each of its jobs.
     func decode(_ id: JobGraph.Fetch.ID, _ data: FetchedData) {
-        let jobs = graph.withLock { $0.finishFetch(id) }
+        let (request, jobs) = graph.withLock { ($0.fetches[id]?.request, $0.finishFetch(id)) }
         // A fetch that was finished for the disk cache has no jobs left.
-        if jobs.isEmpty, (try? coders.decoder(for: data.loaded.data, url: nil)) != nil {
+        if jobs.isEmpty, let request, (try? maker.coder(for: data.loaded.data, of: request)) != nil {
             data.storeOriginal?.perform(nil)
         }
         let data = jobs.count > 1 ? data.shared() : data
         for job in jobs where !graph.withLock({ $0.handOver(data, to: job.id) }) {
-            let ticket = queue.submit(priority: job.priority) { self.decode(job.id, data) }
-            graph.withLock { $0.setDecodeTicket(ticket, of: job.id) }
+            submit(job.id, data, priority: job.priority)
         }
+    }
+
+    /// Decodes the bytes for a job, within this call on the decode queue unless that takes long.
+    func continueDecoding(_ id: JobGraph.Job.ID, _ data: FetchedData) {
+        guard let job = graph.job(id) else { return }
+        guard slowQueue !== queue, maker.isSlow(data.loaded.data, of: job.request) else { return decode(id, data) }
+        submit(id, data, priority: job.priority)
+    }
+
+    private func submit(_ id: JobGraph.Job.ID, _ data: FetchedData, priority: ImagePriority) {
+        let isSlow = graph.job(id).map { maker.isSlow(data.loaded.data, of: $0.request) } ?? false
+        let ticket = (isSlow ? slowQueue : queue).submit(priority: priority) { self.decode(id, data) }
+        graph.withLock { $0.setDecodeTicket(ticket, of: id) }
     }
 
     /// Decodes the bytes for a job, within this call.

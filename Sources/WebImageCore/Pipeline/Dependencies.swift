@@ -17,6 +17,9 @@ extension Pipeline {
         package var ioQueue: WorkQueue
         /// Decodes and transforms.
         package var decodeQueue: WorkQueue
+        /// Decodes what can take seconds, so that all other images need not wait for it.
+        package var slowQueue: WorkQueue
+        package var formats = AllowedFormats()
         package var maximumPixelCount = DecodeOptions().maximumPixelCount
         /// Whether images keep wide colours, because the toolkit shows them.
         package var keepsWideColors = false
@@ -44,7 +47,8 @@ extension Pipeline {
             coders: CoderRegistry,
             dispatcher: any CallbackDispatching,
             ioQueue: WorkQueue,
-            decodeQueue: WorkQueue
+            decodeQueue: WorkQueue,
+            slowQueue: WorkQueue? = nil
         ) {
             self.memoryCache = memoryCache
             self.dataCache = dataCache
@@ -53,8 +57,14 @@ extension Pipeline {
             self.dispatcher = dispatcher
             self.ioQueue = ioQueue
             self.decodeQueue = decodeQueue
+            self.slowQueue = slowQueue ?? decodeQueue
         }
     }
+}
+
+extension Pipeline.Dependencies {
+    /// The queues that decode. Each knows its own tickets.
+    var decodeQueues: [WorkQueue] { slowQueue === decodeQueue ? [decodeQueue] : [decodeQueue, slowQueue] }
 }
 
 // What stages ask the loaders about a request.

@@ -3,12 +3,14 @@ import FoundationEssentials
 /// Makes the image of a request from bytes: decodes them and runs the transformer. It knows no queue and no graph.
 final class ImageMaker: Sendable {
     private let coders: CoderRegistry
+    private let formats: AllowedFormats
     private let maximumPixelCount: Int
     private let keepsWideColors: Bool
     private let observers: Observers<LoadTraceEvent>
 
     init(_ dependencies: Pipeline.Dependencies) {
         coders = dependencies.coders
+        formats = dependencies.formats
         maximumPixelCount = dependencies.maximumPixelCount
         keepsWideColors = dependencies.keepsWideColors
         observers = dependencies.observers
@@ -29,6 +31,24 @@ final class ImageMaker: Sendable {
         return options
     }
 
+    /// The decoder of a file, whole or its beginning.
+    /// - Throws: ``ImageError/Code/formatNotAllowed``, and what ``CoderRegistry`` throws.
+    func coder(for data: Data, of request: ImageRequest) throws(ImageError) -> any ImageDecoding {
+        try formats.check(data, url: request.url, hint: request.formatHint)
+        return try coders.decoder(
+            for: data,
+            url: request.url,
+            hint: request.formatHint,
+            preferring: request.decoder
+        )
+    }
+
+    /// Whether decoding the file can take seconds.
+    func isSlow(_ data: Data, of request: ImageRequest) -> Bool {
+        guard let coder = try? coder(for: data, of: request) as? any SlowImageDecoding else { return false }
+        return coder.isSlow(ImageFormat(sniffing: data, hint: request.formatHint))
+    }
+
     /// Decodes the bytes for a job, with what its partial images have decoded already.
     /// - Parameter isCancelled: Whether the job is gone.
     func decode(
@@ -38,12 +58,7 @@ final class ImageMaker: Sendable {
     ) throws(ImageError) -> WebImage {
         let data = source.loaded.data
         let options = decodeOptions(job.request)
-        let coder = try coders.decoder(
-            for: data,
-            url: job.request.url,
-            hint: job.request.formatHint,
-            preferring: job.request.decoder
-        )
+        let coder = try coder(for: data, of: job.request)
         if case .progressive(let decoding) = job.preview, case .running(let decoder) = decoding.decoder {
             do {
                 for chunk in decoding.pending { try decoder.append(chunk) }

@@ -124,9 +124,9 @@ package final class Pipeline: Sendable {
             case .prioritizeRead(let ticket, let priority): dependencies.ioQueue.setPriority(priority, of: ticket)
             case .prioritizeLoad(let operation, let priority): operation.setPriority(priority)
             case .prioritizeDecode(let ticket, let priority):
-                dependencies.decodeQueue.setPriority(priority, of: ticket)
+                for queue in dependencies.decodeQueues { queue.setPriority(priority, of: ticket) }
             case .cancelRead(let ticket): dependencies.ioQueue.cancel(ticket)
-            case .cancelDecode(let ticket): dependencies.decodeQueue.cancel(ticket)
+            case .cancelDecode(let ticket): for queue in dependencies.decodeQueues { queue.cancel(ticket) }
             case .cancelLoad(let operation): operation.cancel()
             case .abandonLoad(let fetch, let operation):
                 // A load that is nearly complete is finished for the disk cache.

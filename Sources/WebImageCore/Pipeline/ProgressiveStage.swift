@@ -3,7 +3,6 @@ import FoundationEssentials
 
 /// Beside stage 4, on the decode queue: partial images while the bytes arrive.
 final class ProgressiveStage: Sendable {
-    private let coders: CoderRegistry
     private let queue: WorkQueue
     private let interval: Duration
     private let observers: Observers<LoadTraceEvent>
@@ -12,7 +11,6 @@ final class ProgressiveStage: Sendable {
     private let next: DecodeStage
 
     init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, maker: ImageMaker, next: DecodeStage) {
-        coders = dependencies.coders
         queue = dependencies.decodeQueue
         interval = dependencies.partialInterval
         observers = dependencies.observers
@@ -28,7 +26,7 @@ final class ProgressiveStage: Sendable {
             case nil, .rest:
                 return
             case .finish(let data):
-                next.decode(id, data)
+                next.continueDecoding(id, data)
                 return
             case .show(let decoder):
                 show(decoder, for: id, job)
@@ -49,12 +47,7 @@ final class ProgressiveStage: Sendable {
         if case .none = decoder {
             let head = Data(chunks.joined().prefix(ImageFormat.sniffLength))
             let format = ImageFormat(sniffing: head, hint: job.request.formatHint)
-            let coder = try? coders.decoder(
-                for: head,
-                url: job.request.url,
-                hint: job.request.formatHint,
-                preferring: job.request.decoder
-            )
+            let coder = try? maker.coder(for: head, of: job.request)
             let options = maker.decodeOptions(job.request)
             guard let made = coder?.makeIncrementalDecoder(for: format, options: options) else { return .unavailable }
             decoder = .running(made)

@@ -4,6 +4,7 @@ import FoundationEssentials
 final class StaleImageStage: Sendable {
     private let memoryCache: any MemoryCaching
     private let queue: WorkQueue
+    private let slowQueue: WorkQueue
     private let graph: SharedGraph
     private let maker: ImageMaker
     private let renditions: RenditionTier
@@ -18,6 +19,7 @@ final class StaleImageStage: Sendable {
     ) {
         memoryCache = dependencies.memoryCache
         queue = dependencies.decodeQueue
+        slowQueue = dependencies.slowQueue
         self.graph = graph
         self.maker = maker
         self.renditions = renditions
@@ -27,9 +29,14 @@ final class StaleImageStage: Sendable {
     /// - Parameter original: The original on disk; `nil` when the jobs only have renditions.
     func start(_ fetch: JobGraph.Fetch.ID, _ original: CacheEntry?) {
         for job in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
-            let ticket = queue.submit(priority: job.priority) { self.show(job.id, original) }
+            let isSlow = original.map { self.isSlow($0, job.id) } ?? false
+            let ticket = (isSlow ? slowQueue : queue).submit(priority: job.priority) { self.show(job.id, original) }
             graph.withLock { $0.setDecodeTicket(ticket, of: job.id) }
         }
+    }
+
+    private func isSlow(_ original: CacheEntry, _ id: JobGraph.Job.ID) -> Bool {
+        graph.job(id).map { maker.isSlow(original.data, of: $0.request) } ?? false
     }
 
     private func show(_ id: JobGraph.Job.ID, _ original: CacheEntry?) {
@@ -39,7 +46,7 @@ final class StaleImageStage: Sendable {
             for task in graph.job(id)?.tasks ?? [] where task.wantsPreview { task.report(partial: image) }
         }
         // The server may have answered in the meantime; this thread then decodes the answer.
-        if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { next.decode(id, answer) }
+        if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { next.continueDecoding(id, answer) }
     }
 
     private func image(of job: JobGraph.Job, id: JobGraph.Job.ID, _ original: CacheEntry?) -> WebImage? {

@@ -15,6 +15,7 @@ package final class WorkQueue: Sendable {
     /// Identifies submitted work, to cancel it or to change its priority.
     package struct Ticket: Hashable, Sendable {
         fileprivate let number: UInt64
+        fileprivate let queue: ObjectIdentifier
     }
 
     private let shared: QueueState
@@ -36,20 +37,22 @@ package final class WorkQueue: Sendable {
     /// Adds work, which runs on one of the threads unless it is cancelled first.
     @discardableResult
     package func submit(priority: ImagePriority = .normal, _ work: @escaping @Sendable () -> Void) -> Ticket {
-        Ticket(number: shared.push(priority, work))
+        Ticket(number: shared.push(priority, work), queue: ObjectIdentifier(self))
     }
 
-    /// Removes work from the queue, unless it has begun.
+    /// Removes work from the queue, unless it has begun or is that of another queue.
     /// - Returns: Whether the work will never run.
     @discardableResult
     package func cancel(_ ticket: Ticket) -> Bool {
+        guard ticket.queue == ObjectIdentifier(self) else { return false }
         // The work is released with the lock free.
         let work = shared.state.withLock { $0.queue.remove(ticket.number) }
         return work != nil
     }
 
-    /// Moves work to the end of another priority, unless it has begun.
+    /// Moves work to the end of another priority, unless it has begun or is that of another queue.
     package func setPriority(_ priority: ImagePriority, of ticket: Ticket) {
+        guard ticket.queue == ObjectIdentifier(self) else { return }
         shared.state.withLock { $0.queue.move(ticket.number, to: priority) }
     }
 

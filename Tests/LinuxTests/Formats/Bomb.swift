@@ -24,6 +24,8 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         Bomb("APNG with a second header", make: apng),
         Bomb("PNG of one row") { png(width: 1 << 27, height: 1) },
         Bomb("PNG of one column") { png(width: 1, height: 1 << 27) },
+        Bomb("SVG around a PNG", make: svg),
+        Bomb("ICNS around a PNG", make: icns),
         Bomb("ANI around an icon around a PNG", make: ani),
         Bomb("ICO around a PNG") { icon(png(width: 20_000, height: 20_000)) },
     ]

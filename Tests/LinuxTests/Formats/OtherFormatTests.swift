@@ -130,11 +130,13 @@ struct OtherFormatTests {
 
     // MARK: - The wait for another process
 
-    private func wait(limit: Duration) -> LoaderProcessWait {
-        LoaderProcessWait(
+    private func wait(limit: Duration, leftBehind: LoaderWait.CallsLeftBehind? = nil) -> LoaderWait {
+        LoaderWait(
             format: .avif,
+            isElsewhere: true,
             limit: limit,
-            options: DecodeOptions(url: URL(string: "https://example.org/a.avif"))
+            options: DecodeOptions(url: URL(string: "https://example.org/a.avif")),
+            leftBehind: leftBehind
         )
     }
 
@@ -175,10 +177,9 @@ struct OtherFormatTests {
         let gate = Gate()
         gate.close()
         defer { gate.open() }
-        var wait = wait(limit: .zero)
-        wait.leftBehind = LoaderProcessWait.CallsLeftBehind()
+        let wait = wait(limit: .zero, leftBehind: LoaderWait.CallsLeftBehind())
         let refused = DecodeOptions().badData("The gate is open")
-        for _ in 0..<LoaderProcessWait.maximumLeftBehind {
+        for _ in 0..<wait.maximumLeftBehind {
             #expect(throws: ImageError.self) {
                 try wait.run(until: { false }) { () throws(ImageError) in
                     gate.wait()
@@ -186,7 +187,7 @@ struct OtherFormatTests {
                 }
             }
         }
-        #expect(wait.leftBehind.count == LoaderProcessWait.maximumLeftBehind)
+        #expect(wait.leftBehind.count == wait.maximumLeftBehind)
         // When another file is to be decoded
         let calls = EventLog<Int>()
         let error = thrownError {

@@ -68,3 +68,8 @@ private func addFormat() {
 
 /// Stands for reading the file.
 private func pixels(of data: Data, limit: Int) -> PixelBuffer? { nil }
+
+private func formats(configuration: inout ImageManager.Configuration) {
+    configuration.formats.network.insert(.svg)
+    configuration.formats.local = [.png, .jpeg]
+}

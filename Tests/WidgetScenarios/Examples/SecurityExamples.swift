@@ -12,6 +12,7 @@ private func limits() {
     var configuration = ImageManager.Configuration()
     configuration.downloader = ImageDownloader(configuration: downloader)
     configuration.maximumPixelCount = 30_000_000
+    configuration.formats.network = [.jpeg, .png, .webp]
     configuration.shouldLoad = { url in url.scheme == "https" || url.scheme == "resource" }
     ImageManager.shared = ImageManager(configuration: configuration)
 }

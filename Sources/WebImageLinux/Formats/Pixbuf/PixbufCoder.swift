@@ -10,9 +10,10 @@ public import WebImageCore
 /// app that adds it to its manager's `coders` prefers gdk-pixbuf for all formats that it reads, whole and while they arrive.
 /// Then animations are still images.
 ///
-/// On many systems gdk-pixbuf decodes in another process (glycin), which takes some milliseconds more and shows no parts. An
-/// image that takes more than 30 seconds there fails with ``ImageError/Code/timedOut``, and all of them fail with
-/// ``ImageError/Code/decoderUnavailable`` where the process cannot start. Its pixels are always in sRGB.
+/// On many systems gdk-pixbuf decodes in another process (glycin), which takes some milliseconds more and shows no parts, and
+/// all images fail with ``ImageError/Code/decoderUnavailable`` where the process cannot start. Pixels from there are always
+/// in sRGB. An image that takes more than 30 seconds there, or 10 in this process if it is an SVG or another format whose
+/// loader takes as long as the file wants, fails with ``ImageError/Code/timedOut``.
 public struct PixbufCoder: ImageDecoding {
     /// A loader of gdk-pixbuf.
     struct Loader {
@@ -24,13 +25,13 @@ public struct PixbufCoder: ImageDecoding {
 
     /// The loader of each format for which one is installed.
     private let loaders: [ImageFormat: Loader]
-    private let timeLimit: Duration
+    private let timeLimit: Duration?
 
     /// Makes a decoder and looks up which loaders are installed.
-    public init() { self.init(timeLimit: .seconds(30)) }
+    public init() { self.init(timeLimit: nil) }
 
-    /// - Parameter timeLimit: The time after which decoding in another process is given up.
-    package init(timeLimit: Duration) {
+    /// - Parameter timeLimit: The time after which slow decoding is given up.
+    package init(timeLimit: Duration?) {
         self.timeLimit = timeLimit
         var available: Set<String> = []
         var list = gdk_pixbuf_get_formats()
@@ -75,8 +76,8 @@ public struct PixbufCoder: ImageDecoding {
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        // The loader of GIF takes quadratic time when it is fed in pieces, and those elsewhere wait for the end.
-        guard format != .gif, let loader = loaders[format], !loader.isElsewhere else { return nil }
+        // The loader of GIF takes quadratic time when it is fed in pieces, and slow ones wait for the end.
+        guard format != .gif, let loader = loaders[format], !isSlow(format) else { return nil }
         return try? PixbufIncrementalDecoder(format, loader: loader, options, isIncremental: true)
     }
 }
@@ -89,13 +90,31 @@ extension PixbufCoder: CancellableImageDecoding {
     ) throws(ImageError) -> WebImage {
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
         let loader = loaders[format] ?? Loader(mediaType: "", isElsewhere: false)
+        try ContainedImages.check(data, format, options: options)
         let work = { @Sendable () throws(ImageError) -> WebImage in
             let session = try PixbufIncrementalDecoder(format, loader: loader, options, isIncremental: false)
             try session.append(data)
             return try session.finish(data)
         }
-        guard loader.isElsewhere else { return try work() }
-        let wait = LoaderProcessWait(format: format, limit: timeLimit, options: options)
-        return try wait.run(until: isCancelled, work)
+        guard isSlow(format) else { return try work() }
+        let wait = LoaderWait(
+            format: format,
+            isElsewhere: loader.isElsewhere,
+            limit: timeLimit ?? .seconds(loader.isElsewhere ? 30 : 10),
+            options: options
+        )
+        // Giving up a loader of this process does not end it.
+        return try wait.run(until: { loader.isElsewhere && isCancelled() }, work)
+    }
+}
+
+extension PixbufCoder: SlowImageDecoding {
+    /// The formats whose loaders take as long as the number of pixels lets them.
+    private static let steady: Set<ImageFormat> = [
+        .jpeg, .png, .gif, .webp, .tiff, .bmp, .ico, .pnm, .tga, .avif, .heif, .jpegXL,
+    ]
+
+    package func isSlow(_ format: ImageFormat) -> Bool {
+        decodesElsewhere(format) || !Self.steady.contains(format)
     }
 }

@@ -57,7 +57,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
 
     deinit {
         // A loader that is freed without being closed logs a warning. One that decodes elsewhere does so when it is closed,
-        // which is why it lives on the thread of LoaderProcessWait only.
+        // which is why it lives on the thread of LoaderWait only.
         if !isClosed { gdk_pixbuf_loader_close(loader, nil) }
         g_object_unref(loader)
     }
@@ -127,7 +127,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         if let refusal { throw refusal }
         guard isSound else {
             guard isElsewhere else { throw options.badData(message) }
-            throw LoaderProcessWait(format: format, limit: .zero, options: options).error(message)
+            throw LoaderWait(format: format, isElsewhere: true, limit: .zero, options: options).error(message)
         }
         guard let pixbuf = gdk_pixbuf_loader_get_pixbuf(loader) else {
             throw options.badData("The file ends before its pixels begin")

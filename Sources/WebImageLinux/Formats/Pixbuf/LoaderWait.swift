@@ -3,19 +3,37 @@ import FoundationEssentials
 import Synchronization
 import WebImageCore
 
-/// Waits on a thread of the decode queue for an image that another process decodes, within a time limit and as long as it is
-/// wanted.
+/// Waits on a thread of a decode queue for an image that another process decodes, or a loader that takes as long as the file
+/// wants, within a time limit and as long as the image is wanted.
 ///
-/// gdk-pixbuf hands out neither the process nor a way to stop it, so its call runs on a thread of its own, which is left
-/// behind when the wait ends early. It ends with the process.
-struct LoaderProcessWait {
+/// gdk-pixbuf hands out neither the process nor a way to stop it or a loader, so its call runs on a thread of its own, which
+/// is left behind when the wait ends early. It ends with the process or the loader.
+struct LoaderWait {
     let format: ImageFormat
+    /// Whether another process decodes the image.
+    let isElsewhere: Bool
     let limit: Duration
     let options: DecodeOptions
-    var leftBehind = CallsLeftBehind.ofProcess
+    let leftBehind: CallsLeftBehind
 
-    /// The number of calls that may be left behind. Files that make loaders hang cannot use up threads and processes.
-    static let maximumLeftBehind = 8
+    /// The number of calls that may be left behind. Files that make loaders hang cannot use up threads and processes, nor
+    /// those that make them work all processors.
+    var maximumLeftBehind: Int { isElsewhere ? 8 : 2 }
+
+    init(
+        format: ImageFormat,
+        isElsewhere: Bool,
+        limit: Duration,
+        options: DecodeOptions,
+        leftBehind: CallsLeftBehind? = nil
+    ) {
+        self.format = format
+        self.isElsewhere = isElsewhere
+        self.limit = limit
+        self.options = options
+        self.leftBehind = leftBehind ?? (isElsewhere ? .elsewhere : .ofProcess)
+    }
+
     private static let isAnnounced = Mutex(false)
 
     /// - Parameters:
@@ -26,12 +44,11 @@ struct LoaderProcessWait {
         until isCancelled: () -> Bool,
         _ work: @escaping @Sendable () throws(ImageError) -> WebImage
     ) throws(ImageError) -> WebImage {
-        announce()
-        guard leftBehind.count < Self.maximumLeftBehind else {
-            throw unavailable("\(Self.maximumLeftBehind) processes of gdk-pixbuf hang, so that no more are started")
-        }
+        if isElsewhere { announce() }
+        guard leftBehind.count < maximumLeftBehind else { throw tooManyLeftBehind }
         let call = Call()
-        WorkQueue(name: "gwi-glycin", threadCount: 1).submit { [leftBehind] in
+        WorkQueue(name: isElsewhere ? "gwi-glycin" : "gwi-loader", threadCount: 1, niceness: 10).submit {
+            [leftBehind] in
             let result = Result { () throws(ImageError) in try work() }
             if call.end(with: result) { leftBehind.add(-1) }
         }
@@ -44,7 +61,8 @@ struct LoaderProcessWait {
             throw ImageError(
                 .timedOut,
                 url: options.url,
-                reason: "The process of gdk-pixbuf has not decoded this \(name) within \(limit)",
+                reason:
+                    "\(isElsewhere ? "The process" : "The loader") of gdk-pixbuf has not decoded this \(name) within \(limit)",
                 remedy:
                     "Give the manager a decoder for \(name) (ImageManager.Configuration.decoders), or smaller files."
             )
@@ -64,6 +82,19 @@ struct LoaderProcessWait {
     }
 
     private var name: String { format.rawValue.uppercased() }
+
+    private var tooManyLeftBehind: ImageError {
+        if isElsewhere {
+            return unavailable("\(maximumLeftBehind) processes of gdk-pixbuf hang, so that no more are started")
+        }
+        return ImageError(
+            .decoderUnavailable,
+            url: options.url,
+            reason:
+                "\(maximumLeftBehind) loaders of gdk-pixbuf still work on earlier files, so that no more are started",
+            remedy: "Load \(name) only from servers that you trust (AllowedFormats), or later."
+        )
+    }
 
     private func unavailable(_ reason: String) -> ImageError {
         ImageError(
@@ -90,7 +121,10 @@ struct LoaderProcessWait {
 
     /// Counts the calls that nobody waits for and that have not ended.
     final class CallsLeftBehind: Sendable {
+        /// Those of loaders in this process.
         static let ofProcess = CallsLeftBehind()
+        /// Those that wait for another process.
+        static let elsewhere = CallsLeftBehind()
 
         private let number = Mutex(0)
 

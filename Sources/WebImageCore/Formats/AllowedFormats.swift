@@ -1,0 +1,42 @@
+package import FoundationEssentials
+
+/// The formats that the images of a manager may have, by where they come from. The bytes of a file decide, never its name or
+/// the media type that a server states.
+///
+/// Formats of an app's own decoders, which the library does not know, are always allowed.
+public struct AllowedFormats: Sendable, Hashable {
+    /// The formats of images from strangers: those of http, https and data URLs, and of an app's own loaders. Default:
+    /// ``web``.
+    ///
+    /// An app that needs more adds it, such as SVG: `configuration.formats.network.insert(.svg)`. A hostile SVG can take
+    /// all the memory of the process, and seconds of a processor.
+    public var network = AllowedFormats.web
+    /// The formats of file and resource URLs; `nil`, the default, for every format that is installed.
+    public var local: Set<ImageFormat>?
+
+    /// Makes the default formats.
+    public init() {}
+
+    /// The formats that browsers show but for SVG: JPEG, PNG and APNG, GIF, WebP, BMP, ICO, AVIF and TIFF.
+    public static let web: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .bmp, .ico, .avif, .tiff]
+
+    /// Throws when a file may not have its format.
+    /// - Parameter data: The file, or the beginning of it.
+    /// - Throws: ``ImageError/Code/formatNotAllowed``.
+    package func check(_ data: Data, url: URL, hint: ImageFormat?) throws(ImageError) {
+        let format = ImageFormat(sniffing: data, hint: hint)
+        let isLocal = ["file", "resource"].contains(url.scheme?.lowercased())
+        let allowed = isLocal ? local : network
+        // A format without a row in the table is that of an app's own decoder, or there is none for it.
+        guard let allowed, format.descriptor != nil, !allowed.contains(format) else { return }
+        let setting = isLocal ? "local" : "network"
+        throw ImageError(
+            .formatNotAllowed,
+            url: url,
+            reason: "The format \(format.rawValue.uppercased()) is not allowed for \(url.scheme ?? "these") URLs",
+            remedy: """
+                If the app is to show it, insert .\(format.rawValue) into formats.\(setting) of the manager's configuration.
+                """
+        )
+    }
+}

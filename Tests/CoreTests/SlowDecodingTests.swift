@@ -1,0 +1,54 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Slow formats")
+struct SlowDecodingTests {
+    /// Decodes SVG once a gate is open, and everything else at once.
+    private final class SlowCoder: SlowImageDecoding {
+        let gate = Gate()
+        private let others = CountingCoder()
+
+        func canDecode(_ format: ImageFormat) -> Bool { true }
+
+        func isSlow(_ format: ImageFormat) -> Bool { format == .svg }
+
+        func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+            guard ImageFormat(sniffing: data) == .svg else { return try others.decode(data, options: options) }
+            gate.wait()
+            let pixels = PixelBuffer(size: PixelSize(width: 1, height: 1), format: .rgb) { $0[0] = 1 }
+            return WebImage(pixels: pixels!, format: .svg)
+        }
+    }
+
+    @Test("Slow images wait for each other, and no other image waits for them", arguments: [false, true])
+    func fairness(isProgressive: Bool) throws {
+        // Given more slow images than there are threads, none of which gets done
+        let coder = SlowCoder()
+        coder.gate.close()
+        let fixture = ManagerFixture { dependencies in
+            dependencies.coders = CoderRegistry([coder])
+            dependencies.slowQueue = WorkQueue(name: "test-slow", threadCount: 1)
+            dependencies.formats.network.insert(.svg)
+        }
+        for number in 0..<6 {
+            fixture.loader.answer(fixture.url("\(number).svg"), with: Data("<svg width='1' height='1'/>".utf8))
+            var request = ImageRequest(url: fixture.url("\(number).svg"))
+            if isProgressive { request.loading = .progressive }
+            fixture.load(request) { fixture.outcomes.add(ManagerFixture.Outcome($0)) }
+        }
+        // When another image is loaded
+        let size = PixelSize(width: 4, height: 3)
+        fixture.loader.answer(fixture.url("a.png"), with: TestImage.solid(0xFF0000, size: size))
+        fixture.load("a.png")
+        // Then it is decoded
+        fixture.outcomes.wait { $0.contains(.image(size, .loader)) }
+        #expect(fixture.outcomes.all == [.image(size, .loader)])
+        // And the slow ones are decoded one after the other
+        coder.gate.open()
+        fixture.outcomes.wait { $0.count == 7 }
+        #expect(fixture.outcomes.all.dropFirst().allSatisfy { $0 == .image(PixelSize(width: 1, height: 1), .loader) })
+    }
+}
