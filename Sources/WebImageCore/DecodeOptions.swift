@@ -23,6 +23,8 @@ public struct DecodeOptions: Sendable {
     public var convertsToSRGB = true
     /// Whether a still image keeps a gamut wider than sRGB, as Display P3, and 16 bits a channel. Default: no.
     package var keepsWideColors = false
+    /// Where canvases of animations take their memory. Default: they take it without asking.
+    package var budget: MemoryBudget?
 
     /// Makes options.
     public init(

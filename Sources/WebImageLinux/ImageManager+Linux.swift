@@ -29,7 +29,8 @@ extension ImageManager {
             configuration.downloader,
             LocalLoader.files(
                 queue: ioQueue,
-                maximumByteCount: configuration.downloader.configuration.maximumByteCount
+                maximumByteCount: configuration.downloader.configuration.maximumByteCount,
+                budget: SystemResources.loadingBudget
             ),
             LocalLoader.dataURLs(queue: ioQueue),
             LocalLoader.resources(queue: ioQueue),
@@ -51,6 +52,7 @@ extension ImageManager {
             // Those that wait for other processes take no processor meanwhile.
             slowQueue: WorkQueue(name: "gwi-slow", threadCount: other.decodesElsewhere(.svg) ? 4 : 1, niceness: 10)
         )
+        dependencies.budget = SystemResources.loadingBudget
         dependencies.formats = configuration.formats
         dependencies.renditionCache = disk?.renditions
         dependencies.renditionCoder = RenditionCoder()

@@ -1,12 +1,19 @@
+import Dispatch
 import Foundation
+import Synchronization
 import WebImageCore
 import WebImageLinux
 
 // Decodes a file and says what became of it and how much memory that took:
-// DecodeWorker FILE whole|parts|shown. In parts, the file arrives; shown, four players show all frames of an animation.
+// DecodeWorker FILE whole|parts|shown|limit. In parts, the file arrives; shown, twenty players show four frames of an animation;
+// with limit, nothing is decoded, and the memory that the process may use is printed in bytes.
 
 let arguments = CommandLine.arguments
 let (path, way) = (arguments[1], arguments[2])
+if way == "limit" {
+    print(SystemResources.memorySize)
+    exit(0)
+}
 
 /// A number of kilobytes from /proc/self/status.
 func kilobytes(_ name: String) -> Int {
@@ -15,13 +22,15 @@ func kilobytes(_ name: String) -> Int {
     return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
 }
 
-func decode(_ data: Data) throws(ImageError) -> WebImage {
-    let options = DecodeOptions(size: .contain(PixelSize(width: 200, height: 200)))
-    let registry = CoderRegistry.builtIn
+let size = DecodeSize.contain(PixelSize(width: 200, height: 200))
+
+/// Feeds a decoder as a slow server does.
+func decodeInParts(_ data: Data) throws(ImageError) -> WebImage {
+    let options = DecodeOptions(size: size)
     let format = ImageFormat(sniffing: data)
-    guard way == "parts",
-        let decoder = registry.decoder(for: format)?.makeIncrementalDecoder(for: format, options: options)
-    else { return try registry.decode(data, options: options) }
+    guard
+        let decoder = CoderRegistry.builtIn.decoder(for: format)?.makeIncrementalDecoder(for: format, options: options)
+    else { throw options.badData("No parts of it can be decoded") }
     for offset in stride(from: 0, to: data.count, by: 16 << 10) {
         try decoder.append(Data(data.dropFirst(offset).prefix(16 << 10)))
         _ = decoder.partialImage()
@@ -29,18 +38,37 @@ func decode(_ data: Data) throws(ImageError) -> WebImage {
     return try decoder.finish(data)
 }
 
+let manager = {
+    var configuration = ImageManager.Configuration()
+    configuration.diskCache = nil
+    return ImageManager(configuration: configuration)
+}()
+
+/// Loads a file as an app does.
+func load(_ path: String) throws(ImageError) -> WebImage {
+    let done = DispatchSemaphore(value: 0)
+    let result = Mutex<Result<ImageResponse, ImageError>?>(nil)
+    manager.load(ImageRequest(url: URL(filePath: path), decodeSize: size), on: InlineDispatcher()) { loaded in
+        result.withLock { $0 = loaded }
+        done.signal()
+    }
+    done.wait()
+    return try result.withLock { $0! }.get().image
+}
+
 /// A GIF of one pixel, with which the libraries are loaded before memory is measured.
 let pixel = Data(base64Encoded: "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")!
-_ = try? decode(pixel)
+try pixel.write(to: URL(filePath: "\(path).pixel"))
+_ = try? load("\(path).pixel")
 // A new peak is measured from here on (proc(5)).
 try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .ascii)
 let before = kilobytes("VmHWM")
-let data = try Data(contentsOf: URL(filePath: path))
 var decoders: [any FrameDecoding] = []
 do throws(ImageError) {
-    let image = try decode(data)
+    let image =
+        way == "parts" ? try decodeInParts((try? Data(contentsOf: URL(filePath: path))) ?? Data()) : try load(path)
     if way == "shown", let animation = image.animation {
-        decoders = (0..<4).map { _ in animation.makeDecoder() }
+        decoders = (0..<20).map { _ in animation.makeDecoder() }
         for decoder in decoders {
             for index in 0..<min(animation.frameCount, 4) { _ = try? decoder.frame(at: index) }
         }

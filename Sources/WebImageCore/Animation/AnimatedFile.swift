@@ -31,25 +31,42 @@ package struct AnimatedFile: Sendable {
         self.byteCount = byteCount
     }
 
+    /// The largest canvas of an animation in pixels, a little more than those of 8K video. A player keeps its canvas, and a
+    /// second one for frames that restore what was there before.
+    private static let largestCanvas = 1 << 25
+
     /// Decodes the first frame. The image includes the animation, unless the options ask for the first frame only.
-    /// - Throws: `ImageError.Code.badImageData` if the first frame is damaged.
+    /// - Throws: `ImageError.Code.badImageData` if the first frame is damaged, `ImageError.Code.imageTooLarge` if there is more
+    ///   than one and the canvas is too large for that.
     package func image(_ options: DecodeOptions) throws(ImageError) -> WebImage {
+        let isAnimated = layouts.count > 1 && !options.isFirstFrameOnly
+        guard !isAnimated || size.pixelCount <= Self.largestCanvas else {
+            throw ImageError(
+                .imageTooLarge,
+                url: options.url,
+                reason: "The animation has \(size) pixels, more than the limit of \(Self.largestCanvas) for animations",
+                remedy: "Decode its first frame only (ImageRequest.isFirstFrameOnly)."
+            )
+        }
         let natural = orientation.apply(to: size)
         let shown = options.size.target(for: natural)
         let target = orientation.apply(to: shown)
-        let make: @Sendable () -> FrameComposer = {
+        let make: @Sendable (DecodeOptions) -> FrameComposer = { options in
             FrameComposer(source, layouts, size: size, target: target, orientation: orientation, options: options)
         }
-        let first = try make().frame(at: 0)
+        // The decode of the first frame has its memory already.
+        var decoding = options
+        decoding.budget = nil
+        let first = try make(decoding).frame(at: 0)
         var animation: ImageAnimation?
-        if layouts.count > 1, !options.isFirstFrameOnly {
+        if isAnimated {
             animation = ImageAnimation(
                 durations: layouts.map(\.duration),
                 loopCount: loopCount,
                 size: shown,
                 hasAlpha: layouts.hasTransparency(on: size),
                 byteCount: byteCount,
-                makeDecoder: make
+                makeDecoder: { make(options) }
             )
         }
         return WebImage(

@@ -12,6 +12,8 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
     private let options: DecodeOptions
     private let size: PixelSize
     private var canvas: FrameCanvas?
+    /// The memory of the canvas and of `saved`.
+    private var reservation: MemoryBudget.Reservation?
     /// The index of the frame on the canvas, before its disposal; `nil` while the canvas is undefined.
     private var current: Int?
     /// The pixels beneath the current frame, if its disposal restores them.
@@ -46,7 +48,13 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
         guard layouts.indices.contains(index) else {
             throw options.badData("The animation has \(layouts.count) frames, so there is no frame \(index)")
         }
-        if canvas == nil { canvas = FrameCanvas(size: size) }
+        if canvas == nil {
+            if let budget = options.budget, reservation == nil {
+                reservation = budget.keep(byteCount)
+                guard reservation != nil else { throw noRoom }
+            }
+            canvas = FrameCanvas(size: size)
+        }
         guard canvas != nil else { throw options.outOfMemory(size) }
         if current != index {
             var next = index
@@ -61,6 +69,21 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
             throw options.outOfMemory(target)
         }
         return pixels
+    }
+
+    /// The bytes of the canvas, and of the pixels beneath a frame that restores them.
+    private var byteCount: Int {
+        let saved = layouts.lazy.filter { $0.disposal == .restore }.map(\.rect.size.pixelCount).max() ?? 0
+        return size.pixelCount.boundedSum(saved).boundedProduct(4)
+    }
+
+    private var noRoom: ImageError {
+        ImageError(
+            .imageTooLarge,
+            url: options.url,
+            reason: "The animations that play leave no memory for a canvas of \(size) pixels",
+            remedy: "Show fewer large animations at a time, or smaller files; this one stays a still image."
+        )
     }
 
     private func draw(from first: Int, through last: Int, after current: Int?) throws(ImageError) {

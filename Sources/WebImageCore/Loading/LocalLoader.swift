@@ -5,16 +5,21 @@ import Synchronization
 package struct LocalLoader: DataLoading {
     private let scheme: String
     private let queue: WorkQueue
+    private let budget: MemoryBudget?
     private let read: @Sendable (URL) throws(ImageError) -> LoaderResult
 
-    /// - Parameter read: Returns the bytes. It may block.
+    /// - Parameters:
+    ///   - budget: Has no room while too many bytes wait to be decoded. Default: there is always room.
+    ///   - read: Returns the bytes. It may block.
     package init(
         scheme: String,
         queue: WorkQueue,
+        budget: MemoryBudget? = nil,
         read: @escaping @Sendable (URL) throws(ImageError) -> LoaderResult
     ) {
         self.scheme = scheme
         self.queue = queue
+        self.budget = budget
         self.read = read
     }
 
@@ -28,9 +33,21 @@ package struct LocalLoader: DataLoading {
         onEvent: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any FetchOperation {
         let operation = LocalLoad(queue: queue, wantsData: request.wantsData)
-        let read = read
+        start(operation, request, onEvent: onEvent)
+        return operation
+    }
+
+    private func start(
+        _ operation: LocalLoad,
+        _ request: LoaderRequest,
+        onEvent: @escaping @Sendable (LoaderEvent) -> Void
+    ) {
         operation.start(priority: request.priority) {
             guard !operation.isCancelled else { return }
+            if let budget, !budget.hasRoomForBody {
+                budget.whenRoomForBody { start(operation, request, onEvent: onEvent) }
+                return
+            }
             let result = Result { () throws(ImageError) in try read(request.url) }
             guard !operation.isCancelled else { return }
             if case .success(let loaded) = result {
@@ -40,7 +57,6 @@ package struct LocalLoader: DataLoading {
             }
             onEvent(.finished(result))
         }
-        return operation
     }
 }
 
@@ -87,8 +103,12 @@ private final class LocalLoad: FetchOperation {
 extension LocalLoader {
     /// The loader of file: URLs.
     /// - Parameter maximumByteCount: The size limit of a file, in bytes.
-    package static func files(queue: WorkQueue, maximumByteCount: Int) -> LocalLoader {
-        LocalLoader(scheme: "file", queue: queue, read: reader(maximumByteCount: maximumByteCount))
+    package static func files(
+        queue: WorkQueue,
+        maximumByteCount: Int,
+        budget: MemoryBudget? = nil
+    ) -> LocalLoader {
+        LocalLoader(scheme: "file", queue: queue, budget: budget, read: reader(maximumByteCount: maximumByteCount))
     }
 
     /// Reads file: URLs on the thread of its caller. Other things than regular files, such as pipes, are errors.

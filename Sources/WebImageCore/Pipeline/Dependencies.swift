@@ -19,6 +19,8 @@ extension Pipeline {
         package var decodeQueue: WorkQueue
         /// Decodes what can take seconds, so that all other images need not wait for it.
         package var slowQueue: WorkQueue
+        /// The memory of all loads.
+        package var budget = MemoryBudget(limit: 1 << 30)
         package var formats = AllowedFormats()
         package var maximumPixelCount = DecodeOptions().maximumPixelCount
         /// Whether images keep wide colours, because the toolkit shows them.

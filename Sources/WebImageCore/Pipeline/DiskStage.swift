@@ -7,6 +7,7 @@ final class DiskStage: Sendable {
     private let ioQueue: WorkQueue
     private let loaders: LoaderRegistry
     private let clock: any TimeKeeping
+    private let budget: MemoryBudget
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let staleImages: StaleImageStage
@@ -26,6 +27,7 @@ final class DiskStage: Sendable {
         ioQueue = dependencies.ioQueue
         loaders = dependencies.loaders
         clock = dependencies.clock
+        budget = dependencies.budget
         observers = dependencies.observers
         self.graph = graph
         self.staleImages = staleImages
@@ -52,6 +54,11 @@ final class DiskStage: Sendable {
 
     private func read(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
         guard let request = graph.request(of: id) else { return }
+        // Reading is faster than decoding.
+        guard budget.hasRoomForBody else {
+            budget.whenRoomForBody { self.ioQueue.submit { self.read(id, loader) } }
+            return
+        }
         let start = ContinuousClock.now
         guard let entry = dataCache?.entry(for: request.sourceKey) else {
             observers.notify(request.url, .diskMiss)
@@ -61,6 +68,7 @@ final class DiskStage: Sendable {
         observers.notify(request.url, .diskHit)
         var data = FetchedData(stored: entry, origin: .disk)
         data.readingDuration = .now - start
+        data.reservation = budget.holdBody(entry.data.count)
         if let hash = entry.thumbHash { show(hash, id) }
         switch loaders.use(of: entry.response, for: request, now: clock.now) {
         case .use:

@@ -8,6 +8,7 @@ final class FetchStage: Sendable {
     private let failures: FailureCache
     private let network: any NetworkMonitoring
     private let clock: any TimeKeeping
+    private let budget: MemoryBudget
     private let shouldLoad: (@Sendable (URL) -> Bool)?
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
@@ -34,6 +35,7 @@ final class FetchStage: Sendable {
         failures = dependencies.failures
         network = dependencies.network
         clock = dependencies.clock
+        budget = dependencies.budget
         shouldLoad = dependencies.shouldLoad
         observers = dependencies.observers
         self.graph = graph
@@ -125,6 +127,7 @@ final class FetchStage: Sendable {
             let original = store.original(loaded, of: fetch, loader)
             var data = FetchedData(loaded: loaded, origin: .loader, storeOriginal: original?.store)
             data.storedAt = original?.date
+            data.reservation = budget.holdBody(loaded.data.count)
             next.decode(id, data)
         }
     }

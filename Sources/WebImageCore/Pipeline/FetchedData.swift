@@ -18,6 +18,8 @@ struct FetchedData: Sendable {
     var readingDuration = Duration.zero
     /// The disk-cache entry, when the bytes come from there.
     var entry: CacheEntry?
+    /// Counts the bytes until the last job has decoded them.
+    var reservation: MemoryBudget.Reservation?
     /// Runs when the last job has decoded the bytes.
     var completion: OnDeinit?
 

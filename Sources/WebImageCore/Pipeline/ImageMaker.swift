@@ -4,6 +4,7 @@ import FoundationEssentials
 final class ImageMaker: Sendable {
     private let coders: CoderRegistry
     private let formats: AllowedFormats
+    private let budget: MemoryBudget
     private let maximumPixelCount: Int
     private let keepsWideColors: Bool
     private let observers: Observers<LoadTraceEvent>
@@ -11,6 +12,7 @@ final class ImageMaker: Sendable {
     init(_ dependencies: Pipeline.Dependencies) {
         coders = dependencies.coders
         formats = dependencies.formats
+        budget = dependencies.budget
         maximumPixelCount = dependencies.maximumPixelCount
         keepsWideColors = dependencies.keepsWideColors
         observers = dependencies.observers
@@ -27,6 +29,7 @@ final class ImageMaker: Sendable {
         options.formatHint = request.formatHint
         options.pixelFormat = request.pixelFormat
         options.convertsToSRGB = request.convertsToSRGB
+        options.budget = budget
         options.keepsWideColors = keepsWideColors && request.convertsToSRGB
         return options
     }
@@ -49,6 +52,16 @@ final class ImageMaker: Sendable {
         return coder.isSlow(ImageFormat(sniffing: data, hint: request.formatHint))
     }
 
+    /// Starts to decode a file that is still arriving.
+    /// - Returns: `nil` when the decoder cannot show parts of it.
+    func makeIncrementalDecoder(for head: Data, of request: ImageRequest) -> (any IncrementalImageDecoding)? {
+        let options = decodeOptions(request)
+        let format = ImageFormat(sniffing: head, hint: request.formatHint)
+        let decoder = (try? coder(for: head, of: request))?.makeIncrementalDecoder(for: format, options: options)
+        let hasHeader = format.descriptor?.readHeader != nil
+        return decoder.map { BudgetedIncrementalDecoder($0, hasHeader: hasHeader, options: options, budget: budget) }
+    }
+
     /// Decodes the bytes for a job, with what its partial images have decoded already.
     /// - Parameter isCancelled: Whether the job is gone.
     func decode(
@@ -68,6 +81,8 @@ final class ImageMaker: Sendable {
                 WebImageLog.debug("Incremental decoding failed: \(error)")
             }
         }
+        let reservation = try budget.memory(forDecoding: data, options, until: isCancelled)
+        defer { withExtendedLifetime(reservation) {} }
         let image =
             if let coder = coder as? any CancellableImageDecoding {
                 try coder.decode(data, options: options, isCancelled: isCancelled)

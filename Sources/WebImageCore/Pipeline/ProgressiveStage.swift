@@ -46,10 +46,7 @@ final class ProgressiveStage: Sendable {
         var decoder = decoder
         if case .none = decoder {
             let head = Data(chunks.joined().prefix(ImageFormat.sniffLength))
-            let format = ImageFormat(sniffing: head, hint: job.request.formatHint)
-            let coder = try? maker.coder(for: head, of: job.request)
-            let options = maker.decodeOptions(job.request)
-            guard let made = coder?.makeIncrementalDecoder(for: format, options: options) else { return .unavailable }
+            guard let made = maker.makeIncrementalDecoder(for: head, of: job.request) else { return .unavailable }
             decoder = .running(made)
         }
         guard case .running(let running) = decoder else { return decoder }

@@ -1,13 +1,21 @@
 internal import CWebImageGLib
 import FoundationEssentials
 import Glibc
+package import WebImageCore
 
 /// The resources of the machine, from which default limits are derived.
 package enum SystemResources {
-    /// The physical memory in bytes.
-    package static var memorySize: Int {
-        max(sysconf(Int32(_SC_PHYS_PAGES)), 1) * max(sysconf(Int32(_SC_PAGESIZE)), 4096)
+    /// The memory in bytes that this process may use: that of the machine, or less where a limit is set.
+    package static let memorySize = memorySize(within: MemoryLimits())
+
+    static func memorySize(within limits: MemoryLimits) -> Int {
+        let machine = max(sysconf(Int32(_SC_PHYS_PAGES)), 1) * max(sysconf(Int32(_SC_PAGESIZE)), 4096)
+        return min(machine, limits.lowest ?? machine)
     }
+
+    /// The memory that all loads of this process together may take while they are under way: a quarter of it all, and a
+    /// gigabyte at most, of which the decode of an image of 2^27 pixels takes half.
+    package static let loadingBudget = MemoryBudget(limit: min(memorySize / 4, 1 << 30))
 
     /// Returns the bytes that this user may still write at a path, which need not exist yet.
     package static func freeDiskSize(at path: String) -> Int {

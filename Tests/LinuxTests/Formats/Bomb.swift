@@ -24,6 +24,9 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         Bomb("APNG with a second header", make: apng),
         Bomb("PNG of one row") { png(width: 1 << 27, height: 1) },
         Bomb("PNG of one column") { png(width: 1, height: 1 << 27) },
+        Bomb("GIF whose canvas is large", way: "shown") { gif(side: 11_000) },
+        Bomb("GIF of 6 megapixels, shown twenty times", way: "shown") { gif(side: 2500) },
+        Bomb("JPEG of 134 megapixels in scans", make: jpeg),
         Bomb("SVG around a PNG", make: svg),
         Bomb("ICNS around a PNG", make: icns),
         Bomb("ANI around an icon around a PNG", make: ani),
@@ -122,6 +125,25 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         }
         blocks.append(0)
         return blocks
+    }
+
+    /// A progressive file whose only scan has the mean of each block, in one bit for each of its three channels.
+    private static func jpeg() -> Data {
+        let (side, blocks) = (11_584, 11_584 / 8)
+        var file: [UInt8] = [0xFF, 0xD8, 0xFF, 0xDB, 0, 67, 0]
+        file += [UInt8](repeating: 1, count: 64)
+        let height = [UInt8(side >> 8), UInt8(side & 255)]
+        file += [0xFF, 0xC2, 0, 17, 8]
+        file += height
+        file += height
+        file += [3, 1, 0x11, 0, 2, 0x11, 0, 3, 0x11, 0]
+        // One code of one bit: no difference.
+        file += [0xFF, 0xC4, 0, 20, 0, 1]
+        file += [UInt8](repeating: 0, count: 16)
+        file += [0xFF, 0xDA, 0, 12, 3, 1, 0, 2, 0, 3, 0, 0, 0, 0]
+        file += [UInt8](repeating: 0, count: blocks * blocks * 3 / 8)
+        file += [0xFF, 0xD9]
+        return Data(file)
     }
 
     private static func svg() -> Data {

@@ -9,6 +9,8 @@ package struct ImageHeader: Sendable, Hashable {
     package let storedSize: PixelSize
     /// How the stored pixels are oriented.
     package let orientation: ImageOrientation
+    /// Whether the pixels come in several scans, so that a decoder keeps coefficients of all of them (progressive JPEG).
+    package var keepsCoefficients = false
 
     /// Width and height in pixels after orientation.
     package var size: PixelSize { orientation.apply(to: storedSize) }

@@ -17,7 +17,9 @@ package enum JPEGHeader {
                     return nil
                 }
                 let size = PixelSize(width: Int(width), height: Int(height))
-                return ImageHeader(format: .jpeg, storedSize: size, orientation: orientation)
+                var header = ImageHeader(format: .jpeg, storedSize: size, orientation: orientation)
+                header.keepsCoefficients = marker == 0xC2 || marker == 0xCA
+                return header
             case 0xD9, 0xDA:
                 return nil
             default:

@@ -1,0 +1,55 @@
+import FoundationEssentials
+import Glibc
+
+/// The limits of the memory of this process besides that of the machine: those of its control groups, which containers and
+/// services set, and that of its address space.
+struct MemoryLimits {
+    /// Where the hierarchies of control groups are mounted.
+    var root = "/sys/fs/cgroup"
+    /// The control groups of this process (cgroups(7)).
+    var membership = "/proc/self/cgroup"
+
+    /// The lowest limit in bytes; `nil` when there is none.
+    var lowest: Int? { (controlGroupLimits + [addressSpaceLimit].compactMap { $0 }).min() }
+
+    /// The limits of the groups of this process and of those around them, in versions 1 and 2.
+    private var controlGroupLimits: [Int] {
+        guard let text = try? String(contentsOfFile: membership, encoding: .utf8) else { return [] }
+        return text.split(separator: "\n").flatMap { line -> [Int] in
+            // Number, controllers and path of a hierarchy; version 2 has the number 0 and names no controllers.
+            let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard fields.count == 3 else { return [] }
+            if fields[0] == "0", fields[1].isEmpty {
+                return limits(of: fields[2], at: root, names: ["memory.max", "memory.high"])
+            }
+            guard fields[1].split(separator: ",").contains("memory") else { return [] }
+            return limits(of: fields[2], at: "\(root)/memory", names: ["memory.limit_in_bytes"])
+        }
+    }
+
+    /// In a container the path can be that of the host, which is not there; then the limits of the mounted group count.
+    private func limits(of path: Substring, at mount: String, names: [String]) -> [Int] {
+        let names = names.map { "/\($0)" }
+        var components = path.split(separator: "/").filter { $0 != ".." }
+        var limits: [Int] = []
+        while true {
+            let directory = ([mount] + components.map(String.init)).joined(separator: "/")
+            limits += names.compactMap { number(in: directory + $0) }
+            guard !components.isEmpty else { return limits }
+            components.removeLast()
+        }
+    }
+
+    /// - Returns: `nil` for "max" and for the huge numbers with which version 1 means the same.
+    private func number(in file: String) -> Int? {
+        guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return nil }
+        return Int(text.prefix { $0.isNumber }).flatMap { $0 > 0 && $0 < 1 << 60 ? $0 : nil }
+    }
+
+    /// The limit that `ulimit -v` sets.
+    private var addressSpaceLimit: Int? {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0 else { return nil }
+        return limit.rlim_cur < 1 << 60 ? Int(limit.rlim_cur) : nil
+    }
+}

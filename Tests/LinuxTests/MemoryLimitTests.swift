@@ -1,0 +1,69 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@testable import WebImageLinux
+
+@Suite("The memory that this process may use")
+struct MemoryLimitTests {
+    private let folder = TemporaryDirectory()
+
+    private func write(_ text: String, to path: String) throws {
+        let path = "\(folder.path)/\(path)"
+        let directory = URL(filePath: path).deletingLastPathComponent().path()
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try text.write(toFile: path, atomically: false, encoding: .utf8)
+    }
+
+    private func limits(_ membership: String) throws -> MemoryLimits {
+        try write(membership, to: "cgroup")
+        return MemoryLimits(root: "\(folder.path)/sys", membership: "\(folder.path)/cgroup")
+    }
+
+    @Test("The lowest limit of a group and of those around it counts (version 2)")
+    func version2() throws {
+        try write("max\n", to: "sys/app.slice/app/memory.max")
+        try write("400000000\n", to: "sys/app.slice/app/memory.high")
+        try write("300000000\n", to: "sys/app.slice/memory.max")
+        let limits = try limits("0::/app.slice/app\n")
+        #expect(limits.lowest == 300_000_000)
+        #expect(SystemResources.memorySize(within: limits) == 300_000_000)
+    }
+
+    @Test("In a container the limit of the mounted group counts, whatever path the host has")
+    func container() throws {
+        try write("268435456\n", to: "sys/memory.max")
+        #expect(try limits("0::/../../system.slice/docker-1.scope\n").lowest == 268_435_456)
+    }
+
+    @Test("Version 1 has a hierarchy for memory, where a huge number means none")
+    func version1() throws {
+        try write("9223372036854771712\n", to: "sys/memory/docker/memory.limit_in_bytes")
+        let groups = "12:cpu,cpuacct:/docker\n7:memory:/docker/1\n0::/\n"
+        #expect(try limits(groups).lowest == nil)
+        try write("268435456\n", to: "sys/memory/docker/1/memory.limit_in_bytes")
+        #expect(try limits(groups).lowest == 268_435_456)
+    }
+
+    @Test("Without limits, and with files that make no sense, the memory of the machine counts")
+    func none() throws {
+        let machine = SystemResources.memorySize(within: MemoryLimits(root: "/nowhere", membership: "/nowhere"))
+        #expect(machine > 1 << 28)
+        try write("-5", to: "sys/a/memory.max")
+        try write("many", to: "sys/memory.max")
+        for membership in ["", "0", "::::", "0::/a", "x:memory:/a"] {
+            #expect(SystemResources.memorySize(within: try limits(membership)) == machine)
+        }
+    }
+
+    @Test("The limit of the address space counts, and the default limits follow")
+    func addressSpace() throws {
+        let script = "ulimit -v 8000000; exec \"$0\" x limit"
+        let result = try ChildProcess.run("/bin/sh", ["-c", script, BuiltProgram.path("DecodeWorker")])
+        let size = try #require(Int(result.output.split(separator: "\n").last ?? ""), "\(result.output)")
+        #expect(size <= 8_000_000 << 10)
+        #expect(ImageManager.Configuration().memoryCacheLimit <= SystemResources.memorySize / 8)
+    }
+}
