@@ -25,6 +25,7 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         Bomb("PNG of one row") { png(width: 1 << 27, height: 1) },
         Bomb("PNG of one column") { png(width: 1, height: 1 << 27) },
         Bomb("GIF whose canvas is large", way: "shown") { gif(side: 11_000) },
+        Bomb("GIF of one pixel with frames that are large", way: "shown") { gif(side: 11_000, screen: 1) },
         Bomb("GIF of 6 megapixels, shown twenty times", way: "shown") { gif(side: 2500) },
         Bomb("JPEG of 134 megapixels in scans", make: jpeg),
         Bomb("SVG around a PNG", make: svg),
@@ -71,11 +72,13 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         ])
     }
 
-    /// A GIF of two frames: one that covers the canvas in one colour, and a pixel.
-    static func gif(side: Int) -> Data {
+    /// A GIF of two frames: a square in one colour, and a pixel.
+    /// - Parameter screen: The side of the canvas. Default: that of the first frame.
+    static func gif(side: Int, screen: Int? = nil) -> Data {
         let canvas = [UInt8(side & 255), UInt8(side >> 8), UInt8(side & 255), UInt8(side >> 8)]
         var file: [UInt8] = Array("GIF89a".utf8)
-        file += canvas
+        let screen = screen ?? side
+        file += [UInt8(screen & 255), UInt8(screen >> 8), UInt8(screen & 255), UInt8(screen >> 8)]
         file += [0x80, 0, 0, 255, 0, 0, 0, 0, 255]
         let frames: [(size: [UInt8], count: Int)] = [(canvas, side * side), ([1, 0, 1, 0], 1)]
         for frame in frames {

@@ -36,7 +36,7 @@ final class GIFFrameSource: FrameSource {
     func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError) {
         let frame = file.frames[index]
         guard !frame.rect.size.isEmpty else { return }
-        try options.check(frame.rect.size)
+        try file.check(frame, options)
         if index == 0, let first = first.withLock({ $0.take() }) {
             GIFPainter(frame, data).paint(first.decoder, on: canvas)
             return

@@ -81,7 +81,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
         guard let file = GIFFile(data, frameLimit: 1) else { return }
         try options.check(file.size)
         guard let first = file.frames.first else { return }
-        try options.check(first.rect.size)
+        try file.check(first, options)
         guard let decoder = LZWDecoder(first) else { throw options.badData("The GIF's codes have no length") }
         frame = Frame(file, first, decoder, data)
     }
