@@ -46,6 +46,8 @@ public final class ImageTask: Sendable {
         var hasPreview = false
         /// The loads of other URLs or attempts on behalf of this task.
         var children: [ImageTask] = []
+        /// How often the children were cancelled to be replaced by others.
+        var childGeneration = 0
 
         var isFinished: Bool {
             if case .finished = phase { true } else { false }
@@ -189,10 +191,14 @@ extension ImageTask {
     package func cancelChildren() {
         let children = state.withLock { state in
             defer { state.children = [] }
+            state.childGeneration += 1
             return state.children
         }
         for child in children { child.cancel() }
     }
+
+    /// Tells the end of a child that was cancelled for the sake of another one from that of the last one.
+    package var childGeneration: Int { state.withLock { $0.childGeneration } }
 
     /// Finishes the task within this call, on the thread that its callbacks belong to. Only the first call counts.
     package func complete(_ result: ImageResult) {

@@ -72,6 +72,95 @@ extension Scenario {
             expect(stage.manager.activeCounts == (0, 0))
         },
 
+        Scenario("Images that are set one after the other from completions that wait for transitions can be replaced") {
+            // Given a slide show from memory, whose next image is set when the transition to the one before has ended
+            let stage = try Stage()
+            let picture = stage.addImage()
+            picture.imageTransition = .crossfade(duration: .seconds(30))
+            stage.present()
+            let urls = [0x111111, 0x222222].map { stage.url($0) }
+            for url in urls { stage.manager.load(url, completion: stage.completion) }
+            stage.waitForResults(2)
+            let options = BindingOptions(display: .animated, awaitsTransition: true)
+            var (begun, ended) = (0, 0)
+            @MainActor func showNext() {
+                begun += 1
+                let request = ImageRequest(url: urls[begun % 2], decodeSize: .original)
+                picture.setImage(with: request, options: options, manager: stage.manager) { _ in
+                    ended += 1
+                    if begun < 1000 { showNext() }
+                }
+            }
+            showNext()
+            expectEqual(begun, 1)
+            // When the app shows another image
+            let pixels = PixelBuffer(size: PixelSize(width: 8, height: 8), format: .rgb) {
+                $0.initializeMemory(as: UInt8.self, repeating: 0x33)
+            }
+            picture.setImage(WebImage(pixels: try require(pixels)))
+            // Then the call returns, with that image in place, and every completion is called
+            expect(begun < 4, "\(begun) images")
+            expectEqual(picture.currentImage?.color, 0x333333)
+            begun = 1000
+            picture.clearImage()
+            expect(MainLoopPump.run(until: { ended >= 2 }), "\(ended) completions")
+        },
+
+        Scenario("An image that is set while a larger version of another one arrives keeps its place and completes") {
+            // Given an image whose completion waits for a long transition, and sets another image
+            let stage = try Stage()
+            let picture = stage.addImage(width: 60, height: 40)
+            picture.imageTransition = .crossfade(duration: .seconds(30))
+            stage.present()
+            let next = ImageRequest(url: stage.url(0x222222), decodeSize: .original)
+            stage.manager.load(next, completion: stage.completion)
+            stage.waitForResults(1)
+            let options = BindingOptions(display: .animated, awaitsTransition: true)
+            var ended: [UInt32] = []
+            picture.setImage(with: stage.url(0x111111, "600x400"), options: options, manager: stage.manager) { result in
+                ended.append((try? result.get())?.image.color ?? 0)
+                picture.setImage(with: next, options: options, manager: stage.manager) { _ in ended.append(0x222222) }
+            }
+            expect(MainLoopPump.run(until: { picture.currentImage != nil }))
+            // When it is drawn larger, and its pixels for that size cut the transition short
+            gtk_widget_set_size_request(picture.widget, 300, 200)
+            expect(MainLoopPump.run(until: { ended.count == 1 }), "no larger version arrived")
+            // Then the other image stays, and completes when its transition is cut short
+            MainLoopPump.runPending()
+            expectEqual(picture.currentImage?.color, 0x222222)
+            picture.clearImage()
+            expect(MainLoopPump.run(until: { ended == [0x111111, 0x222222] }), "\(ended)")
+        },
+
+        Scenario("A load that an unmap interrupts and another one replaces ends with what it loads in the end") {
+            // Given a load that was interrupted by an unmap and has begun again
+            let gate = ServerGate()
+            let stage = try Stage(gates: [0x111111: gate])
+            let picture = stage.addImage()
+            stage.present()
+            picture.setImage(
+                with: stage.url(0x111111),
+                options: BindingOptions(start: .onlyWhileMapped),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            gtk_widget_set_visible(picture.widget, 0)
+            gtk_widget_set_visible(picture.widget, 1)
+            gtk_widget_set_size_request(picture.widget, 90, 70)
+            // When another load lets it finish
+            expect(stage.waitForFrame())
+            picture.setImage(
+                with: stage.url(0x222222),
+                options: BindingOptions(previousLoad: .finishes),
+                manager: stage.manager
+            )
+            gate.open()
+            // Then it ends with the image
+            stage.waitForResults(1)
+            expectEqual(stage.results.map(\.errorCode), [nil])
+        },
+
         Scenario("Loads under different keys of one widget are independent") {
             let stage = try Stage()
             let picture = stage.addImage()

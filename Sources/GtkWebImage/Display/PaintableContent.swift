@@ -77,9 +77,11 @@ final class PaintableContent {
         _ image: WebImage,
         transition: ImageTransition? = nil,
         isContinued: Bool = false,
-        onEnd: (() -> Void)? = nil
+        onEnd: (@MainActor @Sendable () -> Void)? = nil
     ) {
         finishTransition()
+        // Its completion may have begun another one, which ends as well.
+        finishTransition(callsLater: true)
         if let transition, isOnScreen, !ReducedMotion.isRequested {
             self.transition = RunningTransition(from: displayed.visible, transition, onEnd: onEnd)
         }
@@ -139,10 +141,15 @@ final class PaintableContent {
     // Transitions
 
     /// Ends a running transition at once: only the new image remains.
-    func finishTransition() {
+    /// - Parameter callsLater: Whether what waits for the end is called in a later turn of the main loop.
+    func finishTransition(callsLater: Bool = false) {
         guard let ended = transition.take() else { return }
         bridge.invalidateContents()
-        ended.onEnd?()
+        if callsLater, let onEnd = ended.onEnd {
+            MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { onEnd() } }
+        } else {
+            ended.onEnd?()
+        }
         updateTicker()
     }
 

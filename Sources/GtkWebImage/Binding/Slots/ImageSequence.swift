@@ -12,6 +12,7 @@ extension ImageSlot {
     /// Loads all images of a sequence side by side and shows those that have arrived.
     func startSequence(_ sequence: ImageSequence, _ load: SlotLoad, _ size: DecodeSize) {
         let task = load.task
+        let generation = task.childGeneration
         let arriving = SequenceLoad(sequence)
         for (index, url) in sequence.urls.enumerated() {
             var request = load.makeRequest(size, for: widget)
@@ -19,7 +20,7 @@ extension ImageSlot {
             let completion: Completion = { [weak self] result in
                 arriving.add(result, at: index)
                 guard let self, let current = self.current, current.task === task else {
-                    if arriving.isComplete { task.complete(arriving.result) }
+                    if arriving.isComplete, task.childGeneration == generation { task.complete(arriving.result) }
                     return
                 }
                 guard current.startCount == load.startCount, case .loading = current.state else { return }

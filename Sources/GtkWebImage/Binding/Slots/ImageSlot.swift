@@ -150,11 +150,14 @@ final class ImageSlot {
     /// Ends the current load.
     private func end(_ fate: BindingOptions.PreviousLoad) {
         placeholders.cancel()
-        // A completion that waits for the transition runs within finishTransition() and may set another image.
+        // A completion that waits for the transition runs within finishTransition() and may set another image, which is
+        // superseded as well. That one's completion is called later, or a chain of them would not end.
+        var callsLater = false
         repeat {
             let ended = current.take()
             ended?.cancelRefinement()
-            target.content?.finishTransition()
+            target.content?.finishTransition(callsLater: callsLater)
+            callsLater = true
             // A load that never started has nothing to finish, and its completion must not be lost.
             if let ended, fate == .cancelled || !ended.hasStarted { ended.task.cancel() }
         } while current != nil
@@ -223,6 +226,7 @@ final class ImageSlot {
 
     private func startChild(_ load: SlotLoad, _ size: DecodeSize) {
         let task = load.task
+        let generation = task.childGeneration
         let child = load.request.manager.makeTask(
             for: load.makeRequest(size, for: widget),
             handlers: .mainActor(
@@ -230,7 +234,9 @@ final class ImageSlot {
                 partial: { [weak self] image in self?.receive(partial: image, of: task) },
                 completion: { [weak self] result in
                     guard let self, let current = self.current, current.task === task else {
-                        return task.complete(result)
+                        // A superseded load ends with the child that runs, not with one that an unmap interrupted.
+                        if task.childGeneration == generation { task.complete(result) }
+                        return
                     }
                     if current.startCount == load.startCount { finish(task, result) }
                 }
@@ -273,9 +279,17 @@ final class ImageSlot {
         _ image: WebImage,
         animated: Bool,
         _ continuation: Continuation,
-        onEnd: (() -> Void)? = nil
+        onEnd: (@MainActor @Sendable () -> Void)? = nil
     ) {
-        guard let options = current?.request.options, options.display != .manual, target.attach() else {
+        // A completion that waits for the transition runs within this call and may set another image.
+        let task = current?.task
+        target.content?.finishTransition()
+        guard let current, current.task === task else {
+            onEnd?()
+            return
+        }
+        let options = current.request.options
+        guard options.display != .manual, target.attach() else {
             onEnd?()
             return
         }

@@ -7,11 +7,11 @@ final class RunningTransition {
     private let outgoing: DisplayedContent
     private let transition: ImageTransition
     /// Called by the owner when the transition ends.
-    let onEnd: (() -> Void)?
+    let onEnd: (@MainActor @Sendable () -> Void)?
     private var start: Double?
     private var time = 0.0
 
-    init(from outgoing: DisplayedContent, _ transition: ImageTransition, onEnd: (() -> Void)?) {
+    init(from outgoing: DisplayedContent, _ transition: ImageTransition, onEnd: (@MainActor @Sendable () -> Void)?) {
         self.outgoing = outgoing
         self.transition = transition
         self.onEnd = onEnd
