@@ -89,8 +89,24 @@ public protocol FrameDecoding: AnyObject, Sendable {
     func frame(at index: Int) throws(ImageError) -> PixelBuffer
 }
 
+/// A decoder that can stop on the way to a frame which depends on those before it.
+package protocol InterruptibleFrameDecoding: FrameDecoding {
+    /// Decodes frames up to one of them, or fewer.
+    /// - Parameter stopsEarly: Asked after each frame on the way, whether the frame reached will do.
+    /// - Returns: The frame reached.
+    func frame(towards index: Int, stopsEarly: () -> Bool) throws(ImageError) -> (index: Int, pixels: PixelBuffer)
+}
+
+extension FrameDecoding {
+    /// Decodes a frame, or one on the way to it where the decoder can stop.
+    func frameOrEarlier(_ index: Int, stopsEarly: () -> Bool) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
+        guard let decoder = self as? any InterruptibleFrameDecoding else { return (index, try frame(at: index)) }
+        return try decoder.frame(towards: index, stopsEarly: stopsEarly)
+    }
+}
+
 /// Transforms each frame after it is decoded.
-private final class TransformingFrameDecoder: FrameDecoding {
+private final class TransformingFrameDecoder: InterruptibleFrameDecoding {
     private let frames: any FrameDecoding
     private let transform: @Sendable (PixelBuffer) -> PixelBuffer?
 
@@ -100,7 +116,16 @@ private final class TransformingFrameDecoder: FrameDecoding {
     }
 
     func frame(at index: Int) throws(ImageError) -> PixelBuffer {
-        guard let transformed = transform(try frames.frame(at: index)) else {
+        try transformed(frames.frame(at: index), index)
+    }
+
+    func frame(towards index: Int, stopsEarly: () -> Bool) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
+        let (reached, pixels) = try frames.frameOrEarlier(index, stopsEarly: stopsEarly)
+        return (reached, try transformed(pixels, reached))
+    }
+
+    private func transformed(_ pixels: PixelBuffer, _ index: Int) throws(ImageError) -> PixelBuffer {
+        guard let transformed = transform(pixels) else {
             throw ImageError(
                 .transformFailed,
                 url: nil,

@@ -229,6 +229,26 @@ struct AnimationPlayerTests {
         #expect(player.isFinished && player.currentFrameIndex == 0)
     }
 
+    @Test(
+        "Playback takes every rate, as it eases to a stop or comes from a file of settings",
+        arguments: [1e-300, .leastNonzeroMagnitude, 1e-9, 1e300, .infinity, -1, -.infinity, .nan]
+    )
+    func rates(rate: Double) async throws {
+        let player = try player(FakeFrames(count: 10))
+        player.play()
+        await settle()
+        player.playback.rate = rate
+        await advance(0.2)
+        clock.stall(for: 1e12)
+        await advance(0.1)
+        #expect((0..<10).contains(player.currentFrameIndex))
+        player.pause()
+        player.playback.rate = 1
+        player.play()
+        await advance(0.2)
+        #expect(player.isPlaying)
+    }
+
     @Test("Reverse playback decodes frames in runs, not each from the start")
     func reverse() async throws {
         let frames = FakeFrames(count: 40)

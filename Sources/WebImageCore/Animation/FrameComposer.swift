@@ -2,7 +2,7 @@
 /// earlier ones.
 ///
 /// @unchecked: one thread at a time uses a frame decoder, as FrameDecoding demands.
-package final class FrameComposer: FrameDecoding, @unchecked Sendable {
+package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendable {
     private let source: any FrameSource
     private let layouts: [FrameLayout]
     private let isIndependent: [Bool]
@@ -45,6 +45,13 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
     }
 
     package func frame(at index: Int) throws(ImageError) -> PixelBuffer {
+        try frame(towards: index, stopsEarly: { false }).pixels
+    }
+
+    package func frame(
+        towards index: Int,
+        stopsEarly: () -> Bool
+    ) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
         guard layouts.indices.contains(index) else {
             throw options.badData("The animation has \(layouts.count) frames, so there is no frame \(index)")
         }
@@ -59,16 +66,12 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
         if current != index {
             var next = index
             while next > 0, next - 1 != current, !isIndependent[next] { next -= 1 }
-            // An error on the way leaves the canvas undefined.
-            let previous = current
-            current = nil
-            try draw(from: next, through: index, after: previous)
-            current = index
+            try draw(from: next, through: index, stopsEarly)
         }
         guard let pixels = canvas!.resized(to: target, orientation: orientation, hasAlpha: hasAlpha) else {
             throw options.outOfMemory(target)
         }
-        return pixels
+        return (current ?? index, pixels)
     }
 
     /// The bytes of the canvas, and of the pixels beneath a frame that restores them.
@@ -86,17 +89,22 @@ package final class FrameComposer: FrameDecoding, @unchecked Sendable {
         )
     }
 
-    private func draw(from first: Int, through last: Int, after current: Int?) throws(ImageError) {
+    private func draw(from first: Int, through last: Int, _ stopsEarly: () -> Bool) throws(ImageError) {
         for index in first...last {
+            let previous = current
+            // An error on the way leaves the canvas undefined.
+            current = nil
             if isIndependent[index] {
                 // A frame that covers the whole canvas with opaque pixels needs no clearing, which is the common case.
                 if layouts[index].hasAlpha || !layouts[index].rect.covers(size) { canvas!.clear() }
-            } else if index > first || current == first - 1 {
+            } else if previous == index - 1 {
                 dispose(of: index - 1)
             }
             let layout = layouts[index]
             if layout.disposal == .restore { canvas!.save(layout.rect, in: &saved) }
             try source.draw(index, on: canvas!)
+            current = index
+            if index < last, stopsEarly() { return }
         }
     }
 

@@ -1,7 +1,8 @@
 /// Plays an animated image: it determines the frame that is due, and has frames decoded ahead in the background.
 ///
-/// Playback keeps to the clock: late frames are skipped, and nothing drifts. The player wakes up only when a frame is
-/// due. A widget makes its own player (`ImageBindable.animationPlayer`). All members
+/// Playback keeps to the clock: late frames are skipped, and nothing drifts. An animation that cannot be decoded as fast
+/// as it plays shows the frames that there are, and each loop waits for the end of the one before. The player wakes up
+/// only when a frame is due. A widget makes its own player (`ImageBindable.animationPlayer`). All members
 /// belong to the main thread.
 @MainActor
 public final class AnimationPlayer {
@@ -35,6 +36,10 @@ public final class AnimationPlayer {
     private var anchor: (elapsed: Duration, time: Double) = (.zero, 0)
     /// The step of the current frame; `nil` after a jump, when only the frame due may be shown.
     private var shownStep: Int?
+    /// Whether the current frame was decoded for this player, rather than taken over from another one.
+    private var hasOwnFrame = true
+    /// Whether the frame that was due at the last update was not decoded.
+    private var isLate = false
     /// The number of frames before the first damaged one, as far as it is known.
     private var intactCount: Int
     private var isVisible = true
@@ -44,6 +49,7 @@ public final class AnimationPlayer {
     ///   - queue: The queue that decodes the frames.
     ///   - dispatcher: The way back to the main thread.
     ///   - wholeByteCount: The size in bytes up to which all decoded frames are kept.
+    ///   - longestStep: The longest time that the decoder spends on the way to a frame.
     /// - Returns: `nil` for an image that is not animated.
     package init?(
         _ image: WebImage,
@@ -53,7 +59,8 @@ public final class AnimationPlayer {
         budget: AnimationBudget,
         dispatcher: any CallbackDispatching,
         preparation: (any DisplayPreparation)?,
-        wholeByteCount: Int = 16 << 20
+        wholeByteCount: Int = 16 << 20,
+        longestStep: Duration = FrameBuffer.longestStep
     ) {
         guard let animation = image.animation, animation.frameCount > 1 else { return nil }
         self.image = image
@@ -71,7 +78,8 @@ public final class AnimationPlayer {
             budget: budget,
             preparation: preparation,
             maximumByteCount: settings.maximumBufferByteCount ?? budget.limit,
-            wholeByteCount: wholeByteCount
+            wholeByteCount: wholeByteCount,
+            longestStep: longestStep
         ) {
             dispatcher.dispatch { MainActor.assumeIsolated { link.player?.update() } }
         }
@@ -109,6 +117,7 @@ public final class AnimationPlayer {
         (currentFrame, currentFrameIndex, currentLoop) = (
             other.currentFrame, other.currentFrameIndex, other.currentLoop
         )
+        hasOwnFrame = false
         shownStep = other.shownStep.flatMap { timeline.frame(ofStep: $0) == currentFrameIndex ? $0 - 1 : nil }
         (onFrame, onLoop) = (other.onFrame, other.onLoop)
         // A partial animation has only reached the end of the frames that had arrived.
@@ -158,10 +167,11 @@ public final class AnimationPlayer {
     /// Pauses at the current frame.
     public func pause() {
         guard isPlaying else { return }
-        anchor = (elapsed, clock.now)
-        isPlaying = false
+        anchor = (shownElapsed, clock.now)
+        (isPlaying, isLate) = (false, false)
         cancelCall?()
         cancelCall = nil
+        if isVisible { requestFrames(at: duePosition) }
     }
 
     /// Stops playback at the first frame, and drops all other frames.
@@ -169,7 +179,7 @@ public final class AnimationPlayer {
         pause()
         (currentLoop, shownStep, isFinished) = (0, nil, false)
         anchor = (.zero, clock.now)
-        buffer.request([timeline.position(at: .zero).frame])
+        buffer.rest(shown: currentFrameIndex)
         update()
     }
 
@@ -197,15 +207,15 @@ public final class AnimationPlayer {
     /// Sets whether the animation is visible. An invisible one pauses, and keeps only its current frame.
     package func setVisible(_ isVisible: Bool) {
         guard isVisible != self.isVisible else { return }
-        let elapsed = elapsed
-        self.isVisible = isVisible
+        let elapsed = shownElapsed
+        (self.isVisible, isLate) = (isVisible, false)
         anchor = (elapsed, clock.now)
         if isVisible {
             update()
         } else {
             cancelCall?()
             cancelCall = nil
-            buffer.request([currentFrameIndex])
+            buffer.rest(shown: currentFrameIndex)
         }
     }
 
@@ -222,6 +232,15 @@ public final class AnimationPlayer {
         return anchor.elapsed + .bounded(seconds: (clock.now - anchor.time) * rate)
     }
 
+    /// The position due, with 0.5 ms of slack: rounding may wake the player marginally early.
+    private var duePosition: PlaybackTimeline.Position { timeline.position(at: elapsed + .microseconds(500)) }
+
+    /// The position to stop at: that of the frame on display when later ones are not decoded yet.
+    private var shownElapsed: Duration {
+        guard isLate, let shownStep else { return elapsed }
+        return min(timeline.start(ofStep: shownStep), elapsed)
+    }
+
     /// Shows the frame due, requests the frames that follow, and schedules the next update.
     func update() {
         cancelCall?()
@@ -234,13 +253,11 @@ public final class AnimationPlayer {
             rebuildTimeline()
             shownStep = nil
         }
-        // 0.5 ms of slack: rounding may wake the player marginally early.
-        let position = timeline.position(at: elapsed + .microseconds(500))
+        waitForDecoder()
+        let position = duePosition
         if position.step != shownStep { show(position) }
-        let isRunning = isRunning
-        let count = isRunning ? lookahead : 1
-        let ahead = isRunning || !isPlaying ? timeline.frames(after: position.step, count: count) : []
-        if isVisible { buffer.request([position.frame] + ahead) }
+        isLate = isRunning && position.step != shownStep
+        if isVisible { requestFrames(at: position) }
         guard isRunning else { return }
         if let due = position.end {
             let time = anchor.time + (due - anchor.elapsed) / .seconds(1) / rate
@@ -248,6 +265,25 @@ public final class AnimationPlayer {
         } else if shownStep == position.step {
             finish()
         }
+    }
+
+    /// Holds the clock where a slow decoder would otherwise never catch up: at the target of a jump, which would move
+    /// away, and at the end of a loop, whose last frames would never be seen.
+    private func waitForDecoder() {
+        guard isLate, isRunning else { return }
+        if shownStep == nil {
+            anchor.time = clock.now
+        } else if duePosition.loop > currentLoop {
+            anchor = (timeline.startOfLastFrame(inLoop: currentLoop), clock.now)
+        }
+    }
+
+    /// Has the frame at a position and those after it decoded. While nothing moves, one frame is ready for a step.
+    private func requestFrames(at position: PlaybackTimeline.Position) {
+        let isRunning = isRunning
+        let ahead =
+            isRunning || !isPlaying ? timeline.frames(after: position.step, count: isRunning ? lookahead : 1) : []
+        buffer.request([position.frame] + ahead, shown: hasOwnFrame ? currentFrameIndex : nil)
     }
 
     /// The number of frames to decode ahead: half a second, the longest delay to expect on a busy machine.
@@ -260,6 +296,7 @@ public final class AnimationPlayer {
         guard let (position, frame) = newestFrame(due) else { return }
         let isNewFrame = currentFrame != frame
         currentFrame = frame
+        hasOwnFrame = true
         currentFrameIndex = position.frame
         shownStep = position.step
         let loops = position.loop - currentLoop
@@ -274,14 +311,18 @@ public final class AnimationPlayer {
     /// Returns the frame due, or else the latest earlier one that is decoded. If decoding is too slow, frames are skipped,
     /// but the animation still moves.
     private func newestFrame(_ due: PlaybackTimeline.Position) -> (PlaybackTimeline.Position, WebImage)? {
+        if hasOwnFrame, due.frame == currentFrameIndex { return (due, currentFrame) }
         if let frame = buffer.frame(due.frame) { return (due, frame) }
-        guard let shownStep else { return nil }
-        for step in stride(from: due.step - 1, to: max(shownStep, due.step - 60), by: -1) {
-            var position = due
-            (position.step, position.frame) = (step, timeline.frame(ofStep: step))
-            if let frame = buffer.bufferedFrame(position.frame) { return (position, frame) }
-        }
-        return nil
+        guard let shownStep, due.step - 1 > shownStep else { return nil }
+        let earliest = max(shownStep + 1, due.step - timeline.stepsPerLoop)
+        let steps = (earliest..<due.step).reversed()
+        let frames = steps.lazy.map { [timeline] in timeline.frame(ofStep: $0) }
+        guard let (place, frame) = buffer.firstBuffered(of: frames) else { return nil }
+        var position = due
+        position.step = due.step - 1 - place
+        position.frame = timeline.frame(ofStep: position.step)
+        position.loop = position.step / timeline.stepsPerLoop
+        return (position, frame)
     }
 
     /// Ends playback after the last loop. The current frame stays.
@@ -291,7 +332,7 @@ public final class AnimationPlayer {
         anchor = (min(elapsed, timeline.totalDuration ?? elapsed), clock.now)
         isFinished = true
         isPlaying = false
-        buffer.request([currentFrameIndex])
+        buffer.rest(shown: currentFrameIndex)
     }
 }
 

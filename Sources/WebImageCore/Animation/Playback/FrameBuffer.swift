@@ -15,6 +15,8 @@ package final class FrameBuffer: Sendable {
         var end: Int
         /// The frame that the player waits for.
         var awaited: Int?
+        /// The frame that the player shows and retains.
+        var shown: Int?
         /// The purge count of the budget at the last request.
         var budgetGeneration: Int
         var isClosed = false
@@ -24,6 +26,8 @@ package final class FrameBuffer: Sendable {
     private static let guaranteedCount = 2
     /// The longest run of frames that is decoded forwards for backwards playback.
     private static let maximumRunLength = 8
+    /// The longest time that the decoder spends on the way to a frame before it hands out the one that it has reached.
+    package static let longestStep = Duration.milliseconds(20)
 
     /// The animated image. It holds frame 0.
     private let image: WebImage
@@ -36,12 +40,15 @@ package final class FrameBuffer: Sendable {
     private let state: Mutex<State>
     /// Decodes the frames. Only the decoding job uses it, and there is one at a time.
     private let decoder: any FrameDecoding
-    /// The handler that is called on the queue when the awaited frame is ready or turns out to be damaged.
+    private let longestStep: Duration
+    /// The handler that is called on the queue when the awaited frame, or one on the way to it, is ready or turns out to
+    /// be damaged.
     private let onFrame: @Sendable () -> Void
 
     /// - Parameters:
     ///   - maximumByteCount: The limit in bytes for this animation.
     ///   - wholeByteCount: The size in bytes up to which all frames of an animation are kept.
+    ///   - longestStep: The longest time that the decoder spends on the way to a frame.
     package init(
         _ image: WebImage,
         _ animation: ImageAnimation,
@@ -50,6 +57,7 @@ package final class FrameBuffer: Sendable {
         preparation: (any DisplayPreparation)?,
         maximumByteCount: Int,
         wholeByteCount: Int,
+        longestStep: Duration = FrameBuffer.longestStep,
         onFrame: @escaping @Sendable () -> Void
     ) {
         self.image = image
@@ -58,6 +66,7 @@ package final class FrameBuffer: Sendable {
         self.budget = budget
         self.preparation = preparation
         self.maximumByteCount = maximumByteCount
+        self.longestStep = longestStep
         self.onFrame = onFrame
         keepsAllFrames =
             animation.bytesPerFrame.boundedProduct(animation.frameCount) <= min(wholeByteCount, maximumByteCount)
@@ -93,14 +102,26 @@ package final class FrameBuffer: Sendable {
         }
     }
 
-    /// Returns a frame if it is decoded, without waiting for it.
-    package func bufferedFrame(_ index: Int) -> WebImage? {
-        index == 0 ? image : state.withLock { $0.frames[index] }
+    /// Returns the first of the frames that is decoded, and its place among them. Frame 0, which is always there, counts
+    /// when no other one is decoded.
+    package func firstBuffered(of frames: some Sequence<Int>) -> (place: Int, frame: WebImage)? {
+        var start: Int?
+        return state.withLock { state in
+            for (place, index) in frames.enumerated() {
+                if index == 0 {
+                    start = start ?? place
+                } else if let frame = state.frames[index] {
+                    return (place, frame)
+                }
+            }
+            return start.map { ($0, image) }
+        }
     }
 
     /// Replaces the requested frames, given with the most urgent first. Other frames are dropped, unless the animation is
     /// small enough to keep all of them.
-    package func request(_ frames: [Int]) {
+    /// - Parameter shown: The frame that the player shows, which need not be decoded again.
+    package func request(_ frames: [Int], shown: Int?) {
         let isIdle = state.withLock { state in
             guard !state.isClosed else { return false }
             let wasPurged = state.budgetGeneration != budget.generation
@@ -108,6 +129,8 @@ package final class FrameBuffer: Sendable {
             var requested: [Int] = []
             for frame in frames where frame != 0 && !requested.contains(frame) { requested.append(frame) }
             state.requested = requested
+            state.shown = shown
+            if let awaited = state.awaited, !requested.contains(awaited) { state.awaited = nil }
             if wasPurged || !keepsAllFrames {
                 dropFrames(except: wasPurged ? Set(requested.prefix(1)) : Set(requested), &state)
             }
@@ -118,6 +141,11 @@ package final class FrameBuffer: Sendable {
         if isIdle { queue.submit { [weak self] in self?.decode() } }
     }
 
+    /// Stops decoding, and drops all frames but the one on display.
+    package func rest(shown: Int) {
+        request([shown], shown: shown)
+    }
+
     /// Whether enough frames are missing to start decoding. Decoding several frames in one go costs fewer wake-ups of the
     /// thread and of the processor.
     private func needsRefill(_ state: State) -> Bool {
@@ -126,7 +154,7 @@ package final class FrameBuffer: Sendable {
     }
 
     private func isMissing(_ frame: Int, _ state: State) -> Bool {
-        state.frames[frame] == nil && frame < state.end
+        state.frames[frame] == nil && frame < state.end && frame != state.shown
     }
 
     private func dropFrames(except kept: Set<Int>, _ state: inout State) {
@@ -188,32 +216,65 @@ package final class FrameBuffer: Sendable {
     /// - Returns: Whether another frame is to be decoded.
     private func decodeOne() -> Bool {
         guard let index = state.withLock({ $0.decoding }) else { return false }
-        let result = Result { () throws(ImageError) in try decoder.frame(at: index) }
-        var decoded: WebImage?
-        if case .success(let pixels) = result {
+        let result = Result { () throws(ImageError) in try decodePixels(towards: index) }
+        var decoded: (index: Int, frame: WebImage)?
+        if case .success(let (reached, pixels)) = result {
             let frame = image.with { content in
                 content.pixels = pixels
                 content.animation = nil
             }
             preparation?.prepare(frame)
-            decoded = frame
+            decoded = (reached, frame)
         }
-        let (isAwaited, hasMore) = state.withLock { state in
-            if let decoded, !state.isClosed, keepsAllFrames || state.requested.contains(index) {
-                state.frames[index] = decoded
+        let (isExpected, hasMore) = state.withLock { state in
+            let isExpected: Bool
+            if let decoded {
+                keep(decoded.frame, at: decoded.index, decodedFor: index, in: &state)
+                isExpected = state.awaited != nil
             } else {
                 releaseBudget(of: index, &state)
+                state.end = min(state.end, index)
+                isExpected = state.awaited.map { $0 >= state.end } ?? false
             }
-            if decoded == nil { state.end = min(state.end, index) }
-            let isAwaited = state.awaited.map { $0 == index || $0 >= state.end } ?? false
-            if isAwaited { state.awaited = nil }
+            if isExpected { state.awaited = nil }
             state.decoding = state.isClosed ? nil : nextMissing(&state)
-            return (isAwaited, state.decoding != nil)
+            return (isExpected, state.decoding != nil)
         }
         if case .failure(let error) = result {
             WebImageLog.debug("The animation ends before damaged frame \(index): \(error)")
         }
-        if isAwaited { onFrame() }
+        if isExpected { onFrame() }
         return hasMore
+    }
+
+    /// Decodes a frame, or stops at one on the way when that has taken long or nobody wants the frame any more. Others
+    /// can use the thread then, and the player shows what there is.
+    private func decodePixels(towards index: Int) throws(ImageError) -> (Int, PixelBuffer) {
+        let start = ContinuousClock.now
+        return try decoder.frameOrEarlier(index) {
+            ContinuousClock.now - start >= longestStep || !isWanted(index)
+        }
+    }
+
+    /// Whether a frame is still of use. A late one is, even when a later one is requested by now.
+    private func isWanted(_ index: Int) -> Bool {
+        state.withLock { !$0.isClosed && ($0.awaited != nil || $0.requested.contains(index)) }
+    }
+
+    /// Keeps a frame that is requested, or that the player may show because the one that is due takes longer.
+    private func keep(_ frame: WebImage, at reached: Int, decodedFor index: Int, in state: inout State) {
+        if reached != index {
+            // The frame takes the place of the one that it was decoded for.
+            if state.budgetedFrames.remove(index) != nil, !state.budgetedFrames.insert(reached).inserted {
+                budget.release(animation.bytesPerFrame)
+            }
+        }
+        let isRequested = state.requested.contains(reached)
+        guard !state.isClosed, keepsAllFrames || isRequested || state.awaited != nil, reached != 0 else {
+            return releaseBudget(of: reached, &state)
+        }
+        // Of frames that are late, only the newest is of use.
+        if !keepsAllFrames, !isRequested { dropFrames(except: Set(state.requested + [reached]), &state) }
+        state.frames[reached] = frame
     }
 }

@@ -76,6 +76,20 @@ package struct PlaybackTimeline: Sendable {
         return loopDuration * min(max(loop, 0), loopCount > 0 ? loopCount : Int(Int32.max)) + starts[index]
     }
 
+    /// Returns the time at which the last frame of a loop appears.
+    package func startOfLastFrame(inLoop loop: Int) -> Duration {
+        loopDuration * min(max(loop, 0), Int(Int32.max)) + starts[order.count - 1]
+    }
+
+    /// Returns the time at which a step begins.
+    package func start(ofStep step: Int) -> Duration {
+        let (loop, index) = max(step, 0).quotientAndRemainder(dividingBy: order.count)
+        return loopDuration * min(loop, Int(Int32.max)) + starts[index]
+    }
+
+    /// The number of steps of a loop.
+    package var stepsPerLoop: Int { order.count }
+
     /// Returns the frame of a step.
     package func frame(ofStep step: Int) -> Int {
         if loopCount > 0, step >= loopCount * order.count { return lastFrame }
