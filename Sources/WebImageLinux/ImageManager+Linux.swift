@@ -25,15 +25,22 @@ extension ImageManager {
     /// main loop.
     public convenience init(configuration: Configuration) {
         let ioQueue = WorkQueue(name: "gwi-io", threadCount: 2)
+        let decodeQueue = WorkQueue(
+            name: "gwi-decode",
+            threadCount: configuration.decodingThreadCount,
+            isBatch: true
+        )
         let builtIn: [any DataLoading] = [
             configuration.downloader,
             LocalLoader.files(
-                queue: ioQueue,
+                // Files may be on a file system that hangs, which must not keep the cache from being read.
+                queue: WorkQueue(name: "gwi-files", threadCount: 2),
                 maximumByteCount: configuration.downloader.configuration.maximumByteCount,
                 budget: SystemResources.loadingBudget
             ),
-            LocalLoader.dataURLs(queue: ioQueue),
-            LocalLoader.resources(queue: ioQueue),
+            // These need no disk.
+            LocalLoader.dataURLs(queue: decodeQueue),
+            LocalLoader.resources(queue: decodeQueue),
         ]
         let disk = configuration.diskCache.map { DiskCaches($0) }
         if let disk { ioQueue.submit(priority: .veryLow) { disk.prepare() } }
@@ -48,9 +55,9 @@ extension ImageManager {
             coders: .builtIn(adding: configuration.decoders, encoders: configuration.encoders, other: other),
             dispatcher: MainLoopDispatcher.shared,
             ioQueue: ioQueue,
-            decodeQueue: WorkQueue(name: "gwi-decode", threadCount: configuration.decodingThreadCount, niceness: 10),
+            decodeQueue: decodeQueue,
             // Those that wait for other processes take no processor meanwhile.
-            slowQueue: WorkQueue(name: "gwi-slow", threadCount: other.decodesElsewhere(.svg) ? 4 : 1, niceness: 10)
+            slowQueue: WorkQueue(name: "gwi-slow", threadCount: other.decodesElsewhere(.svg) ? 4 : 1, isBatch: true)
         )
         dependencies.budget = SystemResources.loadingBudget
         dependencies.formats = configuration.formats

@@ -20,14 +20,30 @@ package final class WorkQueue: Sendable {
 
     private let shared: QueueState
 
-    /// Starts the threads.
+    /// Makes a queue, whose threads start with its first work. Work runs elsewhere when the system allows none.
     /// - Parameters:
     ///   - name: The name that debuggers show, at most 15 bytes.
     ///   - threadCount: The number of threads, 1 to 64.
-    ///   - niceness: 0 to 19, as in setpriority(2). A higher value leaves more time to the main thread.
-    package init(name: String, threadCount: Int, niceness: Int = 0) {
-        shared = QueueState(name: name, niceness: niceness)
-        for _ in 0..<min(max(1, threadCount), 64) { startThread(shared) }
+    ///   - isBatch: Whether the work needs the processor for long, so that the threads do not preempt others when they
+    ///     wake up (SCHED_BATCH, sched(7)). Their niceness stays that of the main thread: with a higher one, a busy
+    ///     machine would keep them from running while they hold a lock for which the main thread waits.
+    ///   - startThread: Starts a thread that runs a body. Returns 0 or an error number. Tests replace it.
+    package init(
+        name: String,
+        threadCount: Int,
+        isBatch: Bool = false,
+        startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32 = startDetachedThread
+    ) {
+        shared = QueueState(
+            name: name,
+            isBatch: isBatch,
+            maximumThreadCount: min(max(1, threadCount), 64),
+            startThread: startThread
+        )
+        QueueState.known.withLock { known in
+            known.removeAll { $0.state == nil }
+            known.append(QueueState.Weak(state: shared))
+        }
     }
 
     deinit {
@@ -65,24 +81,99 @@ private final class QueueState: Sendable {
     struct State {
         var queue = PriorityQueue<@Sendable () -> Void>()
         var running = 0
+        var threadCount = 0
         var isClosed = false
     }
 
-    let name: String
-    let niceness: Int
+    struct Weak: Sendable {
+        weak var state: QueueState?
+    }
+
+    /// All queues, for one that has no thread.
+    static let known = Mutex<[Weak]>([])
+
+    private let name: String
+    private let isBatch: Bool
+    private let maximumThreadCount: Int
+    private let start: @Sendable (@escaping @Sendable () -> Void) -> Int32
     let state = Mutex(State())
     /// Signalled once for each piece of work. Cancelled work leaves a signal behind, which wakes a thread needlessly.
     private let signal = DispatchSemaphore(value: 0)
 
-    init(name: String, niceness: Int) {
+    init(
+        name: String,
+        isBatch: Bool,
+        maximumThreadCount: Int,
+        startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32
+    ) {
         self.name = name
-        self.niceness = niceness
+        self.isBatch = isBatch
+        self.maximumThreadCount = maximumThreadCount
+        start = startThread
+    }
+
+    /// Starts as many threads as the system allows.
+    /// - Returns: Whether there is one.
+    private func startThreads() -> Bool {
+        let missing = state.withLock { state in
+            defer { state.threadCount = maximumThreadCount }
+            return maximumThreadCount - state.threadCount
+        }
+        for started in 0..<missing {
+            let code = start { [self] in
+                nameThisThread(name)
+                if isBatch { markThisThreadAsBatch() }
+                run()
+            }
+            guard code != 0 else { continue }
+            let count = state.withLock { state in
+                state.threadCount -= missing - started
+                return state.threadCount
+            }
+            let remedy = "Its work runs on the threads that there are. Raise the limit of threads (ulimit -u)."
+            WebImageLog.error("The queue \(name) has only \(count) threads (error \(code)). \(remedy)")
+            return count > 0
+        }
+        return true
     }
 
     func push(_ priority: ImagePriority, _ work: @escaping @Sendable () -> Void) -> UInt64 {
-        let number = state.withLock { $0.queue.push(work, priority) }
-        signal.signal()
+        let (number, hasThread) = state.withLock { ($0.queue.push(work, priority), $0.threadCount > 0) }
+        if hasThread { signal.signal() } else { runElsewhere(priority) }
         return number
+    }
+
+    /// Finds a thread for work of a queue that has none: a new one, one of another queue, or the caller's. A load that
+    /// takes the time of the caller is better than one that never ends.
+    private func runElsewhere(_ priority: ImagePriority) {
+        if startThreads() {
+            signal.signal()
+            return
+        }
+        let waiting = state.withLock { $0.queue.count }
+        let other = Self.known.withLock { known in
+            known.lazy.compactMap(\.state).first { other in
+                other !== self && other.state.withLock { $0.threadCount > 0 && !$0.isClosed }
+            }
+        }
+        for _ in 0..<waiting {
+            if let other {
+                _ = other.push(priority) { self.runNext() }
+            } else {
+                runNext()
+            }
+        }
+    }
+
+    private func runNext() {
+        let work = state.withLock { state in
+            let work = state.queue.pop()
+            if work != nil { state.running += 1 }
+            return work
+        }
+        guard let work else { return }
+        work()
+        state.withLock { $0.running -= 1 }
     }
 
     func close() {
@@ -110,27 +201,41 @@ private final class QueueState: Sendable {
     }
 }
 
-/// Starts a POSIX thread. Those of Dispatch have no niceness, and work that waits for the disk would exhaust them.
-private func startThread(_ state: QueueState) {
-    let context = Unmanaged.passRetained(state).toOpaque()
+/// Starts a POSIX thread. Those of Dispatch have no names, and work that waits for the disk would exhaust them.
+/// - Returns: 0, or the error number of pthread_create(3).
+package func startDetachedThread(_ body: @escaping @Sendable () -> Void) -> Int32 {
+    let context = Unmanaged.passRetained(ThreadBody(run: body)).toOpaque()
     var thread = pthread_t()
     let code = pthread_create(&thread, nil, runThread, context)
     if code == 0 {
         pthread_detach(thread)
     } else {
-        Unmanaged<QueueState>.fromOpaque(context).release()
-        let remedy = "Raise the limit of threads (ulimit -u)."
-        WebImageLog.error("The queue \(state.name) could not start a thread (error \(code)). \(remedy)")
+        Unmanaged<ThreadBody>.fromOpaque(context).release()
+    }
+    return code
+}
+
+private final class ThreadBody: Sendable {
+    let run: @Sendable () -> Void
+
+    init(run: @escaping @Sendable () -> Void) {
+        self.run = run
     }
 }
 
 private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    let state = Unmanaged<QueueState>.fromOpaque(context!).takeRetainedValue()
-    nameThisThread(state.name)
-    // On Linux, process 0 means the calling thread (setpriority(2), section BUGS).
-    if state.niceness > 0 { setpriority(Int32(PRIO_PROCESS.rawValue), 0, Int32(state.niceness)) }
-    state.run()
+    Unmanaged<ThreadBody>.fromOpaque(context!).takeRetainedValue().run()
     return nil
+}
+
+/// SCHED_BATCH of sched(7), which Swift does not see.
+private let batchPolicy: Int32 = 3
+
+private func markThisThreadAsBatch() {
+    var parameters = sched_param()
+    parameters.sched_priority = 0
+    // On Linux, process 0 means the calling thread. Where it is refused, the thread is an ordinary one.
+    sched_setscheduler(0, batchPolicy, &parameters)
 }
 
 /// Names the thread by way of procfs: pthread_setname_np is not visible from Swift.

@@ -28,17 +28,22 @@ package final class MainLoopDispatcher: CallbackDispatching {
         private var work: Deque<@Sendable () -> Void> = []
         /// The length that the queue has reached since it was empty.
         private var longest = 0
+        /// Whether the source is due, or runs.
+        private var isAwake = false
 
-        mutating func push(_ body: @escaping @Sendable () -> Void) {
+        /// - Returns: Whether the source has to be woken, which takes a lock of GLib that the main thread takes as well.
+        mutating func push(_ body: @escaping @Sendable () -> Void) -> Bool {
             work.append(body)
             longest = max(longest, work.count)
+            defer { isAwake = true }
+            return !isAwake
         }
 
         /// Removes the first closure and releases what it captures.
         mutating func pop() -> (@Sendable () -> Void)? {
             if let body = work.popFirst() { return body }
             if longest > Self.keptLength { work = [] }
-            longest = 0
+            (longest, isAwake) = (0, false)
             return nil
         }
     }
@@ -71,8 +76,8 @@ package final class MainLoopDispatcher: CallbackDispatching {
 
     /// Runs work on the main thread in a later iteration of the main loop.
     package func dispatch(_ work: @escaping @Sendable () -> Void) {
-        queue.withLock { $0.push(work) }
-        if let source = source.withLock({ $0 }) { g_source_set_ready_time(source.pointer, 0) }
+        let wakes = queue.withLock { $0.push(work) }
+        if wakes, let source = source.withLock({ $0 }) { g_source_set_ready_time(source.pointer, 0) }
     }
 
     /// Runs the waiting closures until the time budget is used.

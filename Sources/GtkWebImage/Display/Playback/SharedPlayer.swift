@@ -24,7 +24,7 @@ final class SharedPlayer {
     fileprivate static let queue = WorkQueue(
         name: "gwi-frames",
         threadCount: min(max(SystemResources.processorCount, 1), 4),
-        niceness: 5
+        isBatch: true
     )
     private static var synchronized: [ObjectIdentifier: WeakPlayer] = [:]
 

@@ -47,7 +47,7 @@ struct LoaderWait {
         if isElsewhere { announce() }
         guard leftBehind.count < maximumLeftBehind else { throw tooManyLeftBehind }
         let call = Call()
-        WorkQueue(name: isElsewhere ? "gwi-glycin" : "gwi-loader", threadCount: 1, niceness: 10).submit {
+        WorkQueue(name: isElsewhere ? "gwi-glycin" : "gwi-loader", threadCount: 1, isBatch: true).submit {
             [leftBehind] in
             let result = Result { () throws(ImageError) in try work() }
             if call.end(with: result) { leftBehind.add(-1) }
