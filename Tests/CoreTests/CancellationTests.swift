@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import TestSupport
 import Testing
 import WebImageCore
@@ -49,6 +50,31 @@ struct CancellationTests {
         task.cancel()
         dispatcher.run()
         #expect(fixture.outcomes.all.count == 1)
+    }
+
+    @Test("A cancelled load releases its decoder of partial images with no lock held, on another thread")
+    func decoder() {
+        // Given a load with partial images
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: Data(count: 600))
+        let releases = EventLog<Bool>()
+        let caller = pthread_self()
+        var request = ImageRequest(url: url, loading: .progressive)
+        request.decoder = ReleaseNotingCoder { [weak manager = fixture.manager] in
+            _ = manager?.activeCounts
+            releases.add(pthread_equal(caller, pthread_self()) == 0)
+        }
+        let partials = EventLog<Int>()
+        let task = fixture.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
+        fixture.loader.send(Data(count: 600), for: url)
+        #expect(partials.wait { !$0.isEmpty })
+        #expect(EventLog<Int>.poll { fixture.isAtRest })
+        // When it is cancelled
+        task.cancel()
+        // Then the decoder goes elsewhere
+        #expect(releases.wait { !$0.isEmpty })
+        #expect(releases.all == [true])
     }
 
     @Test("A cancelled await throws, and its fetch is cancelled")
@@ -159,4 +185,38 @@ struct CancellationTests {
         #expect(fixture.outcomes.all.last == .image(PixelSize(width: 9, height: 7), .loader))
         #expect(second.isFinished && fixture.isIdle)
     }
+}
+
+/// Makes decoders that call a closure when they are released.
+private struct ReleaseNotingCoder: ImageDecoding {
+    final class Session: IncrementalImageDecoding, @unchecked Sendable {
+        // @unchecked: a decoder is used by one thread at a time.
+        let inner = ByteCountingCoder.Session()
+        let onRelease: @Sendable () -> Void
+
+        init(_ onRelease: @escaping @Sendable () -> Void) {
+            self.onRelease = onRelease
+        }
+
+        deinit {
+            onRelease()
+        }
+
+        func append(_ data: Data) throws(ImageError) { try inner.append(data) }
+        func partialImage() -> WebImage? { inner.partialImage() }
+        func finish(_ data: Data) throws(ImageError) -> WebImage { try inner.finish(data) }
+    }
+
+    let onRelease: @Sendable () -> Void
+
+    func canDecode(_ format: ImageFormat) -> Bool { true }
+
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        try ByteCountingCoder().decode(data, options: options)
+    }
+
+    func makeIncrementalDecoder(
+        for format: ImageFormat,
+        options: DecodeOptions
+    ) -> (any IncrementalImageDecoding)? { Session(onRelease) }
 }

@@ -115,6 +115,9 @@ struct ManagerFixture {
         isIdle && ioQueue.pendingCount == 0 && decodeQueue.pendingCount == 0 && ioQueue.pendingCount == 0
     }
 
+    /// Whether no thread has work.
+    var isAtRest: Bool { ioQueue.pendingCount == 0 && decodeQueue.pendingCount == 0 }
+
     /// Whether no load is in progress.
     var isIdle: Bool {
         let counts = manager.activeCounts

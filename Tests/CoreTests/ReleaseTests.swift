@@ -53,6 +53,56 @@ struct ReleaseTests {
         #expect(log.all == ["paused false"])
     }
 
+    @MainActor
+    @Test("The handlers of a batch may cancel it")
+    func batch() {
+        let prefetcher = ImagePrefetcher(manager: ManagerFixture(holdsResponses: true).manager)
+        prefetcher.isPaused = true
+        func start() {
+            let farewell = Farewell { [weak prefetcher, log] in
+                prefetcher?.cancelAll()
+                log.add("cancelled")
+            }
+            prefetcher.prefetch(
+                [URL(string: "http://host/a")!],
+                progress: { [farewell] _, _ in withExtendedLifetime(farewell) {} },
+                completion: { _ in }
+            )
+        }
+        start()
+        prefetcher.cancelAll()
+        #expect(EventLog<Int>.poll { log.all == ["cancelled"] })
+    }
+
+    @Test("A cache that leaves a group may use the group")
+    func group() {
+        let group = DataCacheGroup([])
+        func add() {
+            group.caches = [
+                FarewellCache(Farewell { [weak group, log] in log.add("caches \(group?.caches.count ?? -1)") })
+            ]
+        }
+        add()
+        group.caches = []
+        #expect(log.all == ["caches 0"])
+    }
+
+    @Test("Closures of settings that are replaced may use the downloader")
+    func downloader() {
+        let downloader = ImageDownloader()
+        func change() {
+            let farewell = Farewell { [weak downloader, log] in
+                log.add(
+                    "suspended \(downloader?.isSuspended == true), \(downloader?.configuration.maximumRedirects ?? 0)"
+                )
+            }
+            downloader.configuration.headerFilter = { _, headers in withExtendedLifetime(farewell) { headers } }
+        }
+        change()
+        downloader.configuration = ImageDownloader.Configuration()
+        #expect(log.all == ["suspended false, 10"])
+    }
+
     @Test("The values of a request may use the manager")
     func userInfo() {
         let fixture = ManagerFixture(holdsResponses: true)
@@ -102,6 +152,20 @@ private final class Farewell: Sendable {
     deinit {
         body()
     }
+}
+
+private final class FarewellCache: DataCaching {
+    private let farewell: Farewell
+
+    init(_ farewell: Farewell) {
+        self.farewell = farewell
+    }
+
+    func entry(for key: String) -> CacheEntry? { nil }
+    func store(_ entry: CacheEntry) {}
+    func remove(_ key: String) {}
+    func removeAll() {}
+    var usage: CacheUsage { CacheUsage() }
 }
 
 private final class FarewellLoader: DataLoading {

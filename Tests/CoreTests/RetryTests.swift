@@ -226,6 +226,19 @@ struct RetryTests {
         #expect(fixture.loader.cancelled.count == 1)
     }
 
+    @Test("A fetch without tasks that fails is not retried")
+    func finishedInVain() {
+        let fixture = ManagerFixture(holdsResponses: true, retryPolicy: Self.policy())
+        fixture.loader.isNearlyComplete = true
+        fail(fixture, .connectionFailed)
+        let task = fixture.load("a")
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        task.cancel()
+        fixture.loader.finish(fixture.url("a"))
+        #expect(EventLog<Int>.poll { fixture.isIdle })
+        #expect(fixture.clock.pendingDelays.isEmpty && fixture.loader.requests.count == 1)
+    }
+
     @Test("A new task joins a fetch that is being finished")
     func finishedAndShared() {
         let fixture = ManagerFixture(holdsResponses: true)

@@ -161,7 +161,15 @@ struct JobGraph: Sendable {
         private var otherJobs: [Job] = []
         private var otherFetches: [Fetch] = []
 
+        /// The decoders of partial images, with their canvases. Releasing one takes milliseconds.
+        private(set) var decoders: [any IncrementalImageDecoding] = []
+
         mutating func add(_ removed: Job) {
+            var removed = removed
+            if case .progressive(let decoding) = removed.preview, case .running(let decoder) = decoding.decoder {
+                decoders.append(decoder)
+                removed.preview = .none
+            }
             if job == nil { job = removed } else { otherJobs.append(removed) }
         }
 
@@ -354,10 +362,11 @@ extension JobGraph {
     }
 
     mutating func removeJob(_ id: Job.ID) -> Job? {
-        guard let job = jobs.removeValue(forKey: id) else { return nil }
+        guard var job = jobs.removeValue(forKey: id) else { return nil }
         jobsByKey[job.key] = nil
         if let fetch = job.fetch { fetches[fetch]?.jobs.removeAll { $0 == id } }
         removals.add(job)
+        if case .progressive = job.preview { job.preview = .none }
         return job
     }
 

@@ -27,7 +27,7 @@ final class RetryStage: Sendable {
         if let data = staleData(of: fetch, id, despite: error) {
             WebImageLog.debug("A stale cached image is used: \(error)")
             next.decode(id, data)
-        } else if let delay = delay(after: error, fetch) {
+        } else if !fetch.jobs.isEmpty, let delay = delay(after: error, fetch) {
             observers.notify(fetch.request.url, .retrying(error, after: delay))
             WebImageLog.debug("The load is retried in \(delay): \(error)")
             graph.withLock { $0.beginBackoff(id, after: error) }

@@ -11,6 +11,12 @@ final class SharedGraph: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Where decoders are released, since the threads that change the graph include the main thread.
+    private let decodeQueue: WorkQueue
+
+    init(decodeQueue: WorkQueue) {
+        self.decodeQueue = decodeQueue
+    }
 
     func connect(to pipeline: Pipeline) {
         state.withLock { $0.pipeline = pipeline }
@@ -18,7 +24,9 @@ final class SharedGraph: Sendable {
 
     /// Reads the graph, or changes it in a way that has no effects.
     func withLock<R: Sendable>(_ body: (inout JobGraph) -> R) -> R {
-        state.withLock { (body(&$0.graph), $0.graph.takeRemovals()) }.0
+        let (result, removals) = state.withLock { (body(&$0.graph), $0.graph.takeRemovals()) }
+        release(removals)
+        return result
     }
 
     func job(_ id: JobGraph.Job.ID) -> JobGraph.Job? {
@@ -32,11 +40,19 @@ final class SharedGraph: Sendable {
 
     /// Changes the graph and applies the effects.
     func update(_ body: (inout JobGraph) -> [JobGraph.Effect]) {
-        let (effects, pipeline, _) = state.withLock { state in
+        let (effects, pipeline, removals) = state.withLock { state in
             let effects = body(&state.graph)
             return (effects, effects.isEmpty ? nil : state.pipeline, state.graph.takeRemovals())
         }
+        release(removals)
         pipeline?.apply(effects)
+    }
+
+    private func release(_ removals: JobGraph.Removals) {
+        guard !removals.decoders.isEmpty else { return }
+        decodeQueue.submit(priority: .veryHigh) { [decoders = removals.decoders] in
+            withExtendedLifetime(decoders) {}
+        }
     }
 
     func apply(_ effects: [JobGraph.Effect]) {
