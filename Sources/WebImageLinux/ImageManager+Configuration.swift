@@ -82,8 +82,16 @@ extension ImageManager.Configuration {
     public struct DiskCache: Sendable {
         /// The path of the directory. Default: $XDG_CACHE_HOME/<app id>/web-images/default.
         public var directory: String
-        /// The limit in bytes of everything in the directory. Default: a tenth of the free space, at most 500 MB.
-        public var sizeLimit: Int
+        /// The limit in bytes of everything in the directory. Default: a tenth of the free space, at most 500 MB. It is
+        /// found out when the cache is first written, and each time that it is read here, which asks the file system.
+        public var sizeLimit: Int {
+            get { ownSizeLimit ?? Self.defaultSizeLimit(at: directory) }
+            set { ownSizeLimit = newValue }
+        }
+        /// The limit of the app.
+        var ownSizeLimit: Int?
+        /// The limit until the free space is known.
+        static let largestDefaultSizeLimit = 500_000_000
         /// The share of that limit that renditions may take, 0 to 1; 0 keeps none. Default: a quarter.
         public var renditionShare = 0.25
         /// The age at which an entry is removed. Default: a week.
@@ -103,7 +111,10 @@ extension ImageManager.Configuration {
         /// Makes the default settings for a directory.
         public init(directory: String) {
             self.directory = directory
-            sizeLimit = min(SystemResources.freeDiskSize(at: directory) / 10, 500_000_000)
+        }
+
+        static func defaultSizeLimit(at directory: String) -> Int {
+            min(SystemResources.freeDiskSize(at: directory) / 10, largestDefaultSizeLimit)
         }
     }
 }

@@ -241,4 +241,116 @@ struct DiskCacheSafetyTests {
         #expect(largest <= 4_400_000 && largest > 3_000_000, "\(largest)")
         #expect(cache.entry(for: "9999") != nil && cache.entry(for: "0") == nil)
     }
+
+    @Test("A file that is too large for an entry is removed without being read")
+    func hugeFile() throws {
+        let cache = cache()
+        cache.store(entry("a"))
+        cache.flush()
+        let file = cache.filePath(for: "a")
+        // A sparse file that takes no room on disk
+        #expect(truncate(file, off_t(3) << 30) == 0)
+        let before = residentBytes
+        #expect(cache.entry(for: "a") == nil && !FileManager.default.fileExists(atPath: file))
+        #expect(residentBytes - before < 200 << 20)
+    }
+
+    @Test("A file that claims metadata of gigabytes is damaged, and not read to find out")
+    func hugeMetadata() throws {
+        let cache = cache()
+        cache.store(entry("a"))
+        cache.flush()
+        let file = cache.filePath(for: "a")
+        let footer = try Data(contentsOf: URL(filePath: file)).suffix(CacheEntryFile.footerLength)
+        let size = 3 << 30
+        var forged = Data(footer)
+        for (offset, number) in [(0, UInt64(0)), (8, UInt64(size - CacheEntryFile.footerLength))] {
+            withUnsafeBytes(of: number.littleEndian) { bytes in
+                let start = forged.startIndex + offset
+                forged.replaceSubrange(start..<(start + 8), with: bytes)
+            }
+        }
+        #expect(truncate(file, off_t(size - forged.count)) == 0)
+        let handle = try FileHandle(forWritingTo: URL(filePath: file))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: forged)
+        try handle.close()
+        let before = residentBytes
+        #expect(cache.metadata(for: "a") == nil)
+        #expect(residentBytes - before < 200 << 20)
+    }
+
+    private var residentBytes: Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
+    }
+
+    @Test("An entry whose file was replaced by a directory is cached again")
+    func directoryInPlace() throws {
+        let cache = cache()
+        let file = cache.filePath(for: "a")
+        for inner in ["", "/inner"] {
+            try FileManager.default.createDirectory(atPath: file + inner, withIntermediateDirectories: true)
+            #expect(cache.entry(for: "a") == nil)
+            cache.store(entry("a"))
+            cache.flush()
+            #expect(cache.entry(for: "a") == entry("a"))
+            try FileManager.default.removeItem(atPath: file)
+        }
+    }
+
+    @Test("Tiny entries that wait for the disk count with their keys and metadata")
+    func tinyEntries() {
+        let cache = cache()
+        let key = String(repeating: "k", count: 1000)
+        for number in 0..<40_000 { cache.store(entry("\(key)\(number)", 1)) }
+        let staged = (0..<40_000).count { cache.contains("\(key)\($0)") }
+        #expect((10_000...20_000).contains(staged), "\(staged)")
+    }
+
+    @Test("A search follows no symbolic links and goes no deeper than a cache does")
+    func search() throws {
+        let manager = FileManager.default
+        let outside = directory.path + "/outside"
+        let deep = path + (0..<200).map { "/\($0)" }.joined()
+        for folder in [outside, path + "/ab", deep] {
+            try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        }
+        for file in [outside + "/theirs", path + "/ab/ours", deep + "/far"] {
+            try Data([1]).write(to: URL(filePath: file))
+        }
+        try manager.createSymbolicLink(atPath: path + "/link", withDestinationPath: outside)
+        #expect(FileStore().files(below: path).map(\.path) == [path + "/ab/ours"])
+        // The directory itself may be reached by a link that the app has chosen.
+        try manager.createSymbolicLink(atPath: directory.path + "/alias", withDestinationPath: path)
+        #expect(FileStore().files(below: directory.path + "/alias").count == 1)
+    }
+
+    @Test("The free space is found out by the thread that writes, and by no other")
+    func measuredLimit() {
+        let measured = EventLog<Bool>()
+        let caller = pthread_self()
+        let limit = MeasuredLimit(assuming: 1 << 20) {
+            measured.add(pthread_equal(caller, pthread_self()) == 0)
+            return 40_000
+        }
+        let cache = DiskCache(
+            directory: path,
+            limits: DiskLimits(size: limit, maximumAge: 1000, expiry: .lastUse, readOnlyDirectories: []),
+            hashes: .standard
+        )
+        #expect(cache.entry(for: "a") == nil && cache.isHalfEmpty)
+        cache.store(entry("a"))
+        cache.store(entry("large", 20_000))
+        #expect(measured.all.isEmpty)
+        let done = EventLog<Bool>()
+        Thread.detachNewThread {
+            cache.flush()
+            done.add(true)
+        }
+        #expect(done.wait { !$0.isEmpty })
+        #expect(measured.all == [true])
+        // An entry that turned out to be too large is not written.
+        #expect(cache.entry(for: "a") != nil && cache.entry(for: "large") == nil)
+    }
 }

@@ -2,8 +2,9 @@ import FoundationEssentials
 import TestSupport
 import Testing
 import WebImageCore
-import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageLinux
 
 @Suite("The setup of the caches")
 struct CacheSetupTests {
@@ -34,6 +35,49 @@ struct CacheSetupTests {
         let url = try #require(URL(string: "http://host/a.png"))
         manager.cache.storeOnDisk(Data([1]), for: url)
         #expect(manager.cache.path(for: url)?.contains("/cache/originals-3/") == true)
+    }
+
+    @Test("A folder of the user with the name of an earlier layout stays")
+    func foreignFolders() throws {
+        let name = String(repeating: "ab", count: 16)
+        let files = [
+            "originals-1/holiday.jpg", "originals-2/ab/notes.txt", "results-1/2024/a.jpg", "renditions-1/ab/\(name)-0f",
+            "results-2/ab/\(name).jpg",
+        ]
+        for file in files {
+            let url = URL(filePath: "\(folder.path)/cache/\(file)")
+            try FileManager.default.createDirectory(
+                atPath: url.deletingLastPathComponent().path(),
+                withIntermediateDirectories: true
+            )
+            try Data([1]).write(to: url)
+        }
+        // The second manager finds the tag that the first one has written.
+        for _ in 0..<2 { withExtendedLifetime(manager()) {} }
+        func names() -> Set<String> {
+            Set((try? FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/cache")) ?? [])
+        }
+        #expect(EventLog<Int>.poll { names() == ["originals-1", "originals-2", "results-1", "CACHEDIR.TAG"] })
+    }
+
+    @Test("A path in the environment that is not UTF-8 counts as none, and a disk without a size as full of room")
+    func oddSystems() {
+        let invalid: [CChar] = [0x2F, CChar(bitPattern: 0xFC), 0]
+        #expect(CacheDirectory.text(invalid) == nil && CacheDirectory.text(nil) == nil)
+        #expect(CacheDirectory.text("/caches") == "/caches")
+        #expect(SystemResources.byteCount(blocks: .max, ofSize: 4096) == .max)
+        #expect(SystemResources.byteCount(blocks: 3, ofSize: 4096) == 12_288)
+        #expect(SystemResources.byteCount(blocks: 1, ofSize: .max) == .max)
+    }
+
+    @Test("Making a manager asks the file system nothing")
+    func noQuestions() {
+        // The default limit depends on the free space, which a slow file system takes long to tell.
+        let configuration = ImageManager.Configuration()
+        #expect(configuration.diskCache?.ownSizeLimit == nil)
+        var disk = ImageManager.Configuration.DiskCache(directory: folder.path)
+        disk.sizeLimit = 1000
+        #expect(disk.sizeLimit == 1000 && disk.ownSizeLimit == 1000)
     }
 
     @Test("Every limit has a finite default")

@@ -178,6 +178,18 @@ struct OddNumberTests {
         }
     }
 
+    @Test("Waits and limits take every duration and number")
+    func waits() {
+        for duration in oddDurations { SystemClock().run(after: duration) {} }
+        for integer in oddIntegers {
+            for share in oddNumbers {
+                var disk = ImageManager.Configuration.DiskCache(directory: "/nowhere/at/all")
+                (disk.sizeLimit, disk.renditionShare) = (integer, share)
+                _ = DiskCaches(disk)
+            }
+        }
+    }
+
     @Test("Animations play with every duration, count and rate")
     func timelines() {
         for duration in oddDurations {

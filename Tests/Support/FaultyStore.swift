@@ -42,9 +42,9 @@ package final class FaultyStore: FileStoring {
         }
     }
 
-    package func read(_ path: String) throws -> Data {
+    package func read(_ path: String, maximumByteCount: Int) throws -> Data {
         let isShort = try meet("read", path)
-        let data = try store.read(path)
+        let data = try store.read(path, maximumByteCount: maximumByteCount)
         return isShort ? data.prefix(data.count / 2) : data
     }
 

@@ -1,11 +1,11 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// The parts of a `data:` URL (RFC 2397).
-struct DataURL {
-    let mediaType: String
-    let data: Data
+package struct DataURL {
+    package let mediaType: String
+    package let data: Data
 
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.prefix(5).lowercased() == "data:", let comma = text.firstIndex(of: ",") else { return nil }
         var parameters = text[text.index(text.startIndex, offsetBy: 5)..<comma].split(separator: ";")
         let payload = text[text.index(after: comma)...]
@@ -23,7 +23,8 @@ struct DataURL {
 
     private static let whitespace: [UInt8] = [0x20, 0x09, 0x0A, 0x0D]
 
-    private static func percentDecoded(_ text: Substring) -> Data? {
+    /// The bytes of a text with percent-encoding; `nil` when it is malformed.
+    static func percentDecoded(_ text: Substring) -> Data? {
         var bytes = Data(capacity: text.utf8.count)
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {

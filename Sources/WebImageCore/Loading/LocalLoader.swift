@@ -116,9 +116,9 @@ extension LocalLoader {
     package static func reader(maximumByteCount: Int) -> @Sendable (URL) throws(ImageError) -> LoaderResult {
         let store = FileStore()
         return { url throws(ImageError) in
-            let path = try localPath(of: url)
+            let path = try localPathBytes(of: url)
             do {
-                let data = try store.read(path, maximumByteCount: maximumByteCount)
+                let data = try store.read(pathBytes: path, maximumByteCount: maximumByteCount)
                 return LoaderResult(data: data)
             } catch {
                 throw ImageError(
@@ -131,10 +131,24 @@ extension LocalLoader {
         }
     }
 
-    /// The path of a URL that names something on this machine.
+    /// The path of a URL that names something on this machine, as text.
+    /// - Throws: ``ImageError/Code/invalidURL`` as localPathBytes(of:) does, and for a path that is not UTF-8.
+    package static func localPath(of url: URL) throws(ImageError) -> String {
+        guard let path = String(validating: try localPathBytes(of: url), as: UTF8.self) else {
+            throw ImageError(
+                .invalidURL,
+                url: url,
+                reason: "The path of the URL is not UTF-8",
+                remedy: "Percent-encode the UTF-8 bytes of the path."
+            )
+        }
+        return path
+    }
+
+    /// The path of a URL that names something on this machine. The names of files need not be UTF-8.
     /// - Throws: ``ImageError/Code/invalidURL`` for another host than this machine (RFC 8089, section 2), and for a path
     ///   that system calls would cut off.
-    package static func localPath(of url: URL) throws(ImageError) -> String {
+    private static func localPathBytes(of url: URL) throws(ImageError) -> [UInt8] {
         let host = url.host() ?? ""
         guard host.isEmpty || host.lowercased() == "localhost" else {
             throw ImageError(
@@ -144,16 +158,16 @@ extension LocalLoader {
                 remedy: "Write it with three slashes, as in file:///path, or mount the other machine's directory."
             )
         }
-        let path = url.path(percentEncoded: false)
-        guard !path.utf8.contains(0) else {
+        let path = DataURL.percentDecoded(url.path(percentEncoded: true)[...])
+        guard let path, !path.contains(0) else {
             throw ImageError(
                 .invalidURL,
                 url: url,
-                reason: "The path of the URL contains a null character",
-                remedy: "Remove %00 from the path."
+                reason: "The path of the URL contains a null character or a % without two digits",
+                remedy: "Remove %00 from the path, and write % as %25."
             )
         }
-        return path
+        return Array(path)
     }
 
     /// The loader of data: URLs (RFC 2397).

@@ -31,6 +31,10 @@ extension Pipeline {
         package var maintenanceInterval: Duration? = .seconds(3600)
         /// Whether a ThumbHash is stored with each original.
         package var keepsThumbHashes = false
+        /// How long the disk may leave all reads unanswered before loads go on without it.
+        package var diskTimeLimit = Duration.seconds(2)
+        /// The clock of that limit.
+        package var diskWatchClock: any TimeKeeping = SystemClock()
         package var serializer: CacheSerializer?
         package var retryPolicy = RetryPolicy()
         package var failures = FailureCache(lifetime: .seconds(300))

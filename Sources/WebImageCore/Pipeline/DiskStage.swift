@@ -10,6 +10,7 @@ final class DiskStage: Sendable {
     private let budget: MemoryBudget
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
+    private let watch: DiskWatch
     private let staleImages: StaleImageStage
     private let decode: DecodeStage
     private let next: FetchStage
@@ -18,6 +19,7 @@ final class DiskStage: Sendable {
     init(
         _ dependencies: Pipeline.Dependencies,
         graph: SharedGraph,
+        watch: DiskWatch,
         staleImages: StaleImageStage,
         decode: DecodeStage,
         next: FetchStage,
@@ -30,6 +32,7 @@ final class DiskStage: Sendable {
         budget = dependencies.budget
         observers = dependencies.observers
         self.graph = graph
+        self.watch = watch
         self.staleImages = staleImages
         self.decode = decode
         self.next = next
@@ -43,7 +46,8 @@ final class DiskStage: Sendable {
             delivery.fail(id, .noLoader(for: request.url))
             return
         }
-        guard dataCache != nil, loader.shouldCacheOnDisk(request.url), request.readTiers.contains(.originals)
+        guard dataCache != nil, loader.shouldCacheOnDisk(request.url), request.readTiers.contains(.originals),
+            watch.begin()
         else {
             next.load(id, with: loader)
             return
@@ -53,6 +57,7 @@ final class DiskStage: Sendable {
     }
 
     private func read(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
+        defer { watch.end() }
         guard let request = graph.request(of: id) else { return }
         // Reading is faster than decoding.
         guard budget.hasRoomForBody else {
@@ -60,7 +65,9 @@ final class DiskStage: Sendable {
             return
         }
         let start = ContinuousClock.now
-        guard let entry = dataCache?.entry(for: request.sourceKey) else {
+        let entry = dataCache?.entry(for: request.sourceKey)
+        guard graph.withLock({ $0.endLookUp(id) }) else { return }
+        guard let entry else {
             observers.notify(request.url, .diskMiss)
             next.load(id, with: loader)
             return

@@ -57,6 +57,38 @@ extension JobGraph {
         updateFetch(id) { $0.phase = .lookingUp(ticket) }
     }
 
+    /// Ends a look-up of an original.
+    /// - Returns: `false` when it has ended before, because the disk took too long.
+    mutating func endLookUp(_ id: Fetch.ID) -> Bool {
+        guard case .lookingUp = fetches[id]?.phase else { return false }
+        updateFetch(id) { $0.phase = .starting }
+        return true
+    }
+
+    /// The jobs and fetches that wait for the disk.
+    var lookUps: LookUps {
+        LookUps(
+            jobs: Set(jobs.lazy.filter(\.value.isLookingUp).map(\.key)),
+            fetches: Set(
+                fetches.lazy.filter {
+                    if case .lookingUp = $0.value.phase { true } else { false }
+                }.map(\.key)
+            )
+        )
+    }
+
+    /// Jobs and fetches that wait for the disk.
+    struct LookUps: Sendable {
+        var jobs: Set<Job.ID> = []
+        var fetches: Set<Fetch.ID> = []
+
+        var isEmpty: Bool { jobs.isEmpty && fetches.isEmpty }
+
+        func intersection(_ other: LookUps) -> LookUps {
+            LookUps(jobs: jobs.intersection(other.jobs), fetches: fetches.intersection(other.fetches))
+        }
+    }
+
     /// Keeps an original that the server is to validate.
     mutating func validate(_ entry: CacheEntry, in id: Fetch.ID) {
         guard let fetch = fetches[id] else { return }

@@ -46,7 +46,7 @@ package import FoundationEssentials
 /// out. A cancelled task leaves the graph in whatever stage it is; each stage notices that its job or fetch is gone.
 package final class Pipeline: Sendable {
     package let dependencies: Dependencies
-    private let graph = SharedGraph()
+    private let graph: SharedGraph
     private let memoryStage: MemoryStage
     private let renditionStage: RenditionStage
     private let diskStage: DiskStage
@@ -55,6 +55,7 @@ package final class Pipeline: Sendable {
 
     init(_ dependencies: Dependencies) {
         self.dependencies = dependencies
+        graph = SharedGraph(decodeQueue: dependencies.decodeQueue)
         let renditions = RenditionTier(dependencies)
         let fallback = FallbackStage(dependencies)
         let imageMaker = ImageMaker(dependencies)
@@ -86,9 +87,13 @@ package final class Pipeline: Sendable {
             next: decode,
             delivery: deliveryStage
         )
+        let watch = DiskWatch(dependencies, graph: graph) { [graph, fetchStage] fetch in
+            if graph.withLock({ $0.endLookUp(fetch) }) { fetchStage.load(fetch) }
+        }
         diskStage = DiskStage(
             dependencies,
             graph: graph,
+            watch: watch,
             staleImages: staleImages,
             decode: decode,
             next: fetchStage,
@@ -97,6 +102,7 @@ package final class Pipeline: Sendable {
         renditionStage = RenditionStage(
             dependencies,
             graph: graph,
+            watch: watch,
             maker: imageMaker,
             renditions: renditions,
             store: store,

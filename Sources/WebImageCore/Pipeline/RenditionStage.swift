@@ -10,6 +10,7 @@ final class RenditionStage: Sendable {
     private let clock: any TimeKeeping
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
+    private let watch: DiskWatch
     private let maker: ImageMaker
     private let renditions: RenditionTier
     private let store: StoreStage
@@ -18,6 +19,7 @@ final class RenditionStage: Sendable {
     init(
         _ dependencies: Pipeline.Dependencies,
         graph: SharedGraph,
+        watch: DiskWatch,
         maker: ImageMaker,
         renditions: RenditionTier,
         store: StoreStage,
@@ -30,6 +32,7 @@ final class RenditionStage: Sendable {
         clock = dependencies.clock
         observers = dependencies.observers
         self.graph = graph
+        self.watch = watch
         self.maker = maker
         self.renditions = renditions
         self.store = store
@@ -37,11 +40,13 @@ final class RenditionStage: Sendable {
     }
 
     func lookUp(_ id: JobGraph.Job.ID, _ priority: ImagePriority) {
+        guard watch.begin() else { return graph.update { $0.endLookUp(id, rendition: nil) } }
         let ticket = ioQueue.submit(priority: priority) { self.read(id) }
         graph.withLock { $0.setReadTicket(ticket, of: id) }
     }
 
     private func read(_ id: JobGraph.Job.ID) {
+        defer { watch.end() }
         guard let job = graph.job(id) else { return }
         let start = ContinuousClock.now
         guard let cache = renditions.cache, let entry = cache.entry(for: job.key.rendition), let info = entry.rendition

@@ -22,7 +22,11 @@ final class RenditionTier: Sendable {
 
     /// The image of an entry; `nil` when the entry is damaged.
     func image(of entry: CacheEntry, options: DecodeOptions) -> WebImage? {
-        guard let info = entry.rendition, let pixels = coder?.decode(entry.data, info) else { return nil }
+        // The size comes from a file, so memory is allocated for no more than a decoder may allocate.
+        guard let info = entry.rendition, info.size == info.size.bounded,
+            info.size.pixelCount <= options.maximumPixelCount,
+            let pixels = coder?.decode(entry.data, info)
+        else { return nil }
         return info.image(pixels, options)
     }
 

@@ -2,7 +2,9 @@ package import FoundationEssentials
 
 /// The file system as the disk cache uses it. Tests replace it with a faulty one.
 package protocol FileStoring: Sendable {
-    func read(_ path: String) throws -> Data
+    /// Reads a whole file.
+    /// - Throws: ``FileError`` with EFBIG for one that is larger.
+    func read(_ path: String, maximumByteCount: Int) throws -> Data
     /// Returns the last bytes of a file and its size in bytes.
     func readTail(_ path: String, byteCount: Int) throws -> (Data, size: Int)
     func exists(_ path: String) -> Bool
@@ -56,6 +58,8 @@ package struct FileError: Error, CustomStringConvertible {
     }
 
     package var isNotFound: Bool { number == ENOENT || number == ENOTDIR }
+    package var isDirectory: Bool { number == EISDIR || number == ENOTEMPTY || number == EEXIST }
+    package var isTooLarge: Bool { number == EFBIG }
     package var isNoRoom: Bool { number == ENOSPC || number == EDQUOT }
     /// Whether the next call would fail as well.
     package var isLasting: Bool { isNoRoom || number == EROFS || number == EACCES || number == EPERM }
@@ -69,19 +73,21 @@ package struct FileStore: FileStoring {
 
     package init() {}
 
-    package func read(_ path: String) throws -> Data {
-        try read(path, maximumByteCount: .max)
+    package func read(_ path: String, maximumByteCount: Int) throws -> Data {
+        try read(pathBytes: Array(path.utf8), maximumByteCount: maximumByteCount)
     }
 
-    package func read(_ path: String, maximumByteCount: Int) throws -> Data {
-        try open(path) { descriptor, size in
+    /// Reads a whole file, whose name need not be UTF-8.
+    package func read(pathBytes: [UInt8], maximumByteCount: Int) throws -> Data {
+        let path = String(decoding: pathBytes, as: UTF8.self)
+        return try open(pathBytes) { descriptor, size in
             guard size <= maximumByteCount else { throw FileError(call: "read", path: path, number: EFBIG) }
             return try read(descriptor, from: 0, byteCount: size, path: path)
         }
     }
 
     package func readTail(_ path: String, byteCount: Int) throws -> (Data, size: Int) {
-        try open(path) { descriptor, size in
+        try open(Array(path.utf8)) { descriptor, size in
             let count = min(byteCount, size)
             return (try read(descriptor, from: size - count, byteCount: count, path: path), size)
         }
@@ -89,9 +95,14 @@ package struct FileStore: FileStoring {
 
     package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    private func open<R>(_ path: String, _ body: (_ descriptor: Int32, _ size: Int) throws -> R) throws -> R {
+    private func open<R>(_ pathBytes: [UInt8], _ body: (_ descriptor: Int32, _ size: Int) throws -> R) throws -> R {
+        let path = String(decoding: pathBytes, as: UTF8.self)
         // O_NONBLOCK keeps a named pipe from blocking the I/O queue; it has no effect on regular files.
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = (pathBytes + [0]).withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) {
+                Glibc.open($0.baseAddress!, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            }
+        }
         guard descriptor >= 0 else { throw FileError(call: "open", path: path, number: errno) }
         defer { close(descriptor) }
         var status = stat()
@@ -156,14 +167,22 @@ package struct FileStore: FileStoring {
 
     package func files(below directory: String) -> [StoredFile] {
         var files: [StoredFile] = []
-        collect(directory, into: &files)
+        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if descriptor >= 0 { collect(directory, descriptor, depth: 0, into: &files) }
         return files
     }
 
-    private func collect(_ directory: String, into files: inout [StoredFile]) {
-        guard let stream = opendir(directory) else { return }
+    /// The depth to which directories are searched. A cache has two levels; deeper ones are not its own.
+    private static let maximumDepth = 4
+
+    /// - Parameter descriptor: The open directory, which this call closes. Directories are opened from it and not by their
+    ///   paths, so that nobody can lead the search elsewhere by a symbolic link.
+    private func collect(_ directory: String, _ descriptor: Int32, depth: Int, into files: inout [StoredFile]) {
+        guard let stream = fdopendir(descriptor) else {
+            close(descriptor)
+            return
+        }
         defer { closedir(stream) }
-        let descriptor = dirfd(stream)
         while let entry = readdir(stream) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) {
                 String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
@@ -173,7 +192,9 @@ package struct FileStore: FileStoring {
             guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { continue }
             let path = "\(directory)/\(name)"
             switch status.st_mode & S_IFMT {
-            case S_IFDIR: collect(path, into: &files)
+            case S_IFDIR where depth < Self.maximumDepth:
+                let inner = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                if inner >= 0 { collect(path, inner, depth: depth + 1, into: &files) }
             case S_IFREG: files.append(StoredFile(path, status))
             default: break
             }

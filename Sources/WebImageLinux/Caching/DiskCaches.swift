@@ -13,17 +13,26 @@ struct DiskCaches: Sendable {
     init(_ configuration: ImageManager.Configuration.DiskCache) {
         directory = configuration.directory
         let share = configuration.renditionShare.bounded(to: 0...1, ifNaN: 0)
-        let renditionLimit = Int(bounded: Double(configuration.sizeLimit) * share)
-        var limits = DiskLimits(
-            sizeLimit: configuration.sizeLimit - renditionLimit,
-            maximumAge: configuration.maximumAge / .seconds(1),
-            expiry: configuration.expiry,
-            readOnlyDirectories: configuration.readOnlyDirectories
-        )
-        originals = Self.cache(.originals, in: directory, limits)
-        limits.sizeLimit = renditionLimit
-        limits.readOnlyDirectories = []
-        renditions = renditionLimit > 0 ? Self.cache(.renditions, in: directory, limits) : nil
+        @Sendable func renditionLimit(_ whole: Int) -> Int { Int(bounded: Double(whole) * share) }
+        @Sendable func originalLimit(_ whole: Int) -> Int { whole - renditionLimit(whole) }
+        /// The limits of one of the caches. The free space is looked up when the cache is first written, since the main
+        /// thread makes managers and the file system may be slow.
+        func limits(_ part: @escaping @Sendable (Int) -> Int, _ readOnlyDirectories: [String]) -> DiskLimits {
+            let (own, directory) = (configuration.ownSizeLimit, configuration.directory)
+            let assumed = own ?? ImageManager.Configuration.DiskCache.largestDefaultSizeLimit
+            return DiskLimits(
+                size: MeasuredLimit(assuming: part(assumed)) {
+                    part(own ?? ImageManager.Configuration.DiskCache.defaultSizeLimit(at: directory))
+                },
+                maximumAge: configuration.maximumAge / .seconds(1),
+                expiry: configuration.expiry,
+                readOnlyDirectories: readOnlyDirectories
+            )
+        }
+        let originalLimits = limits(originalLimit, configuration.readOnlyDirectories)
+        let renditionLimits = limits(renditionLimit, [])
+        originals = Self.cache(.originals, in: directory, originalLimits)
+        renditions = renditionLimits.sizeLimit > 0 ? Self.cache(.renditions, in: directory, renditionLimits) : nil
     }
 
     private static func cache(
@@ -47,13 +56,32 @@ struct DiskCaches: Sendable {
                 try FileStore().write([Data(DiskCacheLayout.tag.utf8)], to: tag)
             }
             for name in try FileManager.default.contentsOfDirectory(atPath: directory)
-            where DiskCacheLayout.isOutdated(name) {
+            where DiskCacheLayout.isOutdated(name) && Self.holdsOnlyEntries("\(directory)/\(name)") {
                 try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
             }
         } catch {
             WebImageLog.debug("The cache directory \(directory) could not be prepared: \(error)")
         }
     }
+}
+
+extension DiskCaches {
+    /// Whether everything in a directory has the names that the library gives. An app may name any directory for its
+    /// cache, and a folder with the name of an earlier layout may be the user's.
+    private static func holdsOnlyEntries(_ directory: String) -> Bool {
+        let manager = FileManager.default
+        guard let names = try? manager.contentsOfDirectory(atPath: directory) else { return false }
+        return names.allSatisfy { name in
+            guard name.utf8.count == 2, name.allSatisfy(\.isLowercaseHexDigit),
+                let files = try? manager.contentsOfDirectory(atPath: "\(directory)/\(name)")
+            else { return false }
+            return files.allSatisfy { $0.hasPrefix(name) && $0.prefix(32).count { $0.isLowercaseHexDigit } == 32 }
+        }
+    }
+}
+
+extension Character {
+    fileprivate var isLowercaseHexDigit: Bool { ("0"..."9").contains(self) || ("a"..."f").contains(self) }
 }
 
 extension CacheHashes {

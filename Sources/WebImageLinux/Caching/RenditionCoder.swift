@@ -36,6 +36,7 @@ package struct RenditionCoder: RenditionCoding {
     }
 
     package func decode(_ data: Data, _ info: RenditionInfo) -> PixelBuffer? {
+        guard info.size == info.size.bounded else { return nil }
         let format = info.hasAlpha ? PixelBuffer.Format.rgbaPremultiplied : .rgb
         var isWhole = false
         let pixels = PixelBuffer(size: info.size, format: format, colors: info.colors) { memory in

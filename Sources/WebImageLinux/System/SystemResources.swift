@@ -9,7 +9,8 @@ package enum SystemResources {
     package static let memorySize = memorySize(within: MemoryLimits())
 
     static func memorySize(within limits: MemoryLimits) -> Int {
-        let machine = max(sysconf(Int32(_SC_PHYS_PAGES)), 1) * max(sysconf(Int32(_SC_PAGESIZE)), 4096)
+        let machine = max(sysconf(Int32(_SC_PHYS_PAGES)), 1)
+            .boundedProduct(max(sysconf(Int32(_SC_PAGESIZE)), 4096))
         return min(machine, limits.lowest ?? machine)
     }
 
@@ -25,7 +26,12 @@ package enum SystemResources {
             guard let slash = path.lastIndex(of: "/") else { return 0 }
             path = path[..<slash]
         }
-        return Int(status.f_bavail) * Int(status.f_frsize)
+        return byteCount(blocks: UInt64(status.f_bavail), ofSize: UInt64(status.f_frsize))
+    }
+
+    /// The bytes of blocks. File systems without a size, such as s3fs, report as many as a number can hold.
+    package static func byteCount(blocks: UInt64, ofSize size: UInt64) -> Int {
+        Int(clamping: blocks.boundedProduct(size))
     }
 
     /// The number of processors that are online.
@@ -42,7 +48,13 @@ package enum CacheDirectory {
     /// The directory of all namespaces of this app.
     static var root: String {
         let home = String(cString: g_get_home_dir())
-        return "\(base(getenv("XDG_CACHE_HOME").map { String(cString: $0) }, home: home))/\(applicationName)/web-images"
+        return "\(base(text(getenv("XDG_CACHE_HOME")), home: home))/\(applicationName)/web-images"
+    }
+
+    /// The value of a variable of the environment. One that is not UTF-8 counts as none: paths are Swift strings, and a
+    /// replaced character would name another directory.
+    package static func text(_ value: UnsafePointer<CChar>?) -> String? {
+        value.flatMap { String(validatingCString: $0) }
     }
 
     /// The user's directory for caches. A path that is not absolute is invalid and ignored (XDG Base Directory

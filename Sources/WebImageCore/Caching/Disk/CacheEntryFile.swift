@@ -21,6 +21,8 @@ package struct CacheEntryFile {
     }
 
     package static let footerLength = 32
+    /// The largest length of the JSON and the footer. A file that claims more is damaged, and is not read.
+    package static let maximumMetadataLength = 4 << 20
 
     /// The contents of an entry's file, in pieces.
     package static func encode(_ entry: CacheEntry, _ hashes: CacheHashes) throws -> [Data] {
@@ -116,7 +118,7 @@ package struct CacheEntryFile {
                     jsonChecksum: jsonChecksum
                 )
             }
-            guard let found, found.dataLength <= size,
+            guard let found, found.dataLength <= size, found.jsonLength <= CacheEntryFile.maximumMetadataLength,
                 found.jsonLength == size - found.dataLength - CacheEntryFile.footerLength
             else { return nil }
             self = found

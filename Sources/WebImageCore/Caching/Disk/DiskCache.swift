@@ -30,13 +30,15 @@ package final class DiskCache: DataCaching {
         var pausedUntil = -Double.infinity
 
         mutating func unstage(_ key: String) {
-            stagedBytes -= staged.removeValue(forKey: key)?.entry.data.count ?? 0
+            stagedBytes -= staged.removeValue(forKey: key)?.entry.byteCount ?? 0
         }
     }
 
     /// The limit for bytes of staged entries. Further entries are dropped: the disk is slower than the network.
     private static let stagedLimit = 64 << 20
     private static let tailLength = 2048
+    /// The largest file in a directory of the app, which is read whole. The largest entry depends on the limit.
+    private static let largestBundledFile = 128 << 20
 
     package let directory: String
     fileprivate let limits: DiskLimits
@@ -111,10 +113,16 @@ extension DiskCache {
     /// The entry in the cache's own directory.
     private func storedEntry(for key: String) -> CacheEntry? {
         let path = filePath(for: key)
-        guard let file = read(path) else { return nil }
-        if let entry = parsed(file, key) {
-            files.touch(path)
-            return entry
+        // No entry is larger than this, see store(_:).
+        let largest = (limits.sizeLimit / 4).boundedSum(CacheEntryFile.maximumMetadataLength)
+        do {
+            guard let file = try read(path, atMost: largest) else { return nil }
+            if let entry = parsed(file, key) {
+                files.touch(path)
+                return entry
+            }
+        } catch {
+            // It is too large, and not read to find out what it is.
         }
         WebImageLog.notice("Removed a damaged cache file: \(path)")
         attempt { try files.remove(path) }
@@ -124,7 +132,7 @@ extension DiskCache {
     /// The entry in a read-only directory, where a plain image file serves as well.
     private func bundledEntry(for key: String) -> CacheEntry? {
         for path in bundledPaths(for: key) {
-            guard let file = read(path) else { continue }
+            guard let file = (try? read(path, atMost: Self.largestBundledFile)) ?? nil else { continue }
             return parsed(file, key) ?? CacheEntry(key: key, data: file, storedAt: .distantPast)
         }
         return nil
@@ -136,9 +144,19 @@ extension DiskCache {
         return limits.readOnlyDirectories.map { "\($0)/\(name)" }
     }
 
-    private func read(_ path: String) -> Data? {
+    /// Reads a file; `nil` when there is none.
+    /// - Throws: ``FileError`` when the file is too large. Other failures are counted.
+    private func read(_ path: String, atMost byteCount: Int) throws(FileError) -> Data? {
         var file: Data?
-        attempt { file = try files.read(path) }
+        var excess: FileError?
+        attempt {
+            do {
+                file = try files.read(path, maximumByteCount: byteCount)
+            } catch let error as FileError where error.isTooLarge {
+                excess = error
+            }
+        }
+        if let excess { throw excess }
         return file
     }
 
@@ -162,10 +180,10 @@ extension DiskCache {
     package func store(_ entry: CacheEntry) {
         state.withLock { state in
             guard now() >= state.pausedUntil, entry.data.count <= limits.sizeLimit / 4 else { return }
-            let old = state.staged[entry.key]?.entry.data.count ?? 0
-            guard state.stagedBytes - old + entry.data.count <= Self.stagedLimit else { return }
+            let old = state.staged[entry.key]?.entry.byteCount ?? 0
+            guard state.stagedBytes - old + entry.byteCount <= Self.stagedLimit else { return }
             state.staged[entry.key] = Staged(entry: entry, number: state.serial.next())
-            state.stagedBytes += entry.data.count - old
+            state.stagedBytes += entry.byteCount - old
         }
     }
 
@@ -176,6 +194,7 @@ extension DiskCache {
             return !state.isFlushing
         }
         guard isFirst else { return }
+        limits.measure()
         while let work = nextWork() {
             switch work {
             case .removeVariants(let base): removeOutdatedVariants(of: base)
@@ -220,10 +239,18 @@ extension DiskCache {
     }
 
     private func write(_ entry: CacheEntry) {
-        guard state.withLock({ now() >= $0.pausedUntil }) else { return }
+        // The limit may have been measured since the entry was accepted.
+        guard state.withLock({ now() >= $0.pausedUntil }), entry.data.count <= limits.sizeLimit / 4 else { return }
         do {
             let pieces = try CacheEntryFile.encode(entry, hashes)
-            try files.write(pieces, to: filePath(for: entry.key))
+            let path = filePath(for: entry.key)
+            do {
+                try files.write(pieces, to: path)
+            } catch let error as FileError where error.isDirectory {
+                // Someone has put a directory in the place of the file.
+                try files.removeTree(path)
+                try files.write(pieces, to: path)
+            }
             // Whole blocks, by which the directory is measured as well.
             let size = (pieces.reduce(0) { $0 + $1.count } + 4095) / 4096 * 4096
             state.withLock { state in state.size = state.size.map { $0 + size } }
@@ -333,6 +360,7 @@ extension DiskCache {
     /// entries until at most 80 % of the limit and that fraction of the present size remain.
     fileprivate func trim(toFraction fraction: Double? = nil) {
         let now = now()
+        limits.measure()
         var stored = files.files(below: directory)
         var size = stored.reduce(0) { $0 + $1.size }
         func remove(_ file: StoredFile) {
@@ -356,5 +384,13 @@ extension DiskCache {
             state.size = size
             state.lastCount = now
         }
+    }
+}
+
+extension CacheEntry {
+    /// The memory that the entry takes, roughly: its bytes, its key in three places, and the fields of the response.
+    fileprivate var byteCount: Int {
+        let fields = response.vary?.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } ?? 0
+        return data.count + 3 * key.utf8.count + 2 * fields + 1024
     }
 }

@@ -1,23 +1,63 @@
+import Synchronization
+
 /// How much a directory of the disk cache holds, and for how long.
 package struct DiskLimits: Sendable {
-    /// Bytes on disk.
-    package var sizeLimit: Int
+    private let size: MeasuredLimit
     /// Seconds.
     package var maximumAge: Double
     package var expiry: CacheExpiry
     /// Directories that are searched after a miss and never written to.
     package var readOnlyDirectories: [String]
 
+    /// - Parameter sizeLimit: Bytes on disk.
     package init(
         sizeLimit: Int,
         maximumAge: Double = 604_800,
         expiry: CacheExpiry = .lastUse,
         readOnlyDirectories: [String] = []
     ) {
-        self.sizeLimit = sizeLimit
+        self.init(
+            size: MeasuredLimit(assuming: sizeLimit) { sizeLimit },
+            maximumAge: maximumAge,
+            expiry: expiry,
+            readOnlyDirectories: readOnlyDirectories
+        )
+    }
+
+    package init(size: MeasuredLimit, maximumAge: Double, expiry: CacheExpiry, readOnlyDirectories: [String]) {
+        self.size = size
         self.maximumAge = maximumAge
         self.expiry = expiry
         self.readOnlyDirectories = readOnlyDirectories
+    }
+
+    /// Bytes on disk, as far as is known.
+    package var sizeLimit: Int { size.value }
+
+    /// Finds the size limit out, which asks the file system the first time. Called on the I/O queue.
+    func measure() { size.measure() }
+}
+
+/// A limit that depends on the file system, which may take long to answer.
+package final class MeasuredLimit: Sendable {
+    private let known = Mutex<Int?>(nil)
+    private let assumed: Int
+    private let find: @Sendable () -> Int
+
+    /// - Parameters:
+    ///   - assumed: The limit until it is measured.
+    ///   - find: Returns the limit. It may block.
+    package init(assuming assumed: Int, _ find: @escaping @Sendable () -> Int) {
+        self.assumed = assumed
+        self.find = find
+    }
+
+    package var value: Int { known.withLock { $0 } ?? assumed }
+
+    func measure() {
+        guard known.withLock({ $0 == nil }) else { return }
+        let limit = find()
+        known.withLock { $0 = $0 ?? limit }
     }
 }
 

@@ -57,10 +57,10 @@ package struct RenditionInfo: Codable, Sendable, Hashable {
         return WebImage(
             WebImage.Content(
                 pixels: pixels,
-                naturalSize: naturalSize,
-                sourceSize: sourceSize,
-                decodedSize: decodedSize,
-                scale: scale,
+                naturalSize: naturalSize.bounded,
+                sourceSize: sourceSize.bounded,
+                decodedSize: decodedSize.bounded,
+                scale: WebImage.validScale(scale),
                 format: ImageFormat(rawValue: format),
                 orientation: orientation.flatMap(ImageOrientation.init) ?? .up,
                 options: options

@@ -1,0 +1,83 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+/// A disk whose reads do not return, as those of a network file system whose server is gone.
+@Suite("A disk that hangs")
+struct HangingDiskTests {
+    private let gate = Gate()
+    private let watchClock = ManualClock()
+    private let size = PixelSize(width: 12, height: 12)
+    /// A size at which images are kept as renditions, so that the disk is asked for them.
+    private let shown = DecodeSize.contain(PixelSize(width: 6, height: 6))
+
+    /// A manager with four threads for the disk, all reads of which wait at the gate.
+    private func makeFixture() -> ManagerFixture {
+        let gate = gate
+        let store = FaultyStore { call, _ in call == "read" ? .waits { gate.wait() } : nil }
+        let clock = watchClock
+        return ManagerFixture(hasDisk: false, resultStore: store) {
+            $0.diskWatchClock = clock
+            $0.diskTimeLimit = .seconds(2)
+        }
+    }
+
+    @Test("Loads that wait for it go on without it after a while, and later ones at once, until it answers again")
+    func goesOn() async {
+        let fixture = makeFixture()
+        for name in (0..<30).map({ "\($0)" }) {
+            fixture.loader.answer(fixture.url(name), with: TestImage.solid(1, size: size))
+        }
+        // Given more loads than threads, all of which hang
+        gate.close()
+        for number in 0..<8 { fixture.load("\(number)", size: shown) }
+        #expect(fixture.outcomes.all.isEmpty)
+        // When the time is over
+        watchClock.advance(by: .seconds(2))
+        watchClock.advance(by: .seconds(2))
+        // Then the loader serves them
+        #expect(await fixture.polled { fixture.outcomes.all.count == 8 })
+        #expect(fixture.outcomes.all.allSatisfy { $0 == .image(PixelSize(width: 6, height: 6), .loader) })
+        // And later loads do not wait
+        for number in 8..<12 { fixture.load("\(number)", size: shown) }
+        #expect(await fixture.polled { fixture.outcomes.all.count == 12 })
+        // When the disk answers again, then it is used
+        gate.open()
+        #expect(await fixture.polled { fixture.isQuiet })
+        fixture.load("20", cacheAccess: .awaitingWrites, size: shown)
+        #expect(await fixture.polled { fixture.outcomes.all.count == 13 })
+        fixture.manager.cache.removeAllFromMemory()
+        fixture.load("20", size: shown)
+        #expect(await fixture.polled { fixture.outcomes.all.count == 14 })
+        #expect(fixture.outcomes.all.last == .image(PixelSize(width: 6, height: 6), .disk))
+    }
+
+    @Test("A slow disk that answers is waited for")
+    func slow() async {
+        let gate = gate
+        let started = EventLog<Int>()
+        let store = FaultyStore { call, number in
+            guard call == "read" else { return nil }
+            return .waits {
+                started.add(number)
+                if number > 1 { gate.wait() }
+            }
+        }
+        let clock = watchClock
+        let fixture = ManagerFixture(hasDisk: false, resultStore: store) { $0.diskWatchClock = clock }
+        for name in ["a", "b"] { fixture.loader.answer(fixture.url(name), with: TestImage.solid(1, size: size)) }
+        gate.close()
+        // Given a read that has begun, and one that ends between two looks
+        fixture.load("a", size: shown)
+        #expect(await fixture.polled { fixture.outcomes.all.count == 1 })
+        fixture.load("b", size: shown)
+        #expect(await fixture.polled { started.all.count == 2 })
+        watchClock.advance(by: .seconds(2))
+        #expect(fixture.loader.requests.count == 1)
+        gate.open()
+        #expect(await fixture.polled { fixture.outcomes.all.count == 2 })
+        #expect(await fixture.polled { fixture.isIdle })
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+import WebImageLinux
+import WebImageTesting
+
+/// The server of the tests, which apps use in theirs and the gallery for its images.
+@Suite("The local server")
+struct LocalServerTests {
+    /// Connects to a port, sends a text and returns what comes back.
+    private func exchange(_ text: String, port: UInt16) -> String {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let isConnected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { return "" }
+        _ = text.withCString { send(descriptor, $0, strlen($0), Int32(MSG_NOSIGNAL)) }
+        var answer = ""
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { return answer }
+            answer += String(decoding: buffer[..<count], as: UTF8.self)
+        }
+    }
+
+    @Test("Every query is parsed, whatever it lacks")
+    func queries() throws {
+        let server = try LocalImageServer { _ in .status(200) }
+        for query in ["=", "=&=", "&", "a", "a=", "=b", "a==b", "%", "%zz=%", "a=1&=2&b=3", "?", "\u{FF}"] {
+            let answer = exchange("GET /x?\(query) HTTP/1.1\r\nConnection: close\r\n\r\n", port: server.port)
+            #expect(answer.hasPrefix("HTTP/1.1 200"), "\(query): \(answer)")
+        }
+        #expect(server.requests.last { $0.query["b"] != nil }?.query == ["a": "1", "b": "3"])
+        #expect(exchange("GET ?= HTTP/1.1\r\nConnection: close\r\n\r\n", port: server.port).hasPrefix("HTTP/1.1"))
+        #expect(exchange("\r\n\r\n", port: server.port).hasPrefix("HTTP/1.1 400"))
+    }
+
+    @Test("A server may be stopped and released at any moment of a connection, 200 times in a row")
+    func stopping() throws {
+        for _ in 0..<200 {
+            var server: LocalImageServer? = try LocalImageServer { _ in .status(200) }
+            let port = try #require(server?.port)
+            let ended = EventLog<Int>()
+            for number in 0..<4 {
+                Thread.detachNewThread {
+                    _ = exchange("GET / HTTP/1.1\r\nConnection: close\r\n\r\n", port: port)
+                    ended.add(number)
+                }
+            }
+            sched_yield()
+            server?.stop()
+            server = nil
+            #expect(ended.wait { $0.count == 4 })
+        }
+    }
+
+    @Test("The log of a server that answers for very long stays bounded")
+    func log() throws {
+        let server = try LocalImageServer { _ in .status(200) }
+        _ = exchange(
+            String(repeating: "GET / HTTP/1.1\r\n\r\n", count: 3) + "GET / HTTP/1.1\r\nConnection: close\r\n\r\n",
+            port: server.port
+        )
+        #expect(server.requests.count == 4)
+    }
+}
