@@ -55,11 +55,20 @@ struct GalleryOptions: ParsableArguments {
         guard Self.pageNames.contains(page) else {
             throw ValidationError("There is no page \(page). Choose one of \(Self.pageNames.joined(separator: ", ")).")
         }
-        guard size.split(separator: "x").compactMap({ Int($0) }).filter({ $0 > 0 }).count == 2 else {
-            throw ValidationError("--size must be WIDTHxHEIGHT, for example 1000x720.")
+        let numbers = size.split(separator: "x").compactMap { Int($0) }
+        guard numbers.count == 2, numbers.allSatisfy((1...Self.longestSide).contains) else {
+            throw ValidationError("--size must be WIDTHxHEIGHT, for example 1000x720, up to \(Self.longestSide).")
+        }
+        guard exitAfter.map({ $0 >= 0 && $0 <= Self.longestTime }) ?? true else {
+            throw ValidationError("--exit-after must be a number of seconds, at most \(Self.longestTime).")
         }
         guard scale.map({ $0 == 1 || $0 == 2 }) ?? true else { throw ValidationError("--scale must be 1 or 2.") }
     }
+
+    /// No display shows a longer window, in pixels.
+    private static let longestSide = 16_384
+    /// A year, in seconds.
+    private static let longestTime = 31_536_000.0
 
     /// The size of the window in application pixels.
     var windowSize: (width: Int, height: Int) {

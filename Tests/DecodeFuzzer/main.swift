@@ -2,7 +2,7 @@ import Foundation
 import WebImageCore
 import WebImageLinux
 
-// Passes the inputs of libFuzzer to all decoders. See Tests/fuzz.
+// Passes the inputs of libFuzzer to all decoders, or to the target that GWI_FUZZ names. See Tests/fuzz.
 
 /// The main function of libFuzzer, which calls back for each input.
 @_silgen_name("LLVMFuzzerRunDriver")
@@ -39,10 +39,16 @@ private func decode(_ data: Data) {
     } catch {}
 }
 
+private let target: (Data) -> Void = {
+    guard let name = ProcessInfo.processInfo.environment["GWI_FUZZ"] else { return decode }
+    guard let target = FuzzTarget.all[name] else { fatalError("There is no target \(name)") }
+    return target
+}()
+
 /// The entry point that libFuzzer's own main calls. It has to exist for the linker.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    decode(bytes.map { Data(bytes: $0, count: count) } ?? Data())
+    target(bytes.map { Data(bytes: $0, count: count) } ?? Data())
     return 0
 }
 

@@ -154,6 +154,20 @@ struct GalleryTests {
         #expect(try ChildProcess.run(Program.gallery, ["--url-list", "/nowhere"]).exitCode != 0)
     }
 
+    @Test(
+        "Options with numbers that mean nothing are refused",
+        arguments: [
+            ["--size", "99999999999x1"], ["--size", "0x0"], ["--size", "9223372036854775808x1"],
+            ["--exit-after", "inf"], ["--exit-after", "nan"], ["--exit-after", "1e300"], ["--exit-after=-1"],
+            ["--scale", "3"], ["--count", "0"],
+        ]
+    )
+    func oddOptions(arguments: [String]) throws {
+        let result = try ChildProcess.run(Program.gallery, arguments)
+        // The status of a wrong command line (sysexits(3), EX_USAGE)
+        #expect(result.exitCode == 64, "\(result.output)")
+    }
+
     @Test("The gallery quits after the given time")
     func exitAfter() throws {
         let result = try run(["--exit-after", "0.3"])

@@ -18,11 +18,14 @@ public final class LocalImageServer: Sendable {
         let listener: ServerSocket
         let handler: @Sendable (ServerRequest) -> ServerResponse
         let state = Mutex(State())
-        let freeConnections = DispatchSemaphore(value: 64)
+        /// It starts at zero: a semaphore that is released below its first value ends the process, and connections may
+        /// outlive the server.
+        let freeConnections = DispatchSemaphore(value: 0)
 
         init(_ listener: ServerSocket, _ handler: @escaping @Sendable (ServerRequest) -> ServerResponse) {
             self.listener = listener
             self.handler = handler
+            for _ in 0..<64 { freeConnections.signal() }
         }
     }
 
@@ -53,8 +56,10 @@ public final class LocalImageServer: Sendable {
     /// Returns the URL of a path, which must begin with a slash and be percent-encoded.
     public func url(_ path: String) -> URL { URL(string: "http://127.0.0.1:\(port)\(path)")! }
 
-    /// All requests so far, in order of arrival.
+    /// All requests so far, in order of arrival. Of very many, the newest 100,000 are kept.
     public var requests: [ServerRequest] { shared.state.withLock { $0.requests } }
+
+    private static let loggedCount = 100_000
 
     /// The number of requests for a path.
     public func requestCount(path: String) -> Int { requests.count { $0.path == path } }
@@ -98,7 +103,10 @@ public final class LocalImageServer: Sendable {
 
     private static func serve(_ socket: ServerSocket, number: Int, _ shared: Shared) {
         let connection = ServerConnection(socket: socket, number: number) { request in
-            shared.state.withLock { $0.requests.append(request) }
+            shared.state.withLock { state in
+                state.requests.append(request)
+                if state.requests.count >= 2 * loggedCount { state.requests.removeFirst(loggedCount) }
+            }
             return shared.handler(request)
         }
         connection.run {

@@ -30,7 +30,8 @@ public struct ServerRequest: Sendable {
             let sides = pair.split(separator: "=", maxSplits: 1).map {
                 String($0).removingPercentEncoding ?? String($0)
             }
-            query[sides[0]] = sides.count > 1 ? sides[1] : ""
+            // A pair without a name, as in ?=1, is left out.
+            if let name = sides.first, !pair.hasPrefix("=") { query[name] = sides.count > 1 ? sides[1] : "" }
         }
         self.query = query
         var headers: [String: String] = [:]
