@@ -4,7 +4,9 @@ import WebImageLinux
 
 /// What bytes from outside reach besides the decoders of image files.
 enum FuzzTarget {
-    static let all: [String: @Sendable (Data) -> Void] = ["entry": entry, "data-url": dataURL, "playback": playback]
+    static let all: [String: @Sendable (Data) -> Void] = [
+        "entry": entry, "data-url": dataURL, "hash": hash, "playback": playback,
+    ]
 
     // Checksums that always match let the fuzzer reach what lies behind them.
     private static let hashes = CacheHashes(name: { _ in "" }, checksum: { _ in 0 })
@@ -28,6 +30,23 @@ enum FuzzTarget {
         guard let image else { return }
         precondition(image.logicalWidth.isFinite && image.logicalHeight.isFinite)
         _ = DecodeSize.contain(PixelSize(width: 30, height: 20)).target(for: image.naturalSizeBeforeTransform)
+    }
+
+    /// The string of a BlurHash and the bytes of a ThumbHash, drawn at odd sizes.
+    @Sendable private static func hash(_ bytes: Data) {
+        if let hash = BlurHash(String(decoding: bytes, as: UTF8.self)) {
+            for side in [-1, 0, 1, 7, .max] {
+                for punch in [1, 0, -.infinity, .nan, 1e300] {
+                    let image = hash.image(size: PixelSize(width: side, height: 3), punch: punch)
+                    precondition(image == nil || side > 0 && side < 8)
+                }
+            }
+        }
+        for candidate in [ThumbHash(bytes), ThumbHash(base64: String(decoding: bytes, as: UTF8.self))] {
+            guard let candidate else { continue }
+            precondition(candidate.aspectRatio.isFinite && candidate.aspectRatio > 0)
+            if let image = candidate.image { precondition(max(image.pixelSize.width, image.pixelSize.height) <= 32) }
+        }
     }
 
     @Sendable private static func dataURL(_ bytes: Data) {

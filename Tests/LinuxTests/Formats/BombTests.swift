@@ -60,6 +60,17 @@ struct BombTests {
         #expect(decoder.partialImage() == nil)
     }
 
+    @Test("A GIF whose frames reach far beyond its screen is refused, whole and in parts")
+    func framesBeyondScreen() throws {
+        let file = Bomb.gif(side: 2100, screen: 1)
+        #expect(thrownError { try GIFCoder().decode(file, options: DecodeOptions()) }?.code == .badImageData)
+        let decoder = try #require(GIFCoder().makeIncrementalDecoder(for: .gif, options: DecodeOptions()))
+        #expect(thrownError { try decoder.append(file) }?.code == .badImageData)
+        // A little is common, and cut off.
+        let image = try GIFCoder().decode(Bomb.gif(side: 50, screen: 40), options: DecodeOptions())
+        #expect(image.pixelSize == PixelSize(width: 40, height: 40) && image.color(39, 39) == 0xFF0000)
+    }
+
     @Test("A file that never ends and one above the limit are errors, not waits", .timeLimit(.minutes(1)))
     func unreadableFiles() throws {
         let folder = TemporaryDirectory()
