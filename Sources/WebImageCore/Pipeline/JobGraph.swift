@@ -162,7 +162,7 @@ struct JobGraph: Sendable {
         private var otherFetches: [Fetch] = []
 
         /// The decoders of partial images, with their canvases. Releasing one takes milliseconds.
-        private(set) var decoders: [any IncrementalImageDecoding] = []
+        private var decoders: [any IncrementalImageDecoding] = []
 
         mutating func add(_ removed: Job) {
             var removed = removed
@@ -171,6 +171,11 @@ struct JobGraph: Sendable {
                 removed.preview = .none
             }
             if job == nil { job = removed } else { otherJobs.append(removed) }
+        }
+
+        /// Hands the decoders out; `nil` when there are none.
+        mutating func takeDecoders() -> DecoderDisposal? {
+            decoders.isEmpty ? nil : DecoderDisposal(exchange(&decoders, with: []))
         }
 
         mutating func add(_ removed: Fetch) {
@@ -355,6 +360,9 @@ extension JobGraph {
     mutating func releaseLater(_ fetch: Fetch) {
         removals.add(fetch)
     }
+
+    /// Hands out the decoders among what has been removed, before takeRemovals(); `nil` when there are none.
+    mutating func takeDecoders() -> DecoderDisposal? { removals.takeDecoders() }
 
     /// Hands out what has been removed since the last call.
     mutating func takeRemovals() -> Removals {

@@ -24,8 +24,10 @@ final class SharedGraph: Sendable {
 
     /// Reads the graph, or changes it in a way that has no effects.
     func withLock<R: Sendable>(_ body: (inout JobGraph) -> R) -> R {
-        let (result, removals) = state.withLock { (body(&$0.graph), $0.graph.takeRemovals()) }
-        release(removals)
+        let (result, decoders, _) = state.withLock {
+            (body(&$0.graph), $0.graph.takeDecoders(), $0.graph.takeRemovals())
+        }
+        if let decoders { release(decoders) }
         return result
     }
 
@@ -40,22 +42,33 @@ final class SharedGraph: Sendable {
 
     /// Changes the graph and applies the effects.
     func update(_ body: (inout JobGraph) -> [JobGraph.Effect]) {
-        let (effects, pipeline, removals) = state.withLock { state in
+        let (effects, pipeline, decoders, _) = state.withLock { state in
             let effects = body(&state.graph)
-            return (effects, effects.isEmpty ? nil : state.pipeline, state.graph.takeRemovals())
+            let pipeline = effects.isEmpty ? nil : state.pipeline
+            return (effects, pipeline, state.graph.takeDecoders(), state.graph.takeRemovals())
         }
-        release(removals)
+        if let decoders { release(decoders) }
         pipeline?.apply(effects)
     }
 
-    private func release(_ removals: JobGraph.Removals) {
-        guard !removals.decoders.isEmpty else { return }
-        decodeQueue.submit(priority: .veryHigh) { [decoders = removals.decoders] in
-            withExtendedLifetime(decoders) {}
-        }
+    private func release(_ decoders: DecoderDisposal) {
+        decodeQueue.submit(priority: .veryHigh) { decoders.release() }
     }
 
     func apply(_ effects: [JobGraph.Effect]) {
         update { _ in effects }
+    }
+}
+
+/// Decoders that are released by the thread that says so, and not by the last one that has heard of them.
+final class DecoderDisposal: Sendable {
+    private let decoders: Mutex<[any IncrementalImageDecoding]>
+
+    init(_ decoders: [any IncrementalImageDecoding]) {
+        self.decoders = Mutex(decoders)
+    }
+
+    func release() {
+        _ = decoders.withLock { exchange(&$0, with: []) }
     }
 }
