@@ -54,7 +54,6 @@ extension CachePolicy {
     /// How a response in the disk cache is used (RFC 9111, 4).
     /// - Parameter headers: The header fields that a request would send now.
     package func use(of response: ResponseMetadata, headers: [String: String], now: Date) -> StoredResponseUse {
-        if self == .cachedOnly { return .use }
         guard response.isAnswer(to: headers) else { return .ignore }
         let freshness = Freshness(response, now: now)
         switch self {

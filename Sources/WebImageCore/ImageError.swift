@@ -94,9 +94,10 @@ public struct ImageError: Error, Sendable {
 }
 
 extension ImageError: CustomStringConvertible {
-    /// The reason, URL, code and remedy on one line. A long URL is truncated.
+    /// The reason, URL, code and remedy on one line. The URL is without what may be secret (user name, password and the
+    /// values of the query), and truncated when it is long.
     public var description: String {
-        let address = url.map { " <\($0.absoluteString.prefix(200))>" } ?? ""
+        let address = url.map { " <\($0.textForMessages)>" } ?? ""
         let tries = isRemembered ? ", remembered" : attempts > 1 ? ", \(attempts) attempts" : ""
         return "\(reason)\(address) (code \(code.rawValue)\(tries)). \(remedy)"
     }

@@ -94,6 +94,20 @@ struct FreshnessTests {
         #expect(reuse(metadata("max-age=60") { $0.vary = ["*": ""] }, after: 1) == .ignore)
     }
 
+    @Test("What the caches keep of a field that Vary names does not tell its value")
+    func varyingSecret() {
+        let texts = (0..<2).map { _ in VaryingField.text(for: "Bearer secret") }
+        #expect(texts[0] != texts[1] && texts.allSatisfy { !$0.contains("secret") && $0.count > 40 })
+        for text in texts {
+            let varying = metadata("max-age=60") { $0.vary = ["authorization": text] }
+            for policy in [CachePolicy.standard, .cachedOnly, .cachedElseLoad] {
+                #expect(reuse(varying, after: 1, policy, headers: ["Authorization": "Bearer secret"]) == .use)
+                #expect(reuse(varying, after: 1, policy, headers: ["Authorization": "Bearer other"]) == .ignore)
+                #expect(reuse(varying, after: 1, policy) == .ignore)
+            }
+        }
+    }
+
     @Test("Options override freshness: use at any age, always revalidate, never ask the server")
     func options() {
         #expect(reuse(metadata("max-age=60"), after: 1e6, .cachedElseLoad) == .use)

@@ -151,6 +151,43 @@ struct RetryTests {
         await #expect(throws: Never.self) { try await fixture.manager.image(for: url) }
     }
 
+    @Test("A failure is remembered for requests with the same options and credentials only")
+    func rememberedForSame() async throws {
+        let fixture = ManagerFixture()
+        let url = URL(string: "https://host.example/a")!
+        let secret = URL(string: "https://user:password@host.example/a")!
+        for url in [url, secret] {
+            let error = ImageError(.badStatus, url: url, reason: "r", remedy: "r", httpStatus: 404)
+            fixture.loader.answer(url, with: .failure(error))
+        }
+        func isRemembered(_ url: URL, _ headers: [String: String] = [:]) async -> Bool? {
+            var request = ImageRequest(url: url)
+            request.networkOptions.headers = headers
+            return await thrownError { try await fixture.manager.response(for: request) }?.isRemembered
+        }
+        #expect(await isRemembered(url) == false)
+        #expect(await isRemembered(url, ["Authorization": "1"]) == false)
+        #expect(await isRemembered(url, ["Authorization": "2"]) == false)
+        #expect(await isRemembered(secret) == false)
+        #expect(await isRemembered(url) == true)
+        #expect(await isRemembered(url, ["Authorization": "2"]) == true)
+        #expect(await isRemembered(secret) == true)
+        // To forget the failure of a URL is to forget all of these.
+        fixture.manager.forgetFailure(of: url)
+        #expect(await isRemembered(url, ["Authorization": "1"]) == false)
+        #expect(await isRemembered(secret) == false)
+    }
+
+    @Test("A failure is forgotten when the clock is set back")
+    func clockSetBack() async {
+        let fixture = ManagerFixture()
+        fail(fixture, .badStatus, status: 404)
+        _ = await thrownError { try await fixture.manager.image(for: fixture.url("a")) }
+        fixture.clock.advance(by: .seconds(-86_400))
+        let error = await thrownError { try await fixture.manager.image(for: fixture.url("a")) }
+        #expect(error?.isRemembered == false && fixture.loader.requests.count == 2)
+    }
+
     @Test(
         "A transient failure is not remembered",
         arguments: [ImageError.Code.connectionFailed, .timedOut, .tlsFailed]

@@ -39,5 +39,8 @@ public struct CacheKeyFilter: Sendable {
         "sp", "sv", "sr", "spr", "skoid", "sktid", "skt", "ske", "sks", "skv",
     ]
 
-    func key(for url: URL) -> String? { body(url) }
+    func key(for url: URL) -> String? {
+        let text = url.textWithoutUserInfo
+        return body(url.userInfo == nil ? url : URL(string: text) ?? url)
+    }
 }

@@ -7,6 +7,9 @@ package struct AlternativeService: Hashable, Sendable {
         case none
     }
 
+    /// A year. The date at which an offer ends is written to a file, with four digits for its year.
+    private static let longestAge = 31_536_000
+
     /// The host; empty when it is that of the origin.
     package var host: String
     package var port: UInt16
@@ -30,8 +33,8 @@ package struct AlternativeService: Hashable, Sendable {
                 continue
             }
             for parameter in parts.dropFirst() {
-                if let (name, value) = pair(parameter), name == "ma", let age = Int(value), age >= 0 {
-                    service.maximumAge = age
+                if let (name, value) = pair(parameter), name == "ma", let age = Int(digits: value) {
+                    service.maximumAge = min(age, longestAge)
                 }
             }
             return .service(service)

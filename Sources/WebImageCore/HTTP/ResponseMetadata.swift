@@ -32,7 +32,8 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     public var date: Date?
     /// The Age field in seconds: how long caches on the way held the response.
     public var age: Double?
-    /// The lower-case header fields that Vary names, each with the value that the request had; `*` stands for any field.
+    /// The lower-case header fields that Vary names, each with a keyed hash of the value that the request had; `*` stands
+    /// for any field.
     public var vary: [String: String]?
     /// The time at which the request was sent.
     public var requestTime: Date?
@@ -74,6 +75,6 @@ extension ResponseMetadata {
         guard let vary, !vary.isEmpty else { return true }
         guard vary["*"] == nil else { return false }
         let now = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { $1 }
-        return vary.allSatisfy { now[$0.key] ?? "" == $0.value }
+        return vary.allSatisfy { VaryingField.isText($0.value, of: now[$0.key] ?? "") }
     }
 }

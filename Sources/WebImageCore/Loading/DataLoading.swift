@@ -56,6 +56,9 @@ public struct LoaderRequest: Sendable {
     /// The validators (ETag, Last-Modified) of the cached copy. With them the request is conditional, and may end with
     /// ``LoaderResult/isNotModified``. Default: none, because there is no copy.
     public var validators: ResponseMetadata.Validators?
+    /// Whether a URL that this one leads to may be loaded, such as the target of a redirect. Called from any thread.
+    /// Default: any.
+    public var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
 
     /// Makes a request.
     public init(
@@ -63,13 +66,15 @@ public struct LoaderRequest: Sendable {
         priority: ImagePriority = .normal,
         wantsData: Bool = false,
         options: NetworkOptions = NetworkOptions(),
-        validators: ResponseMetadata.Validators? = nil
+        validators: ResponseMetadata.Validators? = nil,
+        shouldLoad: (@Sendable (_ url: URL) -> Bool)? = nil
     ) {
         self.url = url
         self.priority = priority
         self.wantsData = wantsData
         self.options = options
         self.validators = validators
+        self.shouldLoad = shouldLoad
     }
 }
 

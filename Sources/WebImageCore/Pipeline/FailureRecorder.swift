@@ -18,6 +18,6 @@ final class FailureRecorder: Sendable {
         // Bytes on this machine are quickly read again.
         guard loaders.loader(for: request)?.shouldCacheOnDisk(request.url) == true else { return }
         guard shouldRemember?(request.url, error) ?? error.isPermanent else { return }
-        failures.remember(error, for: request.sourceKey, now: clock.now)
+        failures.remember(error, for: request, now: clock.now)
     }
 }

@@ -13,7 +13,7 @@ final class FallbackStage: Sendable {
     /// - Returns: Whether there is one.
     func start(for task: ImageTask, after error: ImageError) -> Bool {
         guard !error.isCancelled, let url = task.request.fallbackURLs.first else { return false }
-        WebImageLog.debug("\(error) The fallback is loaded: \(url.absoluteString.prefix(200))")
+        WebImageLog.debug("\(error) The fallback is loaded: \(url.textForMessages)")
         var request = childRequest(of: task, url)
         request.fallbackURLs.removeFirst()
         // Partial images are decoded only when there is a handler for them.

@@ -65,7 +65,7 @@ final class FetchStage: Sendable {
         } else if shouldLoad?(request.url) == false {
             delivery.fail(id, .loadRefused(request.url))
         } else if request.retry != .always,
-            let error = failures.error(for: request.sourceKey, now: clock.now)
+            let error = failures.error(for: request, now: clock.now)
         {
             delivery.fail(id, error)
         } else if loader.requiresNetwork(request.url), !network.status.isAvailable {
@@ -86,7 +86,8 @@ final class FetchStage: Sendable {
             priority: fetch.priority,
             wantsData: fetch.wantsStreaming,
             options: fetch.request.networkOptions,
-            validators: validators
+            validators: validators,
+            shouldLoad: shouldLoad
         )
         let operation = loader.load(request) { event in self.receive(event, of: id, from: loader) }
         graph.update { $0.setOperation(operation, of: id, attempt: fetch.attemptCount, request: request) }
@@ -113,7 +114,7 @@ final class FetchStage: Sendable {
     private func finish(_ id: JobGraph.Fetch.ID, with loaded: LoaderResult, from loader: any DataLoading) {
         guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
         observers.notify(fetch.request.url, .loaded(loaded.metrics))
-        failures.forget(fetch.key.url)
+        failures.forget(fetch.request)
         switch fetch.validation {
         case .original(let entry) where loaded.isNotModified:
             var data = FetchedData(stored: store.renew(entry, with: loaded.metadata), origin: .revalidated)

@@ -223,10 +223,13 @@ extension JobGraph.Fetch {
         let queriesOriginals: Bool
         let storesOriginals: Bool
         let networkOptions: Box<NetworkOptions>?
+        /// The user name and password in the URL, which the keys of the caches do not contain.
+        let userInfo: String?
         let loader: ObjectIdentifier?
 
         init(_ request: ImageRequest) {
             url = request.sourceKey
+            userInfo = request.url.userInfo
             policy = request.cachePolicy.forSharing
             queriesOriginals = request.readTiers.contains(.originals)
             storesOriginals = request.cacheAccess.writes.contains(.originals)

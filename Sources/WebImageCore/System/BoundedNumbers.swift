@@ -16,6 +16,14 @@ extension FixedWidthInteger {
         }
     }
 
+    /// The number that decimal digits mean, or the largest that the type has; `nil` for any other text, such as one with
+    /// a sign.
+    package init?(digits: some StringProtocol) {
+        let isDigit = { (byte: UInt8) in (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+        guard !digits.isEmpty, digits.utf8.allSatisfy(isDigit) else { return nil }
+        self = Self(digits) ?? .max
+    }
+
     /// The sum, or the nearest integer that the type has.
     package func boundedSum(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)

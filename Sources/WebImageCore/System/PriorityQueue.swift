@@ -47,6 +47,17 @@ package struct PriorityQueue<Element> {
         return nil
     }
 
+    /// The element that ``pop(_:where:)`` would return.
+    package mutating func first(_ order: Order = .oldestFirst) -> Element? {
+        for priority in lists.indices.reversed() {
+            while let number = order == .oldestFirst ? lists[priority].first : lists[priority].last {
+                if let entry = entries[number], entry.priority.rank == priority { return entry.element }
+                if order == .oldestFirst { lists[priority].removeFirst() } else { lists[priority].removeLast() }
+            }
+        }
+        return nil
+    }
+
     private mutating func takeNumber(_ priority: Int, _ order: Order, where isReady: (Element) -> Bool) -> UInt64? {
         var offset = 0
         while offset < lists[priority].count {

@@ -1,0 +1,27 @@
+import FoundationEssentials
+
+/// The value that a header field had in a request, as the caches keep it: a keyed hash, since the field can be a cookie
+/// or a password. The key is random, so that equal values have different hashes.
+package enum VaryingField {
+    private static let prefix = "hmac-sha256:"
+    private static let keySize = 16
+
+    /// Makes the text to keep.
+    package static func text(for value: String) -> String {
+        text(for: value, key: (0..<keySize).map { _ in .random(in: .min ... .max) })
+    }
+
+    private static func text(for value: String, key: [UInt8]) -> String {
+        let code = SHA256.authenticationCode(of: Array(value.utf8), key: key)
+        return prefix + Data(key + code).base64EncodedString()
+    }
+
+    /// Whether a text stands for a value. A text of another form, which an app has made, is the value itself.
+    static func isText(_ text: String, of value: String) -> Bool {
+        guard text.hasPrefix(prefix) else { return text == value }
+        guard let data = Data(base64Encoded: String(text.dropFirst(prefix.count))), data.count > keySize else {
+            return false
+        }
+        return Self.text(for: value, key: Array(data.prefix(keySize))) == text
+    }
+}

@@ -1,0 +1,102 @@
+package import FoundationEssentials
+import Synchronization
+
+/// The failures that would repeat. A list that scrolls over a missing image asks the server once.
+package final class FailureCache: Sendable {
+    private struct Entry {
+        let error: ImageError
+        let start: Date
+
+        /// A failure that seems to be of the future is from before the clock was set back, and as good as over.
+        func isValid(for lifetime: Double, _ now: Date) -> Bool {
+            (0..<lifetime).contains(now.timeIntervalSince(start))
+        }
+    }
+
+    /// What a failure depends on beside the URL: servers deny images to those who may not see them, also with 404.
+    private struct Origin: Hashable {
+        let options: Box<NetworkOptions>?
+        let userInfo: String?
+        let loader: ObjectIdentifier?
+
+        init(_ request: ImageRequest) {
+            options = request.boxedNetworkOptions
+            userInfo = request.url.userInfo
+            loader = request.loader.map { $0.identity }
+        }
+    }
+
+    private struct State {
+        var entries: [String: [Origin: Entry]] = [:]
+        var count = 0
+
+        mutating func remove(_ key: String, _ origin: Origin) {
+            guard entries[key]?.removeValue(forKey: origin) != nil else { return }
+            count -= 1
+            if entries[key]?.isEmpty == true { entries[key] = nil }
+        }
+    }
+
+    private static let countLimit = 2000
+
+    private let lifetime: Duration
+    private let state = Mutex(State())
+
+    /// - Parameter lifetime: How long a failure is remembered. Zero remembers none.
+    package init(lifetime: Duration) {
+        self.lifetime = lifetime
+    }
+
+    package func error(for request: ImageRequest, now: Date) -> ImageError? {
+        let (key, lifetime) = (request.sourceKey, lifetime.bounded / .seconds(1))
+        // Few URLs have failed, so that few requests get further. An entry that is over is replaced or makes room later.
+        guard let known = state.withLock({ $0.entries[key] }), let entry = known[Origin(request)] else { return nil }
+        return entry.isValid(for: lifetime, now) ? entry.error : nil
+    }
+
+    package func remember(_ error: ImageError, for request: ImageRequest, now: Date) {
+        guard lifetime > .zero else { return }
+        let (key, origin, lifetime) = (request.sourceKey, Origin(request), lifetime.bounded / .seconds(1))
+        var error = error
+        error.isRemembered = true
+        // What the entries hold of the app is released with the lock free.
+        _ = state.withLock { state in
+            let entries = state.entries
+            if state.count >= Self.countLimit {
+                state.entries = entries.compactMapValues { known in
+                    let valid = known.filter { $0.value.isValid(for: lifetime, now) }
+                    return valid.isEmpty ? nil : valid
+                }
+                state.count = state.entries.values.reduce(0) { $0 + $1.count }
+                if state.count >= Self.countLimit { state = State() }
+            }
+            let old = state.entries[key, default: [:]].updateValue(Entry(error: error, start: now), forKey: origin)
+            if old == nil { state.count += 1 }
+            return entries
+        }
+    }
+
+    /// Forgets the failure of a request that has succeeded.
+    package func forget(_ request: ImageRequest) {
+        let key = request.sourceKey
+        _ = state.withLock { state -> [String: [Origin: Entry]]? in
+            guard state.entries[key] != nil else { return nil }
+            let entries = state.entries
+            state.remove(key, Origin(request))
+            return entries
+        }
+    }
+
+    /// Forgets the failures of all requests for a URL.
+    package func forget(_ key: String) {
+        _ = state.withLock { state in
+            let known = state.entries.removeValue(forKey: key)
+            state.count -= known?.count ?? 0
+            return known
+        }
+    }
+
+    package func forgetAll() {
+        _ = state.withLock { exchange(&$0, with: State()) }
+    }
+}

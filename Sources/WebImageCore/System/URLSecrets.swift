@@ -1,0 +1,53 @@
+package import FoundationEssentials
+
+// A URL can contain secrets: `user:password@` before the host, and tokens in the query.
+extension URL {
+    /// The user name and password as they are in the URL; `nil` when there are none.
+    package var userInfo: String? {
+        let text = absoluteString
+        return Self.userInfoRange(in: text).map { String(text[$0].dropLast()) }
+    }
+
+    /// The text of the URL without user name and password.
+    package var textWithoutUserInfo: String {
+        let text = absoluteString
+        guard let range = Self.userInfoRange(in: text) else { return text }
+        return String(text[..<range.lowerBound] + text[range.upperBound...])
+    }
+
+    /// The URL for messages: without user name, password and fragment, and without the values of the query.
+    package var textForMessages: String {
+        let text = textWithoutUserInfo
+        guard Self.authorityStart(in: text) != nil else { return String(text.prefix(200)) }
+        let parts = text.prefix { $0 != "#" }.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = String((parts.first ?? "").prefix(200))
+        guard parts.count > 1 else { return path }
+        let items = parts[1].split(separator: "&").map { item in
+            item.firstIndex(of: "=").map { item[..<$0] + "=…" } ?? "…"
+        }
+        return String("\(path)?\(items.joined(separator: "&"))".prefix(300))
+    }
+
+    private static func authorityStart(in text: String) -> String.Index? {
+        let bytes = text.utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let rest = bytes[bytes.index(after: colon)...]
+        return rest.starts(with: "//".utf8) ? rest.index(rest.startIndex, offsetBy: 2) : nil
+    }
+
+    /// The range of the user name and the password with the character that ends them (RFC 3986, 3.2).
+    private static func userInfoRange(in text: String) -> Range<String.Index>? {
+        guard let start = authorityStart(in: text) else { return nil }
+        var end: String.Index?
+        var index = start
+        while index < text.utf8.endIndex {
+            switch text.utf8[index] {
+            case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return end.map { start..<$0 }
+            case UInt8(ascii: "@"): end = text.utf8.index(after: index)
+            default: break
+            }
+            text.utf8.formIndex(after: &index)
+        }
+        return end.map { start..<$0 }
+    }
+}
