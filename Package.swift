@@ -51,6 +51,7 @@ let package = Package(
                 "WebImageCore", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP",
                 "CWebImageDeflate", "CWebImageZstd", "CWebImageLCMS", "CWebImageShims",
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: strict
         ),
@@ -160,6 +161,14 @@ let package = Package(
             path: "Tests/CacheWorker",
             swiftSettings: strict
         ),
+        // What NetworkWorker needs of C.
+        .target(name: "CWorkerShims", path: "Tests/WorkerShims"),
+        .executableTarget(
+            name: "NetworkWorker",
+            dependencies: ["WebImageCore", "WebImageLinux", "CWorkerShims"],
+            path: "Tests/NetworkWorker",
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "DecodeWorker",
             dependencies: ["WebImageCore", "WebImageLinux"],
@@ -232,6 +241,15 @@ if Context.environment["FUZZING"] != nil {
             dependencies: ["WebImageCore", "WebImageLinux"],
             path: "Tests/DecodeFuzzer",
             exclude: ["leaks"],
+            swiftSettings: strict
+        )
+    )
+    package.targets.append(
+        .executableTarget(
+            name: "HeadFuzzer",
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting"],
+            path: "Tests/HeadFuzzer",
+            exclude: ["seeds"],
             swiftSettings: strict
         )
     )

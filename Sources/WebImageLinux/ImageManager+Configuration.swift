@@ -40,7 +40,9 @@ extension ImageManager {
         /// Maps URLs to cache keys. Default: the URL is the key.
         public var cacheKeyFilter: CacheKeyFilter?
         /// Whether a URL that is in no cache may be loaded; otherwise the load fails with
-        /// ``ImageError/Code/invalidRequest``. Default: true.
+        /// ``ImageError/Code/invalidRequest``. It is also called for the target of each redirect, and when libcurl takes
+        /// the host for another one, as 2130706433 and 127.1 for 127.0.0.1, for the URL with that host. Called from any
+        /// thread. Default: true.
         public var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
         /// Whether a failure is remembered. Default: when it is permanent (404, 410, bad data).
         public var shouldRememberFailure: (@Sendable (_ url: URL, _ error: ImageError) -> Bool)?

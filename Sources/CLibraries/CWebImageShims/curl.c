@@ -1,6 +1,18 @@
+#define _GNU_SOURCE
 #include "CWebImageShims.h"
 
+#include <dlfcn.h>
 #include <string.h>
+
+void gwi_curl_initialize(void) {
+    // OpenSSL would otherwise register an exit handler that frees what network threads use. Where libcurl uses another
+    // library for TLS, the function is not there.
+    int (*initialize)(uint64_t, const void *);
+    *(void **)&initialize = dlsym(RTLD_DEFAULT, "OPENSSL_init_crypto");
+    const uint64_t no_exit_handler = 0x00080000; // OPENSSL_INIT_NO_ATEXIT
+    if (initialize) initialize(no_exit_handler, NULL);
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+}
 
 CURLcode gwi_curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);

@@ -33,7 +33,7 @@ package struct AlternativeService: Hashable, Sendable {
                 continue
             }
             for parameter in parts.dropFirst() {
-                if let (name, value) = pair(parameter), name == "ma", let age = Int(digits: value) {
+                if let (name, value) = pair(parameter), name == "ma", let age = Int(value), age >= 0 {
                     service.maximumAge = min(age, longestAge)
                 }
             }

@@ -41,7 +41,7 @@ struct AlternativeServices {
         case untried
         case onTrial
         case confirmed
-        case setAside(until: Date)
+        case setAside(since: Date, seconds: Double)
     }
 
     private struct Entry {
@@ -73,7 +73,7 @@ struct AlternativeServices {
         switch entry.state {
         case .confirmed: return entry.service
         case .onTrial: return nil
-        case .setAside(let end) where end > now: return nil
+        case .setAside(let start, let seconds) where isPaused(start, seconds): return nil
         case .untried, .setAside:
             entries[origin]?.state = .onTrial
             return entry.service
@@ -128,11 +128,16 @@ struct AlternativeServices {
     mutating func setAside(_ origin: Origin) {
         guard let entry = entries[origin] else { return }
         // Requests that were under way together fail together.
-        if case .setAside(let end) = entry.state, end > now() { return }
+        if case .setAside(let start, let seconds) = entry.state, isPaused(start, seconds) { return }
         let count = entry.failureCount
         let pause = min(300 * Double(1 << min(count, 16)), Self.longestPause)
-        entries[origin]?.state = .setAside(until: now().addingTimeInterval(pause))
+        entries[origin]?.state = .setAside(since: now(), seconds: pause)
         entries[origin]?.failureCount = count + 1
+    }
+
+    /// Whether a pause is not over. One that seems to begin in the future began before the clock was set back.
+    private func isPaused(_ start: Date, _ seconds: Double) -> Bool {
+        (0..<seconds).contains(now().timeIntervalSince(start))
     }
 
     /// Ends a trial without a result, because its request was cancelled.

@@ -6,10 +6,12 @@ public import WebImageCore
 extension ImageDownloader {
     /// The settings of a downloader.
     public struct Configuration: Sendable {
-        /// The number of transfers that run at a time; the others wait by priority. It holds for HTTP/2 too, so that
-        /// the images that are needed first arrive first. Default: 6.
-        public var maximumConcurrentTransfers = 6
-        /// The number of transfers that run at a time from one host. Default: 6.
+        /// The number of transfers that run at a time; the others wait by priority. Hosts share it: a quarter is kept for
+        /// hosts that have none running, and when there is no room for such a host, a transfer fails that brings less
+        /// than 256 bytes per second in a third of ``idleTimeout``. Default: 24.
+        public var maximumConcurrentTransfers = 24
+        /// The number of transfers that run at a time from one host. It holds for HTTP/2 too, so that the images that are
+        /// needed first arrive first. Default: 6.
         public var maximumTransfersPerHost = 6
         /// The order in which transfers of the same priority start. Default: first in, first out.
         public var transferOrder = TransferOrder.firstInFirstOut
@@ -18,7 +20,7 @@ extension ImageDownloader {
         public var rateLimit: RateLimit? = RateLimit()
         /// The time limit for establishing a connection, TLS included. Default: 15 seconds.
         public var connectTimeout = Duration.seconds(15)
-        /// The time for which a transfer may receive nothing, in whole seconds. Default: 15 seconds.
+        /// The time for which a transfer may receive nothing. Default: 15 seconds.
         public var idleTimeout = Duration.seconds(15)
         /// The time limit for a whole transfer, redirects included. Default: none, as long as bytes arrive.
         public var totalTimeout: Duration?
@@ -36,6 +38,9 @@ extension ImageDownloader {
         public var resumableByteCount = 32 << 20
         /// The number of redirects that are followed, to http and https only. Default: 10.
         public var maximumRedirects = 10
+        /// Whether redirects from https to http are followed. Default: false, since whoever is on the way could replace
+        /// the image.
+        public var allowsInsecureRedirects = false
         /// The status codes that mean success. Default: 200 to 299.
         public var acceptedStatusCodes = Set(200...299)
         /// The media types that are accepted, such as image/png or image/*. A response without a media type is always

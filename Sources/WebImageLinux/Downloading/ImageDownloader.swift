@@ -45,9 +45,15 @@ public final class ImageDownloader: DataLoading {
         commands = CurlCommandQueue(configuration, .desktop)
     }
 
-    /// - Parameter proxyLookup: Replaces the desktop's proxy lookup; see ``Proxy/system``.
-    package init(configuration: Configuration, proxyLookup: @escaping @Sendable (URL) -> [String]?) {
-        commands = CurlCommandQueue(configuration, ProxyResolver(lookUp: proxyLookup))
+    /// - Parameters:
+    ///   - proxyTimeLimit: The time after which a load goes on without an answer of the lookup.
+    ///   - proxyLookup: Replaces the desktop's proxy lookup; see ``Proxy/system``.
+    package init(
+        configuration: Configuration,
+        proxyTimeLimit: Duration = ProxyResolver.standardTimeLimit,
+        proxyLookup: @escaping @Sendable (URL) -> [String]?
+    ) {
+        commands = CurlCommandQueue(configuration, ProxyResolver(timeLimit: proxyTimeLimit, lookUp: proxyLookup))
     }
 
     deinit {

@@ -14,21 +14,33 @@ enum ProxyChoice: Sendable, Equatable {
 }
 
 /// Looks up the desktop's proxies on a separate thread, because an automatic configuration script is loaded from the
-/// network.
-final class ProxyResolver: Sendable {
+/// network, and the session bus may not answer.
+package final class ProxyResolver: Sendable {
     private struct Answer {
         let choice: ProxyChoice
         let expires: ContinuousClock.Instant
     }
 
+    private struct State {
+        var queue: WorkQueue?
+        var answers: [String: Answer] = [:]
+        /// Whether a lookup has exceeded the time limit, and none has answered since.
+        var isHanging = false
+    }
+
+    /// The time limit of the desktop's resolver.
+    package static let standardTimeLimit = Duration.seconds(5)
     private static let lifetime = Duration.seconds(30)
 
+    private let timeLimit: Duration
     private let lookUp: @Sendable (URL) -> [String]?
-    private let queue = Mutex<WorkQueue?>(nil)
-    private let answers = Mutex<[String: Answer]>([:])
+    private let state = Mutex(State())
 
-    /// - Parameter lookUp: Returns the proxies of a URL, best first; `nil` when they are not known. It may block.
-    init(lookUp: @escaping @Sendable (URL) -> [String]?) {
+    /// - Parameters:
+    ///   - timeLimit: The time after which the choice is left to libcurl.
+    ///   - lookUp: Returns the proxies of a URL, best first; `nil` when they are not known. It may block.
+    init(timeLimit: Duration = standardTimeLimit, lookUp: @escaping @Sendable (URL) -> [String]?) {
+        self.timeLimit = timeLimit
         self.lookUp = lookUp
     }
 
@@ -73,25 +85,42 @@ final class ProxyResolver: Sendable {
 
     /// - Returns: The proxy when it is known; else `nil`, and `completion` gets it later on another thread.
     func choice(for url: URL, completion: @escaping @Sendable (ProxyChoice) -> Void) -> ProxyChoice? {
-        let key = "\(url.scheme ?? "")://\(url.host() ?? "")"
+        guard let origin = Self.origin(of: url) else { return .environment }
+        let key = origin.absoluteString
         let now = ContinuousClock.now
-        let known = answers.withLock { answers in
-            answers = answers.filter { $0.value.expires > now }
-            return answers[key]?.choice
+        let (known, queue) = state.withLock { state -> (ProxyChoice?, WorkQueue?) in
+            state.answers = state.answers.filter { $0.value.expires > now }
+            if let answer = state.answers[key] { return (answer.choice, nil) }
+            if state.isHanging { return (.environment, nil) }
+            let queue = state.queue ?? WorkQueue(name: "gwi-proxy", threadCount: 1)
+            state.queue = queue
+            return (nil, queue)
         }
-        if let known { return known }
-        let queue = queue.withLock { queue in
-            let made = queue ?? WorkQueue(name: "gwi-proxy", threadCount: 1)
-            queue = made
-            return made
-        }
+        guard let queue else { return known }
+        // The first answer counts, that of the lookup or that of the clock.
+        let waiting = Waiting(completion)
         queue.submit {
-            let choice = Self.choice(self.lookUp(url))
-            let answer = Answer(choice: choice, expires: now + Self.lifetime)
-            self.answers.withLock { $0[key] = answer }
-            completion(choice)
+            let choice = Self.choice(self.lookUp(origin))
+            self.state.withLock { state in
+                state.answers[key] = Answer(choice: choice, expires: .now + Self.lifetime)
+                state.isHanging = false
+            }
+            waiting.take()?(choice)
+        }
+        SystemClock().run(after: timeLimit) {
+            guard let completion = waiting.take() else { return }
+            self.state.withLock { $0.isHanging = true }
+            WebImageLog.notice("The desktop does not say which proxy to use; loads go on without its answer.")
+            completion(.environment)
         }
         return nil
+    }
+
+    /// The part of a URL that a resolver gets: browsers keep from it what the path and the query may tell.
+    private static func origin(of url: URL) -> URL? {
+        guard let scheme = url.scheme?.lowercased(), let host = url.host(), !host.isEmpty else { return nil }
+        let name = host.contains(":") ? "[\(host)]" : host
+        return URL(string: "\(scheme)://\(name)\(url.port.map { ":\($0)" } ?? "")/")
     }
 
     private static func choice(_ proxies: [String]?) -> ProxyChoice {
@@ -107,6 +136,17 @@ final class ProxyResolver: Sendable {
         }
         return .direct
     }
+}
+
+/// A completion that is called once.
+private final class Waiting: Sendable {
+    private let completion: Mutex<(@Sendable (ProxyChoice) -> Void)?>
+
+    init(_ completion: @escaping @Sendable (ProxyChoice) -> Void) {
+        self.completion = Mutex(completion)
+    }
+
+    func take() -> (@Sendable (ProxyChoice) -> Void)? { completion.withLock { $0.take() } }
 }
 
 private func asTypeInstance(_ object: OpaquePointer) -> UnsafeMutablePointer<GTypeInstance> {

@@ -57,7 +57,7 @@ package struct ServerSocket: Sendable {
 
     /// Waits for the next connection.
     /// - Returns: `nil` once the listener is shut down.
-    func acceptConnection() -> ServerSocket? {
+    package func acceptConnection() -> ServerSocket? {
         while true {
             let accepted = accept(descriptor, nil, nil)
             if accepted >= 0 {

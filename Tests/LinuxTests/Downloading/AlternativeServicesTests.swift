@@ -54,6 +54,15 @@ struct AlternativeServicesTests {
         #expect(services.endpoint(for: origin) == service && services.endpoint(for: origin) == service)
     }
 
+    @Test("An endpoint is not set aside for longer when the clock is set back")
+    func clockSetBack() {
+        let services = services()
+        _ = services.learn(.service(service), of: origin)
+        services.setAside(origin)
+        time.advance(-86_400)
+        #expect(services.endpoint(for: origin) == service)
+    }
+
     @Test("A trial that was cancelled is made by the next request")
     func cancelled() {
         let services = services()

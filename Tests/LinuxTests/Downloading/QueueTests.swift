@@ -88,6 +88,111 @@ struct QueueTests {
         for download in held { _ = try download.end() }
     }
 
+    /// Other names of 127.0.0.1, each of which counts as a host.
+    private static let names = ["localhost", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.1", "017700000001"]
+
+    private func url(_ path: String, on server: LocalImageServer, host name: String) -> URL {
+        URL(string: "http://\(name):\(server.port)/\(path)")!
+    }
+
+    @Test("Hosts that hang leave room for one that does not, and at last make room", .timeLimit(.minutes(1)))
+    func manyHosts() throws {
+        let gate = ServerGate()
+        let slow = try server(holding: gate) { _ in true }
+        let quick = try LocalImageServer { _ in .ok(Data(count: 10), contentType: "image/png") }
+        let downloader = ImageDownloader { $0.idleTimeout = .seconds(9) }
+        // When three hosts hang with all that they may have, eighteen of twenty-four transfers
+        let names = Self.names.dropFirst().prefix(3)
+        let held = names.flatMap { name in
+            (0..<10).map { Download(downloader, url("\($0)", on: slow, host: name), priority: .veryHigh) }
+        }
+        #expect(EventLog<Int>.poll { gate.waitingCount == 18 })
+        // Then another host has room at once, and is as good as alone.
+        for index in 0..<10 { _ = try Download(downloader, url("\(index)", on: quick, host: "localhost")).end() }
+        #expect(held.allSatisfy { $0.results.isEmpty })
+        // When the room is full of hosts that hang
+        let late = Self.names.dropFirst(4).flatMap { name in
+            (0..<6).map { Download(downloader, url("\($0)", on: slow, host: name), priority: .veryHigh) }
+        }
+        #expect(EventLog<Int>.poll { gate.waitingCount == 21 })
+        let more = ["0177.1", "0x7f.0.1", "0177.0.1"].map { Download(downloader, url("x", on: slow, host: $0)) }
+        #expect(EventLog<Int>.poll { gate.waitingCount == 24 })
+        // Then one of them fails after a third of the time without bytes, and no more than that one.
+        let time = try ContinuousClock().measure {
+            _ = try Download(downloader, url("last", on: quick, host: "localhost")).end()
+        }
+        #expect(time > .seconds(2) && time < .seconds(8))
+        let failures = (held + late + more).compactMap { $0.results.isEmpty ? nil : $0.failure() }
+        #expect(failures.map(\.code) == [.timedOut] && failures[0].reason.contains("another host"))
+        gate.open()
+    }
+
+    @Test("A transfer that drips is ended when another host waits, and only then")
+    func dripping() throws {
+        let slow = try LocalImageServer { _ in
+            var response = ServerResponse.ok(Data(count: 1000), contentType: "image/png")
+            response.faults.drip = (bytes: 1, every: .milliseconds(50))
+            return response
+        }
+        let quick = try LocalImageServer { _ in .ok(Data(count: 10), contentType: "image/png") }
+        let downloader = ImageDownloader {
+            ($0.maximumConcurrentTransfers, $0.maximumTransfersPerHost) = (2, 2)
+            $0.idleTimeout = .milliseconds(1500)
+        }
+        let dripping = (0..<2).map { Download(downloader, slow.url("/\($0)")) }
+        for download in dripping { download.events.wait { $0.count > 40 } }
+        #expect(dripping.allSatisfy { $0.results.isEmpty })
+        _ = try Download(downloader, url("a", on: quick, host: "localhost")).end()
+        #expect(dripping.filter { !$0.results.isEmpty }.map { $0.failure()?.code } == [.timedOut])
+        for download in dripping { download.cancel() }
+    }
+
+    @Test("A redirect counts for the host that it leads to")
+    func redirected() throws {
+        let gate = ServerGate()
+        let slow = try server(holding: gate) { _ in true }
+        let server = try LocalImageServer { [names = Self.names] request in
+            request.path == "/own"
+                ? .ok(Data(count: 10), contentType: "image/png")
+                : .redirect(to: "http://\(names[0]):\(slow.port)\(request.path)")
+        }
+        let downloader = ImageDownloader { $0.maximumTransfersPerHost = 2 }
+        let held = (0..<5).map { Download(downloader, server.url("/\($0)")) }
+        #expect(EventLog<Int>.poll { gate.waitingCount == 2 && downloader.transferCounts == (2, 3) })
+        _ = try Download(downloader, server.url("/own")).end()
+        #expect(gate.waitingCount == 2)
+        gate.open()
+        for download in held { #expect(try download.end().data.count == 10) }
+        #expect(EventLog<Int>.poll { downloader.transferCounts == (0, 0) })
+    }
+
+    @Test("Ten thousand waiting transfers of two hosts start in a moment")
+    func manyTransfers() throws {
+        let gate = ServerGate()
+        let slow = try server(holding: gate) { _ in true }
+        let quick = try LocalImageServer { _ in .ok(Data(count: 10), contentType: "image/png") }
+        let downloader = ImageDownloader { $0.maximumTransfersPerHost = 1 }
+        let held = (0..<10_000).map { Download(downloader, slow.url("/\($0)"), priority: .high) }
+        let time = try ContinuousClock().measure {
+            for index in 0..<100 { _ = try Download(downloader, url("\(index)", on: quick, host: "localhost")).end() }
+        }
+        #expect(time < .seconds(10))
+        for download in held { download.cancel() }
+        gate.open()
+    }
+
+    @Test("A suspended downloader that is released cancels what waits")
+    func suspendedAndReleased() throws {
+        let server = try LocalImageServer { _ in .ok(Data(count: 10), contentType: "image/png") }
+        var downloader: ImageDownloader? = ImageDownloader()
+        downloader?.isSuspended = true
+        let waiting = try Download(#require(downloader), server.url("/a"))
+        #expect(EventLog<Int>.poll { downloader?.transferCounts.waiting == 1 })
+        downloader = nil
+        #expect(waiting.failure()?.code == .cancelled)
+        #expect(server.requests.isEmpty)
+    }
+
     @Test("A suspended downloader starts nothing and continues what runs; a new transfer limit applies at once")
     func suspended() throws {
         let gate = ServerGate()

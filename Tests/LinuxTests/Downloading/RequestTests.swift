@@ -57,6 +57,22 @@ struct RequestTests {
         #expect(server.requests[0].headers["x-bad"] == nil && server.requests[0].headers["x-injected"] == nil)
     }
 
+    @Test(
+        "A method that would be more than a method is refused",
+        arguments: ["GET / HTTP/1.1\r\nX: y", "", "A B", "GÉT"]
+    )
+    func method(name: String) throws {
+        let server = try server()
+        let modifier = RequestModifier(key: "method") { request in
+            var request = request
+            request.method = name
+            return request
+        }
+        let error = Download(ImageDownloader(), server.url("/a")) { $0.requestModifier = modifier }.failure()
+        #expect(error?.code == .invalidRequest && error?.reason.contains("method") == true)
+        #expect(server.requests.isEmpty)
+    }
+
     @Test("Cookies are stored and sent only for requests that handle cookies")
     func cookies() throws {
         let server = try LocalImageServer { _ in
@@ -191,6 +207,26 @@ struct RequestTests {
         #expect(try Download(fixed, far).end().data == Data("proxied".utf8))
         let none = ImageDownloader { $0.proxy = .none }
         #expect(try Download(none, server.url("/a")).end().data == Download.body)
+    }
+
+    @Test("The desktop gets no more of a URL than the host, and has five seconds to answer")
+    func hangingProxyLookup() throws {
+        let server = try server()
+        let asked = EventLog<String>()
+        let release = EventLog<Int>()
+        let downloader = ImageDownloader(configuration: .init(), proxyTimeLimit: .milliseconds(50)) { url in
+            asked.add(url.absoluteString)
+            release.wait { !$0.isEmpty }
+            return nil
+        }
+        // When the lookup hangs, the load goes on all the same, and the next one does not wait.
+        let url = URL(string: "http://user:password@127.0.0.1:\(server.port)/path?token=1#x")!
+        #expect(try Download(downloader, url).end().data == Download.body)
+        let other = URL(string: "http://localhost:\(server.port)/a")!
+        #expect(try Download(downloader, other).end().data == Download.body)
+        #expect(asked.all == ["http://127.0.0.1:\(server.port)/"])
+        #expect(ProxyResolver.standardTimeLimit == .seconds(5))
+        release.add(1)
     }
 
     @Test("A proxy that does not answer is an error, and a load can be cancelled during the proxy lookup")

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Foundation
 import TestSupport
 import Testing
 import WebImageCore
@@ -180,7 +180,108 @@ struct ResponseTests {
             response.faults.rawResponse = Data(("HTTP/1.1 200 OK\r\n" + String(repeating: line, count: 2000)).utf8)
             return response
         }
-        #expect(Download(ImageDownloader(), server.url("/a")).failure() != nil)
+        let error = Download(ImageDownloader(), server.url("/a")).failure()
+        #expect(error?.code == .badResponse && error?.isTransient == false, "\(String(describing: error))")
+    }
+
+    @Test("A header line of a megabyte is refused, and not asked for again")
+    func longLine() throws {
+        let server = try LocalImageServer { _ in
+            var response = ServerResponse.ok(Data(count: 10), contentType: "image/png")
+            response.headers.append(("X-Padding", String(repeating: "x", count: 1 << 20)))
+            return response
+        }
+        let error = Download(ImageDownloader(), server.url("/a")).failure()
+        #expect(error?.code == .badResponse && error?.isTransient == false, "\(String(describing: error))")
+    }
+
+    @Test(
+        "Numbers in header fields may be anything",
+        arguments: [
+            "9223372036854775807", "-9223372036854775808", "99999999999999999999999999", "-1", "+1", "1e308", "nan", "",
+            "0x7f",
+        ]
+    )
+    func numbers(number: String) throws {
+        let names = [
+            "Age", "Retry-After", "Expires", "Date", "Last-Modified", "Content-Range", "Cache-Control", "Alt-Svc", "X",
+        ]
+        let server = try LocalImageServer { request in
+            var response = ServerResponse.ok(Data(count: 10), contentType: "image/png")
+            response.status = request.path == "/busy" ? 503 : 200
+            response.headers = names.map { name in
+                switch name {
+                case "Cache-Control": (name, "max-age=\(number), stale-while-revalidate=\(number)")
+                case "Alt-Svc": (name, "h3=\":443\"; ma=\(number)")
+                case "Content-Range": (name, "bytes \(number)-\(number)/\(number)")
+                default: (name, number)
+                }
+            }
+            return response
+        }
+        let loaded = try Download(ImageDownloader(), server.url("/a")).end()
+        #expect(loaded.data.count == 10 && loaded.metadata.age.map { $0 >= 0 && $0.isFinite } ?? true)
+        let error = Download(ImageDownloader(), server.url("/busy")).failure()
+        if number.count > 15, !number.hasPrefix("-") {
+            // A demand of an absurd length is a demand all the same.
+            #expect(error?.retryAfter.map { $0 >= .seconds(3600) } == true)
+        } else {
+            #expect(error?.retryAfter == nil)
+        }
+    }
+
+    @Test("An entity tag that is not UTF-8 is sent back as it came")
+    func binaryTag() throws {
+        let tag: [UInt8] = Array("\"".utf8) + [0xE4, 0xFF, 0x80, 0x41] + Array("\"".utf8)
+        let listener = try ServerSocket.listen(port: 0)
+        let heads = EventLog<Data>()
+        Thread.detachNewThread {
+            while let socket = listener.acceptConnection() {
+                heads.add(Data(socket.receive()))
+                let head = Data("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\nETag: ".utf8)
+                _ = socket.send(head + Data(tag) + Data("\r\n\r\nx".utf8))
+                socket.close()
+            }
+            listener.close()
+        }
+        defer { listener.shutDown() }
+        let url = URL(string: "http://127.0.0.1:\(listener.localPort)/a")!
+        let loaded = try Download(ImageDownloader(), url).end()
+        var request = LoaderRequest(url: url)
+        request.validators = loaded.metadata.validators
+        _ = try Download(ImageDownloader(), request).end()
+        #expect(heads.all[1].range(of: Data("If-None-Match: ".utf8) + Data(tag) + Data("\r\n".utf8)) != nil)
+    }
+
+    @Test(
+        "A connection on which the server has sent more than the response is not used again",
+        arguments: ["HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "garbage\r\n"]
+    )
+    func strayBytes(bytes: String) throws {
+        let listener = try ServerSocket.listen(port: 0)
+        let sockets = EventLog<ServerSocket>()
+        Thread.detachNewThread {
+            while let socket = listener.acceptConnection() {
+                sockets.add(socket)
+                Thread.detachNewThread {
+                    while !socket.receive().isEmpty {
+                        _ = socket.send(Data("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nimage".utf8))
+                    }
+                }
+            }
+            listener.close()
+        }
+        defer {
+            listener.shutDown()
+            for socket in sockets.all { socket.shutDown() }
+        }
+        let url = URL(string: "http://127.0.0.1:\(listener.localPort)/a")!
+        let downloader = ImageDownloader()
+        for round in 0..<3 {
+            #expect(try Download(downloader, url).end().data == Data("image".utf8))
+            if round < 2 { _ = sockets.all[round].send(Data(bytes.utf8)) }
+        }
+        #expect(sockets.all.count == 3)
     }
 
     private static func gzip(_ command: String) throws -> Data {

@@ -14,6 +14,7 @@ struct ResumeTests {
     private func server(
         etag: String? = "\"1\"",
         lastModified: String? = nil,
+        date: String? = nil,
         laterETag: String? = nil,
         later: Data = Download.body,
         knowsRanges: Bool = true
@@ -27,6 +28,7 @@ struct ResumeTests {
             var response = ServerResponse.ok(breaksOff ? Download.body : later, contentType: "image/png")
             if let etag { response.headers.append(("ETag", breaksOff ? etag : laterETag ?? etag)) }
             if let lastModified { response.headers.append(("Last-Modified", lastModified)) }
+            if let date { response.headers.append(("Date", date)) }
             if breaksOff { response.faults.closeAfterBytes = 60_000 }
             return knowsRanges ? response.conditional(on: request) : response
         }
@@ -42,7 +44,7 @@ struct ResumeTests {
 
     @Test("The rest of an interrupted body is requested and appended", arguments: [true, false])
     func resumed(hasETag: Bool) throws {
-        let date = "Sat, 21 Nov 2026 00:00:00 GMT"
+        let date = "Sat, 21 Nov 2020 00:00:00 GMT"
         let server = try server(etag: hasETag ? "\"1\"" : nil, lastModified: date)
         let download = try secondLoad(server)
         let loaded = try download.end()
@@ -113,6 +115,58 @@ struct ResumeTests {
         }
         #expect(try secondLoad(server).end().data == Download.body)
         #expect(server.requests.count == 3)
+    }
+
+    /// Sends the first bytes of a body, then a part with any Content-Range, then the body of another version.
+    private func otherRest(_ range: String, _ rest: Data, etag: String? = "\"1\"") throws -> LocalImageServer {
+        let count = Mutex(0)
+        return try LocalImageServer { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            var response = ServerResponse.ok(number == 1 ? Download.body : Self.rest, contentType: "image/png")
+            if let etag { response.headers.append(("ETag", etag)) }
+            if number == 1 { response.faults.closeAfterBytes = 60_000 }
+            guard number == 2 else { return response }
+            response = ServerResponse(status: 206, headers: [("Content-Range", range)], body: rest)
+            return response
+        }
+    }
+
+    @Test(
+        "The rest of a body of another length, or a part with other numbers, is not appended",
+        arguments: [
+            "bytes 60000-99998/99999", "bytes 60000-100999/101000", "bytes 60000-99999/-9223372036854775808",
+            "bytes 60000-99999/9223372036854775807", "bytes 60000-99999/99999999999999999999999",
+            "bytes 60000-70000/100000",
+            "bytes 60000-99999/*", "bytes */100000", "bytes -1-99999/100000", "bytes 60000-/100000",
+            "bytes 60000-59999/60000",
+            "bytes +60000-99999/100000", "bytes 60000-99999/0", "bytes 60000", "bytes ", "bytes 60000-99999/100000/7",
+            "bytes 9223372036854775807-9223372036854775807/9223372036854775807", "items 60000-99999/100000",
+        ]
+    )
+    func hostileRange(range: String) throws {
+        let server = try otherRest(range, Data(Self.rest.suffix(40_000)))
+        #expect(try secondLoad(server).end().data == Self.rest)
+        #expect(server.requests.map { $0.headers["range"] == nil } == [true, false, true])
+    }
+
+    @Test("A part that is shorter than it says is incomplete")
+    func shortPart() throws {
+        let server = try otherRest("bytes 60000-99999/100000", Data(Self.rest.suffix(100)))
+        #expect(try secondLoad(server).failure()?.code == .transferIncomplete)
+    }
+
+    @Test("A date that may stand for two versions is no condition of a range", arguments: [30, 90])
+    func weakDate(seconds: Int) throws {
+        let server = try server(
+            etag: nil,
+            lastModified: "Sat, 21 Nov 2020 00:00:00 GMT",
+            date: "Sat, 21 Nov 2020 00:0\(seconds / 60):\(seconds % 60) GMT"
+        )
+        #expect(try secondLoad(server).end().data == Download.body)
+        #expect((server.requests[1].headers["range"] != nil) == (seconds == 90))
     }
 
     @Test("A body without a strong validator is not resumed", arguments: [nil, "W/\"1\""])

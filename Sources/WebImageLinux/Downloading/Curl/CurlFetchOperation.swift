@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Synchronization
 import WebImageCore
 
@@ -42,6 +43,19 @@ final class CurlFetchOperation: FetchOperation {
 
     func startStreaming() {
         commands.post(.startStreaming(self))
+    }
+}
+
+extension CurlFetchOperation {
+    /// The error when the app does not want a URL loaded to which that of the request leads.
+    func refusal(of target: URL) -> ImageError? {
+        guard request.shouldLoad?(target) == false else { return nil }
+        return ImageError(
+            .invalidRequest,
+            url: request.url,
+            reason: "The app refused to load \(target.textForMessages), where this URL leads",
+            remedy: "Let ImageManager.Configuration.shouldLoad return true for it."
+        )
     }
 }
 

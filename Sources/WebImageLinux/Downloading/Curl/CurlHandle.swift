@@ -28,6 +28,8 @@ final class CurlHandle {
 
     /// Forgets all options, so that another request can use the handle. Its connections stay open.
     func reset() {
+        // libcurl forgets to free the list of cookie files, unless it is told to.
+        gwi_curl_set_pointer(easy, CURLOPT_COOKIEFILE, nil)
         curl_easy_reset(easy)
         curl_slist_free_all(requestHeaders)
         curl_slist_free_all(connectTo)
@@ -67,9 +69,10 @@ extension CurlHandle {
     func setHeaders(_ fields: [String: String]) {
         curl_slist_free_all(requestHeaders)
         requestHeaders = nil
-        for (name, value) in fields where Self.isSafe(name) && Self.isSafe(value) {
+        for (name, value) in fields where name.isHTTPToken && Self.isSafe(value) {
             // A semicolon marks a field without a value; a colon would remove the field.
-            requestHeaders = curl_slist_append(requestHeaders, value.isEmpty ? "\(name);" : "\(name): \(value)")
+            let line = HeaderText.bytes(of: value.isEmpty ? "\(name);" : "\(name): \(value)")
+            requestHeaders = curl_slist_append(requestHeaders, line)
         }
         gwi_curl_set_list(easy, CURLOPT_HTTPHEADER, requestHeaders)
     }
@@ -110,7 +113,7 @@ extension CurlHandle {
         var previous: UnsafeMutablePointer<curl_header>?
         while let header = curl_easy_nextheader(easy, UInt32(CURLH_HEADER), lastRequest, previous) {
             let name = String(cString: header.pointee.name).lowercased()
-            let value = String(cString: header.pointee.value)
+            let value = HeaderText.text(of: header.pointee.value)
             fields[name] = fields[name].map { "\($0), \(value)" } ?? value
             previous = header
         }

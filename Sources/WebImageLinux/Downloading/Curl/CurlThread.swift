@@ -9,14 +9,15 @@ final class CurlThread {
     private var configuration: ImageDownloader.Configuration
     private var isSuspended = false
     private var publishedCounts = (running: 0, waiting: 0)
-    private let multi: UnsafeMutableRawPointer
+    private var multi: UnsafeMutableRawPointer
+    /// Whether other threads can wake this one. They cannot when no descriptor was free for the multi handle.
+    private var isWakeable = false
     private let sharedState = CurlSharedState()
     /// The transfers that wait or run.
     private var transfers: [TransferKey: CurlTransfer] = [:]
-    private var waiting = PriorityQueue<CurlTransfer>()
+    private var queue: TransferQueue
     /// The transfers that have left the queue.
     private var active: [TransferNumber: CurlTransfer] = [:]
-    private var activeByHost: [String: Int] = [:]
     /// The transfers that libcurl performs, by easy handle.
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     /// The handles of ended transfers, which the next transfers use.
@@ -46,36 +47,74 @@ final class CurlThread {
     private init(_ commands: CurlCommandQueue) {
         self.commands = commands
         configuration = commands.configuration
-        curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+        queue = TransferQueue(TransferQueue.Limits(configuration))
+        ExitGuard.enter()
+        ExitGuard.around { gwi_curl_initialize() }
         multi = curl_multi_init()!
     }
 
     private func run() {
-        let waker = Waker(multi: multi)
-        commands.setWake { curl_multi_wakeup(waker.multi) }
+        prepareToWake()
         configure()
         readAlternatives()
         while true {
             for command in commands.takeAll() { handle(command) }
+            if isStopping, isSuspended { cancelWaitingTransfers() }
             startWaitingTransfers()
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
             // An ended transfer makes room for one that waits.
-            if concludeExchanges(), waiting.count > 0 { continue }
+            if concludeExchanges() || endSlowTransfers(), queue.waitingCount > 0 { continue }
             publishCounts()
             if isStopping, transfers.isEmpty { break }
-            let timeout = rateLimitDelay.map { $0.timeoutMilliseconds.boundedSum(1) } ?? 60_000
-            curl_multi_poll(multi, nil, 0, max(1, timeout), nil)
+            if !isWakeable { replaceMulti() }
+            let timeout = pollTimeout
+            ExitGuard.leave()
+            curl_multi_poll(multi, nil, 0, timeout, nil)
+            ExitGuard.enter()
         }
         commands.setWake(nil)
         spareHandles = []
         curl_multi_cleanup(multi)
+        ExitGuard.leave()
+    }
+
+    /// The longest time to wait for something to happen, in milliseconds.
+    private var pollTimeout: Int32 {
+        var limits: [Duration] = [.seconds(60)]
+        if let rateLimitDelay { limits.append(rateLimitDelay) }
+        let now = ContinuousClock.now
+        limits += active.values.compactMap { $0.idleDeadline.map { $0 - now } }
+        if queue.hasStarvingHost() { limits.append(.milliseconds(500)) }
+        if !isWakeable { limits.append(.milliseconds(20)) }
+        return max(1, (limits.min() ?? .zero).timeoutMilliseconds.boundedSum(1))
+    }
+
+    private func prepareToWake() {
+        let waker = Waker(multi: multi)
+        isWakeable = curl_multi_wakeup(multi) == CURLM_OK
+        commands.setWake { curl_multi_wakeup(waker.multi) }
+    }
+
+    /// Replaces a multi handle that was made while no descriptor was free.
+    private func replaceMulti() {
+        guard running.isEmpty, let new = curl_multi_init() else { return }
+        let old = multi
+        guard curl_multi_wakeup(new) == CURLM_OK else {
+            curl_multi_cleanup(new)
+            return
+        }
+        multi = new
+        prepareToWake()
+        curl_multi_cleanup(old)
+        configure()
     }
 
     private func configure() {
         configuration = commands.configuration
         isSuspended = commands.isSuspended
-        gwi_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumTransfersPerHost))
+        // libcurl's own limit for each host is not set: it counts all hosts behind a proxy as one.
+        queue.setLimits(TransferQueue.Limits(configuration))
         // By default libcurl keeps four connections for each running transfer, and so closes some when a burst ends.
         gwi_curl_multi_set_long(
             multi,
@@ -88,8 +127,8 @@ final class CurlThread {
     }
 
     private func publishCounts() {
-        guard publishedCounts != (active.count, waiting.count) else { return }
-        publishedCounts = (active.count, waiting.count)
+        guard publishedCounts != (active.count, queue.waitingCount) else { return }
+        publishedCounts = (active.count, queue.waitingCount)
         commands.counts = publishedCounts
     }
 }
@@ -125,6 +164,10 @@ extension CurlThread {
 
     private func join(_ operation: CurlFetchOperation) {
         let key = TransferKey(operation.request)
+        if let error = refusal(of: operation, transfers[key]) {
+            operation.send(.finished(.failure(error)))
+            return
+        }
         if let transfer = transfers[key] {
             transfer.join(operation)
             updatePriority(of: transfer)
@@ -139,34 +182,41 @@ extension CurlThread {
         transfers[key] = transfer
         transfer.join(operation)
         transfer.priority = operation.priority
-        transfer.queueNumber = waiting.push(transfer, transfer.priority)
+        queue.push(transfer)
+    }
+
+    /// The error when the app refuses where a request leads: the URL as libcurl reads it, or the target of a redirect
+    /// that its transfer has followed.
+    private func refusal(of operation: CurlFetchOperation, _ transfer: CurlTransfer?) -> ImageError? {
+        guard operation.request.shouldLoad != nil else { return nil }
+        let url = operation.request.url
+        var targets = transfer?.redirectTargets ?? []
+        if let read = CurlAddress.normalized(url), read.host() != url.host()?.lowercased() {
+            targets.insert(read, at: 0)
+        }
+        for target in targets {
+            if let error = operation.refusal(of: target) { return error }
+        }
+        return nil
     }
 
     private func updatePriority(of transfer: CurlTransfer) {
         let priority = transfer.operations.map(\.priority).max() ?? .normal
         guard priority != transfer.priority else { return }
         transfer.priority = priority
-        if let number = transfer.queueNumber { waiting.move(number, to: priority) }
+        queue.updatePriority(of: transfer)
         transfer.setWeight()
     }
 }
 
 // Starting transfers.
 extension CurlThread {
-    private var waitingOrder: PriorityQueue<CurlTransfer>.Order {
-        switch configuration.transferOrder {
-        case .firstInFirstOut: .oldestFirst
-        case .lastInFirstOut: .newestFirst
-        }
-    }
-
     private func startWaitingTransfers() {
         rateLimitDelay = nil
-        while !isSuspended, waiting.count > 0, active.count < max(1, configuration.maximumConcurrentTransfers) {
+        while !isSuspended, queue.waitingCount > 0 {
             rateLimitDelay = bucket?.tokens.take(now: .now)
             guard rateLimitDelay == nil else { return }
-            let limit = max(1, configuration.maximumTransfersPerHost)
-            guard let transfer = waiting.pop(waitingOrder, where: { activeByHost[$0.host] ?? 0 < limit }) else {
+            guard let transfer = queue.pop() else {
                 bucket?.tokens.giveBack()
                 return
             }
@@ -175,16 +225,36 @@ extension CurlThread {
     }
 
     private func start(_ transfer: CurlTransfer) {
-        transfer.queueNumber = nil
         active[transfer.number] = transfer
-        activeByHost[transfer.host, default: 0] += 1
+        guard !transfer.hasStarted else {
+            chooseProxy(for: transfer)
+            return
+        }
         transfer.resumed = transfer.key.validators == nil ? resumableBodies.take(transfer.key) : nil
         do {
             try transfer.prepare(for: transfer.url)
-            chooseProxy(for: transfer)
+            startExchange(of: transfer)
         } catch {
             finish(transfer, .failure(error))
         }
+    }
+
+    /// Starts an exchange that is prepared. One with another host than before, such as the target of a redirect, waits
+    /// until that host has room.
+    private func startExchange(of transfer: CurlTransfer) {
+        let host = transfer.exchange.host
+        if host != transfer.host {
+            queue.leave(transfer.host)
+            transfer.host = host
+            guard queue.hasRoom(host) else {
+                active[transfer.number] = nil
+                bucket?.tokens.giveBack()
+                queue.push(transfer)
+                return
+            }
+            queue.enter(host)
+        }
+        chooseProxy(for: transfer)
     }
 
     /// Launches the exchange once its proxy is known: at once, or when the desktop has answered.
@@ -233,6 +303,12 @@ extension CurlThread {
             // The handle is released after this, with the status and the metrics that libcurl keeps in it.
             let handle = transfer.exchange.handle
             hasEnded = true
+            guard !transfer.needsFreshConnection(after: message.pointee.data.result) else {
+                transfer.takeHandle().map(release)
+                transfer.repeatExchange(onFreshConnection: true)
+                launch(transfer)
+                continue
+            }
             guard noteAlternative(of: transfer, message.pointee.data.result) else {
                 transfer.takeHandle().map(release)
                 transfer.repeatExchange()
@@ -242,12 +318,35 @@ extension CurlThread {
             switch transfer.conclude(message.pointee.data.result) {
             case .nextExchange:
                 handle.map(release)
-                chooseProxy(for: transfer)
+                startExchange(of: transfer)
             case .finished(let result):
                 finish(transfer, result)
             }
         }
         return hasEnded
+    }
+
+    /// Ends the transfers that receive nothing for too long, and of those that receive too little the one of the host
+    /// that has the most, while another host waits for room.
+    /// - Returns: Whether there were any.
+    private func endSlowTransfers() -> Bool {
+        let now = ContinuousClock.now
+        var ended = active.values.filter { $0.idleDeadline.map { $0 <= now } ?? false }
+        if !queue.hasStarvingHost() {
+            for transfer in active.values { transfer.pace = nil }
+        } else if ended.isEmpty {
+            let slow = active.values.filter { $0.isTooSlow(now: now) }
+            ended = slow.max { queue.runningCount(of: $0.host) < queue.runningCount(of: $1.host) }.map { [$0] } ?? []
+        }
+        for transfer in ended { finish(transfer, .failure(transfer.tooSlow)) }
+        return !ended.isEmpty
+    }
+
+    /// Nobody can start the transfers of a suspended downloader that is gone.
+    private func cancelWaitingTransfers() {
+        for transfer in transfers.values where active[transfer.number] == nil {
+            finish(transfer, .failure(.cancelled(transfer.url)))
+        }
     }
 
     /// Ends a transfer whose last operation was cancelled.
@@ -286,11 +385,8 @@ extension CurlThread {
     private func remove(_ transfer: CurlTransfer) {
         if transfer.exchange.alternative != nil, let origin = transfer.origin { alternatives.abandonTrial(of: origin) }
         if transfers[transfer.key] === transfer { transfers[transfer.key] = nil }
-        if let number = transfer.queueNumber { _ = waiting.remove(number) }
-        if active.removeValue(forKey: transfer.number) != nil {
-            let count = (activeByHost[transfer.host] ?? 1) - 1
-            activeByHost[transfer.host] = count > 0 ? count : nil
-        }
+        queue.remove(transfer)
+        if active.removeValue(forKey: transfer.number) != nil { queue.leave(transfer.host) }
         transfer.takeHandle().map(release)
     }
 
@@ -358,11 +454,6 @@ extension CurlThread {
     }
 
     private static let fileQueue = DispatchQueue(label: "gwi-alternative-services")
-}
-
-extension CurlTransfer {
-    /// The host whose limit the transfer counts against.
-    fileprivate var host: String { key.url.host()?.lowercased() ?? "" }
 }
 
 /// The recipients of the result of a transfer.

@@ -41,6 +41,9 @@ extension CurlTransfer {
             )
         case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2_STREAM, CURLE_HTTP2:
             return error(.transferIncomplete, "The connection was closed before the end of the body (\(cause))")
+        // libcurl has no memory for a header line of more than 100 KB; later versions have a code for that.
+        case CURLE_OUT_OF_MEMORY where exchange.head == nil, tooLargeForCurl where exchange.head == nil:
+            return headTooLarge
         // libcurl reports a reply that is not HTTP as an unsupported protocol.
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
             return error(.badResponse, "The server's response is not valid HTTP (\(cause))")
@@ -48,6 +51,17 @@ extension CurlTransfer {
             return error(.connectionFailed, "The connection failed (\(cause))")
         }
     }
+
+    var headTooLarge: ImageError {
+        error(
+            .badResponse,
+            "The head of the server's response is too large",
+            remedy: "Let the server send less than 256 KiB of header fields, and less than 100 KB in a line."
+        )
+    }
+
+    /// CURLE_TOO_LARGE of libcurl 8.6.
+    private var tooLargeForCurl: CURLcode { CURLcode(rawValue: 100) }
 
     var bodyTooLarge: ImageError {
         error(

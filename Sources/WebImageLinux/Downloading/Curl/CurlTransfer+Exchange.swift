@@ -22,8 +22,14 @@ extension CurlTransfer {
         var alternative: AlternativeService?
         /// The handle that performs the exchange; `nil` before it is launched and after it has ended.
         var handle: CurlHandle?
+        /// Whether no connection that is open may be used.
+        var isOnFreshConnection = false
         let requestTime = Date()
         let startedAt = ContinuousClock.now
+        /// The time at which libcurl was given the request.
+        var launchedAt = ContinuousClock.now
+        /// The time at which bytes arrived last; `nil` before the first.
+        var lastArrival: ContinuousClock.Instant?
         var firstByteAt = ContinuousClock.now
 
         /// The head of the response, after the response modifier; `nil` before it is complete.
@@ -43,7 +49,12 @@ extension CurlTransfer {
         /// The bytes of the body at the last progress report.
         var reportedCount: Int64 = 0
         var discardedCount = 0
+        /// The bytes of all header lines.
+        var headByteCount = 0
         var isNearlyComplete = false
+
+        /// The largest size of the head of a response, which is what browsers take.
+        static let headLimit = 256 << 10
 
         private static let discardLimit = 64 << 10
 
@@ -54,6 +65,12 @@ extension CurlTransfer {
             self.request = request
             body = TransferBody(inMemoryBodyLimit: inMemoryBodyLimit)
         }
+
+        /// Whether less of a resumed body has arrived than Content-Range says, which libcurl does not look at.
+        var isShorterThanStated: Bool { resumedCount != nil && expectedCount.map { body.count < $0 } ?? false }
+
+        /// The host that is asked, in lower case.
+        var host: String { request.url.host()?.lowercased() ?? "" }
 
         /// Whether more of an unused body was read than keeping the connection is worth.
         var hasDiscardedTooMuch: Bool { discardedCount > Self.discardLimit }

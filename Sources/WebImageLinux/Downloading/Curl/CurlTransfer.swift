@@ -41,11 +41,19 @@ final class CurlTransfer {
     /// The time in the queue; `nil` while the transfer waits there.
     private var waitingTime: Duration?
     var priority = ImagePriority.normal
-    /// The number of the transfer in the queue; `nil` once it has left the queue.
+    /// The number of the transfer in the queue of its host; `nil` once it has left the queue.
     var queueNumber: UInt64?
+    /// The host whose limit the transfer counts against.
+    var host: String
+    /// The bytes at a time from which on the speed is measured; `nil` while no other host waits.
+    var pace: (since: ContinuousClock.Instant, byteCount: Int64)?
     /// The body of an earlier, interrupted transfer, which this one resumes.
     var resumed: PartialBody?
+    /// The bytes of all heads and bodies so far, as they arrived.
+    var receivedByteCount: Int64 = 0
     private var redirectCount = 0
+    /// Where redirects have led so far.
+    private(set) var redirectTargets: [URL] = []
     /// The exchange that is under way. It has only the URL until the first one starts.
     private(set) var exchange: Exchange
 
@@ -60,6 +68,7 @@ final class CurlTransfer {
         self.configuration = configuration
         self.observers = observers
         exchange = Exchange(RequestModifier.Request(url: key.url), inMemoryBodyLimit: configuration.inMemoryBodyLimit)
+        host = exchange.host
     }
 
     var url: URL { key.url }
@@ -91,16 +100,19 @@ final class CurlTransfer {
 
     func useAlternative(_ service: AlternativeService?) { exchange.alternative = service }
 
-    /// Prepares the same exchange for another endpoint.
-    func repeatExchange() {
-        let proxy = exchange.proxy
+    /// Prepares the same exchange for another endpoint or another connection.
+    func repeatExchange(onFreshConnection: Bool = false) {
+        let (proxy, isFresh) = (exchange.proxy, exchange.isOnFreshConnection || onFreshConnection)
         exchange = Exchange(exchange.request, inMemoryBodyLimit: configuration.inMemoryBodyLimit)
-        exchange.proxy = proxy
+        (exchange.proxy, exchange.isOnFreshConnection) = (proxy, isFresh)
     }
 
     func leaveDecodingToCurl() { exchange.isDecodedByCurl = true }
 
-    func attach(_ handle: CurlHandle) { exchange.handle = handle }
+    func attach(_ handle: CurlHandle) {
+        exchange.handle = handle
+        exchange.launchedAt = .now
+    }
 
     func takeHandle() -> CurlHandle? { exchange.handle.take() }
 }
@@ -119,6 +131,13 @@ extension CurlTransfer {
                 remedy: "Return a request from the modifier if this URL may be loaded."
             )
         }
+        guard request.method.isHTTPToken else {
+            throw error(
+                .invalidRequest,
+                "The request modifier has set a method that HTTP does not allow",
+                remedy: "Set a method such as GET or POST, of letters, digits and hyphens."
+            )
+        }
         guard request.url.host()?.isEmpty == false else {
             throw error(
                 .invalidURL,
@@ -133,9 +152,25 @@ extension CurlTransfer {
         }
     }
 
+    private func noteArrival(_ byteCount: Int) {
+        exchange.lastArrival = .now
+        receivedByteCount = receivedByteCount.boundedSum(Int64(byteCount))
+    }
+
+    /// Takes note of a line of a head or of the trailers.
+    /// - Returns: Whether the exchange continues.
+    func receiveHeaderLine(byteCount: Int) -> Bool {
+        noteArrival(byteCount)
+        exchange.headByteCount += byteCount
+        guard exchange.headByteCount > Exchange.headLimit else { return true }
+        exchange.verdict = .failed(headTooLarge)
+        return false
+    }
+
     /// Takes the next bytes of the body.
     /// - Returns: Whether the exchange continues.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        noteArrival(bytes.count)
         if exchange.head == nil { receiveHead() }
         switch exchange.verdict {
         case .resumeRefused:
@@ -186,6 +221,8 @@ extension CurlTransfer {
             return follow(redirectTarget)
         case .accepted where code == CURLE_OK && exchange.decoder?.isComplete == false:
             return .finished(.failure(codingIncomplete))
+        case .accepted where code == CURLE_OK && exchange.isShorterThanStated:
+            return .finished(.failure(error(CURLE_PARTIAL_FILE, message: "")))
         case .accepted where code == CURLE_OK:
             return .finished(.success(loaderResult()))
         case .redirected, .accepted:
@@ -205,7 +242,14 @@ extension CurlTransfer {
             etag: head.headers["etag"],
             lastModified: head.headers["last-modified"]
         )
-        return PartialBody(data: exchange.body.data, validators: validators)
+        let sent = head.headers["date"].flatMap(ResponseModifier.Response.date) ?? exchange.requestTime
+        let changed = head.headers["last-modified"].flatMap(ResponseModifier.Response.date)
+        return PartialBody(
+            data: exchange.body.data,
+            validators: validators,
+            hasStrongDate: changed.map { sent.timeIntervalSince($0) >= 60 } ?? false,
+            totalCount: exchange.expectedCount
+        )
     }
 
     private func loaderResult() -> LoaderResult {
@@ -242,11 +286,32 @@ extension CurlTransfer {
         guard ["http", "https"].contains(target.scheme?.lowercased() ?? "") else {
             return .finished(.failure(badRedirect("its target has the scheme \(target.scheme ?? "")")))
         }
+        if exchange.request.url.scheme?.lowercased() == "https", target.scheme?.lowercased() == "http",
+            !configuration.allowsInsecureRedirects
+        {
+            let reason = "it leads from https to http; allowsInsecureRedirects permits that"
+            return .finished(.failure(badRedirect(reason)))
+        }
         guard redirectCount <= configuration.maximumRedirects else {
             let reason = "it is one more than the limit of \(configuration.maximumRedirects)"
             return .finished(.failure(badRedirect(reason)))
         }
+        if let refusal = askOperations(about: target) { return .finished(.failure(refusal)) }
         return startNext(target)
+    }
+
+    /// Asks the operations whether the transfer may lead to a URL, and ends those that refuse.
+    /// - Returns: The error when all of them refuse.
+    private func askOperations(about target: URL) -> ImageError? {
+        let target = CurlAddress.normalized(target) ?? target
+        redirectTargets.append(target)
+        let refusals = operations.map { ($0, $0.refusal(of: target)) }
+        guard refusals.contains(where: { $0.1 == nil }) else { return refusals.first?.1 }
+        for case (let operation, let error?) in refusals {
+            leave(operation)
+            operation.send(.finished(.failure(error)))
+        }
+        return nil
     }
 
     private func startNext(_ url: URL) -> Outcome {
@@ -306,7 +371,9 @@ extension CurlTransfer {
 
     /// Continues an interrupted body if the response is its rest (RFC 9110, 15.3.7).
     private func resume(_ part: PartialBody, _ head: ResponseModifier.Response) {
-        guard let range = head.contentRange, range.start == part.data.count,
+        // A server that ignores If-Range may send the rest of another version.
+        guard let range = head.restOfBody, range.start == part.data.count,
+            part.totalCount == nil || part.totalCount == range.total,
             head.headers["etag"] == nil || head.headers["etag"] == part.validators.etag
         else {
             exchange.verdict = .resumeRefused

@@ -13,7 +13,7 @@ extension ResponseModifier.Response {
         metadata.cacheControl = headers["cache-control"]
         metadata.expires = headers["expires"].map { Self.date($0) ?? .distantPast }
         metadata.date = headers["date"].flatMap(Self.date)
-        metadata.age = headers["age"].flatMap { Double($0) }.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
+        metadata.age = headers["age"].flatMap { Int64(digits: $0) }.map { Double($0) }
         metadata.vary = headers["vary"].map { Self.varying($0, request.headers) }
         metadata.requestTime = requestTime
         metadata.responseTime = responseTime
@@ -23,28 +23,29 @@ extension ResponseModifier.Response {
     /// The length of the body in bytes; `nil` when the server does not state it or encodes the body.
     var bodyLength: Int64? {
         guard headers["content-encoding"] == nil else { return nil }
-        return headers["content-length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+        return headers["content-length"].flatMap { Int64(digits: $0) }
     }
 
     /// The delay before the next request that Retry-After demands, in seconds or by date (RFC 9110, 10.2.3).
     var retryAfter: Duration? {
         guard let text = headers["retry-after"] else { return nil }
-        if let seconds = Int(text) { return .seconds(max(seconds, 0)) }
-        return Self.date(text).map { .seconds(max(0, $0.timeIntervalSinceNow)) }
+        if let seconds = Int64(digits: text) { return Duration.seconds(seconds).bounded }
+        return Self.date(text).map { Duration.bounded(seconds: $0.timeIntervalSinceNow).bounded }
     }
 
-    /// The first byte and the total length in Content-Range (RFC 9110, 14.4).
-    var contentRange: (start: Int64, total: Int64?)? {
+    /// The first byte and the total length in Content-Range (RFC 9110, 14.4), when the part reaches to the end.
+    var restOfBody: (start: Int64, total: Int64)? {
         guard let text = headers["content-range"], text.lowercased().hasPrefix("bytes ") else { return nil }
-        let sides = text.dropFirst(6).split(separator: "/")
-        guard sides.count == 2, let start = sides[0].split(separator: "-").first.flatMap({ Int64($0) }) else {
-            return nil
-        }
-        return (start, Int64(sides[1]))
+        let numbers = text.dropFirst(6).split(omittingEmptySubsequences: false) { $0 == "-" || $0 == "/" }
+            .map { Int64(digits: $0) }
+        guard numbers.count == 3, let start = numbers[0], let end = numbers[1], let total = numbers[2],
+            start <= end, end < total, end == total - 1
+        else { return nil }
+        return (start, total)
     }
 
     /// Parses a date in any of the three formats of RFC 9110, 5.6.7.
-    private static func date(_ text: String) -> Date? {
+    static func date(_ text: String) -> Date? {
         let seconds = curl_getdate(text, nil)
         return seconds < 0 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
@@ -52,6 +53,6 @@ extension ResponseModifier.Response {
     private static func varying(_ names: String, _ headers: [String: String]) -> [String: String] {
         let sent = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { $1 }
         let fields = names.lowercased().split(separator: ",").map { $0.filter { !$0.isWhitespace } }
-        return Dictionary(fields.filter { !$0.isEmpty }.map { ($0, sent[$0] ?? "") }) { $1 }
+        return Dictionary(fields.filter { !$0.isEmpty }.map { ($0, VaryingField.text(for: sent[$0] ?? "")) }) { $1 }
     }
 }

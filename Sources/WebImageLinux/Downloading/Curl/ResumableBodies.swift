@@ -6,11 +6,16 @@ struct PartialBody {
     let data: Data
     /// The validators of the version that the part belongs to.
     let validators: ResponseMetadata.Validators
+    /// Whether the date in the validators was a minute old, so that no other version of the same second can exist.
+    let hasStrongDate: Bool
+    /// The bytes of the whole body; `nil` when the server did not say.
+    let totalCount: Int64?
 
-    /// The value of If-Range: a strong entity tag, else the date (RFC 9110, 13.1.5); `nil` when there is neither.
+    /// The value of If-Range: a strong entity tag, else a strong date (RFC 9110, 13.1.5 and 8.8.2.2); `nil` when there
+    /// is neither.
     var condition: String? {
         if let etag = validators.etag { return etag.hasPrefix("W/") ? nil : etag }
-        return validators.lastModified
+        return hasStrongDate ? validators.lastModified : nil
     }
 }
 

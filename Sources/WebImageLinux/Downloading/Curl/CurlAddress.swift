@@ -1,0 +1,34 @@
+internal import CWebImageCurl
+import FoundationEssentials
+
+/// How libcurl reads URLs.
+enum CurlAddress {
+    /// CURLU_PUNYCODE, which headers before libcurl 7.88 do not have.
+    private static let punycode: UInt32 = 1 << 12
+
+    /// The URL with the host that libcurl would connect to: in lower case, without percent escapes and a dot at the end,
+    /// and an IPv4 address in its usual form, which may be written as one number, in hexadecimal or in other digits.
+    /// - Returns: `nil` when libcurl cannot read the URL.
+    static func normalized(_ url: URL) -> URL? {
+        guard let parser = curl_url() else { return nil }
+        defer { curl_url_cleanup(parser) }
+        guard curl_url_set(parser, CURLUPART_URL, url.absoluteString, 0) == CURLUE_OK else { return nil }
+        // Digits of other scripts are an address only after the first round.
+        for _ in 0..<2 {
+            guard var host = text(CURLUPART_HOST, of: parser, punycode)?.lowercased() else { return nil }
+            if host.hasSuffix(".") { host.removeLast() }
+            guard curl_url_set(parser, CURLUPART_HOST, host, 0) == CURLUE_OK,
+                let whole = text(CURLUPART_URL, of: parser, 0),
+                curl_url_set(parser, CURLUPART_URL, whole, 0) == CURLUE_OK
+            else { return nil }
+        }
+        return text(CURLUPART_URL, of: parser, 0).flatMap { URL(string: $0) }
+    }
+
+    private static func text(_ part: CURLUPart, of parser: OpaquePointer, _ flags: UInt32) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(parser, part, &text, flags) == CURLUE_OK, let text else { return nil }
+        defer { curl_free(text) }
+        return String(cString: text)
+    }
+}

@@ -1,0 +1,52 @@
+/// Header fields as text. They are bytes (RFC 9110, 5.5), which servers compare when a client sends them back.
+///
+/// A value that is not UTF-8 gets a character of the private use area for each byte above 127, so that sending it
+/// restores the bytes.
+enum HeaderText {
+    private static let first: UInt32 = 0xF700
+
+    static func text(of bytes: UnsafePointer<CChar>) -> String {
+        if let text = String(validatingCString: bytes), !text.unicodeScalars.contains(where: isByte) { return text }
+        var scalars = String.UnicodeScalarView()
+        var next = bytes
+        while next.pointee != 0 {
+            let byte = UInt8(bitPattern: next.pointee)
+            scalars.append(byte < 128 ? Unicode.Scalar(byte) : Unicode.Scalar(first + UInt32(byte)) ?? "?")
+            next += 1
+        }
+        return String(scalars)
+    }
+
+    /// The bytes of a text and a zero byte.
+    static func bytes(of text: String) -> [CChar] {
+        guard text.unicodeScalars.contains(where: isByte) else { return Array(text.utf8CString) }
+        var bytes: [UInt8] = []
+        for scalar in text.unicodeScalars {
+            if isByte(scalar) {
+                bytes.append(UInt8(scalar.value - first))
+            } else {
+                bytes += UTF8.encode(scalar) ?? .init()
+            }
+        }
+        return bytes.map { CChar(bitPattern: $0) } + [0]
+    }
+
+    private static func isByte(_ scalar: Unicode.Scalar) -> Bool {
+        (first + 128...first + 255).contains(scalar.value)
+    }
+}
+
+extension String {
+    /// Whether HTTP allows the text as a method or the name of a field (RFC 9110, 5.6.2).
+    var isHTTPToken: Bool {
+        !isEmpty
+            && utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+}

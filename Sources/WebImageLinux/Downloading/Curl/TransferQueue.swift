@@ -1,0 +1,173 @@
+internal import HeapModule
+import WebImageCore
+
+/// The transfers that wait, those of each host in a queue of their own, and the numbers of those that run.
+///
+/// Hosts share the room: the next transfer is one of the highest priority, among these one of the host that has the
+/// fewest running, and among these the oldest or newest. A part of the room is kept for hosts that have none running, so
+/// that slow hosts do not occupy all of it. A step takes logarithmic time, however many transfers wait.
+struct TransferQueue {
+    /// The place of a host among all. A host has at most one that counts; earlier ones are skipped.
+    private struct Turn: Comparable {
+        let rank: Int
+        let runningCount: Int
+        /// The number of the transfer, or its negative: the larger one is first.
+        let age: Int64
+        let host: String
+
+        static func < (one: Turn, other: Turn) -> Bool {
+            (one.rank, -one.runningCount, one.age) < (other.rank, -other.runningCount, other.age)
+        }
+    }
+
+    private struct Host {
+        var waiting = PriorityQueue<CurlTransfer>()
+        var runningCount = 0
+        var turn: Turn?
+    }
+
+    struct Limits {
+        let total: Int
+        let perHost: Int
+        let order: PriorityQueue<CurlTransfer>.Order
+
+        init(_ configuration: ImageDownloader.Configuration) {
+            total = max(1, configuration.maximumConcurrentTransfers)
+            perHost = max(1, configuration.maximumTransfersPerHost)
+            order =
+                switch configuration.transferOrder {
+                case .firstInFirstOut: .oldestFirst
+                case .lastInFirstOut: .newestFirst
+                }
+        }
+
+        /// The number of running transfers from which only hosts that have none running start one.
+        var shared: Int { total - total / 4 }
+    }
+
+    private var limits: Limits
+    private var hosts: [String: Host] = [:]
+    /// The turns of hosts that have no transfer running, and of those that have.
+    private var newHosts = Heap<Turn>()
+    private var busyHosts = Heap<Turn>()
+    private(set) var waitingCount = 0
+    private(set) var runningCount = 0
+
+    init(_ limits: Limits) {
+        self.limits = limits
+    }
+
+    mutating func setLimits(_ limits: Limits) {
+        self.limits = limits
+        rebuild()
+    }
+
+    mutating func push(_ transfer: CurlTransfer) {
+        let number = hosts[transfer.host, default: Host()].waiting.push(transfer, transfer.priority)
+        transfer.queueNumber = number
+        waitingCount += 1
+        update(transfer.host)
+    }
+
+    /// Removes a transfer that waits.
+    mutating func remove(_ transfer: CurlTransfer) {
+        guard let number = transfer.queueNumber else { return }
+        transfer.queueNumber = nil
+        if hosts[transfer.host]?.waiting.remove(number) != nil { waitingCount -= 1 }
+        update(transfer.host)
+    }
+
+    /// Moves a transfer that waits to its new priority.
+    mutating func updatePriority(of transfer: CurlTransfer) {
+        guard let number = transfer.queueNumber else { return }
+        hosts[transfer.host]?.waiting.move(number, to: transfer.priority)
+        update(transfer.host)
+    }
+
+    /// Removes and returns the next transfer that may run. It counts as running.
+    mutating func pop() -> CurlTransfer? {
+        guard let host = nextHost(), let transfer = hosts[host]?.waiting.pop(limits.order) else { return nil }
+        transfer.queueNumber = nil
+        waitingCount -= 1
+        enter(host)
+        return transfer
+    }
+
+    /// Whether a transfer waits only for room, of a host that has none running.
+    mutating func hasStarvingHost() -> Bool {
+        runningCount >= limits.total && first(of: \.newHosts) != nil
+    }
+
+    /// Whether one more transfer of a host may run, apart from the limit of all.
+    func hasRoom(_ host: String) -> Bool { runningCount(of: host) < limits.perHost }
+
+    func runningCount(of host: String) -> Int { hosts[host]?.runningCount ?? 0 }
+
+    mutating func enter(_ host: String) {
+        hosts[host, default: Host()].runningCount += 1
+        runningCount += 1
+        update(host)
+    }
+
+    mutating func leave(_ host: String) {
+        guard runningCount(of: host) > 0 else { return }
+        hosts[host]?.runningCount -= 1
+        runningCount -= 1
+        update(host)
+    }
+
+    private mutating func nextHost() -> String? {
+        guard runningCount < limits.total else { return nil }
+        let new = first(of: \.newHosts)
+        guard runningCount < limits.shared, let busy = first(of: \.busyHosts) else { return new?.host }
+        guard let new else { return busy.host }
+        return (busy < new ? new : busy).host
+    }
+
+    /// The best turn that still counts.
+    private mutating func first(of heap: WritableKeyPath<TransferQueue, Heap<Turn>>) -> Turn? {
+        while let turn = self[keyPath: heap].max {
+            if hosts[turn.host]?.turn == turn { return turn }
+            _ = self[keyPath: heap].popMax()
+        }
+        return nil
+    }
+
+    /// Gives a host the turn of the transfer that is its next.
+    private mutating func update(_ name: String) {
+        // The host is not copied, which would copy its queue too.
+        guard let runningCount = hosts[name]?.runningCount else { return }
+        if runningCount == 0, hosts[name]?.waiting.count == 0 {
+            hosts[name] = nil
+            return
+        }
+        let next = runningCount < limits.perHost ? hosts[name]?.waiting.first(limits.order) : nil
+        let turn = next.map { transfer in
+            let number = Int64(clamping: transfer.number)
+            return Turn(
+                rank: transfer.priority.rank,
+                runningCount: runningCount,
+                age: limits.order == .newestFirst ? number : -number,
+                host: name
+            )
+        }
+        guard turn != hosts[name]?.turn else { return }
+        hosts[name]?.turn = turn
+        if let turn { insert(turn) }
+    }
+
+    private mutating func insert(_ turn: Turn) {
+        if turn.runningCount == 0 { newHosts.insert(turn) } else { busyHosts.insert(turn) }
+        // Turns that no longer count must not add up.
+        if newHosts.count + busyHosts.count > 64 + 4 * hosts.count { rebuild() }
+    }
+
+    private mutating func rebuild() {
+        newHosts = []
+        busyHosts = []
+        for name in Array(hosts.keys) {
+            hosts[name]?.turn = nil
+            update(name)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageTesting
+
+/// Each test starts a program, because it needs a process that ends, or one whose functions or limits are its own.
+@Suite("Processes that load", .serialized)
+struct NetworkProcessTests {
+    private func run(_ arguments: [String], seconds: Double = 60) throws -> ChildProcess {
+        try ChildProcess.run(BuiltProgram.path("NetworkWorker"), arguments, seconds: seconds)
+    }
+
+    /// The milliseconds that the program has printed for a load that has succeeded.
+    private func time(_ name: String, in output: String) -> Int? {
+        let line = output.split(separator: "\n").map { $0.split(separator: " ") }.first { $0.first == name[...] }
+        return line.flatMap { $0.count == 3 && $0[1] != "failed" ? Int($0[2]) : nil }
+    }
+
+    @Test("A process may exit while images are loaded over https")
+    func exit() throws {
+        let files = Dictionary(uniqueKeysWithValues: (0..<40).map { ("\($0).bin", Data(count: 20_000)) })
+        let nginx = try Nginx(files: files)
+        let count = ProcessInfo.processInfo.environment["GWI_EXITS"].flatMap { Int($0) } ?? 40
+        var generator = SeededGenerator(seed: 1)
+        for round in 0..<count {
+            let delay = Int.random(in: 0...120, using: &generator)
+            let process = try run(["exit", nginx.url("", .good).absoluteString, nginx.authorityFile, "\(delay)"])
+            #expect(process.exitCode == 0, "round \(round), after \(delay) ms: \(process.output)")
+        }
+    }
+
+    @Test("A name that takes long to look up delays no other host, whether its load is cancelled or times out")
+    func slowLookup() throws {
+        let server = try LocalImageServer { _ in .ok(Data(count: 7), contentType: "image/png") }
+        let process = try run(["resolve", server.url("/a").absoluteString, "20"])
+        for name in ["cancelled", "late"] {
+            let duration = try #require(time(name, in: process.output), "\(process.output)")
+            #expect(duration < 5000, "\(name)")
+        }
+    }
+
+    @Test("A downloader that found no descriptor free works as soon as there are some")
+    func descriptors() throws {
+        let server = try LocalImageServer { _ in .ok(Data(count: 7), contentType: "image/png") }
+        let process = try run(["descriptors", server.url("/a").absoluteString], seconds: 300)
+        for round in 0..<3 {
+            let duration = try #require(time("with\(round)", in: process.output), "\(process.output)")
+            #expect(duration < 5000)
+        }
+    }
+
+    @Test("Loads with cookies leave no memory behind")
+    func cookies() throws {
+        let server = try LocalImageServer { _ in
+            ServerResponse(status: 200, headers: [("Set-Cookie", "session=1; Path=/")], body: Data(count: 1))
+        }
+        let process = try run(["cookies", server.url("/a").absoluteString, "2000"])
+        let count = try #require(process.output.split(separator: " ").last.flatMap { Int($0.filter { $0 != "\n" }) })
+        #expect(count < 8000, "\(process.output)")
+    }
+}
