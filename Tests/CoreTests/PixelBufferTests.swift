@@ -47,7 +47,7 @@ struct PixelBufferTests {
                     bytesPerRow: 12,
                     layout: .rgb
                 )
-                return PixelBuffer(top: 1, of: rows, orientation: .up)
+                return rows.resized(top: 1, to: rows.size, orientation: .up)
             }
         )
         #expect(buffer.bytes == [1, 1, 1, 255, 2, 2, 2, 255, 3, 3, 3, 255] + [UInt8](repeating: 0, count: 12))

@@ -27,6 +27,40 @@ package enum TestProfile {
         return curves.withUnsafeBufferPointer { save(cmsCreateRGBProfile(&white, &primaries, $0.baseAddress)) }
     }
 
+    /// Grey levels that are proportional to light.
+    package static let linearGrey: Data = {
+        var white = cmsCIExyY(x: 0.3127, y: 0.3290, Y: 1)
+        guard let curve = cmsBuildGamma(nil, 1) else { return Data() }
+        defer { cmsFreeToneCurve(curve) }
+        return save(cmsCreateGrayProfile(&white, curve))
+    }()
+
+    /// A press whose cyan ink is red, on white paper. All other inks print black.
+    package static let redCyan: Data = {
+        guard let profile = cmsCreateProfilePlaceholder(nil), let stages = cmsPipelineAlloc(nil, 4, 3) else {
+            return Data()
+        }
+        defer { cmsPipelineFree(stages) }
+        cmsSetProfileVersion(profile, 2.1)
+        cmsSetDeviceClass(profile, cmsSigOutputClass)
+        cmsSetColorSpace(profile, cmsSigCmykData)
+        cmsSetPCS(profile, cmsSigLabData)
+        // CIE L*a*b* of the 16 combinations of full inks, black fastest, as ICC.1:2001 encodes it in 16 bits.
+        func lab(_ light: Double, _ a: Double, _ b: Double) -> [UInt16] {
+            [UInt16(light * 652.8), UInt16((a + 128) * 256), UInt16((b + 128) * 256)]
+        }
+        let colors = (0..<16).flatMap { inks in
+            switch inks {
+            case 0: lab(100, 0, 0)
+            case 8: lab(54.29, 80.81, 69.89)
+            default: lab(0, 0, 0)
+            }
+        }
+        cmsPipelineInsertStage(stages, cmsAT_END, cmsStageAllocCLut16bit(nil, 2, 4, 3, colors))
+        cmsWriteTag(profile, cmsSigAToB0Tag, UnsafeRawPointer(stages))
+        return save(profile)
+    }()
+
     private static func save(_ profile: cmsHPROFILE?) -> Data {
         guard let profile else { return Data() }
         defer { cmsCloseProfile(profile) }

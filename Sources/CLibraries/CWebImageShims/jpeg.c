@@ -26,6 +26,8 @@ struct gwi_jpeg {
     size_t skipped;
     // One line of CMYK, which is converted while it is copied to the target.
     uint8_t *line;
+    gwi_jpeg_convert convert;
+    const void *conversion;
     bool has_whole_file;
     bool has_header;
     bool has_started;
@@ -162,20 +164,30 @@ bool gwi_jpeg_copy_profile(gwi_jpeg *jpeg, uint8_t **profile, uint32_t *count) {
     return true;
 }
 
+static bool is_cmyk(const gwi_jpeg *jpeg) {
+    J_COLOR_SPACE space = jpeg->reader.jpeg_color_space;
+    return space == JCS_CMYK || space == JCS_YCCK;
+}
+
+bool gwi_jpeg_is_cmyk(const gwi_jpeg *jpeg) { return jpeg->has_header && is_cmyk(jpeg); }
+
+void gwi_jpeg_set_conversion(gwi_jpeg *jpeg, gwi_jpeg_convert convert, const void *conversion) {
+    jpeg->convert = convert;
+    jpeg->conversion = conversion;
+}
+
 gwi_jpeg_step gwi_jpeg_set_up(gwi_jpeg *jpeg, gwi_jpeg_setup setup, uint32_t *width, uint32_t *height) {
     if (jpeg->has_failed || setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
-    J_COLOR_SPACE space = jpeg->reader.jpeg_color_space;
-    bool is_cmyk = space == JCS_CMYK || space == JCS_YCCK;
     jpeg->reader.scale_num = 1;
     jpeg->reader.scale_denom = setup.divisor;
-    jpeg->reader.out_color_space = is_cmyk ? JCS_CMYK : JCS_EXT_RGB;
+    jpeg->reader.out_color_space = is_cmyk(jpeg) ? JCS_CMYK : JCS_EXT_RGB;
     if (setup.is_fast) jpeg->reader.dct_method = JDCT_FASTEST;
     // A whole file needs no image after each scan, so libjpeg runs the inverse DCT once.
     jpeg->reader.buffered_image = !jpeg->has_whole_file && jpeg_has_multiple_scans(&jpeg->reader);
     jpeg_calc_output_dimensions(&jpeg->reader);
     *width = jpeg->reader.output_width;
     *height = jpeg->reader.output_height;
-    if (is_cmyk) {
+    if (is_cmyk(jpeg)) {
         free(jpeg->line);
         jpeg->line = malloc((size_t)jpeg->reader.output_width * 4);
         if (!jpeg->line) {
@@ -186,11 +198,18 @@ gwi_jpeg_step gwi_jpeg_set_up(gwi_jpeg *jpeg, gwi_jpeg_setup setup, uint32_t *wi
     return GWI_JPEG_DONE;
 }
 
-// The conversion of gdk-pixbuf and Pillow. Adobe's programs write CMYK inverted, and mark the file.
+// Adobe's programs write CMYK inverted, and mark the file. Without a profile, this is the conversion of gdk-pixbuf and Pillow.
 static void convert_line(gwi_jpeg *jpeg, uint8_t *target) {
+    JDIMENSION width = jpeg->reader.output_width;
+    uint8_t *source = jpeg->line;
+    if (jpeg->convert) {
+        uint8_t inverted = jpeg->reader.saw_Adobe_marker ? 255 : 0;
+        for (size_t index = 0; index < (size_t)width * 4; index++) source[index] ^= inverted;
+        jpeg->convert(jpeg->conversion, source, target, width);
+        return;
+    }
     uint8_t inverted = jpeg->reader.saw_Adobe_marker ? 0 : 255;
-    const uint8_t *source = jpeg->line;
-    for (JDIMENSION x = 0; x < jpeg->reader.output_width; x++, source += 4, target += 3) {
+    for (JDIMENSION x = 0; x < width; x++, source += 4, target += 3) {
         unsigned black = source[3] ^ inverted;
         for (int channel = 0; channel < 3; channel++) target[channel] = (uint8_t)((source[channel] ^ inverted) * black / 255);
     }

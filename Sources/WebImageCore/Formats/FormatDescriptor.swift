@@ -185,8 +185,9 @@ package struct FormatDescriptor: Sendable {
 
 // What the table answers.
 extension ImageFormat {
-    /// The number of bytes from the start of a file that suffices to recognise every format.
-    package static let sniffLength = 512
+    /// The number of bytes from the start of a file that suffices to recognise every format. Drawing programs write licences
+    /// and entities of a few kilobytes in front of the root element of an SVG.
+    package static let sniffLength = 8192
 
     /// Recognises a format by the first bytes of a file.
     ///

@@ -101,12 +101,7 @@ extension PixelBuffer {
     }
 
     /// Copies the first rows of an image that is still arriving and leaves the others transparent.
-    package convenience init?(top count: Int, of rows: PixelRows, orientation: ImageOrientation) {
-        guard orientation == .up else {
-            guard let upright = PixelBuffer(top: count, of: rows, orientation: .up) else { return nil }
-            self.init(upright.rows, orientation: orientation)
-            return
-        }
+    fileprivate convenience init?(top count: Int, of rows: PixelRows) {
         let (width, pixel) = (rows.size.width, rows.layout.bytesPerPixel)
         let count = min(count, rows.size.height)
         let missing = (rows.size.height - count) * width * 4
@@ -219,6 +214,20 @@ extension PixelRows {
             // Means of colours have to be weighted by alpha, which premultiplication does.
             return PixelBuffer(self, orientation: .up)?.resized(to: target, orientation: orientation)
         }
+    }
+
+    /// The first rows of an image that is still arriving, at another size and upright.
+    /// - Parameters:
+    ///   - count: The number of rows that are there. The others are transparent.
+    ///   - target: The size of the whole image before orientation.
+    /// - Returns: `nil` when there is no memory.
+    package func resized(
+        top count: Int,
+        to target: PixelSize,
+        orientation: ImageOrientation
+    ) -> PixelBuffer? {
+        guard count < size.height else { return resized(to: target, orientation: orientation) }
+        return PixelBuffer(top: count, of: self)?.resized(to: target, orientation: orientation)
     }
 }
 

@@ -35,7 +35,7 @@ extension CoderRegistry {
         case .svg: "librsvg2-common"
         case .avif: "libavif-gdk-pixbuf"
         case .heif: "heif-gdk-pixbuf"
-        case .jpegXL: "libjxl-gdk-pixbuf"
+        case .jpegXL: "libjxl-gdk-pixbuf, which Debian 13 and later have"
         case .pnm, .tga, .icns, .xpm, .ani: "libgdk-pixbuf-2.0-0"
         default: nil
         }

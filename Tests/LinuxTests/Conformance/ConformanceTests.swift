@@ -38,7 +38,7 @@ struct ConformanceTests {
     }
 
     /// None when the corpus cannot be made; then "There are images of every kind" fails.
-    private static let entries = (try? made.get()) ?? []
+    static let entries = (try? made.get()) ?? []
 
     private struct CorpusError: Error, CustomStringConvertible {
         let description: String
@@ -50,7 +50,7 @@ struct ConformanceTests {
         try registry.decode(data, options: options)
     }
 
-    private static func data(_ name: String) throws -> Data {
+    static func data(_ name: String) throws -> Data {
         try Data(contentsOf: URL(filePath: "\(folder.path)/\(name)"))
     }
 
@@ -107,16 +107,16 @@ struct ConformanceTests {
     )
     func scaled(entry: Entry) throws {
         let size = PixelSize(width: 20, height: 20)
-        for entry in try Self.made.get() where min(entry.width, entry.height) > 20 && !entry.file.hasSuffix(".tga") {
-            let data = try Self.data(entry.file)
-            let (whole, small) = (try decode(data), try decode(data, DecodeOptions(size: .contain(size))))
-            let target = DecodeSize.contain(size).target(for: whole.pixelSize)
-            #expect(small.pixelSize == target && small.naturalSize == whole.pixelSize)
-            let frames = zip(try whole.allFrames(), try small.allFrames())
-            for (index, (large, small)) in frames.enumerated() {
-                let expected = try #require(large.resized(to: target, orientation: .up))
-                #expect(expected.difference(from: small) < 6, "\(entry.file) \(index)")
-            }
+        let data = try Self.data(entry.file)
+        let (whole, small) = (try decode(data), try decode(data, DecodeOptions(size: .contain(size))))
+        let target = DecodeSize.contain(size).target(for: whole.pixelSize)
+        #expect(small.pixelSize == target && small.naturalSize == whole.pixelSize)
+        let frames = zip(try whole.allFrames(), try small.allFrames())
+        for (index, (large, small)) in frames.enumerated() {
+            let expected = try #require(large.resized(to: target, orientation: .up))
+            // Of JPEG and opaque WebP, the decoder does a part of the scaling.
+            let isExact = [.png, .gif, .tiff, .bmp].contains(whole.format) || whole.pixels.hasAlpha
+            #expect(expected.difference(from: small) < (isExact ? 1 : 6), "\(entry.file) \(index)")
         }
     }
 

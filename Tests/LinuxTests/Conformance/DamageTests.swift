@@ -56,7 +56,13 @@ struct DamageTests {
             try decoder.append(Data(data.dropFirst(offset).prefix(37)))
             _ = decoder.partialImage()
         }
-        _ = try decoder.finish(data)
+        let image = try decoder.finish(data)
+        // The same bytes make the same image in pieces as at once.
+        #expect(throws: Never.self) {
+            let whole = try Self.registry.decode(data, options: options)
+            #expect(whole.pixels.straightAlpha == image.pixels.straightAlpha)
+            #expect(whole.naturalSize == image.naturalSize && whole.frameCount == image.frameCount)
+        }
     }
 
     private func isUnderstood(_ error: ImageError) -> Bool {

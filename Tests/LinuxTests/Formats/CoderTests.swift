@@ -75,6 +75,46 @@ struct CoderTests {
         }
     }
 
+    @Test("A GIF whose first image is larger than its screen is shown as a whole")
+    func largerThanScreen() throws {
+        var file = TestImage.animation([0xFF0000, 0x00FF00], size: PixelSize(width: 12, height: 10), format: .gif)
+        file[6] = 5
+        file[8] = 4
+        #expect(try decode(file).pixelSize == PixelSize(width: 12, height: 10))
+    }
+
+    @Test("An animation of one frame shows the frame, not the default image, whole and in pieces")
+    func hiddenDefaultImage() throws {
+        let size = PixelSize(width: 12, height: 10)
+        let (red, green) = (TestImage.solid(0xFF0000, size: size), TestImage.solid(0x00FF00, size: size))
+        func pixels(of png: Data) throws -> [UInt8] {
+            let name = try #require(png.range(of: Data("IDAT".utf8)))
+            let count = png[name.lowerBound - 4..<name.lowerBound].reduce(0) { $0 << 8 | Int($1) }
+            return Array(png[name.upperBound..<name.upperBound + count])
+        }
+        let control: [UInt8] =
+            [0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 10] + Array(repeating: 0, count: 8) + [0, 1, 0, 1, 0, 0]
+        let file = TestImage.png([
+            ("IHDR", Array(red[16..<29])), ("acTL", [0, 0, 0, 1, 0, 0, 0, 0]), ("IDAT", try pixels(of: red)),
+            ("fcTL", control), ("fdAT", [0, 0, 0, 1] + (try pixels(of: green))), ("IEND", []),
+        ])
+        let decoder = try #require(PNGCoder().makeIncrementalDecoder(for: .png, options: DecodeOptions()))
+        try decoder.append(file.dropLast(20))
+        #expect(decoder.partialImage() == nil)
+        try decoder.append(file.suffix(20))
+        for image in [try decode(file), try decoder.finish(file)] {
+            #expect(image.color(5, 5) == 0x00FF00 && image.animation == nil)
+        }
+    }
+
+    @Test("An SVG is recognised behind kilobytes of comments and entities")
+    func longPrologue() {
+        let prologue = "<?xml version=\"1.0\"?>\n<!-- " + String(repeating: "licence ", count: 600) + "-->\n"
+        let svg = Data((prologue + "<svg xmlns=\"http://www.w3.org/2000/svg\"/>").utf8)
+        #expect(ImageFormat(sniffing: svg) == .svg)
+        #expect(ImageFormat(sniffing: Data("<!DOCTYPE html><html><body><svg/></body></html>".utf8)) == .unknown)
+    }
+
     @Test(
         "A truncated image is an error, and a truncated animation has the frames before the end",
         arguments: ShippedImage.small

@@ -105,6 +105,15 @@ void gwi_jpeg_set_file(gwi_jpeg *jpeg, const uint8_t *bytes, size_t count);
 bool gwi_jpeg_append(gwi_jpeg *jpeg, const uint8_t *bytes, size_t count);
 /// Reads everything before the pixels.
 gwi_jpeg_step gwi_jpeg_read_header(gwi_jpeg *jpeg, uint32_t *width, uint32_t *height);
+/// Whether the colours are inks: cyan, magenta, yellow and black. Known once the header is read.
+bool gwi_jpeg_is_cmyk(const gwi_jpeg *jpeg);
+
+/// Converts a line of inks, four bytes a pixel, to red, green and blue. 255 is all of an ink.
+typedef void (*gwi_jpeg_convert)(const void *conversion, const uint8_t *inks, uint8_t *colors, uint32_t count);
+
+/// Sets the conversion of inks, which must stay as long as `jpeg`. Default: the inks are multiplied.
+void gwi_jpeg_set_conversion(gwi_jpeg *jpeg, gwi_jpeg_convert convert, const void *conversion);
+
 /// The ICC profile, once the header is read. The caller frees it.
 bool gwi_jpeg_copy_profile(gwi_jpeg *jpeg, uint8_t **profile, uint32_t *count);
 

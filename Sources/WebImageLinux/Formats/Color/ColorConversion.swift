@@ -1,6 +1,5 @@
 internal import CWebImageLCMS
 import FoundationEssentials
-import Synchronization
 import WebImageCore
 
 /// Converts pixels from the colour space of an ICC profile with Little CMS, on the decoding thread: to sRGB, or to Display P3
@@ -13,19 +12,10 @@ final class ColorConversion: Sendable {
         let pointer: cmsHTRANSFORM
     }
 
-    private struct Known {
-        /// An array, whose memory tools that look for leaks can follow; that of Data they cannot.
-        let profile: [UInt8]
-        let keepsWideColors: Bool
-        /// `nil` for a profile that changes nothing, or is not one of red, green and blue.
-        let conversion: ColorConversion?
-    }
-
-    /// The conversions of recent profiles: most images carry one of a few.
-    private static let known = Mutex<[Known]>([])
-    private static let knownLimit = 16
-    /// The size in bytes up to which a profile is kept. Larger profiles are rare.
-    private static let knownSizeLimit = 1 << 20
+    /// The conversions to sRGB alone, and those that keep wide colours. A profile has none when it changes nothing, or is
+    /// one of inks.
+    private static let toSRGB = RecentProfiles<ColorConversion>()
+    private static let toWideColors = RecentProfiles<ColorConversion>()
 
     /// The transforms of 8 bits, and of 16 when colours may be wide.
     private let opaque: [Transform]
@@ -51,19 +41,11 @@ final class ColorConversion: Sendable {
 
     /// - Returns: `nil` when there is nothing to convert.
     static func from(_ profile: Data?, keepsWideColors: Bool) -> ColorConversion? {
-        guard let profile, profile.count >= 128 else { return nil }
-        let bytes = [UInt8](profile)
-        let found = known.withLock { known in
-            known.first { $0.keepsWideColors == keepsWideColors && $0.profile == bytes }
+        func make(_ profile: Data) -> ColorConversion? {
+            self.make(profile, keepsWideColors).flatMap { $0.changesColors || $0.gamut != .sRGB ? $0 : nil }
         }
-        if let found { return found.conversion }
-        let made = make(profile, keepsWideColors).flatMap { $0.changesColors || $0.gamut != .sRGB ? $0 : nil }
-        guard profile.count <= knownSizeLimit else { return made }
-        known.withLock { known in
-            if known.count >= knownLimit { known.removeFirst() }
-            known.append(Known(profile: bytes, keepsWideColors: keepsWideColors, conversion: made))
-        }
-        return made
+        return keepsWideColors
+            ? toWideColors.conversion(of: profile, make) : toSRGB.conversion(of: profile, make)
     }
 
     /// - Returns: `nil` when there is no memory.
@@ -94,9 +76,11 @@ final class ColorConversion: Sendable {
 
     private static func make(_ data: Data, _ keepsWideColors: Bool) -> ColorConversion? {
         let opened = data.withUnsafeBytes { cmsOpenProfileFromMem($0.baseAddress, UInt32($0.count)) }
-        guard let profile = opened else { return nil }
-        defer { cmsCloseProfile(profile) }
-        // Decoders convert grey and CMYK images to RGB without a profile.
+        guard let opened else { return nil }
+        defer { cmsCloseProfile(opened) }
+        let grey = greyAsRGB(opened)
+        defer { if let grey { cmsCloseProfile(grey) } }
+        let profile = grey ?? opened
         guard cmsGetColorSpace(profile) == cmsSigRgbData else { return nil }
         let gamut: PixelBuffer.Colors.Gamut = keepsWideColors && isWide(profile) ? .displayP3 : .sRGB
         guard let target = gamut == .sRGB ? cmsCreate_sRGBProfile() : displayP3() else { return nil }
@@ -114,6 +98,16 @@ final class ColorConversion: Sendable {
             return nil
         }
         return ColorConversion(opaque: opaque, withAlpha: withAlpha, gamut: gamut)
+    }
+
+    /// The profile of grey levels that decoders have written as red, green and blue.
+    /// - Returns: `nil` for a profile of other colours.
+    private static func greyAsRGB(_ profile: cmsHPROFILE) -> cmsHPROFILE? {
+        guard cmsGetColorSpace(profile) == cmsSigGrayData, let curve = cmsReadTag(profile, cmsSigGrayTRCTag) else {
+            return nil
+        }
+        // Any primaries do, since grey stays grey.
+        return rgbProfile(red: (0.64, 0.33), green: (0.30, 0.60), blue: (0.15, 0.06), OpaquePointer(curve))
     }
 
     /// Whether a profile holds colours that lie clearly outside sRGB.
@@ -140,18 +134,25 @@ final class ColorConversion: Sendable {
     }
 
     private static func displayP3() -> cmsHPROFILE? {
-        // SMPTE EG 432-1 with D65, and the transfer function of IEC 61966-2-1.
-        var white = cmsCIExyY(x: 0.3127, y: 0.3290, Y: 1)
-        var primaries = cmsCIExyYTRIPLE(
-            Red: cmsCIExyY(x: 0.680, y: 0.320, Y: 1),
-            Green: cmsCIExyY(x: 0.265, y: 0.690, Y: 1),
-            Blue: cmsCIExyY(x: 0.150, y: 0.060, Y: 1)
-        )
+        // SMPTE EG 432-1, and the transfer function of IEC 61966-2-1.
         guard let curve = cmsBuildParametricToneCurve(nil, 4, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045])
         else {
             return nil
         }
         defer { cmsFreeToneCurve(curve) }
+        return rgbProfile(red: (0.680, 0.320), green: (0.265, 0.690), blue: (0.150, 0.060), curve)
+    }
+
+    /// A profile with the white point D65.
+    private static func rgbProfile(
+        red: (Double, Double),
+        green: (Double, Double),
+        blue: (Double, Double),
+        _ curve: OpaquePointer
+    ) -> cmsHPROFILE? {
+        func point(_ xy: (Double, Double)) -> cmsCIExyY { cmsCIExyY(x: xy.0, y: xy.1, Y: 1) }
+        var white = point((0.3127, 0.3290))
+        var primaries = cmsCIExyYTRIPLE(Red: point(red), Green: point(green), Blue: point(blue))
         let curves: [OpaquePointer?] = [curve, curve, curve]
         return curves.withUnsafeBufferPointer { cmsCreateRGBProfile(&white, &primaries, $0.baseAddress) }
     }
@@ -166,7 +167,7 @@ final class ColorConversion: Sendable {
 }
 
 /// Macros of lcms2.h that Swift cannot import.
-private enum LCMS {
+enum LCMS {
     static let noCache = 0x0040
     static let copyAlpha = 0x0400_0000
     /// COLORSPACE_SH(PT_RGB) | CHANNELS_SH(3) | BYTES_SH(1)
@@ -176,6 +177,8 @@ private enum LCMS {
     /// The first with BYTES_SH(2)
     static let rgb16 = UInt32(4 << 16 | 3 << 3 | 2)
     static let rgba16 = UInt32(4 << 16 | 1 << 7 | 3 << 3 | 2)
+    /// TYPE_CMYK_8: COLORSPACE_SH(PT_CMYK) | CHANNELS_SH(4) | BYTES_SH(1)
+    static let cmyk8 = UInt32(6 << 16 | 4 << 3 | 1)
     /// TYPE_RGB_FLT: the first with FLOAT_SH(1) and BYTES_SH(4)
     static let rgbFloat = UInt32(1 << 22 | 4 << 16 | 3 << 3 | 4)
 }

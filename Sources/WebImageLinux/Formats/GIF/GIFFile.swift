@@ -80,9 +80,12 @@ struct GIFFile: Sendable {
         isTruncated =
             frames.count < frameLimit
             && lacksSomething(isCut: isCut, isEnded: bytes.uint8(offset) != nil, hasFollower: hasFollower)
-        // A screen without a size takes that of the first image.
-        if size.isEmpty, let rect = frames.first?.rect {
-            size = PixelSize(width: rect.x + rect.size.width, height: rect.y + rect.size.height)
+        // As in browsers, a screen that is smaller than the first image grows with it.
+        if let rect = frames.first?.rect {
+            size = PixelSize(
+                width: max(size.width, rect.x + rect.size.width),
+                height: max(size.height, rect.y + rect.size.height)
+            )
         }
         return true
     }

@@ -35,7 +35,7 @@ package struct JPEGCoder: ImageDecoding {
         _ orientation: ImageOrientation,
         _ options: DecodeOptions
     ) throws(ImageError) -> WebImage {
-        guard let reader = JPEGReader(options) else { throw options.badData("There is no memory for the JPEG") }
+        guard var reader = JPEGReader(options) else { throw options.badData("There is no memory for the JPEG") }
         reader.setFile(bytes)
         guard let stored = try reader.readHeader() else { throw options.truncatedJPEG() }
         try options.check(stored)
@@ -66,7 +66,7 @@ package struct JPEGCoder: ImageDecoding {
     ) -> Bool {
         var options = DecodeOptions()
         options.convertsToSRGB = false
-        guard let reader = JPEGReader(options) else { return false }
+        guard var reader = JPEGReader(options) else { return false }
         reader.setFile(bytes)
         do throws(ImageError) {
             guard try reader.readHeader() == size, try reader.setUp(divisor: 1, isFast: true) == size else {

@@ -7,7 +7,7 @@ import WebImageCore
 /// @unchecked: one thread at a time uses a decoder, and libjpeg works on any thread.
 final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     private let options: DecodeOptions
-    private let reader: JPEGReader
+    private var reader: JPEGReader
     /// The beginning of the file, until its header is read.
     private var head = Data()
     private var header: ImageHeader?
@@ -51,10 +51,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         guard rowCount > shownRowCount else { return nil }
         shownRowCount = rowCount
         let rows = PixelRows(start: canvas, size: size, bytesPerRow: size.width * 3, layout: .rgb)
-        let pixels =
-            rowCount < size.height
-            ? PixelBuffer(top: rowCount, of: rows, orientation: header.orientation)
-            : PixelBuffer(rows, orientation: header.orientation)
+        let pixels = rows.resized(top: rowCount, to: target(header), orientation: header.orientation)
         return pixels.map { pixels in
             WebImage(pixels: pixels, naturalSize: header.size, format: .jpeg, header.orientation, options)
                 .with { $0.isPartial = true }
@@ -67,7 +64,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
             throw options.truncatedJPEG()
         }
         _ = try reader.drawScans(into: canvas, width: size.width)
-        let target = header.orientation.apply(to: options.size.target(for: header.size))
+        let target = target(header)
         let decoded = PixelBuffer(adopting: canvas, size: size, format: .rgb)
         self.canvas = nil
         guard let pixels = decoded.resized(to: target, orientation: header.orientation) else {
@@ -86,10 +83,14 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         self.header = header
         profile = reader.profile
         head = Data()
-        let target = orientation.apply(to: options.size.target(for: header.size))
-        size = try reader.setUp(divisor: stored.divisor(for: target))
+        size = try reader.setUp(divisor: stored.divisor(for: target(header)))
         try options.check(size)
         canvas = malloc(size.width * size.height * 3)?.assumingMemoryBound(to: UInt8.self)
         guard canvas != nil else { throw options.outOfMemory(size) }
+    }
+
+    /// The size of the image as stored.
+    private func target(_ header: ImageHeader) -> PixelSize {
+        header.orientation.apply(to: options.size.target(for: header.size))
     }
 }

@@ -7,6 +7,8 @@ import WebImageCore
 struct JPEGReader: ~Copyable {
     private let jpeg: OpaquePointer
     private let options: DecodeOptions
+    /// Keeps what libjpeg's lines are converted with.
+    private var inks: InkConversion?
 
     /// Makes a reader without a file.
     /// - Returns: `nil` when there is no memory.
@@ -55,11 +57,23 @@ struct JPEGReader: ~Copyable {
     ///   - divisor: 1, 2, 4 or 8: by how much the size of the file is divided.
     ///   - isFast: Whether the inverse DCT is faster and less accurate.
     /// - Returns: The size of the decoded image in pixels.
-    func setUp(divisor: Int, isFast: Bool = false) throws(ImageError) -> PixelSize {
+    mutating func setUp(divisor: Int, isFast: Bool = false) throws(ImageError) -> PixelSize {
+        if gwi_jpeg_is_cmyk(jpeg) { convertInks() }
         var (width, height) = (UInt32(0), UInt32(0))
         let setup = gwi_jpeg_setup(divisor: UInt32(divisor), is_fast: isFast)
         _ = try isDone(gwi_jpeg_set_up(jpeg, setup, &width, &height))
         return PixelSize(width: Int(width), height: Int(height))
+    }
+
+    private mutating func convertInks() {
+        guard let inks = InkConversion.from(profile, options) else { return }
+        self.inks = inks
+        let convert: gwi_jpeg_convert = { inks, source, target, count in
+            guard let inks, let source, let target else { return }
+            Unmanaged<InkConversion>.fromOpaque(inks).takeUnretainedValue()
+                .convert(source, into: target, count: Int(count))
+        }
+        gwi_jpeg_set_conversion(jpeg, convert, Unmanaged.passUnretained(inks).toOpaque())
     }
 
     /// Decodes the available bytes into rows of three bytes a pixel.

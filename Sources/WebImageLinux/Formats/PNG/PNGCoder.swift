@@ -17,7 +17,7 @@ package struct PNGCoder: ImageDecoding {
         if let header { try options.check(header.size) }
         let orientation = header?.orientation ?? .up
         let file = PNGFile(data, frameLimit: options.frameLimit, isArriving: isArriving)
-        let isAnimated = file.frames.count > 1 || options.isFirstFrameOnly && file.frames.count == 1
+        let isAnimated = file.frames.count > 1 || file.frames.count == 1 && !file.showsDefaultImage
         let keepsDepth = options.keepsWideColors && !isAnimated
         return try PNGReader.read(data, keepsDepth: keepsDepth, options) { reader throws(ImageError) in
             try options.check(reader.size)

@@ -19,8 +19,10 @@ struct PNGFile: Sendable {
     /// Whether an acTL chunk comes before the pixels.
     private(set) var isAnimated = false
     private var hasAlpha = false
-    /// Whether there is a default image, which decoders without animation support show.
+    /// Whether there is a default image.
     private(set) var hasPixels = false
+    /// Whether the default image is the first frame. Otherwise only decoders without animation support show it.
+    private(set) var showsDefaultImage = false
     private var isEnded = false
     /// Whether the file ends in the middle of a chunk or before its end chunk.
     private(set) var isTruncated = false
@@ -72,6 +74,7 @@ struct PNGFile: Sendable {
             // A frame without pixels ends the animation.
             guard frames.last?.parts.isEmpty != true else { return false }
             sequence += 1
+            if !hasPixels { showsDefaultImage = true }
             frames.append(Frame(layout: layout))
         case .pixels:
             hasPixels = true

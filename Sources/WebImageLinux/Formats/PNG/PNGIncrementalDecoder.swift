@@ -13,6 +13,8 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     private var head = Data()
     private var frames: PartialAnimation?
     private var isKnown = false
+    /// Whether the default image is not part of the animation.
+    private var hidesDefaultImage = false
     private var showsFrames = false
 
     init(_ still: PNGRowDecoder, _ coder: PNGCoder, _ options: DecodeOptions) {
@@ -33,7 +35,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
         } decode: { data throws(ImageError) in
             try coder.decode(data, isArriving: true, options)
         }
-        guard let image else { return showsFrames ? nil : still.partialImage() }
+        guard let image else { return showsFrames || hidesDefaultImage ? nil : still.partialImage() }
         showsFrames = true
         return image
     }
@@ -48,11 +50,12 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
         head.append(data)
         let file = PNGFile(head, frameLimit: 1, isArriving: true)
         // The default image can differ from the first frame.
-        if file.isAnimated {
+        if file.isAnimated, frames == nil {
             frames = PartialAnimation(shownCount: options.isFirstFrameOnly ? 0 : 1)
             frames?.append(head.dropLast(data.count))
         }
-        isKnown = file.isAnimated || file.hasPixels || head.count > 1 << 20
+        hidesDefaultImage = file.isAnimated && !file.showsDefaultImage
+        isKnown = file.showsDefaultImage || file.hasPixels || head.count > 1 << 20
         if isKnown { head = Data() }
     }
 }

@@ -46,10 +46,8 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
     func partialImage() -> WebImage? {
         guard let header, let rows, progress.count > shownCount else { return nil }
         shownCount = progress.count
-        let pixels =
-            Int(progress.rows) < rows.size.height
-            ? PixelBuffer(top: Int(progress.rows), of: rows, orientation: header.orientation)
-            : PixelBuffer(rows, orientation: header.orientation)
+        let target = header.orientation.apply(to: options.size.target(for: header.size))
+        let pixels = rows.resized(top: Int(progress.rows), to: target, orientation: header.orientation)
         return pixels.map { pixels in
             WebImage(pixels: pixels, naturalSize: header.size, format: .png, header.orientation, options)
                 .with { $0.isPartial = true }

@@ -111,11 +111,8 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         guard hasNews, let pixbuf = gdk_pixbuf_loader_get_pixbuf(loader) else { return nil }
         hasNews = false
         let rows = pixelRows(pixbuf)
-        let pixels =
-            rowCount < rows.size.height
-            ? PixelBuffer(top: rowCount, of: rows, orientation: orientation)
-            : PixelBuffer(rows, orientation: orientation)
-        return pixels.map { makeImage($0, isPartial: true) }
+        return rows.resized(top: rowCount, to: target(for: storedSize ?? rows.size), orientation: orientation)
+            .map { makeImage($0, isPartial: true) }
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {

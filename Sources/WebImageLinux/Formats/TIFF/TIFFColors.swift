@@ -6,9 +6,12 @@ struct TIFFColors {
     private let layout: TIFFLayout
     /// Three bytes a colour.
     private let palette: [UInt8]
+    /// `nil` when the file has no profile for its inks.
+    private let inks: InkConversion?
 
-    init(_ header: gwi_tiff_header, _ layout: TIFFLayout) {
+    init(_ header: gwi_tiff_header, _ layout: TIFFLayout, inks: InkConversion?) {
         self.layout = layout
+        self.inks = inks
         guard layout.colors == .palette, let red = header.red, let green = header.green, let blue = header.blue else {
             palette = []
             return
@@ -41,6 +44,8 @@ struct TIFFColors {
             for x in 0..<columns {
                 for channel in 0..<3 { row[x * width + channel] = samples[x * step + channel] }
             }
+        case .cmyk where inks != nil:
+            convertInks(samples, columns, into: &row)
         case .cmyk:
             // The conversion of the JPEG decoder.
             for x in 0..<columns {
@@ -52,6 +57,16 @@ struct TIFFColors {
             }
         }
         addAlpha(samples, columns, to: &row)
+    }
+
+    private func convertInks(_ samples: [UInt8], _ columns: Int, into row: inout [UInt8]) {
+        let (step, width) = (layout.samplesPerPixel, layout.bytesPerPixel)
+        let packed = (0..<columns).flatMap { x in samples[x * step..<x * step + 4] }
+        var colors = [UInt8](repeating: 0, count: columns * 3)
+        inks?.convert(packed, into: &colors, count: columns)
+        for x in 0..<columns {
+            for channel in 0..<3 { row[x * width + channel] = colors[x * 3 + channel] }
+        }
     }
 
     private func addAlpha(_ samples: [UInt8], _ columns: Int, to row: inout [UInt8]) {

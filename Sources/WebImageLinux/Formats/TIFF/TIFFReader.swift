@@ -62,7 +62,8 @@ struct TIFFReader: ~Copyable {
     /// Reads tiles or strips and converts their samples.
     private func readSamples(into memory: UnsafeMutableRawBufferPointer) throws(ImageError) {
         let (width, height) = (size.width, size.height)
-        let colors = TIFFColors(header, layout)
+        let inks = layout.colors == .cmyk ? InkConversion.from(profile, options) : nil
+        let colors = TIFFColors(header, layout, inks: inks)
         let planes = layout.planes
         guard let segment = TIFFSegment(byteCount: layout.bytesPerSegment, planeCount: planes.count) else {
             throw options.outOfMemory(size)

@@ -12,18 +12,20 @@ package struct WebPCoder: ImageDecoding {
         let features = try WebPFeatures(data, options)
         if features.isAnimated { return try animated(data, features, isArriving: false, options) }
         let target = features.orientation.apply(to: options.size.target(for: features.size))
-        let stored = features.orientation.apply(to: features.size)
+        let size = features.bitmapSize(for: target)
         var status = VP8_STATUS_OK
-        let decoded = PixelBuffer(size: target, format: features.hasAlpha ? .rgbaPremultiplied : .rgb) { memory in
-            let bitmap = WebPBitmap(memory, target, hasAlpha: features.hasAlpha)
-            status = data.withUnsafeBytes { bitmap.decode($0, isScaled: target != stored) }
+        let decoded = PixelBuffer(size: size, format: features.hasAlpha ? .rgbaPremultiplied : .rgb) { memory in
+            let bitmap = WebPBitmap(memory, size, hasAlpha: features.hasAlpha)
+            status = data.withUnsafeBytes { bitmap.decode($0, isScaled: size != features.storedSize) }
             // libwebp multiplies as well, but does not round.
             if features.hasAlpha { PixelBuffer.multiplyAlpha(in: memory) }
         }
-        guard let decoded else { throw options.outOfMemory(target) }
+        guard let decoded else { throw options.outOfMemory(size) }
         guard status == VP8_STATUS_OK else { throw options.badData(Self.describe(status)) }
-        guard let upright = decoded.oriented(features.orientation) else { throw options.outOfMemory(target) }
-        return features.image(upright, options, of: data)
+        guard let upright = decoded.resized(to: target, orientation: features.orientation) else {
+            throw options.outOfMemory(target)
+        }
+        return features.image(upright, options, profile: features.profile(of: data, options))
     }
 
     package func makeIncrementalDecoder(
@@ -69,13 +71,15 @@ package struct WebPCoder: ImageDecoding {
     }
 }
 
-/// The properties of a WebP file, from its header.
+/// The properties of a WebP file, from its header (WebP Container Specification).
 struct WebPFeatures {
     /// The size in pixels after orientation.
     let size: PixelSize
     let orientation: ImageOrientation
     let hasAlpha: Bool
     let isAnimated: Bool
+    /// Whether the header of the file announces EXIF data.
+    let hasEXIF: Bool
 
     init(_ data: Data, _ options: DecodeOptions) throws(ImageError) {
         var features = WebPBitstreamFeatures()
@@ -87,21 +91,27 @@ struct WebPFeatures {
         size = orientation.apply(to: PixelSize(width: Int(features.width), height: Int(features.height)))
         hasAlpha = features.has_alpha != 0
         isAnimated = features.has_animation != 0
+        hasEXIF = data.withUnsafeBytes { raw in
+            let bytes = ByteReader(raw)
+            return bytes.matches("VP8X", at: 12) && bytes.uint8(20).map { $0 & 0x08 != 0 } == true
+        }
         try options.check(size)
     }
 
-    /// An image of which a part has arrived.
-    func partialImage(_ pixels: PixelBuffer, _ options: DecodeOptions) -> WebImage {
-        WebImage(pixels: pixels, naturalSize: size, scale: options.scale, format: .webp, isPartial: true)
-    }
+    /// The size in pixels before orientation.
+    var storedSize: PixelSize { orientation.apply(to: size) }
 
-    /// A whole image in sRGB.
-    func image(_ pixels: PixelBuffer, _ options: DecodeOptions, of data: Data) -> WebImage {
+    /// The size at which libwebp decodes. It scales colours that are not premultiplied, so that invisible ones would bleed
+    /// into the edges: images with alpha are scaled after decoding.
+    func bitmapSize(for target: PixelSize) -> PixelSize { hasAlpha ? storedSize : target }
+
+    /// The image in the colours of the options.
+    func image(_ pixels: PixelBuffer, _ options: DecodeOptions, profile: Data?) -> WebImage {
         WebImage(pixels: pixels, naturalSize: size, format: .webp, orientation, options)
-            .converted(from: profile(of: data, options), options)
+            .converted(from: profile, options)
     }
 
-    /// The ICC profile of a whole file, when the options convert colours.
+    /// The ICC profile of a file, or of the part before its pixels, when the options convert colours.
     func profile(of data: Data, _ options: DecodeOptions) -> Data? {
         guard options.convertsToSRGB else { return nil }
         return data.withUnsafeBytes { bytes in

@@ -11,7 +11,9 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     /// The beginning of the file, until there is enough to make a decoder.
     private var head = Data()
     private var features: WebPFeatures?
-    private var target = PixelSize(width: 0, height: 0)
+    private var profile: Data?
+    /// The size of the canvas, as stored.
+    private var size = PixelSize(width: 0, height: 0)
     private var canvas: UnsafeMutableRawBufferPointer?
     private var config = UnsafeMutablePointer<WebPDecoderConfig>.allocate(capacity: 1)
     private var decoder: OpaquePointer?
@@ -36,8 +38,9 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         var data = data
         if decoder == nil, frames == nil {
             head.append(data)
-            // 30 bytes hold the largest of the headers that libwebp asks for.
-            guard head.count >= 30 else { return }
+            guard let count = head.withUnsafeBytes({ Self.preambleSize(ByteReader($0)) }), head.count >= count else {
+                return
+            }
             try makeDecoder()
             data = head
             head = Data()
@@ -57,12 +60,13 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
 
     func partialImage() -> WebImage? {
         if frames != nil { return partialAnimation() }
-        guard let decoder, let features, let rows else { return nil }
+        // The EXIF data come behind the pixels. An image that turns in the end is worse than one that comes whole.
+        guard let decoder, let features, !features.hasEXIF, let rows else { return nil }
         var lastRow: Int32 = 0
         guard WebPIDecGetRGB(decoder, &lastRow, nil, nil, nil) != nil, lastRow > shownRows else { return nil }
         shownRows = lastRow
-        return PixelBuffer(top: Int(lastRow), of: rows, orientation: features.orientation)
-            .map { features.partialImage($0, options) }
+        return rows.resized(top: Int(lastRow), to: options.size.target(for: features.size), orientation: .up)
+            .map { features.image($0, options, profile: profile).with { $0.isPartial = true } }
     }
 
     private func partialAnimation() -> WebImage? {
@@ -76,24 +80,26 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     func finish(_ data: Data) throws(ImageError) -> WebImage {
         // EXIF comes last in a WebP file, so the orientation is known only now.
         let final = try WebPFeatures(data, options)
-        let size = final.orientation.apply(to: options.size.target(for: final.size))
-        guard isDone, let features, let canvas, size == target, final.hasAlpha == features.hasAlpha else {
-            return try WebPCoder().decode(data, options: options)
-        }
+        let target = final.orientation.apply(to: options.size.target(for: final.size))
+        guard isDone, let features, let canvas, final.bitmapSize(for: target) == size,
+            final.hasAlpha == features.hasAlpha
+        else { return try WebPCoder().decode(data, options: options) }
         if features.hasAlpha { PixelBuffer.multiplyAlpha(in: canvas) }
         let format: PixelBuffer.Format = features.hasAlpha ? .rgbaPremultiplied : .rgb
-        let decoded = PixelBuffer(adopting: canvas.baseAddress!, size: target, format: format)
+        let decoded = PixelBuffer(adopting: canvas.baseAddress!, size: size, format: format)
         self.canvas = nil
-        guard let upright = decoded.oriented(final.orientation) else { throw options.outOfMemory(target) }
-        return final.image(upright, options, of: data)
+        guard let upright = decoded.resized(to: target, orientation: final.orientation) else {
+            throw options.outOfMemory(target)
+        }
+        return final.image(upright, options, profile: profile)
     }
 
     /// The pixels decoded so far.
     private var rows: PixelRows? {
         guard let canvas, let features else { return nil }
         let layout = features.hasAlpha ? PixelRows.Layout.rgba : .rgb
-        let stride = target.width * layout.bytesPerPixel
-        return PixelRows(start: canvas.baseAddress!, size: target, bytesPerRow: stride, layout: layout)
+        let stride = size.width * layout.bytesPerPixel
+        return PixelRows(start: canvas.baseAddress!, size: size, bytesPerRow: stride, layout: layout)
     }
 
     private func makeDecoder() throws(ImageError) {
@@ -102,18 +108,28 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
             frames = PartialAnimation(shownCount: 0)
             return
         }
-        target = features.orientation.apply(to: options.size.target(for: features.size))
+        size = features.bitmapSize(for: options.size.target(for: features.size))
+        profile = features.profile(of: head, options)
         self.features = features
-        let stride = target.width * (features.hasAlpha ? 4 : 3)
-        guard let start = malloc(target.height * stride) else { throw options.outOfMemory(target) }
-        let memory = UnsafeMutableRawBufferPointer(start: start, count: target.height * stride)
+        let stride = size.width * (features.hasAlpha ? 4 : 3)
+        guard let start = malloc(size.height * stride) else { throw options.outOfMemory(size) }
+        let memory = UnsafeMutableRawBufferPointer(start: start, count: size.height * stride)
         canvas = memory
-        let stored = features.orientation.apply(to: features.size)
-        let bitmap = WebPBitmap(memory, target, hasAlpha: features.hasAlpha)
-        guard bitmap.configure(&config.pointee, isScaled: target != stored) else {
+        let bitmap = WebPBitmap(memory, size, hasAlpha: features.hasAlpha)
+        guard bitmap.configure(&config.pointee, isScaled: size != features.storedSize) else {
             throw options.badData("This libwebp is of another version than its headers")
         }
         decoder = WebPIDecode(nil, 0, config)
         guard decoder != nil else { throw options.badData("There is no memory for the WebP decoder") }
+    }
+
+    /// The number of bytes before the pixels: an extended file has its colour profile there (RFC 9649, section 2.7).
+    /// - Returns: `nil` when further bytes are needed to tell.
+    private static func preambleSize(_ bytes: ByteReader) -> Int? {
+        // 30 bytes hold the largest of the headers that libwebp asks for.
+        guard bytes.count >= 30 else { return nil }
+        guard bytes.matches("VP8X", at: 12), let flags = bytes.uint8(20), flags & 0x20 != 0 else { return 30 }
+        guard let length = bytes.uint32LE(34) else { return nil }
+        return bytes.matches("ICCP", at: 30) ? 38 + Int(length) : 30
     }
 }
