@@ -80,12 +80,9 @@ struct GIFFile: Sendable {
         isTruncated =
             frames.count < frameLimit
             && lacksSomething(isCut: isCut, isEnded: bytes.uint8(offset) != nil, hasFollower: hasFollower)
-        // As in browsers, a screen that is smaller than the first image grows with it.
-        if let rect = frames.first?.rect {
-            size = PixelSize(
-                width: max(size.width, rect.x + rect.size.width),
-                height: max(size.height, rect.y + rect.size.height)
-            )
+        // As in browsers, a screen that is smaller than the first image has its size.
+        if let rect = frames.first?.rect.size {
+            size = PixelSize(width: max(size.width, rect.width), height: max(size.height, rect.height))
         }
         return true
     }

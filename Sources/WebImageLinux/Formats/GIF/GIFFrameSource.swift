@@ -37,7 +37,7 @@ final class GIFFrameSource: FrameSource {
         let frame = file.frames[index]
         guard !frame.rect.size.isEmpty else { return }
         try file.check(frame, options)
-        if index == 0, let first = first.withLock({ $0.take() }) {
+        if index == 0, let first = first.withLock({ $0.take() }), first.decoder.count > 0 {
             GIFPainter(frame, data).paint(first.decoder, on: canvas)
             return
         }

@@ -68,7 +68,7 @@ struct PNGFile: Sendable {
             isAnimated = !hasPixels && bytes.uint32BE(contents).map { $0 > 0 } == true
             loopCount = Int(bytes.uint32BE(contents + 4) ?? 0)
         case .frame where isAnimated:
-            guard hasValidChecksum(chunk, bytes), bytes.uint32BE(contents) == sequence,
+            guard Self.hasValidChecksum(chunk, bytes), bytes.uint32BE(contents) == sequence,
                 let layout = layout(bytes, contents)
             else { return false }
             // A frame without pixels ends the animation.
@@ -81,7 +81,7 @@ struct PNGFile: Sendable {
             // Pixels before the first frame are the default image, which is not part of the animation.
             if frames.count == 1 { frames[0].parts.append(chunk.contents) }
         case .framePixels where isAnimated:
-            guard hasValidChecksum(chunk, bytes), bytes.uint32BE(contents) == sequence, chunk.contents.count >= 4,
+            guard Self.hasValidChecksum(chunk, bytes), bytes.uint32BE(contents) == sequence, chunk.contents.count >= 4,
                 !frames.isEmpty
             else { return false }
             sequence += 1
@@ -112,7 +112,19 @@ struct PNGFile: Sendable {
         )
     }
 
-    private func hasValidChecksum(_ chunk: PNGChunks.Chunk, _ bytes: ByteReader) -> Bool {
+    /// Whether every chunk is whole and has its checksum, up to the end of the file.
+    static func isSound(_ data: Data) -> Bool {
+        data.withUnsafeBytes { raw in
+            let bytes = ByteReader(raw)
+            for chunk in PNGChunks(bytes) {
+                guard chunk.isWhole, hasValidChecksum(chunk, bytes) else { return false }
+                if chunk.name == .end { return true }
+            }
+            return false
+        }
+    }
+
+    private static func hasValidChecksum(_ chunk: PNGChunks.Chunk, _ bytes: ByteReader) -> Bool {
         // The checksum covers the name and the contents.
         let checked = bytes.slice(chunk.range.lowerBound + 4, chunk.contents.count + 4)
         return checked.map { libdeflate_crc32(0, $0.bytes.baseAddress, $0.count) }

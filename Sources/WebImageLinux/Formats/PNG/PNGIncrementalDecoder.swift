@@ -41,7 +41,10 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
-        if frames != nil || options.keepsWideColors && still.isDeep { return try coder.decode(data, options: options) }
+        // Rows are shown before the checksum behind them is known; what is damaged is decoded and judged as a whole.
+        guard frames == nil, !(options.keepsWideColors && still.isDeep), PNGFile.isSound(data) else {
+            return try coder.decode(data, options: options)
+        }
         return try still.finish(data)
     }
 

@@ -82,7 +82,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         let final = try WebPFeatures(data, options)
         let target = final.orientation.apply(to: options.size.target(for: final.size))
         guard isDone, let features, let canvas, final.bitmapSize(for: target) == size,
-            final.hasAlpha == features.hasAlpha
+            final.hasAlpha == features.hasAlpha, Self.hasStatedLength(data)
         else { return try WebPCoder().decode(data, options: options) }
         if features.hasAlpha { PixelBuffer.multiplyAlpha(in: canvas) }
         let format: PixelBuffer.Format = features.hasAlpha ? .rgbaPremultiplied : .rgb
@@ -92,6 +92,14 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
             throw options.outOfMemory(target)
         }
         return final.image(upright, options, profile: profile)
+    }
+
+    /// Whether a file is as long as its header says, without which it is damaged.
+    private static func hasStatedLength(_ data: Data) -> Bool {
+        data.withUnsafeBytes { raw in
+            let bytes = ByteReader(raw)
+            return bytes.uint32LE(4).map { Int($0) + 8 <= bytes.count } == true
+        }
     }
 
     /// The pixels decoded so far.
