@@ -276,9 +276,16 @@ extension FormatDescriptor {
     @Sendable private static func isSVG(_ bytes: ByteReader) -> Bool {
         var start = bytes.matches([0xEF, 0xBB, 0xBF], at: 0) ? 3 : 0
         while let byte = bytes.uint8(start), isSpace(byte) { start += 1 }
-        guard bytes.uint8(start) == UInt8(ascii: "<"), !bytes.matches("<!DOCTYPE html", at: start) else { return false }
+        // Pages of HTML can contain drawings.
+        guard bytes.uint8(start) == UInt8(ascii: "<"), !startsLikeHTML(bytes, start) else { return false }
         for offset in start..<bytes.count where bytes.matches("<svg", at: offset) { return true }
         return false
+    }
+
+    private static func startsLikeHTML(_ bytes: ByteReader, _ start: Int) -> Bool {
+        let letters = (start..<start + 14).map { Character(Unicode.Scalar(bytes.uint8($0) ?? 0)) }
+        let text = String(letters).lowercased()
+        return text == "<!doctype html" || text.hasPrefix("<html")
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }

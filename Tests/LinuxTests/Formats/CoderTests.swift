@@ -80,7 +80,12 @@ struct CoderTests {
         var file = TestImage.animation([0xFF0000, 0x00FF00], size: PixelSize(width: 12, height: 10), format: .gif)
         file[6] = 5
         file[8] = 4
-        #expect(try decode(file).pixelSize == PixelSize(width: 12, height: 10))
+        let size = PixelSize(width: 12, height: 10)
+        #expect(try decode(file).pixelSize == size && ImageHeader(reading: file)?.size == size)
+        // The loads of a manager are checked against their header.
+        for index in 6...9 { file[index] = 0 }
+        #expect(try decode(file).pixelSize == size && ImageHeader(reading: file)?.size == size)
+        #expect(ImageHeader(reading: file.prefix(400)) == nil)
     }
 
     @Test("An animation of one frame shows the frame, not the default image, whole and in pieces")
@@ -112,7 +117,9 @@ struct CoderTests {
         let prologue = "<?xml version=\"1.0\"?>\n<!-- " + String(repeating: "licence ", count: 600) + "-->\n"
         let svg = Data((prologue + "<svg xmlns=\"http://www.w3.org/2000/svg\"/>").utf8)
         #expect(ImageFormat(sniffing: svg) == .svg)
-        #expect(ImageFormat(sniffing: Data("<!DOCTYPE html><html><body><svg/></body></html>".utf8)) == .unknown)
+        for page in ["<!DOCTYPE html><html><body><svg/>", "<!doctype html><svg/>", "\n<HTML><body><svg/>"] {
+            #expect(ImageFormat(sniffing: Data(page.utf8)) == .unknown)
+        }
     }
 
     @Test(

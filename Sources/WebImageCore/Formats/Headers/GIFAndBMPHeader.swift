@@ -1,8 +1,40 @@
-/// The logical screen of a GIF file (GIF89a specification, section 18).
-enum GIFHeader {
+/// The logical screen of a GIF file and its first image (GIF89a specification, sections 18 and 20).
+package enum GIFHeader {
     @Sendable static func read(_ bytes: ByteReader) -> ImageHeader? {
-        guard let width = bytes.uint16LE(6), let height = bytes.uint16LE(8) else { return nil }
-        return ImageHeader(format: .gif, storedSize: PixelSize(width: Int(width), height: Int(height)))
+        guard let width = bytes.uint16LE(6), let height = bytes.uint16LE(8), let flags = bytes.uint8(10) else {
+            return nil
+        }
+        let screen = PixelSize(width: Int(width), height: Int(height))
+        var offset = 13 + (flags & 0x80 != 0 ? 3 * (2 << Int(flags & 7)) : 0)
+        while let kind = bytes.uint8(offset) {
+            if kind == 0x2C {
+                guard let width = bytes.uint16LE(offset + 5), let height = bytes.uint16LE(offset + 7) else {
+                    return nil
+                }
+                let first = PixelSize(width: Int(width), height: Int(height))
+                return ImageHeader(format: .gif, storedSize: size(screen, first: first))
+            }
+            guard kind == 0x21 else { return ImageHeader(format: .gif, storedSize: screen) }
+            guard let end = endOfBlocks(bytes, offset + 2) else { return nil }
+            offset = end
+        }
+        return nil
+    }
+
+    /// The size of the canvas: as in browsers, a screen that is smaller than the first image has its size.
+    package static func size(_ screen: PixelSize, first: PixelSize) -> PixelSize {
+        PixelSize(width: max(screen.width, first.width), height: max(screen.height, first.height))
+    }
+
+    /// The end of a sequence of sub-blocks, the last of which is empty.
+    /// - Returns: `nil` when the end has not arrived.
+    package static func endOfBlocks(_ bytes: ByteReader, _ start: Int) -> Int? {
+        var offset = start
+        while let length = bytes.uint8(offset) {
+            offset += 1 + Int(length)
+            if length == 0 { return offset }
+        }
+        return nil
     }
 }
 

@@ -54,7 +54,7 @@ struct GIFFile: Sendable {
             if kind == 0x21 {
                 control.read(bytes, offset)
                 readLoopCount(bytes, offset)
-                guard let end = Self.endOfBlocks(bytes, offset + 2) else {
+                guard let end = GIFHeader.endOfBlocks(bytes, offset + 2) else {
                     isCut = true
                     break
                 }
@@ -67,7 +67,7 @@ struct GIFFile: Sendable {
                 // An incomplete frame is not part of the animation.
                 if frame.isComplete || frames.isEmpty { frames.append(frame) }
                 control = GraphicControl()
-                guard frame.isComplete, let end = Self.endOfBlocks(bytes, frame.offset + 1) else {
+                guard frame.isComplete, let end = GIFHeader.endOfBlocks(bytes, frame.offset + 1) else {
                     isCut = true
                     break
                 }
@@ -80,10 +80,7 @@ struct GIFFile: Sendable {
         isTruncated =
             frames.count < frameLimit
             && lacksSomething(isCut: isCut, isEnded: bytes.uint8(offset) != nil, hasFollower: hasFollower)
-        // As in browsers, a screen that is smaller than the first image has its size.
-        if let rect = frames.first?.rect.size {
-            size = PixelSize(width: max(size.width, rect.width), height: max(size.height, rect.height))
-        }
+        if let first = frames.first { size = GIFHeader.size(size, first: first.rect.size) }
         return true
     }
 
@@ -147,19 +144,8 @@ struct GIFFile: Sendable {
             disposal: control.disposal,
             literalBits: Int(literalBits),
             offset: start,
-            isComplete: endOfBlocks(bytes, start + 1) != nil
+            isComplete: GIFHeader.endOfBlocks(bytes, start + 1) != nil
         )
-    }
-
-    /// The end of a sequence of sub-blocks, the last of which is empty.
-    /// - Returns: `nil` when the end has not arrived.
-    static func endOfBlocks(_ bytes: ByteReader, _ start: Int) -> Int? {
-        var offset = start
-        while let length = bytes.uint8(offset) {
-            offset += 1 + Int(length)
-            if length == 0 { return offset }
-        }
-        return nil
     }
 }
 

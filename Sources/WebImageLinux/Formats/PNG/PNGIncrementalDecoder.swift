@@ -6,7 +6,7 @@ import WebImageCore
 /// @unchecked: one thread at a time uses a decoder.
 final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     /// Decodes the default image.
-    private let still: PNGRowDecoder
+    private var still: PNGRowDecoder?
     private let coder: PNGCoder
     private let options: DecodeOptions
     /// The beginning of the file, until it shows whether the image is animated.
@@ -26,7 +26,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     func append(_ data: Data) throws(ImageError) {
         look(at: data)
         frames?.append(data)
-        if !showsFrames { try still.append(data) }
+        if !showsFrames { try still?.append(data) }
     }
 
     func partialImage() -> WebImage? {
@@ -35,14 +35,16 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
         } decode: { data throws(ImageError) in
             try coder.decode(data, isArriving: true, options)
         }
-        guard let image else { return showsFrames || hidesDefaultImage ? nil : still.partialImage() }
+        guard let image else { return showsFrames || hidesDefaultImage ? nil : still?.partialImage() }
         showsFrames = true
         return image
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
         // Rows are shown before the checksum behind them is known; what is damaged is decoded and judged as a whole.
-        guard frames == nil, !(options.keepsWideColors && still.isDeep), PNGFile.isSound(data) else {
+        guard let still, frames == nil, !(options.keepsWideColors && still.isDeep), PNGFile.isSound(data) else {
+            // Its pixels make room for those of the whole file.
+            self.still = nil
             return try coder.decode(data, options: options)
         }
         return try still.finish(data)

@@ -28,10 +28,16 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     }
 
     deinit {
-        if let decoder { WebPIDelete(decoder) }
+        releasePixels()
         WebPFreeDecBuffer(&config.pointee.output)
         config.deallocate()
+    }
+
+    private func releasePixels() {
+        if let decoder { WebPIDelete(decoder) }
+        decoder = nil
         free(canvas?.baseAddress)
+        canvas = nil
     }
 
     func append(_ data: Data) throws(ImageError) {
@@ -83,7 +89,11 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         let target = final.orientation.apply(to: options.size.target(for: final.size))
         guard isDone, let features, let canvas, final.bitmapSize(for: target) == size,
             final.hasAlpha == features.hasAlpha, Self.hasStatedLength(data)
-        else { return try WebPCoder().decode(data, options: options) }
+        else {
+            // The pixels make room for those of the whole file.
+            releasePixels()
+            return try WebPCoder().decode(data, options: options)
+        }
         if features.hasAlpha { PixelBuffer.multiplyAlpha(in: canvas) }
         let format: PixelBuffer.Format = features.hasAlpha ? .rgbaPremultiplied : .rgb
         let decoded = PixelBuffer(adopting: canvas.baseAddress!, size: size, format: format)
