@@ -21,14 +21,12 @@ public struct AllowedFormats: Sendable, Hashable {
     public static let web: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .bmp, .ico, .avif, .tiff]
 
     /// Throws when a file may not have its format.
-    /// - Parameter data: The file, or the beginning of it.
     /// - Throws: ``ImageError/Code/formatNotAllowed``.
-    package func check(_ data: Data, url: URL, hint: ImageFormat?) throws(ImageError) {
-        let format = ImageFormat(sniffing: data, hint: hint)
-        let isLocal = ["file", "resource"].contains(url.scheme?.lowercased())
-        let allowed = isLocal ? local : network
+    package func check(_ format: ImageFormat, url: URL) throws(ImageError) {
         // A format without a row in the table is that of an app's own decoder, or there is none for it.
-        guard let allowed, format.descriptor != nil, !allowed.contains(format) else { return }
+        guard !network.contains(format) || local?.contains(format) == false, format.descriptor != nil else { return }
+        let isLocal = ["file", "resource"].contains(url.scheme?.lowercased())
+        guard let allowed = isLocal ? local : network, !allowed.contains(format) else { return }
         let setting = isLocal ? "local" : "network"
         throw ImageError(
             .formatNotAllowed,

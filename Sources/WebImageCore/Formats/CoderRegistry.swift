@@ -80,7 +80,17 @@ public final class CoderRegistry: Sendable {
         hint: ImageFormat? = nil,
         preferring preferred: (any ImageDecoding)? = nil
     ) throws(ImageError) -> any ImageDecoding {
-        let format = ImageFormat(sniffing: data, hint: hint)
+        try decoder(for: data, as: ImageFormat(sniffing: data, hint: hint), url: url, preferring: preferred)
+    }
+
+    /// The decoder of a file whose format is known.
+    /// - Throws: As the method that recognises the format.
+    func decoder(
+        for data: Data,
+        as format: ImageFormat,
+        url: URL?,
+        preferring preferred: (any ImageDecoding)? = nil
+    ) throws(ImageError) -> any ImageDecoding {
         let head = data.prefix(ImageFormat.sniffLength)
         if let preferred, preferred.canDecode(head, format: format) { return preferred }
         if let decoder = decoders.first(where: { $0.canDecode(head, format: format) }) { return decoder }

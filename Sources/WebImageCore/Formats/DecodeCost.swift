@@ -35,11 +35,12 @@ extension MemoryBudget {
     ///   ``ImageError/Code/cancelled``.
     func memory(
         forDecoding data: Data,
+        as format: ImageFormat,
         _ options: DecodeOptions,
         until isCancelled: () -> Bool
     ) throws(ImageError) -> Reservation {
         var cost = min(DecodeCost.unknown.byteCount, decodingLimit)
-        if let header = ImageHeader(reading: data, hint: options.formatHint) {
+        if let header = ImageHeader(reading: data, as: format) {
             try options.check(header.size)
             cost = DecodeCost(of: header, options).byteCount
         }

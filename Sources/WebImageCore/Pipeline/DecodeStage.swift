@@ -41,7 +41,7 @@ final class DecodeStage: Sendable {
     func decode(_ id: JobGraph.Fetch.ID, _ data: FetchedData) {
         let (request, jobs) = graph.withLock { ($0.fetches[id]?.request, $0.finishFetch(id)) }
         // A fetch that was finished for the disk cache has no jobs left.
-        if jobs.isEmpty, let request, (try? maker.coder(for: data.loaded.data, of: request)) != nil {
+        if jobs.isEmpty, let request, maker.canDecode(data, for: request) {
             data.storeOriginal?.perform(nil)
         }
         let data = jobs.count > 1 ? data.shared() : data
@@ -53,12 +53,12 @@ final class DecodeStage: Sendable {
     /// Decodes the bytes for a job, within this call on the decode queue unless that takes long.
     func continueDecoding(_ id: JobGraph.Job.ID, _ data: FetchedData) {
         guard let job = graph.job(id) else { return }
-        guard slowQueue !== queue, maker.isSlow(data.loaded.data, of: job.request) else { return decode(id, data) }
+        guard slowQueue !== queue, maker.isSlow(data, for: job.request) else { return decode(id, data) }
         submit(id, data, priority: job.priority)
     }
 
     private func submit(_ id: JobGraph.Job.ID, _ data: FetchedData, priority: ImagePriority) {
-        let isSlow = graph.job(id).map { maker.isSlow(data.loaded.data, of: $0.request) } ?? false
+        let isSlow = graph.job(id).map { maker.isSlow(data, for: $0.request) } ?? false
         let ticket = (isSlow ? slowQueue : queue).submit(priority: priority) { self.decode(id, data) }
         graph.withLock { $0.setDecodeTicket(ticket, of: id) }
     }

@@ -6,6 +6,8 @@ struct FetchedData: Sendable {
     /// The bytes, empty when the server confirmed renditions and there is no original.
     var loaded: LoaderResult
     let origin: ImageResponse.Source
+    /// The format of the bytes, recognised once for all that ask.
+    let format: ImageFormat
     /// Puts the bytes into the disk cache, when it is first called.
     let storeOriginal: OnceClosure?
     /// Why these bytes serve although the server should have been asked about them.
@@ -25,6 +27,7 @@ struct FetchedData: Sendable {
 
     init(loaded: LoaderResult, origin: ImageResponse.Source, storeOriginal: OnceClosure?) {
         self.loaded = loaded
+        format = ImageFormat(sniffing: loaded.data)
         self.origin = origin
         self.storeOriginal = storeOriginal
     }

@@ -34,22 +34,32 @@ final class ImageMaker: Sendable {
         return options
     }
 
-    /// The decoder of a file, whole or its beginning.
-    /// - Throws: ``ImageError/Code/formatNotAllowed``, and what ``CoderRegistry`` throws.
-    func coder(for data: Data, of request: ImageRequest) throws(ImageError) -> any ImageDecoding {
-        try formats.check(data, url: request.url, hint: request.formatHint)
-        return try coders.decoder(
-            for: data,
-            url: request.url,
-            hint: request.formatHint,
-            preferring: request.decoder
-        )
+    /// The format of a file: what its bytes are recognised as, or else the hint of the request.
+    private func format(_ recognised: ImageFormat, of request: ImageRequest) -> ImageFormat {
+        recognised == .unknown ? request.formatHint ?? .unknown : recognised
     }
 
-    /// Whether decoding the file can take seconds.
-    func isSlow(_ data: Data, of request: ImageRequest) -> Bool {
-        guard let coder = try? coder(for: data, of: request) as? any SlowImageDecoding else { return false }
-        return coder.isSlow(ImageFormat(sniffing: data, hint: request.formatHint))
+    /// The decoder of a file, whole or its beginning.
+    /// - Throws: ``ImageError/Code/formatNotAllowed``, and what ``CoderRegistry`` throws.
+    private func coder(
+        for data: Data,
+        as format: ImageFormat,
+        of request: ImageRequest
+    ) throws(ImageError) -> any ImageDecoding {
+        try formats.check(format, url: request.url)
+        return try coders.decoder(for: data, as: format, url: request.url, preferring: request.decoder)
+    }
+
+    /// Whether there is a decoder for the bytes.
+    func canDecode(_ source: FetchedData, for request: ImageRequest) -> Bool {
+        (try? coder(for: source.loaded.data, as: format(source.format, of: request), of: request)) != nil
+    }
+
+    /// Whether decoding the bytes can take seconds.
+    func isSlow(_ source: FetchedData, for request: ImageRequest) -> Bool {
+        let format = format(source.format, of: request)
+        let coder = try? coder(for: source.loaded.data, as: format, of: request)
+        return (coder as? any SlowImageDecoding)?.isSlow(format) == true
     }
 
     /// Starts to decode a file that is still arriving.
@@ -57,7 +67,10 @@ final class ImageMaker: Sendable {
     func makeIncrementalDecoder(for head: Data, of request: ImageRequest) -> (any IncrementalImageDecoding)? {
         let options = decodeOptions(request)
         let format = ImageFormat(sniffing: head, hint: request.formatHint)
-        let decoder = (try? coder(for: head, of: request))?.makeIncrementalDecoder(for: format, options: options)
+        let decoder = (try? coder(for: head, as: format, of: request))?.makeIncrementalDecoder(
+            for: format,
+            options: options
+        )
         let hasHeader = format.descriptor?.readHeader != nil
         return decoder.map { BudgetedIncrementalDecoder($0, hasHeader: hasHeader, options: options, budget: budget) }
     }
@@ -71,7 +84,8 @@ final class ImageMaker: Sendable {
     ) throws(ImageError) -> WebImage {
         let data = source.loaded.data
         let options = decodeOptions(job.request)
-        let coder = try coder(for: data, of: job.request)
+        let format = format(source.format, of: job.request)
+        let coder = try coder(for: data, as: format, of: job.request)
         if case .progressive(let decoding) = job.preview, case .running(let decoder) = decoding.decoder {
             do {
                 for chunk in decoding.pending { try decoder.append(chunk) }
@@ -81,7 +95,7 @@ final class ImageMaker: Sendable {
                 WebImageLog.debug("Incremental decoding failed: \(error)")
             }
         }
-        let reservation = try budget.memory(forDecoding: data, options, until: isCancelled)
+        let reservation = try budget.memory(forDecoding: data, as: format, options, until: isCancelled)
         defer { withExtendedLifetime(reservation) {} }
         let image =
             if let coder = coder as? any CancellableImageDecoding {

@@ -36,7 +36,7 @@ final class StaleImageStage: Sendable {
     }
 
     private func isSlow(_ original: CacheEntry, _ id: JobGraph.Job.ID) -> Bool {
-        graph.job(id).map { maker.isSlow(original.data, of: $0.request) } ?? false
+        graph.job(id).map { maker.isSlow(FetchedData(stored: original, origin: .disk), for: $0.request) } ?? false
     }
 
     private func show(_ id: JobGraph.Job.ID, _ original: CacheEntry?) {

@@ -29,7 +29,12 @@ package struct ImageHeader: Sendable, Hashable {
     ///   - data: The file, or the part of it that has arrived.
     ///   - hint: The format of a file without a signature.
     package init?(reading data: Data, hint: ImageFormat? = nil) {
-        guard let read = ImageFormat(sniffing: data, hint: hint).descriptor?.readHeader,
+        self.init(reading: data, as: ImageFormat(sniffing: data, hint: hint))
+    }
+
+    /// Reads the header from the beginning of a file whose format is known.
+    init?(reading data: Data, as format: ImageFormat) {
+        guard let read = format.descriptor?.readHeader,
             let header = data.withUnsafeBytes({ read(ByteReader($0)) })
         else { return nil }
         self = header
