@@ -15,6 +15,9 @@ enum ProxyChoice: Sendable, Equatable {
 
 /// Looks up the desktop's proxies on a separate thread, because an automatic configuration script is loaded from the
 /// network, and the session bus may not answer.
+///
+/// A lookup that exceeds the time limit leaves the choice to libcurl, for all URLs until it answers: images appear then,
+/// but without the desktop's proxy. An app that must not bypass its proxy sets it in the downloader's configuration.
 package final class ProxyResolver: Sendable {
     private struct Answer {
         let choice: ProxyChoice
@@ -24,6 +27,9 @@ package final class ProxyResolver: Sendable {
     private struct State {
         var queue: WorkQueue?
         var answers: [String: Answer] = [:]
+        /// The completions of the lookups that wait or run, by number.
+        var waiting: [UInt64: @Sendable (ProxyChoice) -> Void] = [:]
+        var lastNumber: UInt64 = 0
         /// Whether a lookup has exceeded the time limit, and none has answered since.
         var isHanging = false
     }
@@ -88,32 +94,52 @@ package final class ProxyResolver: Sendable {
         guard let origin = Self.origin(of: url) else { return .environment }
         let key = origin.absoluteString
         let now = ContinuousClock.now
-        let (known, queue) = state.withLock { state -> (ProxyChoice?, WorkQueue?) in
+        let (known, lookup) = state.withLock { state -> (ProxyChoice?, (queue: WorkQueue, number: UInt64)?) in
             state.answers = state.answers.filter { $0.value.expires > now }
             if let answer = state.answers[key] { return (answer.choice, nil) }
             if state.isHanging { return (.environment, nil) }
             let queue = state.queue ?? WorkQueue(name: "gwi-proxy", threadCount: 1)
             state.queue = queue
-            return (nil, queue)
+            state.lastNumber += 1
+            state.waiting[state.lastNumber] = completion
+            return (nil, (queue, state.lastNumber))
         }
-        guard let queue else { return known }
-        // The first answer counts, that of the lookup or that of the clock.
-        let waiting = Waiting(completion)
-        queue.submit {
-            let choice = Self.choice(self.lookUp(origin))
-            self.state.withLock { state in
-                state.answers[key] = Answer(choice: choice, expires: .now + Self.lifetime)
-                state.isHanging = false
-            }
-            waiting.take()?(choice)
-        }
-        SystemClock().run(after: timeLimit) {
-            guard let completion = waiting.take() else { return }
-            self.state.withLock { $0.isHanging = true }
-            WebImageLog.notice("The desktop does not say which proxy to use; loads go on without its answer.")
-            completion(.environment)
-        }
+        guard let lookup else { return known }
+        lookup.queue.submit { self.run(lookup.number, origin) }
         return nil
+    }
+
+    /// Looks up the proxy of an origin on the thread of the lookups.
+    private func run(_ number: UInt64, _ origin: URL) {
+        let key = origin.absoluteString
+        let (isWaiting, answer) = state.withLock { ($0.waiting[number] != nil, $0.answers[key]) }
+        // The lookup before this one has exceeded the time limit.
+        guard isWaiting else { return }
+        if let answer, answer.expires > .now {
+            state.withLock { $0.waiting.removeValue(forKey: number) }?(answer.choice)
+            return
+        }
+        // The clock starts now, since the lookups before this one may have taken long together.
+        SystemClock().run(after: timeLimit) { self.stopWaiting(for: number) }
+        let choice = Self.choice(lookUp(origin))
+        let completion = state.withLock { state in
+            state.answers[key] = Answer(choice: choice, expires: .now + Self.lifetime)
+            state.isHanging = false
+            return state.waiting.removeValue(forKey: number)
+        }
+        completion?(choice)
+    }
+
+    /// Answers all that wait when a lookup that has not ended has exceeded the time limit.
+    private func stopWaiting(for number: UInt64) {
+        let completions = state.withLock { state -> [@Sendable (ProxyChoice) -> Void] in
+            guard state.waiting[number] != nil else { return [] }
+            state.isHanging = true
+            return Array(exchange(&state.waiting, with: [:]).values)
+        }
+        guard !completions.isEmpty else { return }
+        WebImageLog.notice("The desktop does not say which proxy to use; loads go on without its answer.")
+        for completion in completions { completion(.environment) }
     }
 
     /// The part of a URL that a resolver gets: browsers keep from it what the path and the query may tell.
@@ -136,17 +162,6 @@ package final class ProxyResolver: Sendable {
         }
         return .direct
     }
-}
-
-/// A completion that is called once.
-private final class Waiting: Sendable {
-    private let completion: Mutex<(@Sendable (ProxyChoice) -> Void)?>
-
-    init(_ completion: @escaping @Sendable (ProxyChoice) -> Void) {
-        self.completion = Mutex(completion)
-    }
-
-    func take() -> (@Sendable (ProxyChoice) -> Void)? { completion.withLock { $0.take() } }
 }
 
 private func asTypeInstance(_ object: OpaquePointer) -> UnsafeMutablePointer<GTypeInstance> {

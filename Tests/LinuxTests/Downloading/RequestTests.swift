@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import TestSupport
 import Testing
 import WebImageCore
@@ -227,6 +228,44 @@ struct RequestTests {
         #expect(asked.all == ["http://127.0.0.1:\(server.port)/"])
         #expect(ProxyResolver.standardTimeLimit == .seconds(5))
         release.add(1)
+    }
+
+    @Test("Many lookups of the proxy in a row exceed no time limit, and one that hangs does so until it answers")
+    func manyProxyLookups() throws {
+        let proxy = try LocalImageServer { _ in .ok(Data("proxied".utf8), contentType: "image/png") }
+        let server = try server()
+        let release = EventLog<Int>()
+        let (looking, answered) = (EventLog<Int>(), EventLog<Int>())
+        let downloader = ImageDownloader(configuration: .init(), proxyTimeLimit: .seconds(1)) { url in
+            if url.host() == "127.0.0.1" {
+                looking.add(1)
+                release.wait { !$0.isEmpty }
+                answered.add(1)
+                return ["direct://"]
+            }
+            poll(nil, 0, 250)
+            return ["http://127.0.0.1:\(proxy.port)"]
+        }
+        // When the lookups together take longer than the limit
+        let downloads = (0..<6).map { Download(downloader, URL(string: "http://host\($0).example/a")!) }
+        for download in downloads { #expect(try download.end().data == Data("proxied".utf8)) }
+        // When one hangs, those behind it wait no longer either.
+        let hanging = Download(downloader, server.url("/a"))
+        looking.wait { !$0.isEmpty }
+        let behind = Download(downloader, URL(string: "http://localhost:\(server.port)/b")!)
+        #expect(try hanging.end().data == Download.body)
+        #expect(try behind.end().data == Download.body)
+        #expect(answered.all.isEmpty)
+        // Then the desktop is asked again as soon as it has answered.
+        release.add(1)
+        var number = 0
+        #expect(
+            EventLog<Int>.poll {
+                number += 1
+                let late = Download(downloader, URL(string: "http://localhost:\(server.port)/\(number)")!)
+                return (try? late.end().data) == Data("proxied".utf8)
+            }
+        )
     }
 
     @Test("A proxy that does not answer is an error, and a load can be cancelled during the proxy lookup")
