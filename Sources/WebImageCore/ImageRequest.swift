@@ -163,7 +163,7 @@ public struct ImageRequest: Hashable, Sendable {
     }
 
     /// The name of the image in the caches.
-    package var sourceKey: String { cacheKey ?? url.textWithoutUserInfo }
+    package var sourceKey: String { cacheKey ?? url.textForKeys }
 
     /// 2 for `photo@2x.png`, 3 for `photo@3x.png`, else 1.
     static func scale(inName url: URL) -> Double {

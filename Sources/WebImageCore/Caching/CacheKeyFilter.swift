@@ -40,7 +40,7 @@ public struct CacheKeyFilter: Sendable {
     ]
 
     func key(for url: URL) -> String? {
-        let text = url.textWithoutUserInfo
-        return body(url.userInfo == nil ? url : URL(string: text) ?? url)
+        guard let userKey = url.userKey else { return body(url) }
+        return body(URL(string: url.textWithoutUserInfo) ?? url).map { $0 + userKey }
     }
 }

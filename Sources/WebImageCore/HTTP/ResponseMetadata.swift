@@ -32,7 +32,7 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     public var date: Date?
     /// The Age field in seconds: how long caches on the way held the response.
     public var age: Double?
-    /// The lower-case header fields that Vary names, each with a keyed hash of the value that the request had; `*` stands
+    /// The lower-case header fields that Vary names, each with a salted hash of the value that the request had; `*` stands
     /// for any field.
     public var vary: [String: String]?
     /// The time at which the request was sent.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The value that a header field had in a request, as the caches keep it: a keyed hash, since the field can be a cookie
+/// The value that a header field had in a request, as the caches keep it: a salted hash, since the field can be a cookie
 /// or a password. The key is random, so that equal values have different hashes.
 package enum VaryingField {
     private static let prefix = "hmac-sha256:"

@@ -15,13 +15,15 @@ package final class FailureCache: Sendable {
 
     /// What a failure depends on beside the URL: servers deny images to those who may not see them, also with 404.
     private struct Origin: Hashable {
-        let options: Box<NetworkOptions>?
-        let userInfo: String?
+        /// The hash of the options and of the user name and password, which are secrets that need not stay in memory.
+        let secrets: Int
         let loader: ObjectIdentifier?
 
         init(_ request: ImageRequest) {
-            options = request.boxedNetworkOptions
-            userInfo = request.url.userInfo
+            var hasher = Hasher()
+            hasher.combine(request.boxedNetworkOptions)
+            hasher.combine(request.url.userInfo)
+            secrets = hasher.finalize()
             loader = request.loader.map { $0.identity }
         }
     }

@@ -206,6 +206,6 @@ extension Pipeline {
 
     /// The key of a URL in the caches.
     package func cacheKey(for url: URL) -> String {
-        dependencies.cacheKeyFilter?.key(for: url) ?? url.textWithoutUserInfo
+        dependencies.cacheKeyFilter?.key(for: url) ?? url.textForKeys
     }
 }

@@ -15,10 +15,27 @@ extension URL {
         return String(text[..<range.lowerBound] + text[range.upperBound...])
     }
 
+    /// The URL for the keys of the caches: with ``userKey`` instead of user name and password.
+    package var textForKeys: String { textWithoutUserInfo + (userKey ?? "") }
+
+    /// What stands for user name and password in the keys of the caches, since servers give users different images: a
+    /// part of a hash, with the host so that equal passwords do not show; `nil` when there are none.
+    package var userKey: String? {
+        guard let userInfo else { return nil }
+        let digits = SHA256.hash(Array("\(userInfo)@\(host() ?? "")".utf8)).prefix(8)
+        return "#user=" + digits.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
     /// The URL for messages: without user name, password and fragment, and without the values of the query.
     package var textForMessages: String {
         let text = textWithoutUserInfo
-        guard Self.authorityStart(in: text) != nil else { return String(text.prefix(200)) }
+        guard Self.authorityStart(in: text) != nil else {
+            // `http:/user:password@host` has no host, but what is meant for one.
+            guard let scheme, !["data", "file", "resource"].contains(scheme.lowercased()) else {
+                return String(text.prefix(200))
+            }
+            return "\(scheme):…"
+        }
         let parts = text.prefix { $0 != "#" }.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let path = String((parts.first ?? "").prefix(200))
         guard parts.count > 1 else { return path }

@@ -60,6 +60,35 @@ struct SecretTests {
         #expect(Set(server.requests.compactMap { $0.headers["authorization"] }).count == 2)
     }
 
+    @Test("A user in the URL gets no image of another one from the caches", arguments: [CacheTiers.all, .disk])
+    func cachedByUser(tiers: CacheTiers) async throws {
+        let server = try LocalImageServer { request in
+            let isFirst =
+                request.headers["authorization"] == "Basic \(Data("alice:SECRET1".utf8).base64EncodedString())"
+            let size = PixelSize(width: isFirst ? 8 : 4, height: 8)
+            let fields = [("Cache-Control", "max-age=600")]
+            return ServerResponse(status: 200, headers: fields, body: TestImage.solid(1, size: size))
+        }
+        let directory = TemporaryDirectory()
+        var configuration = ImageManager.Configuration()
+        configuration.diskCache = ImageManager.Configuration.DiskCache(directory: directory.path)
+        configuration.downloader = ImageDownloader()
+        let manager = ImageManager(configuration: configuration)
+        var widths: [Int] = []
+        for user in ["alice:SECRET1@", "bob:SECRET1@", "", "alice:SECRET1@"] {
+            var request = ImageRequest(url: URL(string: "http://\(user)127.0.0.1:\(server.port)/x.png")!)
+            request.cacheAccess.awaitsWrites = true
+            #expect(!request.sourceKey.contains("SECRET") && !request.sourceKey.contains("alice"))
+            widths.append(try await manager.image(for: request).pixelSize.width)
+            if tiers != .all { manager.cache.removeAllFromMemory() }
+        }
+        #expect(widths == [8, 4, 4, 8])
+        #expect(server.requests.count == 3)
+        let files = FileManager.default.subpaths(atPath: directory.path) ?? []
+        let contents = files.compactMap { FileManager.default.contents(atPath: "\(directory.path)/\($0)") }
+        #expect(contents.allSatisfy { $0.range(of: Data("SECRET".utf8)) == nil } && !contents.isEmpty)
+    }
+
     @Test(
         "The text of an error names the URL without what may be secret",
         arguments: [
@@ -71,6 +100,7 @@ struct SecretTests {
             ("https://SECRET%40b:SECRET@host.example/a@2x.png", "https://host.example/a@2x.png"),
             ("https://host.example/@a?b", "https://host.example/@a?…"), ("data:,a@b", "data:,a@b"),
             ("file:///a/b@2x.png", "file:///a/b@2x.png"),
+            ("http:/SECRET:SECRET@host.example?token=SECRET", "http:…"),
         ]
     )
     func text(url: String, shown: String) throws {
