@@ -8,7 +8,7 @@ import WebImageLinux
 
 // Uses a downloader in ways that a process with tests in it cannot:
 // NetworkWorker exit URL AUTHORITIES MILLISECONDS, NetworkWorker resolve URL SECONDS, NetworkWorker descriptors URL,
-// NetworkWorker cookies URL COUNT.
+// NetworkWorker cookies URL COUNT, NetworkWorker hold URL COUNT.
 
 let arguments = CommandLine.arguments
 var configuration = ImageDownloader.Configuration()
@@ -49,6 +49,18 @@ case "exit":
     let loads = (0..<40).map { load(downloader, url.appending(path: "\($0).bin")) }
     usleep(UInt32(arguments[4])! * 1000)
     _ = loads
+    exit(0)
+case "hold":
+    // Closures that never return hold the network threads up while the process exits.
+    let held = DispatchSemaphore(value: 0)
+    configuration.headerFilter = { _, headers in
+        held.signal()
+        while pause() != 0 {}
+        return headers
+    }
+    let downloaders = (0..<Int(arguments[3])!).map { _ in ImageDownloader(configuration: configuration) }
+    let loads = downloaders.map { load($0, url) }
+    for _ in loads { held.wait() }
     exit(0)
 case "resolve":
     set_slow_lookup_seconds(Int32(arguments[3])!)

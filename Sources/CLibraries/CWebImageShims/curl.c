@@ -1,8 +1,12 @@
 #define _GNU_SOURCE
 #include "CWebImageShims.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
+#include <netinet/tcp.h>
 #include <string.h>
+#include <sys/select.h>
+#include <sys/socket.h>
 
 void gwi_curl_initialize(void) {
     // OpenSSL would otherwise register an exit handler that frees what network threads use. Where libcurl uses another
@@ -48,6 +52,38 @@ CURLcode gwi_curl_get_long(CURL *handle, CURLINFO info, long *value) {
 
 CURLcode gwi_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) {
     return curl_easy_getinfo(handle, info, value);
+}
+
+long gwi_curl_get_socket_silence(CURLM *multi, CURL *handle, bool counts_acknowledgements) {
+    // CURLINFO_ACTIVESOCKET is not set before a transfer ends, so the port of the connection tells which it is.
+    long port = 0;
+    if (curl_easy_getinfo(handle, CURLINFO_LOCAL_PORT, &port) != CURLE_OK || port <= 0) return -1;
+    fd_set readable, writable, special;
+    FD_ZERO(&readable);
+    FD_ZERO(&writable);
+    FD_ZERO(&special);
+    int last = -1;
+    if (curl_multi_fdset(multi, &readable, &writable, &special, &last) != CURLM_OK) return -1;
+    for (int descriptor = 0; descriptor <= last; descriptor++) {
+        if (!FD_ISSET(descriptor, &readable) && !FD_ISSET(descriptor, &writable)) continue;
+        union {
+            struct sockaddr any;
+            struct sockaddr_in ip4;
+            struct sockaddr_in6 ip6;
+            struct sockaddr_storage storage;
+        } address;
+        socklen_t length = sizeof address;
+        if (getsockname(descriptor, &address.any, &length) != 0) continue;
+        if (address.any.sa_family != AF_INET && address.any.sa_family != AF_INET6) continue;
+        if (ntohs(address.any.sa_family == AF_INET ? address.ip4.sin_port : address.ip6.sin6_port) != port) continue;
+        struct tcp_info info;
+        length = sizeof info;
+        memset(&info, 0, sizeof info);
+        if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) continue;
+        const uint32_t data = info.tcpi_last_data_recv, acknowledgement = info.tcpi_last_ack_recv;
+        return counts_acknowledgements && acknowledgement < data ? acknowledgement : data;
+    }
+    return -1;
 }
 
 CURLcode gwi_curl_get_string(CURL *handle, CURLINFO info, const char **value) {

@@ -29,6 +29,16 @@ struct NetworkProcessTests {
         }
     }
 
+    @Test("Closures that hold up several network threads delay the exit once")
+    func heldExit() throws {
+        let time = try ContinuousClock().measure {
+            let process = try run(["hold", "http://127.0.0.1:1/a", "4"])
+            #expect(process.exitCode == 0, "\(process.output)")
+        }
+        // The threads get two seconds together.
+        #expect(time < .seconds(6))
+    }
+
     @Test("A name that takes long to look up delays no other host, whether its load is cancelled or times out")
     func slowLookup() throws {
         let server = try LocalImageServer { _ in .ok(Data(count: 7), contentType: "image/png") }

@@ -118,7 +118,13 @@ struct ResumeTests {
     }
 
     /// Sends the first bytes of a body, then a part with any Content-Range, then the body of another version.
-    private func otherRest(_ range: String, _ rest: Data, etag: String? = "\"1\"") throws -> LocalImageServer {
+    private func otherRest(
+        _ range: String,
+        _ rest: Data,
+        etag: String? = "\"1\"",
+        dates: (first: String, later: String)? = nil,
+        isChunked: Bool = false
+    ) throws -> LocalImageServer {
         let count = Mutex(0)
         return try LocalImageServer { _ in
             let number = count.withLock { count in
@@ -127,9 +133,12 @@ struct ResumeTests {
             }
             var response = ServerResponse.ok(number == 1 ? Download.body : Self.rest, contentType: "image/png")
             if let etag { response.headers.append(("ETag", etag)) }
-            if number == 1 { response.faults.closeAfterBytes = 60_000 }
+            if let dates { response.headers.append(("Last-Modified", dates.first)) }
+            if number == 1 { (response.faults.closeAfterBytes, response.faults.isChunked) = (60_000, isChunked) }
             guard number == 2 else { return response }
             response = ServerResponse(status: 206, headers: [("Content-Range", range)], body: rest)
+            if let dates { response.headers.append(("Last-Modified", dates.later)) }
+            response.faults.isChunked = isChunked
             return response
         }
     }
@@ -150,6 +159,37 @@ struct ResumeTests {
         let server = try otherRest(range, Data(Self.rest.suffix(40_000)))
         #expect(try secondLoad(server).end().data == Self.rest)
         #expect(server.requests.map { $0.headers["range"] == nil } == [true, false, true])
+    }
+
+    private static let (oldDate, newDate) = ("Sat, 21 Nov 2020 00:00:00 GMT", "Sun, 22 Nov 2020 00:00:00 GMT")
+
+    @Test("The rest of a body that has changed since, by its date, is not appended", arguments: [oldDate, newDate])
+    func otherDate(later: String) throws {
+        let rest = Data(Self.rest.suffix(40_000))
+        let server = try otherRest("bytes 60000-99999/100000", rest, etag: nil, dates: (Self.oldDate, later))
+        let loaded = try secondLoad(server).end().data
+        #expect(loaded == (later == Self.oldDate ? Download.body.prefix(60_000) + rest : Self.rest))
+    }
+
+    @Test(
+        "A rest that shows neither the length nor the tag of its beginning is not appended",
+        arguments: [nil, "\"1\""]
+    )
+    func noLength(etag: String?) throws {
+        let rest = Data(Self.rest.suffix(40_000))
+        let dates = (Self.oldDate, Self.oldDate)
+        let server = try otherRest("bytes 60000-99999/100000", rest, etag: etag, dates: dates, isChunked: true)
+        #expect(try secondLoad(server).end().data == Self.rest)
+    }
+
+    @Test("A part that is longer than it says, which a chunked one can be, fails and is not kept")
+    func longPart() throws {
+        let server = try otherRest("bytes 60000-99999/100000", Data(Self.rest.suffix(41_000)))
+        let downloader = ImageDownloader()
+        let failure = try secondLoad(server, downloader).failure()
+        #expect(failure?.code == .transferIncomplete && failure?.reason.contains("more") == true)
+        #expect(try Download(downloader, server.url("/a")).end().data == Self.rest)
+        #expect(server.requests[2].headers["range"] == nil)
     }
 
     @Test("A part that is shorter than it says is incomplete")

@@ -20,6 +20,10 @@ typedef size_t (*gwi_curl_data_function)(char *bytes, size_t size, size_t count,
 CURLcode gwi_curl_set_data_function(CURL *handle, CURLoption option, gwi_curl_data_function function);
 CURLcode gwi_curl_get_long(CURL *handle, CURLINFO info, long *value);
 CURLcode gwi_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value);
+
+// The milliseconds since the socket of a running transfer received bytes, or acknowledged ones where these count; -1 when
+// they are not known.
+long gwi_curl_get_socket_silence(CURLM *multi, CURL *handle, bool counts_acknowledgements);
 CURLcode gwi_curl_get_string(CURL *handle, CURLINFO info, const char **value);
 CURLMcode gwi_curl_multi_set_long(CURLM *handle, CURLMoption option, long value);
 CURLSHcode gwi_curl_share_set_data(CURLSH *handle, curl_lock_data value);

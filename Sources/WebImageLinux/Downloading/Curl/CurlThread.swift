@@ -85,7 +85,7 @@ final class CurlThread {
         if let rateLimitDelay { limits.append(rateLimitDelay) }
         let now = ContinuousClock.now
         limits += active.values.compactMap { $0.idleDeadline.map { $0 - now } }
-        if queue.hasStarvingHost() { limits.append(.milliseconds(500)) }
+        if queue.starvation() != nil { limits.append(.milliseconds(500)) }
         if !isWakeable { limits.append(.milliseconds(20)) }
         return max(1, (limits.min() ?? .zero).timeoutMilliseconds.boundedSum(1))
     }
@@ -227,6 +227,7 @@ extension CurlThread {
     private func start(_ transfer: CurlTransfer) {
         active[transfer.number] = transfer
         guard !transfer.hasStarted else {
+            transfer.noteDequeued()
             chooseProxy(for: transfer)
             return
         }
@@ -249,6 +250,7 @@ extension CurlThread {
             guard queue.hasRoom(host) else {
                 active[transfer.number] = nil
                 bucket?.tokens.giveBack()
+                transfer.noteRequeued()
                 queue.push(transfer)
                 return
             }
@@ -331,15 +333,29 @@ extension CurlThread {
     /// - Returns: Whether there were any.
     private func endSlowTransfers() -> Bool {
         let now = ContinuousClock.now
-        var ended = active.values.filter { $0.idleDeadline.map { $0 <= now } ?? false }
-        if !queue.hasStarvingHost() {
-            for transfer in active.values { transfer.pace = nil }
-        } else if ended.isEmpty {
-            let slow = active.values.filter { $0.isTooSlow(now: now) }
+        var ended = active.values.filter { $0.isIdle(multi, now: now) }
+        if let waiting = queue.starvation() {
+            guard ended.isEmpty else { return end(ended) }
+            let slow = active.values.filter { transfer in
+                guard transfer.priority.rank <= waiting.rank,
+                    queue.runningCount(of: transfer.host) > waiting.runningCount
+                else {
+                    transfer.pace = nil
+                    return false
+                }
+                return transfer.isTooSlow(now: now)
+            }
             ended = slow.max { queue.runningCount(of: $0.host) < queue.runningCount(of: $1.host) }.map { [$0] } ?? []
+            if !ended.isEmpty { queue.favorHosts(with: waiting.runningCount) }
+        } else {
+            for transfer in active.values { transfer.pace = nil }
         }
-        for transfer in ended { finish(transfer, .failure(transfer.tooSlow)) }
-        return !ended.isEmpty
+        return end(ended)
+    }
+
+    private func end(_ slow: [CurlTransfer]) -> Bool {
+        for transfer in slow { finish(transfer, .failure(transfer.tooSlow)) }
+        return !slow.isEmpty
     }
 
     /// Nobody can start the transfers of a suspended downloader that is gone.
@@ -454,38 +470,4 @@ extension CurlThread {
     }
 
     private static let fileQueue = DispatchQueue(label: "gwi-alternative-services")
-}
-
-/// The recipients of the result of a transfer.
-private struct Delivery: Sendable {
-    let url: URL
-    let operations: [CurlFetchOperation]
-    /// The observers of all transfers; `nil` when they do not know of this one.
-    let observers: Observers<ImageDownloader.Event>?
-
-    func deliver(_ result: Result<LoaderResult, ImageError>) {
-        switch result {
-        case .success(let loaded):
-            observers?.notify(.stopped(url, nil))
-            observers?.notify(.finished(url, loaded.metrics ?? TransferMetrics()))
-        case .failure(let error):
-            observers?.notify(.stopped(url, error))
-        }
-        for operation in operations { operation.send(.finished(result)) }
-    }
-
-    func decrypt(
-        _ loaded: LoaderResult,
-        _ head: ResponseModifier.Response,
-        with decryptor: Decryptor
-    ) -> Result<LoaderResult, ImageError> {
-        var loaded = loaded
-        guard let data = decryptor.decrypt(loaded.data, head) else {
-            let reason = "The decryptor \(decryptor.key) cannot decrypt the body"
-            let remedy = "Check that its key is the one with which the server encrypts."
-            return .failure(ImageError(.badImageData, url: url, reason: reason, remedy: remedy))
-        }
-        loaded.data = data
-        return .success(loaded)
-    }
 }

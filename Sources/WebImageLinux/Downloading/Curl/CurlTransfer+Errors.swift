@@ -52,6 +52,14 @@ extension CurlTransfer {
         }
     }
 
+    /// The error of a resumed body whose rest is not as long as its range.
+    var otherLength: ImageError {
+        guard Int64(exchange.body.count) > exchange.expectedCount ?? .max else {
+            return error(CURLE_PARTIAL_FILE, message: "")
+        }
+        return error(.transferIncomplete, "The server sent more of the body than the range that it stated")
+    }
+
     var headTooLarge: ImageError {
         error(
             .badResponse,

@@ -30,6 +30,8 @@ extension CurlTransfer {
         var launchedAt = ContinuousClock.now
         /// The time at which bytes arrived last; `nil` before the first.
         var lastArrival: ContinuousClock.Instant?
+        /// A later time at which the socket of the transfer was found to be active.
+        var socketActivity: ContinuousClock.Instant?
         var firstByteAt = ContinuousClock.now
 
         /// The head of the response, after the response modifier; `nil` before it is complete.
@@ -66,8 +68,8 @@ extension CurlTransfer {
             body = TransferBody(inMemoryBodyLimit: inMemoryBodyLimit)
         }
 
-        /// Whether less of a resumed body has arrived than Content-Range says, which libcurl does not look at.
-        var isShorterThanStated: Bool { resumedCount != nil && expectedCount.map { body.count < $0 } ?? false }
+        /// Whether more or less of a resumed body has arrived than Content-Range says, which libcurl does not look at.
+        var hasOtherLength: Bool { resumedCount != nil && expectedCount.map { body.count != $0 } ?? false }
 
         /// The host that is asked, in lower case.
         var host: String { request.url.host()?.lowercased() ?? "" }

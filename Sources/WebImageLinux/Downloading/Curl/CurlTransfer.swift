@@ -37,9 +37,11 @@ final class CurlTransfer {
     let configuration: ImageDownloader.Configuration
     private let observers: Observers<ImageDownloader.Event>
     private(set) var operations: [CurlFetchOperation] = []
-    private let queuedAt = ContinuousClock.now
-    /// The time in the queue; `nil` while the transfer waits there.
+    private let createdAt = ContinuousClock.now
+    /// The time in the queue so far; `nil` while the transfer waits there for the first time.
     private var waitingTime: Duration?
+    /// The time at which the transfer was queued once more, for the host that a redirect leads to.
+    private var requeuedAt: ContinuousClock.Instant?
     var priority = ImagePriority.normal
     /// The number of the transfer in the queue of its host; `nil` once it has left the queue.
     var queueNumber: UInt64?
@@ -74,10 +76,11 @@ final class CurlTransfer {
     var url: URL { key.url }
     /// Whether a request has been made. A transfer without a host, or whose request is refused, ends before.
     var hasStarted: Bool { waitingTime != nil }
-    /// What is left of the time limit for the whole transfer, redirects included; `nil` when there is no limit.
+    /// What is left of the time limit for the whole transfer, redirects included, without the time in the queue; `nil` when
+    /// there is no limit.
     var remainingTime: Duration? {
         guard let limit = key.options.totalTimeout ?? configuration.totalTimeout else { return nil }
-        return limit - (ContinuousClock.now - queuedAt - (waitingTime ?? .zero))
+        return limit - (ContinuousClock.now - createdAt - (waitingTime ?? .zero))
     }
     var decryptor: Decryptor? { key.options.decryptor ?? configuration.decryptor }
 
@@ -94,6 +97,18 @@ final class CurlTransfer {
     /// Sends the bytes that have arrived so far to an operation that started to stream late.
     func replay(to operation: CurlFetchOperation) {
         if exchange.body.count > 0, decryptor == nil { operation.send(.data(exchange.body.data)) }
+    }
+
+    /// Takes note that the socket was active although nothing has arrived.
+    func noteSocketActivity(at time: ContinuousClock.Instant) { exchange.socketActivity = time }
+
+    /// Takes note that the transfer waits again.
+    func noteRequeued() { requeuedAt = .now }
+
+    /// Takes note that the transfer waits no longer.
+    func noteDequeued() {
+        guard let since = requeuedAt.take() else { return }
+        waitingTime = (waitingTime ?? .zero) + (ContinuousClock.now - since)
     }
 
     func useProxy(_ choice: ProxyChoice) { exchange.proxy = choice }
@@ -147,7 +162,7 @@ extension CurlTransfer {
         }
         exchange = Exchange(request, inMemoryBodyLimit: configuration.inMemoryBodyLimit)
         if waitingTime == nil {
-            waitingTime = exchange.startedAt - queuedAt
+            waitingTime = exchange.startedAt - createdAt
             observers.notify(.started(key.url))
         }
     }
@@ -221,8 +236,8 @@ extension CurlTransfer {
             return follow(redirectTarget)
         case .accepted where code == CURLE_OK && exchange.decoder?.isComplete == false:
             return .finished(.failure(codingIncomplete))
-        case .accepted where code == CURLE_OK && exchange.isShorterThanStated:
-            return .finished(.failure(error(CURLE_PARTIAL_FILE, message: "")))
+        case .accepted where code == CURLE_OK && exchange.hasOtherLength:
+            return .finished(.failure(otherLength))
         case .accepted where code == CURLE_OK:
             return .finished(.success(loaderResult()))
         case .redirected, .accepted:
@@ -234,7 +249,8 @@ extension CurlTransfer {
     /// resume when nothing has arrived.
     var partialBody: PartialBody? {
         guard let head = exchange.head else { return resumed }
-        guard exchange.body.count > 0, case .accepted = exchange.verdict, key.validators == nil,
+        guard exchange.body.count > 0, exchange.expectedCount.map({ exchange.body.count <= $0 }) ?? true,
+            case .accepted = exchange.verdict, key.validators == nil,
             exchange.request.method == "GET", exchange.decoder == nil, head.headers["content-encoding"] == nil,
             head.headers["accept-ranges"]?.lowercased() != "none"
         else { return nil }
@@ -372,9 +388,11 @@ extension CurlTransfer {
     /// Continues an interrupted body if the response is its rest (RFC 9110, 15.3.7).
     private func resume(_ part: PartialBody, _ head: ResponseModifier.Response) {
         // A server that ignores If-Range may send the rest of another version.
+        let (etag, date) = (head.headers["etag"], head.headers["last-modified"])
+        let hasSameTag = etag != nil && etag == part.validators.etag
         guard let range = head.restOfBody, range.start == part.data.count,
-            part.totalCount == nil || part.totalCount == range.total,
-            head.headers["etag"] == nil || head.headers["etag"] == part.validators.etag
+            part.totalCount.map({ $0 == range.total }) ?? hasSameTag,
+            hasSameTag || etag == nil && (date == nil || date == part.validators.lastModified)
         else {
             exchange.verdict = .resumeRefused
             return

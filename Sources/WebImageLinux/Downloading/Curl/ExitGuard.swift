@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// Keeps network threads out of libcurl while the process exits.
 ///
@@ -31,13 +32,22 @@ enum ExitGuard {
 
     /// Initializes a library between two registrations of the handler: the second one runs before the exit handlers
     /// of the library, and the first one when the process exits meanwhile. Called by a thread that is inside.
+    /// Only the first call registers it.
     static func around(_ initialize: () -> Void) {
-        atexit { ExitGuard.close() }
-        initialize()
-        atexit { ExitGuard.close() }
+        isRegistered.withLock { isRegistered in
+            if !isRegistered { atexit { ExitGuard.close() } }
+            initialize()
+            if !isRegistered { atexit { ExitGuard.close() } }
+            isRegistered = true
+        }
     }
 
+    private static let isRegistered = Mutex(false)
+    private static let isClosed = Atomic(false)
+
     private static func close() {
+        // The handler that runs second has nothing left to wait for.
+        guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         var end = timespec()
         clock_gettime(CLOCK_REALTIME, &end)
         end.tv_sec += longestWait

@@ -4,7 +4,7 @@ import WebImageCore
 /// The transfers that wait, those of each host in a queue of their own, and the numbers of those that run.
 ///
 /// Hosts share the room: the next transfer is one of the highest priority, among these one of the host that has the
-/// fewest running, and among these the oldest or newest. A part of the room is kept for hosts that have none running, so
+/// fewest running, and among these the oldest or newest. A part of the room is kept for hosts that have few running, so
 /// that slow hosts do not occupy all of it. A step takes logarithmic time, however many transfers wait.
 struct TransferQueue {
     /// The place of a host among all. A host has at most one that counts; earlier ones are skipped.
@@ -41,15 +41,18 @@ struct TransferQueue {
                 }
         }
 
-        /// The number of running transfers from which only hosts that have none running start one.
+        /// The number of running transfers from which only hosts that have fewer running than there are places left start
+        /// one.
         var shared: Int { total - total / 4 }
     }
 
     private var limits: Limits
     private var hosts: [String: Host] = [:]
-    /// The turns of hosts that have no transfer running, and of those that have.
-    private var newHosts = Heap<Turn>()
-    private var busyHosts = Heap<Turn>()
+    /// The turns of the hosts by the number of their running transfers.
+    private var turns: [Heap<Turn>] = []
+    private var turnCount = 0
+    /// The number of running transfers below which a host gets the next place.
+    private var favoredCount = 0
     private(set) var waitingCount = 0
     private(set) var runningCount = 0
 
@@ -89,14 +92,21 @@ struct TransferQueue {
         guard let host = nextHost(), let transfer = hosts[host]?.waiting.pop(limits.order) else { return nil }
         transfer.queueNumber = nil
         waitingCount -= 1
+        favoredCount = 0
         enter(host)
         return transfer
     }
 
-    /// Whether a transfer waits only for room, of a host that has none running.
-    mutating func hasStarvingHost() -> Bool {
-        runningCount >= limits.total && first(of: \.newHosts) != nil
+    /// The priority and the number of running transfers of a host that waits only for room while it has less than its
+    /// share of it; `nil` when there is none.
+    mutating func starvation() -> (rank: Int, runningCount: Int)? {
+        guard runningCount >= limits.total, waitingCount > 0 else { return nil }
+        let share = max(1, limits.total / max(1, hosts.count))
+        return best(below: share).map { ($0.rank, $0.runningCount) }
     }
+
+    /// Gives the next place to a host that has no more running than the one for which the place was made.
+    mutating func favorHosts(with runningCount: Int) { favoredCount = runningCount + 1 }
 
     /// Whether one more transfer of a host may run, apart from the limit of all.
     func hasRoom(_ host: String) -> Bool { runningCount(of: host) < limits.perHost }
@@ -117,20 +127,25 @@ struct TransferQueue {
     }
 
     private mutating func nextHost() -> String? {
-        guard runningCount < limits.total else { return nil }
-        let new = first(of: \.newHosts)
-        guard runningCount < limits.shared, let busy = first(of: \.busyHosts) else { return new?.host }
-        guard let new else { return busy.host }
-        return (busy < new ? new : busy).host
+        guard runningCount < limits.total, waitingCount > 0 else { return nil }
+        guard runningCount >= limits.shared else { return best(below: .max)?.host }
+        return best(below: max(limits.total - runningCount, favoredCount))?.host
     }
 
-    /// The best turn that still counts.
-    private mutating func first(of heap: WritableKeyPath<TransferQueue, Heap<Turn>>) -> Turn? {
-        while let turn = self[keyPath: heap].max {
-            if hosts[turn.host]?.turn == turn { return turn }
-            _ = self[keyPath: heap].popMax()
+    /// The best turn that still counts of the hosts that have fewer transfers running.
+    private mutating func best(below limit: Int) -> Turn? {
+        var best: Turn?
+        for count in turns.indices.prefix(limit) {
+            while let turn = turns[count].max {
+                if hosts[turn.host]?.turn == turn {
+                    best = best.map { max($0, turn) } ?? turn
+                    break
+                }
+                _ = turns[count].popMax()
+                turnCount -= 1
+            }
         }
-        return nil
+        return best
     }
 
     /// Gives a host the turn of the transfer that is its next.
@@ -157,14 +172,16 @@ struct TransferQueue {
     }
 
     private mutating func insert(_ turn: Turn) {
-        if turn.runningCount == 0 { newHosts.insert(turn) } else { busyHosts.insert(turn) }
+        while turns.count <= turn.runningCount { turns.append(Heap()) }
+        turns[turn.runningCount].insert(turn)
+        turnCount += 1
         // Turns that no longer count must not add up.
-        if newHosts.count + busyHosts.count > 64 + 4 * hosts.count { rebuild() }
+        if turnCount > 64 + 4 * hosts.count { rebuild() }
     }
 
     private mutating func rebuild() {
-        newHosts = []
-        busyHosts = []
+        turns = []
+        turnCount = 0
         for name in Array(hosts.keys) {
             hosts[name]?.turn = nil
             update(name)
