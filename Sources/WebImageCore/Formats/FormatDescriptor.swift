@@ -49,7 +49,7 @@ package struct FormatDescriptor: Sendable {
     package let isLossy: Bool
     /// Whether a decoder can show parts of a file that is arriving.
     package let isDecodableInParts: Bool
-    /// Whether the first `ImageFormat.sniffLength` bytes of a file, or fewer, are those of the format.
+    /// Whether the beginning of a file, whole or cut anywhere, is that of the format.
     let isSignature: @Sendable (ByteReader) -> Bool
     /// Reads the size and the orientation from the beginning of a file; `nil` for formats without such a reader.
     let readHeader: (@Sendable (ByteReader) -> ImageHeader?)?
@@ -185,15 +185,17 @@ package struct FormatDescriptor: Sendable {
 
 // What the table answers.
 extension ImageFormat {
-    /// The number of bytes from the start of a file that suffices to recognise every format. Drawing programs write licences
-    /// and entities of a few kilobytes in front of the root element of an SVG.
-    package static let sniffLength = 8192
+    /// The number of bytes from the start of a file that suffices to recognise every format that is decoded in parts.
+    package static let sniffLength = 512
+    /// The number of bytes that suffices for every format: drawing programs write licences and entities of a few kilobytes in
+    /// front of the root element of an SVG.
+    private static let longestSniffLength = 8192
 
     /// Recognises a format by the first bytes of a file.
     ///
     /// The result is `unknown` when the bytes are not those of an image in one of the library's formats, or too few.
     public init(sniffing data: Data) {
-        self = data.prefix(Self.sniffLength).withUnsafeBytes { raw in
+        self = data.prefix(Self.longestSniffLength).withUnsafeBytes { raw in
             let bytes = ByteReader(raw)
             return FormatDescriptor.all.first { $0.isSignature(bytes) }?.format ?? .unknown
         }

@@ -81,7 +81,8 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         file += [UInt8(screen & 255), UInt8(screen >> 8), UInt8(screen & 255), UInt8(screen >> 8)]
         file += [0x80, 0, 0, 255, 0, 0, 0, 0, 255]
         let frames: [(size: [UInt8], count: Int)] = [(canvas, side * side), ([1, 0, 1, 0], 1)]
-        for frame in frames {
+        // A screen that is too small would grow with the first frame.
+        for frame in screen < side ? frames.reversed() : frames {
             file += [0x21, 0xF9, 4, 4, 10, 0, 0, 0, 0x2C, 0, 0, 0, 0]
             file += frame.size
             file += [0, 2]
