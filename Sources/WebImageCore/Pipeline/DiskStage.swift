@@ -61,7 +61,14 @@ final class DiskStage: Sendable {
         guard let request = graph.request(of: id) else { return }
         // Reading is faster than decoding.
         guard budget.hasRoomForBody else {
-            budget.whenRoomForBody { self.ioQueue.submit { self.read(id, loader) } }
+            guard graph.withLock({ $0.waitForRoom(id) }) else { return }
+            // The closure runs wherever a body is released.
+            budget.whenRoomForBody {
+                self.ioQueue.submit {
+                    guard let priority = self.graph.withLock({ $0.endWaitForRoom(id) }) else { return }
+                    self.lookUp(id, priority)
+                }
+            }
             return
         }
         let start = ContinuousClock.now

@@ -54,8 +54,9 @@ final class DiskWatch: Sendable {
     }
 
     private func look() {
-        let waiting = graph.withLock { $0.lookUps }
-        let overdue = state.withLock { state in
+        let (waiting, overdue) = state.withLock { state in
+            // A read that begins meanwhile starts to watch after this look.
+            let waiting = graph.withLock { $0.lookUps }
             defer {
                 state.waiting = waiting
                 state.isAlive = false
@@ -63,7 +64,7 @@ final class DiskWatch: Sendable {
             }
             let overdue = state.isAlive ? JobGraph.LookUps() : waiting.intersection(state.waiting)
             if !overdue.isEmpty { state.isHanging = true }
-            return overdue
+            return (waiting, overdue)
         }
         if !overdue.isEmpty {
             WebImageLog.error("The disk cache does not answer; images are loaded without it")

@@ -65,6 +65,22 @@ extension JobGraph {
         return true
     }
 
+    /// Lets a fetch wait for room, which is no fault of the disk.
+    /// - Returns: `false` when its look-up has ended before.
+    mutating func waitForRoom(_ id: Fetch.ID) -> Bool {
+        guard case .lookingUp = fetches[id]?.phase else { return false }
+        updateFetch(id) { $0.phase = .waitingForRoom }
+        return true
+    }
+
+    /// Lets a fetch look up its original again.
+    /// - Returns: The priority of the look-up; `nil` when nobody wants it any more.
+    mutating func endWaitForRoom(_ id: Fetch.ID) -> ImagePriority? {
+        guard let fetch = fetches[id], case .waitingForRoom = fetch.phase else { return nil }
+        updateFetch(id) { $0.phase = .lookingUp(nil) }
+        return fetch.priority
+    }
+
     /// The jobs and fetches that wait for the disk.
     var lookUps: LookUps {
         LookUps(

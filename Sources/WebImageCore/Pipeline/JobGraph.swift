@@ -84,6 +84,8 @@ struct JobGraph: Sendable {
             case pending
             /// The disk cache is being read.
             case lookingUp(WorkQueue.Ticket?)
+            /// The bytes that are not decoded yet leave no room for those on the disk.
+            case waitingForRoom
             /// The loader is about to be called again.
             case starting
             /// The loader is at work.
@@ -326,7 +328,7 @@ extension JobGraph {
         switch fetch.phase {
         case .loading(let attempt): return attempt.operation.map { [.prioritizeLoad($0, highest)] } ?? []
         case .lookingUp(let ticket?): return [.prioritizeRead(ticket, highest)]
-        case .lookingUp(nil), .pending, .starting, .backingOff: return []
+        case .lookingUp(nil), .waitingForRoom, .pending, .starting, .backingOff: return []
         }
     }
 }
