@@ -172,9 +172,11 @@ struct RetryTests {
         #expect(await isRemembered(url) == true)
         #expect(await isRemembered(url, ["Authorization": "2"]) == true)
         #expect(await isRemembered(secret) == true)
-        // To forget the failure of a URL is to forget all of these.
+        // To forget the failure of a URL is to forget it for all options. With a user it is another URL.
         fixture.manager.forgetFailure(of: url)
         #expect(await isRemembered(url, ["Authorization": "1"]) == false)
+        #expect(await isRemembered(secret) == true)
+        fixture.manager.forgetFailure(of: secret)
         #expect(await isRemembered(secret) == false)
     }
 
