@@ -16,7 +16,11 @@ extension URL {
     }
 
     /// The URL for the keys of the caches: with ``userKey`` instead of user name and password.
-    package var textForKeys: String { textWithoutUserInfo + (userKey ?? "") }
+    package var textForKeys: String {
+        // Few URLs have either, and every request is asked several times.
+        guard let userKey else { return absoluteString }
+        return textWithoutUserInfo + userKey
+    }
 
     /// What stands for user name and password in the keys of the caches, since servers give users different images: a
     /// part of a hash, with the host so that equal passwords do not show; `nil` when there are none.

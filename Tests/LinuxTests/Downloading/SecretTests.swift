@@ -52,11 +52,11 @@ struct SecretTests {
         configuration.downloader = ImageDownloader()
         let manager = ImageManager(configuration: configuration)
         let loads = ["a", "b"].map { user in
-            Task { try await manager.image(for: URL(string: "http://\(user):p@127.0.0.1:\(server.port)/a")!) }
+            manager.load(URL(string: "http://\(user):p@127.0.0.1:\(server.port)/a")!, on: InlineDispatcher()) { _ in }
         }
         #expect(EventLog<Int>.poll { gate.waitingCount == 2 })
         gate.open()
-        for load in loads { _ = try await load.value }
+        for load in loads { _ = try await load.image }
         #expect(Set(server.requests.compactMap { $0.headers["authorization"] }).count == 2)
     }
 
