@@ -8,6 +8,8 @@ import WebImageTesting
 @Suite("A disk that hangs")
 struct HangingDiskTests {
     private let gate = Gate()
+    /// The reads that have begun.
+    private let reads = EventLog<Int>()
     private let watchClock = ManualClock()
     private let size = PixelSize(width: 12, height: 12)
     /// A size at which images are kept as renditions, so that the disk is asked for them.
@@ -15,8 +17,14 @@ struct HangingDiskTests {
 
     /// A manager with four threads for the disk, all reads of which wait at the gate.
     private func makeFixture() -> ManagerFixture {
-        let gate = gate
-        let store = FaultyStore { call, _ in call == "read" ? .waits { gate.wait() } : nil }
+        let (gate, reads) = (gate, reads)
+        let store = FaultyStore { call, number in
+            guard call == "read" else { return nil }
+            return .waits {
+                reads.add(number)
+                gate.wait()
+            }
+        }
         let clock = watchClock
         return ManagerFixture(hasDisk: false, resultStore: store) {
             $0.diskWatchClock = clock
@@ -33,6 +41,8 @@ struct HangingDiskTests {
         // Given more loads than threads, all of which hang
         gate.close()
         for number in 0..<8 { fixture.load("\(number)", size: shown) }
+        // A read that begins later finds its load gone, which shows that the disk has a thread to spare.
+        #expect(await fixture.polled { reads.all.count == 4 })
         #expect(fixture.outcomes.all.isEmpty)
         // When the time is over
         watchClock.advance(by: .seconds(2))
