@@ -9,7 +9,7 @@ final class CurlThread {
     private var configuration: ImageDownloader.Configuration
     private var isSuspended = false
     private var publishedCounts = (running: 0, waiting: 0)
-    private var multi: UnsafeMutableRawPointer
+    private var multi: UnsafeMutableRawPointer?
     /// Whether other threads can wake this one. They cannot when no descriptor was free for the multi handle.
     private var isWakeable = false
     private let sharedState = CurlSharedState()
@@ -39,6 +39,7 @@ final class CurlThread {
     }
 
     static func start(_ commands: CurlCommandQueue) {
+        ExitGuard.register()
         let thread = Thread { CurlThread(commands).run() }
         thread.name = "gwi-network"
         thread.start()
@@ -49,8 +50,9 @@ final class CurlThread {
         configuration = commands.configuration
         queue = TransferQueue(TransferQueue.Limits(configuration))
         ExitGuard.enter()
-        ExitGuard.around { gwi_curl_initialize() }
-        multi = curl_multi_init()!
+        gwi_curl_initialize()
+        ExitGuard.registerAgain()
+        multi = curl_multi_init()
     }
 
     private func run() {
@@ -70,7 +72,7 @@ final class CurlThread {
             if !isWakeable { replaceMulti() }
             let timeout = pollTimeout
             ExitGuard.leave()
-            curl_multi_poll(multi, nil, 0, timeout, nil)
+            if multi != nil { curl_multi_poll(multi, nil, 0, timeout, nil) } else { usleep(UInt32(timeout) * 1000) }
             ExitGuard.enter()
         }
         commands.setWake(nil)
@@ -91,12 +93,13 @@ final class CurlThread {
     }
 
     private func prepareToWake() {
+        guard let multi else { return }
         let waker = Waker(multi: multi)
         isWakeable = curl_multi_wakeup(multi) == CURLM_OK
         commands.setWake { curl_multi_wakeup(waker.multi) }
     }
 
-    /// Replaces a multi handle that was made while no descriptor was free.
+    /// Replaces a multi handle that was made while no descriptor was free, or could not be made then.
     private func replaceMulti() {
         guard running.isEmpty, let new = curl_multi_init() else { return }
         let old = multi
@@ -276,6 +279,10 @@ extension CurlThread {
     }
 
     private func launch(_ transfer: CurlTransfer) {
+        guard multi != nil else {
+            finish(transfer, .failure(transfer.error(.connectionFailed, "the process has no descriptor free")))
+            return
+        }
         guard let handle = spareHandles.popLast() ?? CurlHandle() else {
             finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl is out of memory")))
             return
@@ -333,7 +340,7 @@ extension CurlThread {
     /// - Returns: Whether there were any.
     private func endSlowTransfers() -> Bool {
         let now = ContinuousClock.now
-        var ended = active.values.filter { $0.isIdle(multi, now: now) }
+        var ended = multi.map { multi in active.values.filter { $0.isIdle(multi, now: now) } } ?? []
         if let waiting = queue.starvation() {
             guard ended.isEmpty else { return end(ended) }
             let slow = active.values.filter { transfer in

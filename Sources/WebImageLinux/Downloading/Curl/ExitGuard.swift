@@ -26,23 +26,31 @@ enum ExitGuard {
     private static let longestWait = 2
 
     /// Enters libcurl. It does not return once the process exits.
-    static func enter() { pthread_rwlock_rdlock(lock.pointer) }
+    static func enter() {
+        while isClosed.load(ordering: .acquiring) { pause() }
+        pthread_rwlock_rdlock(lock.pointer)
+    }
 
     static func leave() { pthread_rwlock_unlock(lock.pointer) }
 
-    /// Initializes a library between two registrations of the handler: the second one runs before the exit handlers
-    /// of the library, and the first one when the process exits meanwhile. Called by a thread that is inside.
-    /// Only the first call registers it.
-    static func around(_ initialize: () -> Void) {
-        isRegistered.withLock { isRegistered in
-            if !isRegistered { atexit { ExitGuard.close() } }
-            initialize()
-            if !isRegistered { atexit { ExitGuard.close() } }
-            isRegistered = true
-        }
+    /// Registers the handler, on a thread of the app and before there is a network thread: a handler that a network
+    /// thread registers may come too late for an exit that has begun, and OpenSSL 3.6 frees what it has in a destructor,
+    /// which runs after all handlers.
+    static func register() { _ = first }
+
+    private static let first: Void = add()
+
+    /// Registers the handler once more after the initialization of a library, so that it runs before the library's own.
+    /// Called by a thread that is inside.
+    static func registerAgain() { _ = second }
+
+    private static let second: Void = add()
+
+    private static func add() {
+        // The process has run its handlers already.
+        if atexit({ ExitGuard.close() }) != 0 { isClosed.store(true, ordering: .releasing) }
     }
 
-    private static let isRegistered = Mutex(false)
     private static let isClosed = Atomic(false)
 
     private static func close() {
