@@ -341,18 +341,39 @@ struct AnimationPlayerTests {
         let gate = Gate()
         gate.close()
         frames.beforeEach = { gate.wait() }
-        let whole = try player(frames)
         var seen: [Int] = []
         part.onFrame = { seen.append($0) }
-        whole.takeOver(from: part)
+        part.show(frames.image(loopCount: 0))
         // Then the current frame stays
-        #expect(whole.currentFrameIndex == 2 && FakeFrames.number(whole.currentFrame) == 2 && seen.isEmpty)
+        #expect(part.currentFrameIndex == 2 && FakeFrames.number(part.currentFrame) == 2 && seen.isEmpty)
         // And the next frames follow
         gate.open()
         await settle()
         await advance(0.55)
         #expect(seen == [3, 4, 5, 6, 7, 0], "\(seen)")
-        #expect(whole.currentLoop == 1)
+        #expect(part.currentLoop == 1)
+    }
+
+    @Test(
+        "A mode that is set before playback begins plays from the first frame in its order",
+        arguments: [
+            (PlaybackMode.reverse, [3, 2, 1, 0]), (.reversedBounce, [3, 2, 1, 0, 1, 2]), (.bounce, [0, 1, 2, 3, 2, 1]),
+        ]
+    )
+    func modeBeforeStart(mode: PlaybackMode, order: [Int]) async throws {
+        // Given a player that was never started
+        let player = try player(FakeFrames(count: 4), loops: 1)
+        await settle()
+        // When its mode is set, and it plays
+        player.playback.mode = mode
+        await settle()
+        var seen = [player.currentFrameIndex]
+        player.onFrame = { seen.append($0) }
+        player.play()
+        await settle()
+        await advance(1)
+        // Then it plays each frame of a loop
+        #expect(Array(seen.prefix(order.count)) == order, "\(seen)")
     }
 
     @Test("A player that is released frees its frames")

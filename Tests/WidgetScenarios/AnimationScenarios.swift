@@ -290,34 +290,29 @@ extension Scenario {
                 completion: stage.completion
             )
             stage.waitForResults(1)
-            let first = try require(picture.animationPlayer)
-            first.seek(to: 4)
-            expect(MainLoopPump.run(until: { first.currentFrameIndex == 4 }))
-            constrain(picture, width: 240, height: 160, in: stage)
-            expect(
-                MainLoopPump.run(until: {
+            // The player that an app has taken is the one that plays on.
+            let player = try require(picture.animationPlayer)
+            player.seek(to: 4)
+            expect(MainLoopPump.run(until: { player.currentFrameIndex == 4 }))
+            @MainActor func grow(_ width: Int, _ height: Int) {
+                constrain(picture, width: Int32(width), height: Int32(height), in: stage)
+                let isLarger = MainLoopPump.run(until: {
                     gtk_widget_queue_draw(stage.window)
-                    return picture.animationPlayer !== first
+                    return player.currentFrame.pixelSize == PixelSize(width: width, height: height)
                 })
-            )
-            let second = try require(picture.animationPlayer)
-            expectEqual(second.image.pixelSize, PixelSize(width: 240, height: 160))
-            expect(MainLoopPump.run(until: { second.currentFrameIndex > 0 }))
-            expect(second.currentFrameIndex >= 4 && second.isPlaying && second.currentLoop == 0)
+                expect(isLarger, "\(player.currentFrame.pixelSize)")
+                expect(picture.animationPlayer === player)
+                expectEqual(player.image.pixelSize, PixelSize(width: width, height: height))
+            }
+            grow(240, 160)
+            expect(player.currentFrameIndex >= 4 && player.isPlaying && player.currentLoop == 0)
             // A paused animation stays paused and still follows the user's settings.
-            second.pause()
-            constrain(picture, width: 300, height: 200, in: stage)
-            expect(
-                MainLoopPump.run(until: {
-                    gtk_widget_queue_draw(stage.window)
-                    return picture.animationPlayer !== second
-                })
-            )
-            let third = try require(picture.animationPlayer)
-            expect(!third.isPlaying)
-            third.play()
+            player.pause()
+            grow(300, 200)
+            expect(!player.isPlaying)
+            player.play()
             stage.setAnimations(false)
-            expect(!third.isPlaying)
+            expect(!player.isPlaying)
             stage.setAnimations(true)
         },
 

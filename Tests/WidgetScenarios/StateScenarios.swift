@@ -112,6 +112,35 @@ extension Scenario {
             stage.remove(button.widget)
         },
 
+        Scenario("A background keeps its aspect ratio, however wide its button is", .drawing) {
+            let stage = try Stage { _ in
+                // Red, green and blue beside each other
+                .ok(
+                    TestImage.make(size: PixelSize(width: 90, height: 90), format: .png) { x, _ in
+                        [0xFF0000, 0x00FF00, 0x0000FF][x / 30]
+                    },
+                    contentType: "image/png"
+                )
+            }
+            let button = Button()
+            gtk_widget_set_size_request(button.widget, 60, 180)
+            gtk_widget_set_halign(button.widget, GTK_ALIGN_CENTER)
+            stage.append(button.widget)
+            stage.present()
+            // When the button is a third as wide as high
+            button.setBackgroundImage(
+                with: stage.server.url("/a"),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            stage.waitForFrame()
+            // Then only the middle third is seen
+            let drawn = try require(rendered(button.widget))
+            for x in [0.1, 0.5, 0.9] { expectEqual(drawn.color(x, 0.5), 0x00FF00, "at \(x)") }
+            stage.remove(button.widget)
+        },
+
         Scenario("A menu button can have a background") {
             let stage = try Stage()
             let button = MenuButton()

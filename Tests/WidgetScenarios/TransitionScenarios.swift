@@ -110,6 +110,38 @@ extension Scenario {
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0x0000FF)
         },
 
+        Scenario("A transition goes on when the image becomes sharper, and the completion waits for its end") {
+            // Given a transition that stays in its middle, to an image that is too small for its widget
+            let stage = try Stage()
+            let picture = stage.addImage()
+            constrain(picture, width: 60, height: 40, in: stage)
+            stage.present()
+            picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            picture.imageTransition = halfway(.crossfade())
+            picture.setImage(
+                with: stage.url(0x0000FF, "600x400"),
+                options: BindingOptions(whileLoading: .placeholderOrCurrentImage, awaitsTransition: true),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x0000FF }))
+            // When the widget grows and gets a larger one
+            constrain(picture, width: 240, height: 160, in: stage)
+            let isLarger = MainLoopPump.run(until: {
+                gtk_widget_queue_draw(stage.window)
+                return picture.currentImage?.pixelSize.width == 240
+            })
+            expect(isLarger)
+            stage.waitForFrame()
+            // Then both images are mixed still, and the completion has not been called
+            let drawn = try require(rendered(picture.widget)).color(0.5, 0.5)
+            expect(isNear(drawn, 0x7F007F), String(drawn, radix: 16))
+            expectEqual(stage.results.count, 1)
+            picture.clearImage()
+            stage.waitForResults(2)
+        },
+
         Scenario("A memory hit is shown without a transition, unless it is forced") {
             let stage = try Stage()
             let picture = stage.addImage()

@@ -70,8 +70,8 @@ final class PaintableContent {
 
     /// Shows an image.
     /// - Parameters:
-    ///   - isContinued: Whether this is the image on display with more pixels or frames, so that an animation continues
-    ///     at its present position.
+    ///   - isContinued: Whether this is the image on display with more pixels or frames, so that a transition to it goes on
+    ///     and its player stays.
     ///   - onEnd: Called once, at the end of the transition; without a transition, within this call.
     func show(
         _ image: WebImage,
@@ -79,11 +79,16 @@ final class PaintableContent {
         isContinued: Bool = false,
         onEnd: (@MainActor @Sendable () -> Void)? = nil
     ) {
+        if isContinued, let running = self.transition {
+            if let onEnd { running.onEnd.append(onEnd) }
+            return display(.image(image), isPlaceholder: false, isContinued: true)
+        }
         finishTransition()
         // Its completion may have begun another one, which ends as well.
         finishTransition(callsLater: true)
         if let transition, isOnScreen, !ReducedMotion.isRequested {
-            self.transition = RunningTransition(from: displayed.visible, transition, onEnd: onEnd)
+            self.transition = RunningTransition(from: displayed.visible, transition)
+            if let onEnd { self.transition?.onEnd.append(onEnd) }
         }
         display(.image(image), isPlaceholder: false, isContinued: isContinued)
         if self.transition == nil { onEnd?() }
@@ -95,9 +100,12 @@ final class PaintableContent {
         var next = Displayed(content: content, isPlaceholder: isPlaceholder)
         if let image = content.image, image == displayed.content.image {
             next.playback = displayed.playback
+        } else if isContinued, let image = content.image, image.animation != nil, let running = displayed.playback {
+            running.show(image)
+            next.playback = running
         } else {
             displayed.playback?.stop()
-            next.playback = makePlayback(of: content.image, continuing: isContinued ? displayed.playback : nil)
+            next.playback = makePlayback(of: content.image)
         }
         if case .paintable(let paintable) = content { next.observation = observe(paintable) }
         displayed = next
@@ -124,9 +132,9 @@ final class PaintableContent {
 
     // Playback
 
-    private func makePlayback(of image: WebImage?, continuing other: PaintablePlayback?) -> PaintablePlayback? {
+    private func makePlayback(of image: WebImage?) -> PaintablePlayback? {
         guard let image, image.animation != nil else { return nil }
-        let playback = PaintablePlayback(image, playback, continuing: other) { [weak self] in
+        let playback = PaintablePlayback(image, playback) { [weak self] in
             self?.bridge.invalidateContents()
         }
         if !isOnScreen { playback?.sleep() }
@@ -135,7 +143,7 @@ final class PaintableContent {
 
     private func restartPlayback() {
         displayed.playback?.stop()
-        displayed.playback = makePlayback(of: displayed.content.image, continuing: nil)
+        displayed.playback = makePlayback(of: displayed.content.image)
     }
 
     // Transitions
@@ -145,10 +153,12 @@ final class PaintableContent {
     func finishTransition(callsLater: Bool = false) {
         guard let ended = transition.take() else { return }
         bridge.invalidateContents()
-        if callsLater, let onEnd = ended.onEnd {
-            MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { onEnd() } }
-        } else {
-            ended.onEnd?()
+        for onEnd in ended.onEnd {
+            if callsLater {
+                MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { onEnd() } }
+            } else {
+                onEnd()
+            }
         }
         updateTicker()
     }
@@ -226,13 +236,18 @@ extension PaintableContent {
         let context = DrawingContext(snapshot: snapshot, width: width, height: height, widget: styleWidget?())
         guard !context.isEmpty else { return }
         if let transition {
-            transition.draw(to: displayed.visible, in: context)
+            transition.draw(in: context) { drawVisible(in: $0) }
         } else {
-            displayed.visible.draw(in: context)
+            drawVisible(in: context)
         }
         displayed.playback?.didDraw(isOnScreen: isOnScreen)
         if image != nil { onDraw?(width, height) }
         indicator?.draw(in: context)
+    }
+
+    private func drawVisible(in context: DrawingContext) {
+        // GtkPicture stretches what has no size.
+        if hasSize { displayed.visible.draw(in: context) } else { displayed.visible.drawCovering(in: context) }
     }
 
     /// A new reference to an immutable copy of what is visible; an empty paintable of the same size if there is none.

@@ -4,7 +4,7 @@ import WebImageLinux
 /// The playback of one animated image by one paintable. It sleeps while the paintable is not drawn.
 @MainActor
 final class PaintablePlayback {
-    private let shared: SharedPlayer
+    private var shared: SharedPlayer
     private let viewer: SharedPlayer.Viewer
     /// The time of the last drawing, in seconds. A widget that is scrolled out of view is no longer drawn.
     private var lastDraw = MainLoopClock.shared.now
@@ -12,13 +12,11 @@ final class PaintablePlayback {
 
     /// Starts playing.
     /// - Parameters:
-    ///   - other: The playback of the same image with fewer pixels or frames, whose position is continued.
     ///   - onFrame: Called when another frame is due.
     /// - Returns: `nil` for an image that is not animated.
     init?(
         _ image: WebImage,
         _ playback: ImagePlayback,
-        continuing other: PaintablePlayback?,
         onFrame: @escaping () -> Void
     ) {
         guard let shared = SharedPlayer.player(for: image, playback) else { return nil }
@@ -28,7 +26,16 @@ final class PaintablePlayback {
             onFrame()
             self?.sleepUnlessDrawn()
         }
-        shared.add(viewer, continuing: other?.shared)
+        shared.add(viewer)
+    }
+
+    /// Goes on with the same image in more pixels or frames.
+    func show(_ image: WebImage) {
+        guard let other = shared.show(image) else { return }
+        // Another widget plays it in step already.
+        shared.remove(viewer)
+        shared = other
+        shared.add(viewer)
     }
 
     var player: AnimationPlayer { shared.player }

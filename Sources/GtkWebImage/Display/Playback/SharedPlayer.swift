@@ -53,19 +53,26 @@ final class SharedPlayer {
         return player
     }
 
+    /// Goes on with the same image in more pixels or frames. All viewers get it.
+    /// - Returns: The common player of that image, if it has one that the viewer must join instead.
+    func show(_ image: WebImage) -> SharedPlayer? {
+        if player.playback.isSynchronized {
+            let key = ObjectIdentifier(image.storage)
+            if let other = Self.synchronized[key]?.player { return other === self ? nil : other }
+            Self.synchronized = Self.synchronized.filter { $0.value.player != nil && $0.value.player !== self }
+            Self.synchronized[key] = WeakPlayer(player: self)
+        }
+        player.show(image)
+        return nil
+    }
+
     /// Adds a viewer, which is held weakly. The first one starts the player if playback is automatic.
-    /// - Parameter other: The player of the same image with fewer pixels or frames, whose position is taken over.
-    func add(_ viewer: Viewer, continuing other: SharedPlayer?) {
+    func add(_ viewer: Viewer) {
         let isFirst = viewers.isEmpty
         viewers.removeAll { $0.viewer == nil }
         viewers.append(WeakViewer(viewer: viewer))
         PlaybackEnvironment.add(self)
-        if isFirst, let other {
-            isHeld = other.isHeld
-            player.takeOver(from: other.player)
-        } else if isFirst, player.playback.isAutomatic {
-            start()
-        }
+        if isFirst, player.playback.isAutomatic { start() }
         updateVisibility()
     }
 

@@ -7,14 +7,13 @@ final class RunningTransition {
     private let outgoing: DisplayedContent
     private let transition: ImageTransition
     /// Called by the owner when the transition ends.
-    let onEnd: (@MainActor @Sendable () -> Void)?
+    var onEnd: [@MainActor @Sendable () -> Void] = []
     private var start: Double?
     private var time = 0.0
 
-    init(from outgoing: DisplayedContent, _ transition: ImageTransition, onEnd: (@MainActor @Sendable () -> Void)?) {
+    init(from outgoing: DisplayedContent, _ transition: ImageTransition) {
         self.outgoing = outgoing
         self.transition = transition
-        self.onEnd = onEnd
     }
 
     /// Advances the transition to the time of a frame, in seconds. The first call sets the start, so that time spent
@@ -32,20 +31,21 @@ final class RunningTransition {
         return duration > 0 ? (time - start) / duration : 1
     }
 
-    func draw(to incoming: DisplayedContent, in context: DrawingContext) {
+    /// - Parameter incoming: Draws what the transition leads to.
+    func draw(in context: DrawingContext, incoming: (DrawingContext) -> Void) {
         let layers = transition.effect.layers(at: transition.easing.value(at: elapsedShare))
         if let crossfade = layers.crossfade {
             gtk_snapshot_push_cross_fade(context.snapshot, min(max(crossfade, 0), 1))
             outgoing.drawCovering(in: context)
             gtk_snapshot_pop(context.snapshot)
-            incoming.draw(in: context)
+            incoming(context)
             gtk_snapshot_pop(context.snapshot)
             return
         }
         let drawOutgoing = { self.draw(layers.outgoing, in: context) { self.outgoing.drawCovering(in: context) } }
         context.clipped {
             if !layers.isOutgoingOnTop { drawOutgoing() }
-            draw(layers.incoming, in: context) { incoming.draw(in: context) }
+            draw(layers.incoming, in: context) { incoming(context) }
             if layers.isOutgoingOnTop { drawOutgoing() }
         }
     }

@@ -6,11 +6,14 @@
 /// belong to the main thread.
 @MainActor
 public final class AnimationPlayer {
-    /// The animated image.
-    public let image: WebImage
-    private let animation: ImageAnimation
+    /// The animated image. While more of it arrives, and when a widget grows, the same player gets it with more frames or
+    /// pixels.
+    public private(set) var image: WebImage
+    private var animation: ImageAnimation
     private let clock: any PlaybackClock
+    private let makeBuffer: (_ image: WebImage, _ animation: ImageAnimation, _ maximumByteCount: Int) -> FrameBuffer
     private var buffer: FrameBuffer!
+    private let bufferLimit: Int
     private var timeline: PlaybackTimeline
     private var settings: ImagePlayback
 
@@ -36,7 +39,7 @@ public final class AnimationPlayer {
     private var anchor: (elapsed: Duration, time: Double) = (.zero, 0)
     /// The step of the current frame; `nil` after a jump, when only the frame due may be shown.
     private var shownStep: Int?
-    /// Whether the current frame was decoded for this player, rather than taken over from another one.
+    /// Whether the current frame belongs to the image, rather than to the one with fewer pixels or frames before it.
     private var hasOwnFrame = true
     /// Whether the frame that was due at the last update was not decoded.
     private var isLate = false
@@ -71,18 +74,22 @@ public final class AnimationPlayer {
         currentFrame = image
         timeline = Self.timeline(of: image, durations: animation.durations, settings)
         let link = PlayerLink()
-        buffer = FrameBuffer(
-            image,
-            animation,
-            queue: queue,
-            budget: budget,
-            preparation: preparation,
-            maximumByteCount: settings.maximumBufferByteCount ?? budget.limit,
-            wholeByteCount: wholeByteCount,
-            longestStep: longestStep
-        ) {
-            dispatcher.dispatch { MainActor.assumeIsolated { link.player?.update() } }
+        makeBuffer = { image, animation, maximumByteCount in
+            FrameBuffer(
+                image,
+                animation,
+                queue: queue,
+                budget: budget,
+                preparation: preparation,
+                maximumByteCount: maximumByteCount,
+                wholeByteCount: wholeByteCount,
+                longestStep: longestStep
+            ) {
+                dispatcher.dispatch { MainActor.assumeIsolated { link.player?.update() } }
+            }
         }
+        bufferLimit = budget.limit
+        buffer = makeBuffer(image, animation, settings.maximumBufferByteCount ?? bufferLimit)
         link.player = self
     }
 
@@ -103,26 +110,30 @@ public final class AnimationPlayer {
         )
     }
 
-    /// Rebuilds the timeline so that playback continues at the current frame.
+    /// Rebuilds the timeline so that playback continues at the current frame, or begins with the first one in its order.
     private func rebuildTimeline() {
+        let isAtStart = !isPlaying && !isFinished && anchor.elapsed == .zero
         timeline = Self.timeline(of: image, durations: Array(animation.durations.prefix(intactCount)), settings)
-        let start = timeline.start(ofFrame: currentFrameIndex, loop: currentLoop) ?? .zero
+        let start = isAtStart ? .zero : timeline.start(ofFrame: currentFrameIndex, loop: currentLoop) ?? .zero
         anchor = (start, clock.now)
     }
 
-    /// Continues at the position of another player, which plays the same animation with other pixels or fewer frames.
-    package func takeOver(from other: AnimationPlayer) {
-        anchor = (other.elapsed, clock.now)
-        // The frame of the other player stays until this one has decoded a frame.
-        (currentFrame, currentFrameIndex, currentLoop) = (
-            other.currentFrame, other.currentFrameIndex, other.currentLoop
-        )
-        hasOwnFrame = false
-        shownStep = other.shownStep.flatMap { timeline.frame(ofStep: $0) == currentFrameIndex ? $0 - 1 : nil }
-        (onFrame, onLoop) = (other.onFrame, other.onLoop)
+    /// Goes on with the same animation in more pixels or frames, at its present position.
+    package func show(_ image: WebImage) {
+        guard image != self.image, let animation = image.animation else { return }
         // A partial animation has only reached the end of the frames that had arrived.
-        let isAtItsEnd = other.isFinished && !other.image.isPartial
-        isPlaying = other.isPlaying || other.isFinished && !isAtItsEnd
+        let isAtItsEnd = isFinished && !self.image.isPartial
+        let elapsed = elapsed
+        let old = buffer
+        (self.image, self.animation, intactCount) = (image, animation, animation.frameCount)
+        buffer = makeBuffer(image, animation, settings.maximumBufferByteCount ?? bufferLimit)
+        old?.close()
+        timeline = Self.timeline(of: image, durations: animation.durations, settings)
+        anchor = (elapsed, clock.now)
+        // The frame on display stays until this image's own is decoded.
+        hasOwnFrame = false
+        shownStep = shownStep.flatMap { timeline.frame(ofStep: $0) == currentFrameIndex ? $0 - 1 : nil }
+        isPlaying = isPlaying || isFinished && !isAtItsEnd
         isFinished = isAtItsEnd
         update()
     }
