@@ -14,9 +14,9 @@ public struct ImageCache: Sendable {
     /// The contents of the memory cache, and how often it was hit.
     public var memoryStatistics: MemoryCacheStatistics { parts.memoryCache.statistics }
 
-    /// Stores an image in memory, as if the request had loaded it.
+    /// Stores an image in memory, as if the request had loaded it. Widgets that are smaller show it, too.
     public func storeInMemory(_ image: WebImage, for request: some ImageRequestConvertible) {
-        parts.memoryCache.store(image, for: ImageKey(manager.pipeline.prepare(request.imageRequest)))
+        parts.memoryCache.store(image, for: ImageKey(manager.pipeline.prepare(request.imageRequest)), from: .app)
     }
 
     /// Removes all sizes of an image from memory. Widgets that show it keep it.

@@ -215,10 +215,33 @@ public final class ImageManager: Sendable {
         dependencies.memoryCache.image(for: MemoryQuery(pipeline.prepare(request.imageRequest)))
     }
 
-    /// The largest image of a request in the memory cache, for a widget whose size is not known yet.
-    package func largestCachedImage(for request: ImageRequest) -> WebImage? {
-        let key = ImageKey(pipeline.prepare(request))
-        return dependencies.memoryCache.image(for: MemoryQuery(key: key, size: nil, acceptsLarger: true))
+    /// An image in the memory cache for a binding, which shows it within the call of the app.
+    package struct MemoryHit {
+        package let image: WebImage
+        /// The end of the load; `nil` if the request has to be loaded all the same.
+        package let response: ImageResponse?
+    }
+
+    /// Looks up the image of a request that was not started. A hit that ends the load is reported to the observers.
+    /// - Parameter inAnySize: Whether the size is not known yet, so that the largest image serves best.
+    package func memoryHit(for request: ImageRequest, inAnySize: Bool) -> MemoryHit? {
+        let request = pipeline.prepare(request)
+        guard request.readTiers.contains(.memory) else { return nil }
+        let query =
+            inAnySize ? MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true) : MemoryQuery(request)
+        guard let image = dependencies.memoryCache.image(for: query) else { return nil }
+        guard !request.cachePolicy.revalidatesCachedImage, !request.includesData else {
+            return MemoryHit(image: image, response: nil)
+        }
+        dependencies.observers.notify(request.url, .queued)
+        dependencies.observers.notify(request.url, .memoryHit)
+        dependencies.observers.notify(request.url, .delivered(.memory))
+        return MemoryHit(image: image, response: ImageResponse(image: image, source: .memory, url: request.url))
+    }
+
+    /// Whether a request is validated at its server though its image is there.
+    package func revalidatesCachedImage(of request: ImageRequest) -> Bool {
+        (dependencies.requestProcessor?(request) ?? request).cachePolicy.revalidatesCachedImage
     }
 
     /// The caches of the manager.

@@ -35,12 +35,15 @@ public struct ImageRequest: Hashable, Sendable {
     public var decodeSize: DecodeSize?
     /// The transformer that changes the decoded image before it is cached in memory and shown. Default: none.
     public var transformer: ImageTransformer?
-    /// Pixels of the file per application pixel, at least 1. Default: from the name (`@2x`, `@3x`), else 1.
+    /// Pixels of the file per application pixel, at least 1. Default: from the name in the cache key or URL (`@2x`,
+    /// `@3x`), else 1.
     public var scale: Double {
         didSet { scale = WebImage.validScale(scale) }
     }
     /// The key of the image in the caches. Default: what the manager's ``CacheKeyFilter`` returns, else the URL.
-    public var cacheKey: String?
+    public var cacheKey: String? {
+        didSet { if let cacheKey, scale == 1 { scale = Self.scale(inName: cacheKey) } }
+    }
     /// Whether only the first frame of an animated image is decoded. Default: no.
     public var isFirstFrameOnly = false
     /// Whether colours are converted to sRGB from the profile (ICC) of the file; otherwise they are taken for sRGB.
@@ -132,7 +135,7 @@ public struct ImageRequest: Hashable, Sendable {
         self.cachePolicy = cachePolicy
         self.decodeSize = decodeSize
         self.transformer = transformer
-        self.scale = scale.map(WebImage.validScale) ?? Self.scale(inName: url)
+        self.scale = scale.map(WebImage.validScale) ?? Self.scale(inName: url.absoluteString)
     }
 
     private var extended: ExtendedAttributes { storage.value }
@@ -165,13 +168,20 @@ public struct ImageRequest: Hashable, Sendable {
     /// The name of the image in the caches.
     package var sourceKey: String { cacheKey ?? url.textForKeys }
 
-    /// 2 for `photo@2x.png`, 3 for `photo@3x.png`, else 1.
-    static func scale(inName url: URL) -> Double {
+    /// 2 for `photo@2x.png`, 3 for `photo@3x.png`, else 1. The `@` may be written as `%40`.
+    static func scale(inName url: String) -> Double {
+        var bytes = url.utf8[...]
         // Few URLs get further, and each request is asked.
-        guard url.absoluteString.utf8.contains(UInt8(ascii: "@")), url.scheme != "data" else { return 1 }
-        let name = url.deletingPathExtension().lastPathComponent
-        if name.hasSuffix("@2x") { return 2 }
-        if name.hasSuffix("@3x") { return 3 }
+        guard bytes.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "%") }), !url.hasPrefix("data:")
+        else { return 1 }
+        if let end = bytes.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) {
+            bytes = bytes[..<end]
+        }
+        if let slash = bytes.lastIndex(of: UInt8(ascii: "/")) { bytes = bytes[bytes.index(after: slash)...] }
+        if let dot = bytes.lastIndex(of: UInt8(ascii: ".")) { bytes = bytes[..<dot] }
+        for (end, scale) in [("@2x", 2.0), ("@3x", 3), ("%402x", 2), ("%403x", 3)] {
+            if bytes.suffix(end.utf8.count).elementsEqual(end.utf8) { return scale }
+        }
         return 1
     }
 }

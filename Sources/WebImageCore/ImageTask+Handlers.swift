@@ -37,6 +37,17 @@ extension ImageTask {
             }
         }
 
+        /// The same handlers with another one for progress. Those of other isolations stay as they are: no binding has them.
+        func reportingProgress(
+            to handler: @escaping @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
+        ) -> Handlers {
+            switch self {
+            case .mainActor(_, let partial, let completion):
+                .mainActor(progress: handler, partial: partial, completion: completion)
+            case .nonisolated: self
+            }
+        }
+
         // Main-actor handlers are only ever paired with a dispatcher that delivers on the main thread.
 
         func report(received: Int64, expected: Int64?) {

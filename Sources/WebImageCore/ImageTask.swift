@@ -39,8 +39,10 @@ public final class ImageTask: Sendable {
         var handlers: Handlers?
         /// Called after the handlers: those of further callers of a binding, and of everyone who awaits the response.
         var completions: [@Sendable (ImageResult) -> Void] = []
-        /// The newest progress and partial image that are not delivered yet; newer ones replace them.
+        /// The newest progress, and whether it is still to be delivered.
         var progress: (received: Int64, expected: Int64?)?
+        var deliversProgress = false
+        /// The newest partial image that is not delivered yet; a newer one replaces it.
         var partial: WebImage?
         /// Whether an image from the memory cache was shown at the start.
         var hasPreview = false
@@ -197,6 +199,23 @@ extension ImageTask {
         for child in children { child.cancel() }
     }
 
+    /// Has the children report their progress from now on, beginning with what is known.
+    /// - Parameter handler: It replaces the one that they have.
+    /// - Returns: The progress so far; `nil` before the first report.
+    package func reportProgressOfChildren(
+        to handler: @escaping @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
+    ) -> (received: Int64, expected: Int64?)? {
+        var known: (received: Int64, expected: Int64?)?
+        for child in state.withLock({ $0.children }) {
+            known =
+                child.state.withLock { state in
+                    state.handlers = state.handlers?.reportingProgress(to: handler)
+                    return state.progress
+                } ?? known
+        }
+        return known
+    }
+
     /// Tells the end of a child that was cancelled for the sake of another one from that of the last one.
     package var childGeneration: Int { state.withLock { $0.childGeneration } }
 
@@ -257,9 +276,10 @@ extension ImageTask {
 
     func report(received: Int64, expected: Int64?) {
         let isFirst = state.withLock { state in
-            guard state.handlers?.wantsProgress == true else { return false }
-            defer { state.progress = (received, expected) }
-            return state.progress == nil
+            state.progress = (received, expected)
+            guard state.handlers?.wantsProgress == true, !state.deliversProgress else { return false }
+            state.deliversProgress = true
+            return true
         }
         if isFirst { dispatcher.dispatch { self.deliverProgress() } }
     }
@@ -298,7 +318,7 @@ extension ImageTask {
 
     private func deliverProgress() {
         let (progress, handlers) = state.withLock { state in
-            defer { state.progress = nil }
+            state.deliversProgress = false
             return (state.progress, state.isCancelled ? nil : state.handlers)
         }
         if let progress { handlers?.report(received: progress.received, expected: progress.expected) }

@@ -115,6 +115,33 @@ struct LoadingTests {
         #expect(image.pixelSize == size)
     }
 
+    @Test(
+        "The scale is that in the name of the cache key or URL, with the sign written as it is or as %40",
+        arguments: [
+            ("https://example.org/a@2x.png", 2.0), ("https://example.org/a%402x.png", 2), ("https://a.org/b@3x", 3),
+            ("https://example.org/a@3x.jpg?w=1/b.png", 3), ("https://me@2x.example.org/a.png", 1),
+            ("https://example.org/a@2x/b.png", 1), ("https://example.org/a@2xl.png", 1),
+            ("data:image/png,a@2x.png", 1), ("https://example.org/a.png?x=@2x", 1),
+        ]
+    )
+    func scaleInName(url: String, scale: Double) throws {
+        #expect(ImageRequest(url: try #require(URL(string: url))).scale == scale)
+        var request = ImageRequest(url: try #require(URL(string: "https://example.org/1")))
+        request.cacheKey = url
+        #expect(request.scale == scale)
+    }
+
+    @Test("With .cachedOnly an image that the app has stored is found, though no loader takes its URL")
+    func storedWithoutLoader() async throws {
+        let fixture = ManagerFixture()
+        let url = try #require(URL(string: "photo-library:17"))
+        let fetched = try? await fixture.manager.image(for: ImageRequest(url: url))
+        #expect(fetched == nil)
+        fixture.manager.cache.storeOnDisk(picture, for: ImageRequest(url: url))
+        let image = try await fixture.manager.image(for: ImageRequest(url: url, cachePolicy: .cachedOnly))
+        #expect(image.pixelSize == size)
+    }
+
     @Test("Progress handlers get the newest value only")
     func progress() {
         let dispatcher = ManualDispatcher()

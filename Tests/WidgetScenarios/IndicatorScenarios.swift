@@ -150,14 +150,7 @@ extension Scenario {
             expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) != 0)
             expectEqual(picture.currentImageTask?.isFinished, true)
             // When the image is clicked
-            let display = try require(broadway)
-            var (inImage, inWindow) = (graphene_point_t(x: 150, y: 150), graphene_point_t())
-            expect(gtk_widget_compute_point(picture.widget, stage.window, &inImage, &inWindow) != 0)
-            // The first click may arrive before the display knows the position of the window.
-            for _ in 0..<10 where picture.currentImage == nil {
-                display.click(x: Int(inWindow.x), y: Int(inWindow.y))
-                _ = MainLoopPump.run(until: { picture.currentImage != nil }, timeout: .seconds(1))
-            }
+            try stage.click(picture, until: { picture.currentImage != nil })
             expectEqual(picture.currentImage?.color, 0x00FF00)
             expectEqual(stage.results.count, 1)
             expectEqual(reports, 0, "reports after the completion")

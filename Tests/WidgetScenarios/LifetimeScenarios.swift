@@ -131,7 +131,7 @@ extension Scenario {
             loader.finish(request.url)
             expect(MainLoopPump.run(until: { picture.currentImage?.isPartial == false }))
             g_object_unref(picture.nativeWidgetPointer)
-            expectEqual(progress.isFinished, true)
+            expectEqual(progress.name, "shown")
             stage.waitUntilIdle()
             MainLoopPump.runPending()
             expectEqual(calls.all.last, "completion")

@@ -173,7 +173,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { stage.isAtRest && !prefetcher.ahead.isEmpty }))
             @MainActor func next() -> [URL] { prefetcher.ahead.prefix(6).map { stage.urls[$0] } }
             let isPrefetched = MainLoopPump.run(until: {
-                let images = next().map { manager.largestCachedImage(for: ImageRequest(url: $0)) }
+                let images = next().map { manager.memoryHit(for: ImageRequest(url: $0), inAnySize: true)?.image }
                 return images.count == 6 && !images.contains(nil) && stage.stage.isIdle
             })
             expect(isPrefetched)

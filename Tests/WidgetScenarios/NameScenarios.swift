@@ -1,4 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 internal import CWebImageGtk4
 public import ForeignBinding
 import Foundation

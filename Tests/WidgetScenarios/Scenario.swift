@@ -24,7 +24,8 @@ struct Scenario: Sendable {
     /// The scenarios of all files. A test compares this list with the sources, so that no file is left out.
     static let all: [Scenario] =
         mainLoop + showing + placeholders + rebinding + lifetime + sizes + failures + refreshing + widgets + progressive
-        + places + states + transitions + indicators + lists + interop + names + teardown + animations + soaks
+        + observation + places + states + transitions + indicators + lists + interop + names + teardown + animations
+        + soaks
 }
 
 /// Ends a scenario that cannot run on this machine. The test reports it as skipped.

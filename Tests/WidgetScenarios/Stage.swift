@@ -2,6 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
+import TestSupport
 import WebImageTesting
 
 /// The window, server and manager with private caches that most scenarios start with. It records all results.
@@ -21,11 +22,13 @@ final class Stage {
     ///   - coders: Decoders that are tried before the built-in ones.
     ///   - formats: The formats that images may have.
     ///   - network: Tells whether the machine is online.
+    ///   - configure: Changes the configuration of the manager.
     init(
         _ handler: @escaping @Sendable (ServerRequest) -> ServerResponse = Stage.answer,
         coders: [any ImageDecoding] = [],
         formats: Set<ImageFormat> = AllowedFormats.web,
-        network: any NetworkMonitoring = AlwaysOnline()
+        network: any NetworkMonitoring = AlwaysOnline(),
+        configure: (inout ImageManager.Configuration) -> Void = { _ in }
     ) throws {
         server = try LocalImageServer(handler: handler)
         var configuration = ImageManager.Configuration()
@@ -34,6 +37,7 @@ final class Stage {
         configuration.formats.network = formats
         configuration.retryPolicy = .never
         configuration.networkMonitor = network
+        configure(&configuration)
         manager = ImageManager(configuration: configuration)
         window = gtk_window_new()
         box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)
@@ -143,6 +147,19 @@ final class Stage {
             gtk_widget_queue_draw(self.window)
             return gdk_frame_clock_get_frame_counter(clock) > start + 1
         })
+    }
+
+    /// Clicks on the middle of a widget until that has had its effect.
+    func click(_ clicked: some GtkWidgetConvertible, until isDone: () -> Bool) throws {
+        let display = try require(broadway)
+        let (width, height) = (gtk_widget_get_width(clicked.widget), gtk_widget_get_height(clicked.widget))
+        var (inside, inWindow) = (graphene_point_t(x: Float(width) / 2, y: Float(height) / 2), graphene_point_t())
+        expect(gtk_widget_compute_point(clicked.widget, window, &inside, &inWindow) != 0)
+        // The first click may arrive before the display knows the position of the window.
+        for _ in 0..<10 where !isDone() {
+            display.click(x: Int(inWindow.x), y: Int(inWindow.y))
+            _ = MainLoopPump.run(until: isDone, timeout: .seconds(1))
+        }
     }
 
     /// A completion that records its result.

@@ -34,9 +34,9 @@ extension ImageBindable {
     ///   - options: What concerns the widget rather than the image.
     ///   - transformer: The transformer that changes the image before it is shown. Default: that of the request.
     ///   - manager: The manager that loads. Default: the shared one.
-    ///   - progress: Receives the bytes so far, and the total where it is known. Not called for a load that is already
-    ///     under way, nor after the completion; `imageProgress` follows every load.
-    ///   - partial: Receives partial images after they were shown. Called for the same loads as `progress`.
+    ///   - progress: Receives the bytes so far, and the total where it is known. For a load that is already under way it
+    ///     begins with what has arrived. Not called after the completion; `imageProgress` follows every load.
+    ///   - partial: Receives partial images after they were shown, until the completion.
     ///   - completion: Called exactly once, after the image is in place or has failed.
     /// - Returns: The load, to cancel or to await it. It ends when the image is in place.
     @discardableResult

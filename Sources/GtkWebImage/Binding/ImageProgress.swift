@@ -1,34 +1,49 @@
 public import Observation
+public import WebImageCore
 
-/// The progress of the load of a widget, for observation on the main thread.
+/// How far the load of a widget is, for observation on the main thread. One object follows all loads of a widget, those
+/// that start by themselves included: after a click, when the network is back, or when the widget is shown again.
 @MainActor
 @Observable
 public final class ImageProgress {
+    /// What has become of the image that was set last.
+    public enum State: Sendable {
+        /// No image was set, or its load was cancelled.
+        case idle
+        /// The image is loading, or waits for its widget to be shown.
+        case loading
+        /// The widget has its image.
+        case shown
+        /// The load has failed.
+        case failed(ImageError)
+    }
+
+    /// The state of the load.
+    public internal(set) var state = State.idle
     /// The bytes that have arrived.
     public private(set) var received: Int64 = 0
     /// The bytes of the whole file; `nil` while the size is unknown.
     public private(set) var expected: Int64?
-    /// Whether the image has loaded, from a cache or from its loader.
-    public private(set) var isFinished = false
 
     init() {}
 
     /// The share that has arrived, from 0 to 1; 0 while the size is unknown.
     public var fraction: Double {
-        if isFinished { return 1 }
+        if case .shown = state { return 1 }
         guard let expected, expected > 0 else { return 0 }
         return min(Double(received) / Double(expected), 1)
     }
 
-    func reset() {
-        (received, expected, isFinished) = (0, nil, false)
+    func reset(to state: State) {
+        (received, expected) = (0, nil)
+        self.state = state
     }
 
     func set(_ received: Int64, _ expected: Int64?) {
         (self.received, self.expected) = (received, expected)
     }
 
-    func finish() {
-        isFinished = true
+    func end(with error: ImageError) {
+        state = error.isCancelled ? .idle : .failed(error)
     }
 }

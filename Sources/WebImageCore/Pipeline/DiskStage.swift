@@ -42,12 +42,10 @@ final class DiskStage: Sendable {
     /// Reads the disk cache for a fetch. What is not cached there goes to its loader at once.
     func lookUp(_ id: JobGraph.Fetch.ID, _ priority: ImagePriority) {
         guard let request = graph.request(of: id) else { return }
-        guard let loader = loaders.loader(for: request) else {
-            delivery.fail(id, .noLoader(for: request.url))
-            return
-        }
-        guard dataCache != nil, loader.shouldCacheOnDisk(request.url), request.readTiers.contains(.originals),
-            watch.begin()
+        let loader = loaders.loader(for: request)
+        // The app may have stored what no loader takes.
+        guard dataCache != nil, loader?.shouldCacheOnDisk(request.url) ?? true,
+            request.readTiers.contains(.originals), watch.begin()
         else {
             next.load(id, with: loader)
             return
@@ -56,7 +54,7 @@ final class DiskStage: Sendable {
         graph.withLock { $0.setReadTicket(ticket, of: id) }
     }
 
-    private func read(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
+    private func read(_ id: JobGraph.Fetch.ID, _ loader: (any DataLoading)?) {
         defer { watch.end() }
         guard let request = graph.request(of: id) else { return }
         // Reading is faster than decoding.

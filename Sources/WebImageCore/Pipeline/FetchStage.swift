@@ -47,22 +47,15 @@ final class FetchStage: Sendable {
         self.delivery = delivery
     }
 
-    /// Asks the loader again, after a backoff.
-    func load(_ id: JobGraph.Fetch.ID) {
+    /// Asks the loader, unless it is clear that this would be in vain.
+    /// - Parameter found: The loader of the request, where it has been looked up already.
+    func load(_ id: JobGraph.Fetch.ID, with found: (any DataLoading)? = nil) {
         guard let request = graph.request(of: id) else { return }
-        guard let loader = loaders.loader(for: request) else {
-            delivery.fail(id, .noLoader(for: request.url))
-            return
+        guard request.cachePolicy.asksLoader else { return delivery.fail(id, .notInCache(request.url)) }
+        guard let loader = found ?? loaders.loader(for: request) else {
+            return delivery.fail(id, .noLoader(for: request.url))
         }
-        load(id, with: loader)
-    }
-
-    /// Asks a loader, unless it is clear that this would be in vain.
-    func load(_ id: JobGraph.Fetch.ID, with loader: any DataLoading) {
-        guard let request = graph.request(of: id) else { return }
-        if !request.cachePolicy.asksLoader {
-            delivery.fail(id, .notInCache(request.url))
-        } else if shouldLoad?(request.url) == false {
+        if shouldLoad?(request.url) == false {
             delivery.fail(id, .loadRefused(request.url))
         } else if request.retry != .always,
             let error = failures.error(for: request, now: clock.now)

@@ -35,7 +35,7 @@ final class StoreStage: Sendable {
     func storeInMemory(_ image: WebImage, for job: JobGraph.Job) {
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
         guard job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.memory) }) else { return }
-        memoryCache.store(image, for: job.key.image)
+        memoryCache.store(image, for: job.key.image, from: .load)
     }
 
     /// Ends a job: delivers its image or error, and stores what was decoded.

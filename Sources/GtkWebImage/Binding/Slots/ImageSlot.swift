@@ -23,7 +23,7 @@ final class ImageSlot {
         case user
     }
 
-    private enum Continuation {
+    enum Continuation {
         case newImage
         /// The image on display in more pixels or frames.
         case sameImage
@@ -32,14 +32,14 @@ final class ImageSlot {
     let target: any SlotTarget
     /// `nil` for a paintable, whose widgets are unknown.
     let widget: WidgetReference?
-    private(set) var current: SlotLoad?
+    var current: SlotLoad?
     var configuration = SlotConfiguration() {
         didSet { target.content?.playback = configuration.playback }
     }
     /// Created when the app first observes it.
     private(set) var progress: ImageProgress?
-    private let placeholders: PlaceholderPresenter
-    private var accessibility = SlotAccessibility()
+    let placeholders: PlaceholderPresenter
+    var accessibility = SlotAccessibility()
 
     init(_ target: any SlotTarget, _ widget: WidgetReference?) {
         self.target = target
@@ -68,15 +68,14 @@ final class ImageSlot {
     /// Cancels the load and shows a placeholder, or nothing.
     func clear(_ placeholder: Placeholder?, _ manager: ImageManager) {
         end(.cancelled)
-        progress?.reset()
+        progress?.reset(to: .idle)
         placeholders.show(placeholder, manager, decodeSize: target.decodeSize())
     }
 
     /// Cancels the load and shows an image that the app has.
     func show(_ image: WebImage, _ transition: ImageTransition?) {
         end(.cancelled)
-        progress?.reset()
-        progress?.finish()
+        progress?.reset(to: .shown)
         guard target.attach() else { return }
         target.content?.show(image, transition: transition)
         target.changed()
@@ -93,13 +92,29 @@ final class ImageSlot {
     func observedProgress() -> ImageProgress {
         if let progress { return progress }
         let new = ImageProgress()
-        switch current?.state {
-        case .shown: new.finish()
-        case nil where target.image != nil: new.finish()
-        default: break
-        }
         progress = new
+        switch current?.state {
+        case .shown: new.state = .shown
+        case .failed(let error): new.end(with: error)
+        case .waitingForMap, .waitingForLayout: new.state = .loading
+        case .loading:
+            new.state = .loading
+            reportProgress()
+        case .detached: break
+        case nil: if target.image != nil { new.state = .shown }
+        }
+        if let task = current?.task { followCancellation(of: task) }
         return new
+    }
+
+    /// Tells those who observe the progress that a load was cancelled, even one that was not started.
+    private func followCancellation(of task: ImageTask) {
+        task.addCompletion { [weak self] result in
+            guard case .failure(let error) = result, error.isCancelled else { return }
+            MainActor.assumeIsolated {
+                if let self, self.current?.task === task { self.progress?.end(with: error) }
+            }
+        }
     }
 
     // The way of a load from its request to its start.
@@ -120,7 +135,7 @@ final class ImageSlot {
         switch current.state {
         case .waitingForMap, .waitingForLayout, .loading: break
         // The image stays on display while the server is asked again.
-        case .shown where current.image.cachePolicy.revalidatesCachedImage: return nil
+        case .shown where request.manager.revalidatesCachedImage(of: current.image): return nil
         case .shown: break
         case .failed, .detached: return nil
         }
@@ -128,6 +143,10 @@ final class ImageSlot {
         if request.options.display != .manual, target.attach() { target.changed() }
         if let completion {
             current.task.addCompletion { result in MainActor.assumeIsolated { completion(result) } }
+        }
+        if request.progress != nil || request.partial != nil {
+            self.current?.joined.append(request)
+            if case .loading = current.state, request.progress != nil { reportProgress() }
         }
         return current.task
     }
@@ -167,15 +186,16 @@ final class ImageSlot {
 
     /// Shows a memory hit within the call of the app: no placeholder, no turn of the main loop, no flicker. Otherwise
     /// shows the placeholder and arranges for the start.
-    private func prepareLoad(_ load: SlotLoad) {
+    func prepareLoad(_ load: SlotLoad) {
         current = load
-        progress?.reset()
+        if let progress {
+            progress.reset(to: .loading)
+            followCancellation(of: load.task)
+        }
         let size = load.decodeSize(in: target)
-        if let cached = load.cachedImage(size, for: widget) {
-            guard load.image.cachePolicy.revalidatesCachedImage || load.image.includesData else {
-                return finish(load.task, .success(ImageResponse(image: cached, source: .memory, url: load.image.url)))
-            }
-            show(cached, animated: false, .newImage)
+        if let hit = load.memoryHit(size, for: widget) {
+            if let response = hit.response { return finish(load.task, .success(response)) }
+            show(hit.image, animated: false, .newImage)
         } else if load.request.options.whileLoading != .currentImage {
             showPlaceholder(load)
         }
@@ -197,7 +217,7 @@ final class ImageSlot {
         }
     }
 
-    private func waitForLayout(_ pointer: UnsafeMutablePointer<GtkWidget>) {
+    func waitForLayout(_ pointer: UnsafeMutablePointer<GtkWidget>) {
         current?.state = .waitingForLayout
         LayoutWaiter.wait(for: pointer) { [weak self] in
             guard let self, let current, case .waitingForLayout = current.state, !current.task.isCancelled else {
@@ -210,7 +230,7 @@ final class ImageSlot {
 
     // From the start to the image in its place
 
-    private func startTask(_ size: DecodeSize) {
+    func startTask(_ size: DecodeSize) {
         current?.state = .loading
         current?.startCount += 1
         target.content?.beginLoading(configuration.indicator)
@@ -230,7 +250,8 @@ final class ImageSlot {
         let child = load.request.manager.makeTask(
             for: load.makeRequest(size, for: widget),
             handlers: .mainActor(
-                progress: progressHandler(load),
+                progress: load.wantsProgress || progress != nil || configuration.indicator != nil
+                    ? progressHandler(of: task) : nil,
                 partial: { [weak self] image in self?.receive(partial: image, of: task) },
                 completion: { [weak self] result in
                     guard let self, let current = self.current, current.task === task else {
@@ -245,24 +266,31 @@ final class ImageSlot {
         if task.adopt(child) { child.start() }
     }
 
-    /// Returns `nil` if nothing shows progress: each report costs a turn of the main loop.
-    private func progressHandler(_ load: SlotLoad) -> (@MainActor @Sendable (Int64, Int64?) -> Void)? {
-        guard load.request.progress != nil || progress != nil || configuration.indicator != nil else { return nil }
-        let task = load.task
-        let handler = load.request.progress
-        return { [weak self] received, expected in
-            guard let self, current?.task === task else { return }
+    /// Begins to report the progress of a load that has started without.
+    private func reportProgress() {
+        guard let task = current?.task else { return }
+        let handler = progressHandler(of: task)
+        if let known = task.reportProgressOfChildren(to: handler) { handler(known.received, known.expected) }
+    }
+
+    /// Each report costs a turn of the main loop, so a load has a handler only when somebody looks at it.
+    private func progressHandler(of task: ImageTask) -> @MainActor @Sendable (Int64, Int64?) -> Void {
+        { [weak self] received, expected in
+            guard let self, let load = current, load.task === task else { return }
             target.content?.setProgress(expected.map { $0 > 0 ? min(Double(received) / Double($0), 1) : 0 })
             progress?.set(received, expected)
-            handler?(received, expected)
+            for request in load.requests where isCurrent(task) { request.progress?(received, expected) }
         }
     }
 
     private func receive(partial image: WebImage, of task: ImageTask) {
-        guard let load = current, load.task === task, !task.isCancelled else { return }
+        guard let load = current, isCurrent(task) else { return }
         showPartial(image)
-        load.request.partial?(image)
+        for request in load.requests where isCurrent(task) { request.partial?(image) }
     }
+
+    /// Whether a load is neither superseded nor cancelled, which a handler of the app may have done.
+    private func isCurrent(_ task: ImageTask) -> Bool { current?.task === task && !task.isCancelled }
 
     func showPartial(_ image: WebImage) {
         // The first partial image may appear with a transition; one that only gets sharper must not blink.
@@ -275,19 +303,22 @@ final class ImageSlot {
     /// - Parameters:
     ///   - animated: Whether the transition of the widget applies, unless the app wants it always.
     ///   - onEnd: Called once, when the transition is over.
-    private func show(
+    func show(
         _ image: WebImage,
         animated: Bool,
         _ continuation: Continuation,
         onEnd: (@MainActor @Sendable () -> Void)? = nil
     ) {
-        // A completion that waits for the transition runs within this call and may set another image.
-        let task = current?.task
-        target.content?.finishTransition()
-        guard let current, current.task === task else {
-            onEnd?()
-            return
+        if continuation == .newImage {
+            // A completion that waits for the transition runs within this call and may set another image.
+            let task = current?.task
+            target.content?.finishTransition()
+            guard current?.task === task else {
+                onEnd?()
+                return
+            }
         }
+        guard let current else { return }
         let options = current.request.options
         guard options.display != .manual, target.attach() else {
             onEnd?()
@@ -309,7 +340,7 @@ final class ImageSlot {
         switch result {
         case .success(let response):
             current?.state = .shown(response)
-            progress?.finish()
+            progress?.state = .shown
             accessibility.setFailed(false, of: widget)
             let continuation = load.showsPartialImage ? Continuation.sameImage : .newImage
             let animated = response.source != .memory && continuation == .newImage
@@ -320,177 +351,24 @@ final class ImageSlot {
                 task.complete(result)
             }
         case .failure(let error):
-            current?.state = .failed
+            current?.state = .failed(error)
+            progress?.end(with: error)
             if !error.isCancelled { showFailure(load) }
             if error.isConnectivityFailure { restartWhenOnline(load.request.manager) }
             task.complete(result)
         }
     }
 
-    private func endLoading() {
+    func endLoading() {
         target.content?.endLoading()
         if configuration.indicator != nil { target.changed() }
         accessibility.setBusy(false, of: widget)
-    }
-
-    // Placeholders and failures
-
-    private func showFailure(_ load: SlotLoad) {
-        accessibility.setFailed(true, of: widget)
-        guard load.request.options.display != .manual else { return }
-        if let placeholder = configuration.errorPlaceholder {
-            placeholders.show(placeholder, load.request.manager, decodeSize: load.decodeSize(in: target))
-        } else if load.request.options.whileLoading == .currentImage {
-            showPlaceholder(load)
-        }
-    }
-
-    private func showPlaceholder(_ load: SlotLoad) {
-        let placeholder = load.request.placeholder
-        if placeholder == nil, load.request.options.whileLoading == .placeholderOrCurrentImage { return }
-        placeholders.show(placeholder, load.request.manager, decodeSize: load.decodeSize(in: target))
-    }
-
-    /// Loads the image again when the network is back. The completions have received their error by then.
-    private func restartWhenOnline(_ manager: ImageManager) {
-        current?.networkObservation = manager.observeNetwork { [weak self] status in
-            guard status.isAvailable else { return }
-            MainLoopDispatcher.shared.dispatch {
-                MainActor.assumeIsolated {
-                    guard let self, self.current?.networkObservation != nil else { return }
-                    self.restartFailed(.network)
-                }
-            }
-        }
-    }
-
-    private func restartFailed(_ trigger: Trigger) {
-        guard let load = current, case .failed = load.state else { return }
-        restart(load, ignoresFailureCache: trigger == .user)
-    }
-
-    /// Replaces a load that has ended by another one of the same request, without its handlers: the completion was
-    /// called, and no handler is called after it.
-    private func restart(_ ended: SlotLoad, ignoresFailureCache: Bool = false) {
-        placeholders.cancel()
-        ended.cancelRefinement()
-        let task = ended.request.manager.makeParentTask(for: ended.image.onScreen)
-        var load = SlotLoad(task: task, request: ended.request.withoutHandlers, image: ended.image)
-        load.ignoresFailureCache = ignoresFailureCache
-        prepareLoad(load)
-    }
-
-}
-
-// Events of the widget.
-extension ImageSlot {
-    func widgetMapped() {
-        target.content?.widgetMapped()
-        guard let load = current, let pointer = widget?.pointer else { return }
-        switch load.state {
-        case .waitingForMap:
-            // Lists map rows in passing and unmap them within the same layout; those are not worth a request.
-            if !load.task.isCancelled { waitForLayout(pointer) }
-        case .loading:
-            load.task.priority = load.image.onScreen.priority
-        case .detached:
-            // The completions have received their cancellation.
-            restart(load)
-        case .waitingForLayout, .shown, .failed:
-            break
-        }
-    }
-
-    /// Lets visible widgets go first. Lists and stacks come back, so the load ends only if the app wants that.
-    func widgetUnmapped() {
-        target.content?.widgetUnmapped()
-        guard let load = current else { return }
-        switch load.state {
-        case .waitingForLayout:
-            current?.state = .waitingForMap
-        case .loading where load.request.options.start == .onlyWhileMapped:
-            current?.state = .waitingForMap
-            current?.startCount += 1
-            endLoading()
-            load.task.cancelChildren()
-        case .loading:
-            load.task.priority = .low
-        case .waitingForMap, .shown, .failed, .detached:
-            break
-        }
-    }
-
-    func widgetUnrooted() {
-        current?.cancelRefinement()
-        current?.refinement = .idle
-        switch current?.state {
-        case .waitingForMap, .waitingForLayout, .loading:
-            // The child task is ignored from now on; the task calls its completions itself.
-            current?.state = .detached
-            current?.startCount += 1
-            endLoading()
-            current?.task.cancel()
-        case nil, .shown, .failed, .detached:
-            break
-        }
-    }
-
-    func widgetClicked() {
-        if configuration.retriesOnClick { restartFailed(.user) }
-    }
-}
-
-// Refinement: the image was drawn larger than it was decoded.
-extension ImageSlot {
-    /// Runs within GTK's snapshot, so it must not change any widget.
-    private func didDraw(width: Double, height: Double) {
-        guard let image = target.image, !image.isPartial, let area = target.area else { return }
-        let scale = area.deviceScale
-        // 10 % slack: slight upscaling is invisible, and resizing a window must not decode at every step.
-        let isTooSmall =
-            Double(image.decodedSize.width) * 1.1 < width * scale
-            && Double(image.decodedSize.height) * 1.1 < height * scale
-        if isTooSmall, image.decodedSize.width < image.naturalSizeBeforeTransform.width { refineIfNeeded(image) }
-    }
-
-    private func refineIfNeeded(_ image: WebImage) {
-        guard let load = current, load.canRefine, let size = load.decodeSize(in: target),
-            size.target(for: image.naturalSizeBeforeTransform) != image.decodedSize
-        else { return }
-        MainLoopDispatcher.shared.dispatch { [weak self] in
-            MainActor.assumeIsolated { self?.refine(load.task, size) }
-        }
-    }
-
-    private func refine(_ task: ImageTask, _ size: DecodeSize) {
-        guard let load = current, load.task === task, load.canRefine else { return }
-        let completion: Completion = { [weak self] result in
-            guard let self, current?.task === task, case .loading = current?.refinement else { return }
-            switch result {
-            case .success(let response):
-                current?.refinement = .idle
-                show(response.image, animated: false, .sameImage)
-            case .failure(let error):
-                current?.refinement = error.isCancelled ? .idle : .failed
-            }
-        }
-        let refining = load.request.manager.makeTask(
-            for: load.makeRequest(size, for: widget),
-            handlers: .mainActor(progress: nil, partial: nil, completion: completion)
-        )
-        current?.refinement = .loading(refining)
-        refining.start()
     }
 }
 
 extension ImageRequest {
     /// The request of a task that has nothing to load: `ImageTask.request` is not optional.
     fileprivate static let empty = ImageRequest(url: URL(string: "about:blank") ?? URL(fileURLWithPath: "/"))
-}
-
-extension ImageError {
-    /// Whether the network may be missing, rather than the image.
-    fileprivate var isConnectivityFailure: Bool { [.offline, .hostNotFound, .connectionFailed].contains(code) }
 }
 
 extension UnsafeMutablePointer<GtkWidget> {

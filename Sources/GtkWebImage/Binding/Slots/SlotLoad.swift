@@ -10,7 +10,7 @@ struct SlotLoad: Sendable {
         case waitingForLayout
         case loading
         case shown(ImageResponse)
-        case failed
+        case failed(ImageError)
         /// The widget left its window, which cancelled the load. Another load starts when the widget is mapped again.
         case detached
     }
@@ -27,6 +27,8 @@ struct SlotLoad: Sendable {
     let task: ImageTask
     let request: BindingRequest
     let image: ImageRequest
+    /// Later requests for the same image, whose handlers hear of this load.
+    var joined: [BindingRequest] = []
     var state = State.waitingForMap
     /// Counts the starts: a load may be interrupted, and the child task of an earlier start is ignored.
     var startCount = 0
@@ -52,6 +54,10 @@ struct SlotLoad: Sendable {
         }
     }
 
+    var requests: [BindingRequest] { [request] + joined }
+
+    var wantsProgress: Bool { request.progress != nil || joined.contains { $0.progress != nil } }
+
     var canRefine: Bool {
         guard case .shown = state, case .idle = refinement else { return false }
         return request.sequence == nil && request.options.display != .manual
@@ -69,12 +75,10 @@ struct SlotLoad: Sendable {
 
     /// The memory hit for a size, or in any size if the widget has none yet.
     @MainActor
-    func cachedImage(_ size: DecodeSize?, for widget: WidgetReference?) -> WebImage? {
-        guard request.sequence == nil, image.readTiers.contains(.memory) else {
-            return nil
-        }
+    func memoryHit(_ size: DecodeSize?, for widget: WidgetReference?) -> ImageManager.MemoryHit? {
+        guard request.sequence == nil else { return nil }
         let query = makeRequest(size ?? .original, for: widget)
-        return size == nil ? request.manager.largestCachedImage(for: query) : request.manager.cachedImage(for: query)
+        return request.manager.memoryHit(for: query, inAnySize: size == nil)
     }
 
     /// The request of a child task.

@@ -10,6 +10,7 @@ package final class MemoryCache: MemoryCaching {
 
     fileprivate struct Slot {
         let key: ImageKey
+        let origin: MemoryImageOrigin
         /// The image while it counts towards the limit.
         var image: WebImage?
         var weak: Weak
@@ -76,7 +77,7 @@ package final class MemoryCache: MemoryCaching {
                 guard let image = kept ?? state.slots[index]?.weak.storage.map(WebImage.init(storage:)) else {
                     continue
                 }
-                guard query.isServed(by: image) else { continue }
+                guard query.isServed(by: image, from: state.slots[index]?.origin ?? .load) else { continue }
                 if let best, !Self.isBetter(image, than: best.image, for: query) { continue }
                 best = (index, image)
             }
@@ -98,7 +99,7 @@ package final class MemoryCache: MemoryCaching {
         }
     }
 
-    package func store(_ image: WebImage, for key: ImageKey) {
+    package func store(_ image: WebImage, for key: ImageKey, from origin: MemoryImageOrigin = .load) {
         guard image.cost <= limits.cost, limits.count > 0, !image.isPartial else { return }
         var released: [WebImage] = []
         defer { _ = released }
@@ -106,7 +107,7 @@ package final class MemoryCache: MemoryCaching {
             // An image that is decoded again at the same size replaces the old one.
             let same = state.byKey[key]?.first { state.slots[$0]?.isSameSize(as: image) ?? false }
             var released = same.map { state.removeSlot($0) } ?? []
-            state.insert(image, for: key)
+            state.insert(image, for: key, from: origin)
             released += state.evict(downTo: limits)
             return released
         }
@@ -152,8 +153,8 @@ extension MemoryCache.Slot {
 }
 
 extension MemoryCache.State {
-    fileprivate mutating func insert(_ image: WebImage, for key: ImageKey) {
-        let slot = MemoryCache.Slot(key: key, image: image, weak: .init(storage: image.storage))
+    fileprivate mutating func insert(_ image: WebImage, for key: ImageKey, from origin: MemoryImageOrigin) {
+        let slot = MemoryCache.Slot(key: key, origin: origin, image: image, weak: .init(storage: image.storage))
         let index: Int
         if let reused = free.popLast() {
             index = reused

@@ -4,7 +4,7 @@ package protocol MemoryCaching: Sendable {
     func image(for query: MemoryQuery) -> WebImage?
 
     /// Stores an image, and evicts others when there are too many.
-    func store(_ image: WebImage, for key: ImageKey)
+    func store(_ image: WebImage, for key: ImageKey, from origin: MemoryImageOrigin)
 
     /// Removes all sizes of all images of a source.
     func removeImages(source: String)
@@ -16,6 +16,14 @@ package protocol MemoryCaching: Sendable {
     func removeAll()
 
     var statistics: MemoryCacheStatistics { get }
+}
+
+/// Where an image in the memory cache comes from.
+package enum MemoryImageOrigin: Sendable {
+    /// A load, which can be repeated at the size that is wanted.
+    case load
+    /// The app, whose image may exist nowhere else.
+    case app
 }
 
 /// A search for the images that serve a request.
@@ -36,11 +44,15 @@ package struct MemoryQuery: Sendable {
         self.init(key: ImageKey(request), size: request.resolvedDecodeSize, acceptsLarger: request.acceptsLarger)
     }
 
-    /// Whether an image has the size of one decoded for this query, give or take a pixel, or is larger within bounds.
-    package func isServed(by image: WebImage) -> Bool {
+    /// Whether an image has the size of one decoded for this query, give or take a pixel, or is larger within bounds. The
+    /// app's own may be as large as it likes.
+    package func isServed(by image: WebImage, from origin: MemoryImageOrigin = .load) -> Bool {
         guard let size else { return true }
         let target = size.target(for: image.naturalSizeBeforeTransform)
         let decoded = image.decodedSize
+        if acceptsLarger, origin == .app {
+            return decoded.width >= target.width - 1 && decoded.height >= target.height - 1
+        }
         let upTo = acceptsLarger ? 2 : 1
         return (target.width - 1...target.width * upTo + 1).contains(decoded.width)
             && (target.height - 1...target.height * upTo + 1).contains(decoded.height)

@@ -1,0 +1,62 @@
+internal import CWebImageGtk4
+import WebImageCore
+import WebImageLinux
+
+// Events of the widget.
+extension ImageSlot {
+    func widgetMapped() {
+        target.content?.widgetMapped()
+        guard let load = current, let pointer = widget?.pointer else { return }
+        switch load.state {
+        case .waitingForMap:
+            // Lists map rows in passing and unmap them within the same layout; those are not worth a request.
+            if !load.task.isCancelled { waitForLayout(pointer) }
+        case .loading:
+            load.task.priority = load.image.onScreen.priority
+        case .detached:
+            // The completions have received their cancellation.
+            restart(load)
+        case .waitingForLayout, .shown, .failed:
+            break
+        }
+    }
+
+    /// Lets visible widgets go first. Lists and stacks come back, so the load ends only if the app wants that.
+    func widgetUnmapped() {
+        target.content?.widgetUnmapped()
+        guard let load = current else { return }
+        switch load.state {
+        case .waitingForLayout:
+            current?.state = .waitingForMap
+        case .loading where load.request.options.start == .onlyWhileMapped:
+            current?.state = .waitingForMap
+            current?.startCount += 1
+            endLoading()
+            load.task.cancelChildren()
+        case .loading:
+            load.task.priority = min(load.image.onScreen.priority, .low)
+        case .waitingForMap, .shown, .failed, .detached:
+            break
+        }
+    }
+
+    func widgetUnrooted() {
+        current?.cancelRefinement()
+        current?.refinement = .idle
+        switch current?.state {
+        case .waitingForMap, .waitingForLayout, .loading:
+            // The child task is ignored from now on; the task calls its completions itself.
+            current?.state = .detached
+            current?.startCount += 1
+            endLoading()
+            progress?.reset(to: .idle)
+            current?.task.cancel()
+        case nil, .shown, .failed, .detached:
+            break
+        }
+    }
+
+    func widgetClicked() {
+        if configuration.retriesOnClick { restartFailed(.user) }
+    }
+}
