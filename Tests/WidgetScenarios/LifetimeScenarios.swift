@@ -32,6 +32,41 @@ extension Scenario {
             expect(pictures.prefix(3).allSatisfy { $0.currentImage != nil })
         },
 
+        Scenario("Images load in the order of the priorities of their requests, and those off screen last") {
+            // Given a server that holds the first image, and one transfer at a time
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                if request.path.hasPrefix("/000001") { response.faults.gate = gate }
+                return response
+            } configure: { configuration in
+                var downloads = ImageDownloader.Configuration()
+                downloads.maximumConcurrentTransfers = 1
+                configuration.downloader = ImageDownloader(configuration: downloads)
+            }
+            stage.present()
+            @MainActor func show(_ color: UInt32, _ priority: ImagePriority) -> Picture {
+                let picture = stage.addImage(width: 30, height: 20)
+                let request = ImageRequest(url: stage.url(color), priority: priority)
+                picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+                return picture
+            }
+            var pictures = [show(1, .veryHigh)]
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            // When others ask in the meantime, of which one goes off screen
+            let priorities: [ImagePriority] = [.veryLow, .low, .normal, .normal, .veryHigh]
+            for (index, priority) in priorities.enumerated() { pictures.append(show(UInt32(index + 2), priority)) }
+            expect(MainLoopPump.run(until: { stage.manager.activeCounts.fetches == 6 }))
+            gtk_widget_set_visible(pictures[4].widget, 0)
+            gate.open()
+            stage.waitForResults(6)
+            // Then they are asked for in this order
+            let order = stage.server.requests.map { UInt32($0.path.split(separator: "/")[0], radix: 16) ?? 0 }
+            expectEqual(Array(order.prefix(3)), [1, 6, 4])
+            expectEqual(Set(order[3...4]), [3, 5])
+            expectEqual(order.last, 2)
+        },
+
         Scenario("A load that is cancelled before its widget is mapped never starts") {
             let stage = try Stage()
             let picture = stage.addImage()

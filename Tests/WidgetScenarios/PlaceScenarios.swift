@@ -78,6 +78,13 @@ extension Scenario {
             let native = entry.widget.as(GtkEntry.self)
             expect(gtk_entry_get_icon_paintable(native, GTK_ENTRY_ICON_PRIMARY) != nil)
             expect(gtk_entry_get_icon_paintable(native, GTK_ENTRY_ICON_SECONDARY) != nil)
+            stage.waitForFrame()
+            let drawn = try require(rendered(entry.widget))
+            let row = (0..<drawn.pixelSize.width).map {
+                drawn.color((Double($0) + 0.5) / Double(drawn.pixelSize.width), 0.5)
+            }
+            expect(row.prefix(row.count / 2).contains(0xFF0000), "the primary icon is not on the surface")
+            expect(row.suffix(row.count / 2).contains(0x0000FF), "the secondary icon is not on the surface")
             entry.iconBinding(at: .primary).setImage(with: stage.url(0x00FF00), manager: stage.manager)
             entry.iconBinding(at: .primary).cancelCurrentImageLoad()
             stage.waitUntilIdle()

@@ -119,6 +119,12 @@ extension Scenario {
                         && manager.networkStatus.isMetered == (g_network_monitor_get_network_metered(network) != 0)
                 })
             )
+            let power = g_power_profile_monitor_dup_default()
+            defer { g_object_unref(UnsafeMutableRawPointer(power)) }
+            expectEqual(
+                manager.networkStatus.isPowerSaving,
+                g_power_profile_monitor_get_power_saver_enabled(power) != 0
+            )
         },
     ]
 }

@@ -12,12 +12,18 @@ private func halfway(_ effect: ImageTransition) -> ImageTransition {
 
 /// Shows a second image after a first one and returns what is drawn in the middle of the transition.
 @MainActor
-private func middle(_ effect: ImageTransition) throws -> WebImage {
-    let stage = try Stage()
+private func middle(_ effect: ImageTransition, from first: String = "/FF0000/64x48.png") throws -> WebImage {
+    let stage = try Stage { request in
+        guard request.path == "/halves" else { return Stage.answer(request) }
+        let halves = TestImage.make(size: PixelSize(width: 64, height: 48), format: .png) { x, _ in
+            x < 32 ? 0xFF0000 : 0x00FF00
+        }
+        return .ok(halves, contentType: "image/png")
+    }
     let picture = stage.addImage()
     picture.contentFit = .stretch
     stage.present()
-    picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+    picture.setImage(with: stage.server.url(first), manager: stage.manager, completion: stage.completion)
     stage.waitForResults(1)
     picture.imageTransition = halfway(effect)
     picture.setImage(
@@ -48,9 +54,10 @@ extension Scenario {
             .drawing,
             .density
         ) {
-            for pushes in [true, false] {
-                let drawn = try middle(.slide(from: .right, pushesOutgoing: pushes))
-                expectEqual(drawn.color(0.25, 0.5), 0xFF0000, "left")
+            // The old image is red on its left and green on its right.
+            for (pushes, left) in [(true, 0x00FF00), (false, 0xFF0000)] as [(Bool, UInt32)] {
+                let drawn = try middle(.slide(from: .right, pushesOutgoing: pushes), from: "/halves")
+                expectEqual(drawn.color(0.25, 0.5), left, pushes ? "pushed" : "covered")
                 expectEqual(drawn.color(0.75, 0.5), 0x0000FF, "right")
             }
             let drawn = try middle(.slide(from: .top))
