@@ -97,7 +97,7 @@ extension DecodeOptions {
             url: url,
             reason: "There is no memory for \(size) pixels",
             remedy: "Decode it at a smaller size, or lower maximumPixelCount."
-        )
+        ).dependingOnRequest()
     }
 }
 

@@ -74,6 +74,9 @@ public struct ImageError: Error, Sendable {
     public package(set) var attempts = 1
     /// Whether the error comes from the failure cache: the same load failed before, and was not attempted again.
     public package(set) var isRemembered = false
+    /// Whether the bytes are an image for another request, at another time or on another machine: what was asked of them went
+    /// beyond a limit of memory, or against a setting.
+    package var dependsOnRequest = false
 
     /// Makes an error, for loaders, coders and transformers of an app.
     public init(
@@ -117,15 +120,28 @@ extension ImageError {
         }
     }
 
-    /// Whether the load would fail again: there is no image at the URL, or none that this machine decodes.
+    /// Whether every load of the URL would fail again: there is no image at it, or none that this machine decodes.
     package var isPermanent: Bool {
         switch code {
-        case .badImageData, .unsupportedFormat, .imageTooLarge, .bodyTooLarge, .badContentType,
-            .formatNotAllowed:
-            true
+        case _ where dependsOnRequest: false
+        case .badImageData, .unsupportedFormat, .imageTooLarge, .bodyTooLarge, .badContentType: true
         case .badStatus: httpStatus == 404 || httpStatus == 410
         default: false
         }
+    }
+
+    /// Whether the bytes are no image for any request. What is too large for this manager, or has a format without a decoder
+    /// here, may serve another one that shares the disk cache.
+    var isOfBytes: Bool { code == .badImageData && !dependsOnRequest }
+
+    /// Whether a decoder or the hint of a request could have made the difference.
+    var isOfDecoding: Bool { code == .badImageData || code == .unsupportedFormat }
+
+    /// The same error, marked as one that depends on the request.
+    func dependingOnRequest() -> ImageError {
+        var error = self
+        error.dependsOnRequest = true
+        return error
     }
 
     /// Whether the cause may be the network connection rather than the image.

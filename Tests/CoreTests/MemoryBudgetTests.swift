@@ -118,6 +118,39 @@ struct MemoryBudgetTests {
         }
     }
 
+    @Test("An image that is too large at one size loads at another, from the disk cache")
+    func tooLargeAtThisSize() async {
+        // Given a JPEG of 80 x 80 pixels, and memory for a tenth of it
+        let fixture = ManagerFixture(hasResults: false) { $0.budget = MemoryBudget(limit: 4096) }
+        let file = TestImage.solid(0xFF0000, size: PixelSize(width: 80, height: 80), format: .jpeg)
+        fixture.loader.answer(fixture.url("a"), with: file)
+        let small = DecodeSize.contain(PixelSize(width: 10, height: 10))
+        // When it fails at its own size, twice
+        for count in 1...2 {
+            fixture.load("a")
+            #expect(await fixture.polled { fixture.outcomes.all.count == count })
+            #expect(fixture.outcomes.all.last == .failure(.imageTooLarge))
+            #expect(await fixture.polled { fixture.isQuiet })
+        }
+        // Then its bytes serve a smaller size, and were loaded once
+        fixture.load("a", size: small)
+        #expect(await fixture.polled { fixture.outcomes.all.count == 3 })
+        #expect(fixture.outcomes.all.last == .image(PixelSize(width: 10, height: 10), .disk))
+        #expect(fixture.loader.requests.count == 1)
+    }
+
+    @Test("A size that is too large fails no other one of the same URL, without a disk cache either")
+    func tooLargeWithoutDisk() async {
+        let fixture = ManagerFixture(hasDisk: false, hasResults: false) { $0.budget = MemoryBudget(limit: 4096) }
+        let file = TestImage.solid(0xFF0000, size: PixelSize(width: 80, height: 80), format: .jpeg)
+        fixture.loader.answer(fixture.url("a"), with: file)
+        fixture.load("a")
+        #expect(await fixture.polled { fixture.outcomes.all == [.failure(.imageTooLarge)] })
+        fixture.load("a", size: .contain(PixelSize(width: 10, height: 10)))
+        #expect(await fixture.polled { fixture.outcomes.all.count == 2 })
+        #expect(fixture.outcomes.all.last == .image(PixelSize(width: 10, height: 10), .loader))
+    }
+
     @Test("Players whose canvases do not fit show a still image, until another one ends")
     func canvases() async throws {
         // Given memory for one canvas of 10 x 10 pixels
@@ -157,6 +190,8 @@ struct MemoryBudgetTests {
         )
         let error = thrownError { try file.image(DecodeOptions()) }
         #expect(error?.code == .imageTooLarge && error?.remedy.contains("isFirstFrameOnly") == true)
+        // Who follows that advice is not told the same again.
+        #expect(error?.isPermanent == false && error?.dependsOnRequest == true)
         var options = DecodeOptions(size: .contain(PixelSize(width: 10, height: 10)))
         options.isFirstFrameOnly = true
         #expect(try file.image(options).frameCount == 1)

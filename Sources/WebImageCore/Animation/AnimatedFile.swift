@@ -46,7 +46,7 @@ package struct AnimatedFile: Sendable {
                 url: options.url,
                 reason: "The animation has \(size) pixels, more than the limit of \(Self.largestCanvas) for animations",
                 remedy: "Decode its first frame only (ImageRequest.isFirstFrameOnly)."
-            )
+            ).dependingOnRequest()
         }
         let natural = orientation.apply(to: size)
         let shown = options.size.target(for: natural)

@@ -86,7 +86,7 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
             url: options.url,
             reason: "The animations that play leave no memory for a canvas of \(size) pixels",
             remedy: "Show fewer large animations at a time, or smaller files; this one stays a still image."
-        )
+        ).dependingOnRequest()
     }
 
     private func draw(from first: Int, through last: Int, _ stopsEarly: () -> Bool) throws(ImageError) {

@@ -35,6 +35,6 @@ public struct AllowedFormats: Sendable, Hashable {
             remedy: """
                 If the app is to show it, insert .\(format.rawValue) into formats.\(setting) of the manager's configuration.
                 """
-        )
+        ).dependingOnRequest()
     }
 }

@@ -54,7 +54,7 @@ extension MemoryBudget {
                     """,
                 remedy:
                     "Give the process more memory, or use a smaller file; a JPEG that is not progressive takes the least."
-            )
+            ).dependingOnRequest()
         }
         guard let reservation = waitForDecoding(cost, until: isCancelled) else { throw .cancelled(options.url) }
         return reservation
@@ -103,7 +103,7 @@ final class BudgetedIncrementalDecoder: IncrementalImageDecoding, @unchecked Sen
                 url: options.url,
                 reason: "The images that arrive at the moment leave no memory for parts of this one",
                 remedy: "Nothing: the image shows once it is complete."
-            )
+            ).dependingOnRequest()
         }
         let pending = head
         head = Data()

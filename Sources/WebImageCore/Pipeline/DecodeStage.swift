@@ -71,11 +71,19 @@ final class DecodeStage: Sendable {
             outcome = try image(of: job, id: id, data)
         } catch {
             WebImageLog.debug("\(error)")
-            if error.isPermanent { next.removeUndecodable(data, job.request) }
-            if data.origin == .loader { failures.record(error, of: job.request) }
             outcome = Outcome(result: .failure(error))
+            keepConsequences(of: error, job.request, data)
         }
         next.finish(id, job, with: outcome, of: data)
+    }
+
+    /// Remembers a failure, or keeps the bytes for other requests when it is that of this one.
+    private func keepConsequences(of error: ImageError, _ request: ImageRequest, _ data: FetchedData) {
+        var error = error
+        if error.dependsOnRequest, data.format != .unknown { data.storeOriginal?.perform(nil) }
+        if error.isOfDecoding, request.hasOwnDecoding(of: data.format) { error.dependsOnRequest = true }
+        if error.isOfBytes { next.removeUndecodable(data, request) }
+        if data.origin == .loader { failures.record(error, of: request) }
     }
 
     private func image(of job: JobGraph.Job, id: JobGraph.Job.ID, _ data: FetchedData) throws(ImageError) -> Outcome {

@@ -57,8 +57,8 @@ final class FetchStage: Sendable {
         }
         if shouldLoad?(request.url) == false {
             delivery.fail(id, .loadRefused(request.url))
-        } else if request.retry != .always,
-            let error = failures.error(for: request, now: clock.now)
+        } else if request.retry != .always, let error = failures.error(for: request, now: clock.now),
+            !error.isOfDecoding || !hasOwnDecoding(id)
         {
             delivery.fail(id, error)
         } else if loader.requiresNetwork(request.url), !network.status.isAvailable {
@@ -66,6 +66,11 @@ final class FetchStage: Sendable {
         } else {
             start(id, loader)
         }
+    }
+
+    /// Whether a task may be able to decode what others could not.
+    private func hasOwnDecoding(_ id: JobGraph.Fetch.ID) -> Bool {
+        graph.withLock { $0.tasks(of: id) }.contains { $0.request.hasOwnDecoding(of: nil) }
     }
 
     private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {

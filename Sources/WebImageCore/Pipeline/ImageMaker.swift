@@ -1,5 +1,13 @@
 import FoundationEssentials
 
+extension ImageRequest {
+    /// Whether bytes are decoded otherwise than for other requests: with the request's decoder, or as the format of its hint.
+    /// - Parameter format: What the bytes are recognised as; `nil` before they are there.
+    func hasOwnDecoding(of format: ImageFormat?) -> Bool {
+        decoder != nil || formatHint != nil && (format == nil || format == .unknown)
+    }
+}
+
 /// Makes the image of a request from bytes: decodes them and runs the transformer. It knows no queue and no graph.
 final class ImageMaker: Sendable {
     private let coders: CoderRegistry
