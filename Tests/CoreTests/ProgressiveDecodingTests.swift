@@ -16,7 +16,7 @@ struct ProgressiveDecodingTests {
             Issue.record("the bytes are not fed")
             return
         }
-        decoding.setDecoder(.running(decoder))
+        _ = decoding.setDecoder(.running(decoder))
         // When the timer fires after the thread has found that the last partial image is too recent
         let needsSecondThread = decoding.showNow()
         #expect(!needsSecondThread)

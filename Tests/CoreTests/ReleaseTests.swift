@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Synchronization
 import TestSupport
 import Testing
 import WebImageCore
@@ -124,6 +125,78 @@ struct ReleaseTests {
         #expect(EventLog<Int>.poll { log.all == ["jobs 0"] && fixture.isIdle })
     }
 
+    @Test("The decoder of partial images may use the manager when a load begins anew")
+    func abandonedDecoder() {
+        var policy = RetryPolicy()
+        policy.jitter = 0
+        let coder = FarewellCoder()
+        let fixture = ManagerFixture(holdsResponses: true, retryPolicy: policy) {
+            $0.coders = CoderRegistry([coder])
+        }
+        coder.onRelease { [log, weak manager = fixture.manager] in
+            log.add("jobs \(manager?.activeCounts.jobs ?? -1)")
+        }
+        let url = fixture.url("a")
+        var request = ImageRequest(url: url)
+        request.loading = .progressive
+        let task = fixture.load(request, partial: { _ in }) { _ in }
+        // Given a decoder that has got the first bytes
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        let file = TestImage.solid(0xFF0000, size: PixelSize(width: 8, height: 8))
+        fixture.loader.send(file.prefix(60), for: url)
+        #expect(EventLog<Int>.poll { coder.appendCount > 0 && fixture.isAtRest })
+        // When the connection breaks and the load begins anew
+        let error = ImageError(.connectionFailed, url: url, reason: "", remedy: "")
+        fixture.loader.answer(url, with: .failure(error))
+        fixture.loader.finish(url)
+        #expect(EventLog<Int>.poll { fixture.clock.pendingDelays.count == 1 })
+        fixture.clock.advance(by: .seconds(30))
+        // Then the decoder is released while the load goes on
+        #expect(EventLog<Int>.poll { log.all == ["jobs 1"] })
+        #expect(fixture.loader.requests.count == 2)
+        task.cancel()
+    }
+
+    @Test("The decoder of partial images may use the manager when the disk has the image after all")
+    func overtakenDecoder() {
+        // Given a rendition on a disk that takes long to answer
+        let gate = Gate()
+        let store = FaultyStore { call, _ in call == "read" ? .waits { gate.wait() } : nil }
+        let coder = FarewellCoder()
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false, resultStore: store) {
+            $0.coders = CoderRegistry([coder])
+        }
+        let url = fixture.url("a")
+        func load(_ size: DecodeSize) -> ImageTask {
+            var request = ImageRequest(url: url, loading: .progressive, decodeSize: size)
+            request.cacheAccess = .awaitingWrites
+            return fixture.load(request, partial: { _ in }) { [log] in log.add("\((try? $0.get()) != nil)") }
+        }
+        let (small, file) = (PixelSize(width: 6, height: 6), TestImage.solid(0, size: PixelSize(width: 12, height: 12)))
+        var response = ResponseMetadata()
+        response.cacheControl = "max-age=1000"
+        fixture.loader.answer(url, with: .success(LoaderResult(data: file, metadata: response)))
+        _ = load(.contain(small))
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        fixture.loader.finish(url)
+        #expect(EventLog<Int>.poll { log.all == ["true"] && fixture.isQuiet })
+        fixture.manager.cache.removeAllFromMemory()
+        coder.onRelease { [log, weak manager = fixture.manager] in
+            log.add("jobs \(manager?.activeCounts.jobs ?? -1)")
+        }
+        // When the bytes for another size arrive before the disk answers
+        gate.close()
+        _ = load(.contain(small))
+        let other = load(.original)
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        fixture.loader.send(file.prefix(60), for: url)
+        #expect(EventLog<Int>.poll { coder.appendCount == 2 })
+        gate.open()
+        // Then the decoder that is no longer needed is released
+        #expect(EventLog<Int>.poll { log.all.count == 3 && log.all.contains { $0.hasPrefix("jobs") } }, "\(log.all)")
+        other.cancel()
+    }
+
     @Test("A manager that is replaced may use the next one")
     func sharedManager() {
         let original = ImageManager.shared
@@ -166,6 +239,50 @@ private final class FarewellCache: DataCaching {
     func remove(_ key: String) {}
     func removeAll() {}
     var usage: CacheUsage { CacheUsage() }
+}
+
+/// A coder whose decoders of arriving files say farewell.
+private final class FarewellCoder: ImageDecoding {
+    private let counts = Mutex((appends: 0, farewell: {} as @Sendable () -> Void))
+
+    var appendCount: Int { counts.withLock { $0.appends } }
+
+    func onRelease(_ farewell: @escaping @Sendable () -> Void) {
+        counts.withLock { $0.farewell = farewell }
+    }
+
+    func canDecode(_ format: ImageFormat) -> Bool { true }
+
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        try CoderRegistry.builtIn.decode(data, options: options)
+    }
+
+    func makeIncrementalDecoder(
+        for format: ImageFormat,
+        options: DecodeOptions
+    ) -> (any IncrementalImageDecoding)? {
+        Decoder(self)
+    }
+
+    private final class Decoder: IncrementalImageDecoding {
+        private let coder: FarewellCoder
+
+        init(_ coder: FarewellCoder) {
+            self.coder = coder
+        }
+
+        deinit {
+            coder.counts.withLock { $0.farewell }()
+        }
+
+        func append(_ data: Data) throws(ImageError) { coder.counts.withLock { $0.appends += 1 } }
+
+        func partialImage() -> WebImage? { nil }
+
+        func finish(_ data: Data) throws(ImageError) -> WebImage {
+            throw ImageError(.badImageData, url: nil, reason: "", remedy: "")
+        }
+    }
 }
 
 private final class FarewellLoader: DataLoading {

@@ -15,8 +15,8 @@ extension JobGraph {
         updateJob(id) { job in
             job.phase = .waiting(fetch)
             job.rendition = rendition
-            if rendition != nil { job.preview = .none }
         }
+        if rendition != nil { endPreview(of: id) }
         return startFetch(fetch)
     }
 
@@ -24,10 +24,8 @@ extension JobGraph {
     /// - Returns: The priority of the job; `nil` when bytes arrived first.
     mutating func useRendition(_ id: Job.ID) -> (priority: ImagePriority, effects: [Effect])? {
         guard let job = jobs[id], case .lookingUp(let fetch, _) = job.phase else { return nil }
-        updateJob(id) { job in
-            job.phase = .decoding(nil)
-            job.preview = .none
-        }
+        updateJob(id) { $0.phase = .decoding(nil) }
+        endPreview(of: id)
         updateFetch(fetch) { $0.jobs.removeAll { $0 == id } }
         return (job.priority, leaveFetch(fetch))
     }
@@ -112,7 +110,7 @@ extension JobGraph {
             fetch.validation = .original(entry)
             fetch.wantsStreaming = false
         }
-        for job in fetch.jobs { updateJob(job) { $0.preview = .none } }
+        for job in fetch.jobs { endPreview(of: job) }
     }
 }
 
@@ -130,7 +128,7 @@ extension JobGraph {
         let validators = fetches[id]?.storedOriginal?.response.validators ?? validateRenditions(of: id)
         guard let fetch = fetches[id] else { return nil }
         if fetch.attemptCount > 1 {
-            for job in fetch.jobs { updateProgressiveDecoding(of: job) { $0.abandon() } }
+            for job in fetch.jobs { abandonPartialImages(of: job) }
         }
         return (fetch, validators)
     }
@@ -229,8 +227,8 @@ extension JobGraph {
             for id in lookingUp {
                 updateJob(id) { job in
                     if case .lookingUp(_, let ticket) = job.phase { job.phase = .lookingUp(next, ticket) }
-                    job.preview = .none
                 }
+                endPreview(of: id)
             }
         }
         return fetch.jobs.filter { !lookingUp.contains($0) }.flatMap { finishJob($0) }

@@ -166,6 +166,9 @@ struct JobGraph: Sendable {
         /// The decoders of partial images, with their canvases. Releasing one takes milliseconds.
         private var decoders: [any IncrementalImageDecoding] = []
 
+        /// The stale images of jobs that go on without them.
+        private var previews: [Job.Preview] = []
+
         mutating func add(_ removed: Job) {
             var removed = removed
             if case .progressive(let decoding) = removed.preview, case .running(let decoder) = decoding.decoder {
@@ -173,6 +176,18 @@ struct JobGraph: Sendable {
                 removed.preview = .none
             }
             if job == nil { job = removed } else { otherJobs.append(removed) }
+        }
+
+        mutating func add(_ removed: Job.Preview) {
+            switch removed {
+            case .none: break
+            case .progressive(let decoding): add(decoding.decoder)
+            case .stale: previews.append(removed)
+            }
+        }
+
+        mutating func add(_ removed: ProgressiveDecoding.Decoder) {
+            if case .running(let decoder) = removed { decoders.append(decoder) }
         }
 
         /// Hands the decoders out; `nil` when there are none.
@@ -364,6 +379,23 @@ extension JobGraph {
     /// Keeps what is about to be replaced until the lock is free.
     mutating func releaseLater(_ fetch: Fetch) {
         removals.add(fetch)
+    }
+
+    /// Ends what a job shows before its image, which is released once the lock is free.
+    mutating func endPreview(of id: Job.ID) {
+        guard let preview = jobs[id]?.preview else { return }
+        removals.add(preview)
+        jobs[id]?.preview = .none
+    }
+
+    /// Ends the partial images of a job for good.
+    mutating func abandonPartialImages(of id: Job.ID) {
+        if let decoder = updateProgressiveDecoding(of: id, { $0.abandon() }) { removals.add(decoder) }
+    }
+
+    /// Keeps the decoder of a job's partial images.
+    mutating func setDecoder(_ decoder: ProgressiveDecoding.Decoder, of id: Job.ID) {
+        if let old = updateProgressiveDecoding(of: id, { $0.setDecoder(decoder) }) { removals.add(old) }
     }
 
     /// Hands out the decoders among what has been removed, before takeRemovals(); `nil` when there are none.

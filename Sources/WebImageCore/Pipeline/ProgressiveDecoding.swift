@@ -87,14 +87,16 @@ struct ProgressiveDecoding: Sendable {
     }
 
     /// Keeps the decoder that a thread made or fed.
-    mutating func setDecoder(_ decoder: Decoder) {
-        if !isAbandoned { self.decoder = decoder }
+    /// - Returns: The one before, which is released with no lock held.
+    mutating func setDecoder(_ decoder: Decoder) -> Decoder {
+        isAbandoned ? decoder : exchange(&self.decoder, with: decoder)
     }
 
     /// Ends partial images and drops what was decoded.
-    mutating func abandon() {
+    /// - Returns: The decoder, which is released with no lock held.
+    mutating func abandon() -> Decoder {
         isAbandoned = true
         pending = []
-        decoder = .unavailable
+        return exchange(&decoder, with: .unavailable)
     }
 }

@@ -32,7 +32,7 @@ final class ProgressiveStage: Sendable {
                 show(decoder, for: id, job)
             case .feed(let chunks, let decoder):
                 let decoder = feed(chunks, to: decoder, job)
-                graph.withLock { _ = $0.updateProgressiveDecoding(of: id) { $0.setDecoder(decoder) } }
+                graph.withLock { $0.setDecoder(decoder, of: id) }
                 if case .running(let running) = decoder { show(running, for: id, job) }
             }
         }
