@@ -64,6 +64,41 @@ struct HangingDiskTests {
         #expect(fixture.outcomes.all.last == .image(PixelSize(width: 6, height: 6), .disk))
     }
 
+    @Test("A load that has nothing but the disk waits for it, until it answers or the network is back")
+    func nothingElse() async {
+        let fixture = makeFixture()
+        let names = ["a", "b", "c", "d"]
+        for name in names { fixture.loader.answer(fixture.url(name), with: TestImage.solid(1, size: size)) }
+        // Given two images on disk, and a disk that hangs
+        for name in ["a", "b"] { fixture.load(name, cacheAccess: .awaitingWrites, size: shown) }
+        #expect(await fixture.polled { fixture.outcomes.all.count == 2 && fixture.isQuiet })
+        fixture.manager.cache.removeAllFromMemory()
+        let before = reads.all.count
+        gate.close()
+        // When one is wanted from the caches only, and the machine is offline for the other
+        fixture.load("a", cachePolicy: .cachedOnly, size: shown)
+        fixture.network.status = NetworkStatus(isAvailable: false)
+        fixture.load("b", size: shown)
+        #expect(await fixture.polled { reads.all.count == before + 2 })
+        for _ in 0..<3 { watchClock.advance(by: .seconds(2)) }
+        // And one that comes later, too
+        fixture.load("a", cachePolicy: .cachedOnly, size: .contain(PixelSize(width: 5, height: 5)))
+        #expect(await fixture.polled { reads.all.count == before + 3 })
+        // Then all wait
+        #expect(fixture.outcomes.all.count == 2)
+        // And when the network is back, what it can serve waits no longer
+        fixture.network.status = NetworkStatus(isAvailable: true)
+        watchClock.advance(by: .seconds(2))
+        watchClock.advance(by: .seconds(2))
+        #expect(await fixture.polled { fixture.outcomes.all.count == 3 })
+        #expect(fixture.outcomes.all.last == .image(PixelSize(width: 6, height: 6), .loader))
+        // And the disk serves the rest
+        gate.open()
+        #expect(await fixture.polled { fixture.outcomes.all.count == 5 })
+        #expect(fixture.outcomes.all.contains(.image(PixelSize(width: 6, height: 6), .disk)))
+        #expect(fixture.outcomes.all.contains(.failure(.notInCache)))
+    }
+
     @Test("A slow disk that answers is waited for")
     func slow() async {
         let gate = gate

@@ -45,7 +45,7 @@ final class DiskStage: Sendable {
         let loader = loaders.loader(for: request)
         // The app may have stored what no loader takes.
         guard dataCache != nil, loader?.shouldCacheOnDisk(request.url) ?? true,
-            request.readTiers.contains(.originals), watch.begin()
+            request.readTiers.contains(.originals), watch.begin(request)
         else {
             next.load(id, with: loader)
             return

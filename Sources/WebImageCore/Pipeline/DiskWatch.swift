@@ -1,7 +1,8 @@
 import Synchronization
 
 /// Beside stages 2 and 3: a disk that hangs, as network file systems do, must not hold every load. When no read has ended
-/// for a while, those that wait go on as if the disk had nothing, and so do later ones until a read ends.
+/// for a while, those that wait go on as if the disk had nothing, and so do later ones until a read ends. Loads that have
+/// nothing but the disk wait for it: those of the caches only, and those over the network while there is none.
 final class DiskWatch: Sendable {
     private struct State {
         var isWatching = false
@@ -14,6 +15,8 @@ final class DiskWatch: Sendable {
 
     private let limit: Duration
     private let clock: any TimeKeeping
+    private let loaders: LoaderRegistry
+    private let network: any NetworkMonitoring
     private let graph: SharedGraph
     private let state = Mutex(State())
     /// Continues a fetch without the disk.
@@ -26,19 +29,28 @@ final class DiskWatch: Sendable {
     ) {
         limit = dependencies.diskTimeLimit
         clock = dependencies.diskWatchClock
+        loaders = dependencies.loaders
+        network = dependencies.network
         self.graph = graph
         self.giveUp = giveUp
     }
 
-    /// Called before a read is queued.
+    /// Called before a read is queued for a request.
     /// - Returns: Whether the disk is of use.
-    func begin() -> Bool {
-        let (isUsable, isFirst) = state.withLock { state in
+    func begin(_ request: @autoclosure () -> ImageRequest?) -> Bool {
+        let (isHanging, isFirst) = state.withLock { state in
             defer { state.isWatching = true }
-            return (!state.isHanging, !state.isWatching)
+            return (state.isHanging, !state.isWatching)
         }
         if isFirst { scheduleLook() }
-        return isUsable
+        return !isHanging || !hasOtherSource(request())
+    }
+
+    /// Whether the image of a request may come from elsewhere than the disk.
+    private func hasOtherSource(_ request: ImageRequest?) -> Bool {
+        guard let request else { return true }
+        guard request.cachePolicy.asksLoader, let loader = loaders.loader(for: request) else { return false }
+        return network.status.isAvailable || !loader.requiresNetwork(request.url)
     }
 
     /// Called when a read has ended.
@@ -66,11 +78,16 @@ final class DiskWatch: Sendable {
             if !overdue.isEmpty { state.isHanging = true }
             return (waiting, overdue)
         }
-        if !overdue.isEmpty {
-            WebImageLog.error("The disk cache does not answer; images are loaded without it")
-            for job in overdue.jobs { graph.update { $0.endLookUp(job, rendition: nil) } }
-            for fetch in overdue.fetches { giveUp(fetch) }
-        }
+        goOn(overdue)
         if !waiting.isEmpty { scheduleLook() }
+    }
+
+    private func goOn(_ overdue: JobGraph.LookUps) {
+        let jobs = overdue.jobs.filter { hasOtherSource(graph.job($0)?.request) }
+        let fetches = overdue.fetches.filter { hasOtherSource(graph.request(of: $0)) }
+        guard !jobs.isEmpty || !fetches.isEmpty else { return }
+        WebImageLog.error("The disk cache does not answer; images are loaded without it")
+        for job in jobs { graph.update { $0.endLookUp(job, rendition: nil) } }
+        for fetch in fetches { giveUp(fetch) }
     }
 }

@@ -40,7 +40,7 @@ final class RenditionStage: Sendable {
     }
 
     func lookUp(_ id: JobGraph.Job.ID, _ priority: ImagePriority) {
-        guard watch.begin() else { return graph.update { $0.endLookUp(id, rendition: nil) } }
+        guard watch.begin(graph.job(id)?.request) else { return graph.update { $0.endLookUp(id, rendition: nil) } }
         let ticket = ioQueue.submit(priority: priority) { self.read(id) }
         graph.withLock { $0.setReadTicket(ticket, of: id) }
     }
