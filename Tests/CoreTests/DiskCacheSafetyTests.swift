@@ -308,6 +308,26 @@ struct DiskCacheSafetyTests {
         #expect((10_000...20_000).contains(staged), "\(staged)")
     }
 
+    @Test("Entries that wait for the disk count with every field of their responses", arguments: 0..<5)
+    func longFields(field: Int) {
+        let cache = cache()
+        let text = String(repeating: "t", count: 100_000)
+        for number in 0..<1000 {
+            var entry = entry("\(number)", 1)
+            switch field {
+            case 0: entry.response.contentType = text
+            case 1: entry.response.etag = text
+            case 2: entry.response.lastModified = text
+            case 3: entry.response.cacheControl = text
+            default: entry.response.vary = ["cookie": text]
+            }
+            cache.store(entry)
+        }
+        // Each is there once in memory, and once more while it is written.
+        let staged = (0..<1000).count { cache.contains("\($0)") }
+        #expect((300...340).contains(staged), "\(staged)")
+    }
+
     @Test("A search follows no symbolic links and goes no deeper than a cache does")
     func search() throws {
         let manager = FileManager.default

@@ -388,9 +388,13 @@ extension DiskCache {
 }
 
 extension CacheEntry {
-    /// The memory that the entry takes, roughly: its bytes, its key in three places, and the fields of the response.
+    /// The memory that the entry takes, roughly: its bytes, its key in three places, and what a server can make long of the
+    /// rest that is written, as a copy in JSON too. Numbers and dates are small.
     fileprivate var byteCount: Int {
-        let fields = response.vary?.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } ?? 0
+        func count(_ text: String?) -> Int { text?.utf8.count ?? 0 }
+        var fields = count(response.contentType) + count(response.etag) + count(response.lastModified)
+        fields += count(response.cacheControl)
+        for field in response.vary ?? [:] { fields += count(field.key) + count(field.value) }
         return data.count + 3 * key.utf8.count + 2 * fields + 1024
     }
 }
