@@ -132,6 +132,7 @@ package final class Nginx: Sendable {
                 add_header Alt-Svc 'h3=":\(good)"; ma=86400';
                 add_header Strict-Transport-Security max-age=1000;
                 root \(root)/files;
+                rewrite ^/cleartext/(.*)$ http://localhost:$server_port/$1 redirect;
                 rewrite ^/insecure/(.*)$ http://127.0.0.1:\(ports["clear"]!)/$1 redirect;
                 location /slow/ { alias \(root)/files/; limit_rate_after 1k; limit_rate 64k; }
             }

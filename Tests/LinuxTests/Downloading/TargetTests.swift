@@ -113,6 +113,20 @@ struct TargetTests {
         } else {
             let error = download.failure()
             #expect(error?.code == .badRedirect && error?.reason.contains("allowsInsecureRedirects") == true)
+            #expect(!nginx.log.contains { $0.hasPrefix("HTTP/1") }, "\(nginx.log)")
         }
+    }
+
+    @Test("A redirect to http is followed over https on a host that requires TLS, and leads to no host without it")
+    func strictHost() throws {
+        let nginx = try Nginx(files: ["a.bin": Download.body])
+        let downloader = ImageDownloader { $0.certificateAuthorityFile = nginx.authorityFile }
+        let url = nginx.strictURL("cleartext/a.bin", scheme: "https")
+        #expect(try Download(downloader, url).end().data == Download.body)
+        // When that host redirects once more, to one that does not
+        let next = Download(downloader, nginx.strictURL("cleartext/insecure/a.bin", scheme: "https"))
+        let error = next.failure()
+        #expect(error?.code == .badRedirect && error?.reason.contains("allowsInsecureRedirects") == true)
+        #expect(!nginx.log.contains { $0.hasPrefix("HTTP/1") }, "\(nginx.log)")
     }
 }

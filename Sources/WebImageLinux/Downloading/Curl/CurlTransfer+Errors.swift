@@ -104,6 +104,10 @@ extension CurlTransfer {
         )
     }
 
+    var insecureRedirect: ImageError {
+        badRedirect("it leads from https to http; allowsInsecureRedirects permits that")
+    }
+
     func badStatus(_ head: ResponseModifier.Response) -> ImageError {
         let remedy =
             switch head.status {

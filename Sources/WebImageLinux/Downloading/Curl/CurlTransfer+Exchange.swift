@@ -22,6 +22,9 @@ extension CurlTransfer {
         var alternative: AlternativeService?
         /// The handle that performs the exchange; `nil` before it is launched and after it has ended.
         var handle: CurlHandle?
+        /// Whether a redirect from https led here, so that http will do only if libcurl knows that the host requires TLS
+        /// (HSTS), which makes it https.
+        var requiresTLS = false
         /// Whether no connection that is open may be used.
         var isOnFreshConnection = false
         let requestTime = Date()
@@ -70,6 +73,9 @@ extension CurlTransfer {
 
         /// Whether more or less of a resumed body has arrived than Content-Range says, which libcurl does not look at.
         var hasOtherLength: Bool { resumedCount != nil && expectedCount.map { body.count != $0 } ?? false }
+
+        /// Whether the exchange goes over TLS or not at all.
+        var isSecure: Bool { requiresTLS || request.url.scheme?.lowercased() == "https" }
 
         /// The host that is asked, in lower case.
         var host: String { request.url.host()?.lowercased() ?? "" }

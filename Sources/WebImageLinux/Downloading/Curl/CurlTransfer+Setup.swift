@@ -47,7 +47,8 @@ extension CurlTransfer {
     }
 
     private func setProtocol(_ handle: CurlHandle) {
-        handle.set(CURLOPT_PROTOCOLS_STR, to: "http,https")
+        // libcurl looks at this after it has made https of the http URL of a host that requires TLS.
+        handle.set(CURLOPT_PROTOCOLS_STR, to: exchange.requiresTLS ? "https" : "http,https")
         // The library follows redirects itself: libcurl would send the headers meant for one host to another.
         handle.set(CURLOPT_FOLLOWLOCATION, to: 0)
         setVersion(handle)

@@ -97,7 +97,8 @@ extension CurlTransfer {
     /// An endpoint of HTTP/3 is not meant: its failures are noted, and the request goes out over TCP.
     func needsFreshConnection(after code: CURLcode) -> Bool {
         guard let handle = exchange.handle, exchange.alternative == nil, !exchange.isOnFreshConnection,
-            exchange.request.method == "GET", exchange.request.body == nil, handle.long(CURLINFO_NUM_CONNECTS) == 0
+            exchange.request.method == "GET", exchange.request.body == nil, handle.long(CURLINFO_NUM_CONNECTS) == 0,
+            !wasRefusedWithoutTLS(code)
         else { return false }
         switch code {
         case CURLE_OK: return handle.status == 408

@@ -117,9 +117,10 @@ final class CurlTransfer {
 
     /// Prepares the same exchange for another endpoint or another connection.
     func repeatExchange(onFreshConnection: Bool = false) {
-        let (proxy, isFresh) = (exchange.proxy, exchange.isOnFreshConnection || onFreshConnection)
+        let old = exchange
         exchange = Exchange(exchange.request, inMemoryBodyLimit: configuration.inMemoryBodyLimit)
-        (exchange.proxy, exchange.isOnFreshConnection) = (proxy, isFresh)
+        (exchange.proxy, exchange.requiresTLS) = (old.proxy, old.requiresTLS)
+        exchange.isOnFreshConnection = old.isOnFreshConnection || onFreshConnection
     }
 
     func leaveDecodingToCurl() { exchange.isDecodedByCurl = true }
@@ -229,7 +230,10 @@ extension CurlTransfer {
         switch exchange.verdict {
         case .resumeRefused:
             resumed = nil
-            return startNext(exchange.request.url)
+            let requiresTLS = exchange.requiresTLS
+            let outcome = startNext(exchange.request.url)
+            exchange.requiresTLS = requiresTLS
+            return outcome
         case .failed(let error):
             return .finished(.failure(error))
         case .redirected where code == CURLE_OK || exchange.hasDiscardedTooMuch:
@@ -241,6 +245,7 @@ extension CurlTransfer {
         case .accepted where code == CURLE_OK:
             return .finished(.success(loaderResult()))
         case .redirected, .accepted:
+            guard !wasRefusedWithoutTLS(code) else { return .finished(.failure(insecureRedirect)) }
             return .finished(.failure(error(code, message: exchange.handle?.errorMessage ?? "")))
         }
     }
@@ -302,18 +307,20 @@ extension CurlTransfer {
         guard ["http", "https"].contains(target.scheme?.lowercased() ?? "") else {
             return .finished(.failure(badRedirect("its target has the scheme \(target.scheme ?? "")")))
         }
-        if exchange.request.url.scheme?.lowercased() == "https", target.scheme?.lowercased() == "http",
-            !configuration.allowsInsecureRedirects
-        {
-            let reason = "it leads from https to http; allowsInsecureRedirects permits that"
-            return .finished(.failure(badRedirect(reason)))
-        }
         guard redirectCount <= configuration.maximumRedirects else {
             let reason = "it is one more than the limit of \(configuration.maximumRedirects)"
             return .finished(.failure(badRedirect(reason)))
         }
         if let refusal = askOperations(about: target) { return .finished(.failure(refusal)) }
-        return startNext(target)
+        let requiresTLS = exchange.isSecure && !configuration.allowsInsecureRedirects
+        let outcome = startNext(target)
+        exchange.requiresTLS = requiresTLS
+        return outcome
+    }
+
+    /// Whether libcurl has found that an exchange which requires TLS would go without it, before it connected.
+    func wasRefusedWithoutTLS(_ code: CURLcode) -> Bool {
+        code == CURLE_UNSUPPORTED_PROTOCOL && exchange.requiresTLS && exchange.handle?.isConnected == false
     }
 
     /// Asks the operations whether the transfer may lead to a URL, and ends those that refuse.
