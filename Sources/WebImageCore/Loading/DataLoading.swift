@@ -59,6 +59,8 @@ public struct LoaderRequest: Sendable {
     /// Whether a URL that this one leads to may be loaded, such as the target of a redirect. Called from any thread.
     /// Default: any.
     public var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
+    /// The memory for bytes that are not decoded yet, for which transfers wait in their order. Default: no limit.
+    package var budget: MemoryBudget?
 
     /// Makes a request.
     public init(

@@ -12,6 +12,7 @@ final class DiskStage: Sendable {
     private let graph: SharedGraph
     private let watch: DiskWatch
     private let staleImages: StaleImageStage
+    private let store: StoreStage
     private let decode: DecodeStage
     private let next: FetchStage
     private let delivery: DeliveryStage
@@ -21,6 +22,7 @@ final class DiskStage: Sendable {
         graph: SharedGraph,
         watch: DiskWatch,
         staleImages: StaleImageStage,
+        store: StoreStage,
         decode: DecodeStage,
         next: FetchStage,
         delivery: DeliveryStage
@@ -34,6 +36,7 @@ final class DiskStage: Sendable {
         self.graph = graph
         self.watch = watch
         self.staleImages = staleImages
+        self.store = store
         self.decode = decode
         self.next = next
         self.delivery = delivery
@@ -57,18 +60,7 @@ final class DiskStage: Sendable {
     private func read(_ id: JobGraph.Fetch.ID, _ loader: (any DataLoading)?) {
         defer { watch.end() }
         guard let request = graph.request(of: id) else { return }
-        // Reading is faster than decoding.
-        guard budget.hasRoomForBody else {
-            guard graph.withLock({ $0.waitForRoom(id) }) else { return }
-            // The closure runs wherever a body is released.
-            budget.whenRoomForBody {
-                self.ioQueue.submit {
-                    guard let priority = self.graph.withLock({ $0.endWaitForRoom(id) }) else { return }
-                    self.lookUp(id, priority)
-                }
-            }
-            return
-        }
+        guard hasRoom(for: id, again: { self.lookUp(id, $0) }) else { return }
         let start = ContinuousClock.now
         let entry = dataCache?.entry(for: request.sourceKey)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
@@ -91,11 +83,66 @@ final class DiskStage: Sendable {
             decode.decode(id, data)
         case .validate:
             graph.withLock { $0.validate(entry, in: id) }
-            if request.cachePolicy.revalidatesCachedImage { staleImages.start(id, entry) }
+            if request.cachePolicy.revalidatesCachedImage { staleImages.start(id, entry, holding: data.reservation) }
             next.load(id, with: loader)
         case .ignore:
             next.load(id, with: loader)
         }
+    }
+
+    /// Whether a body may be read now, since reading is faster than decoding. If not, the fetch waits.
+    private func hasRoom(
+        for id: JobGraph.Fetch.ID,
+        again: @escaping @Sendable (ImagePriority) -> Void
+    ) -> Bool {
+        if budget.hasRoomForBody { return true }
+        guard graph.withLock({ $0.waitForRoom(id) }) else { return false }
+        // The closure runs wherever a body is released.
+        budget.whenRoomForBody {
+            self.ioQueue.submit {
+                guard let priority = self.graph.withLock({ $0.endWaitForRoom(id) }) else { return }
+                again(priority)
+            }
+        }
+        return false
+    }
+
+    /// Reads the original that the server has confirmed, or that serves because the server cannot be asked.
+    func readConfirmed(_ id: JobGraph.Fetch.ID, _ confirmation: Confirmation, priority: ImagePriority) {
+        guard let request = graph.request(of: id) else { return }
+        guard watch.begin(request) else {
+            if graph.withLock({ $0.endLookUp(id) }) { goOnWithout(confirmation, id) }
+            return
+        }
+        let ticket = ioQueue.submit(priority: priority) { self.readNow(id, confirmation) }
+        graph.withLock { $0.setReadTicket(ticket, of: id) }
+    }
+
+    private func readNow(_ id: JobGraph.Fetch.ID, _ confirmation: Confirmation) {
+        defer { watch.end() }
+        guard hasRoom(for: id, again: { self.readConfirmed(id, confirmation, priority: $0) }) else { return }
+        let start = ContinuousClock.now
+        var entry = dataCache?.entry(for: confirmation.entry.key)
+        guard graph.withLock({ $0.endLookUp(id) }) else { return }
+        // Another process may have removed or replaced it in the meantime.
+        if entry?.response.validators != confirmation.entry.response.validators { entry = nil }
+        guard let entry else { return goOnWithout(confirmation, id) }
+        var data: FetchedData
+        if let answer = confirmation.answer {
+            data = FetchedData(stored: store.renew(entry, with: answer.metadata), origin: .revalidated)
+            data.loaded.metrics = answer.metrics
+        } else {
+            data = FetchedData(stored: entry, origin: .disk)
+            data.refreshError = confirmation.refreshError
+        }
+        data.readingDuration = .now - start
+        data.reservation = budget.holdBody(entry.data.count)
+        decode.decode(id, data)
+    }
+
+    /// Continues without an original that is no longer there.
+    private func goOnWithout(_ confirmation: Confirmation, _ id: JobGraph.Fetch.ID) {
+        if let error = confirmation.refreshError { delivery.fail(id, error) } else { next.load(id) }
     }
 
     /// Shows the blurred version of an image to the tasks that want partial images.

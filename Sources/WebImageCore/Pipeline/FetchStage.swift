@@ -79,7 +79,7 @@ final class FetchStage: Sendable {
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
             staleImages.start(id, nil)
         }
-        let request = LoaderRequest(
+        var request = LoaderRequest(
             url: fetch.request.url,
             priority: fetch.priority,
             wantsData: fetch.wantsStreaming,
@@ -87,8 +87,9 @@ final class FetchStage: Sendable {
             validators: validators,
             shouldLoad: shouldLoad
         )
+        request.budget = budget
         let operation = loader.load(request) { event in self.receive(event, of: id, from: loader) }
-        graph.update { $0.setOperation(operation, of: id, attempt: fetch.attemptCount, request: request) }
+        graph.update { [request] in $0.setOperation(operation, of: id, attempt: fetch.attemptCount, request: request) }
     }
 
     private func receive(_ event: LoaderEvent, of id: JobGraph.Fetch.ID, from loader: any DataLoading) {
@@ -99,7 +100,7 @@ final class FetchStage: Sendable {
             }
             for task in graph.withLock({ $0.tasks(of: id) }) { task.report(received: received, expected: expected) }
         case .data(let chunk):
-            for job in graph.withLock({ $0.append(chunk, to: id) }) {
+            for job in graph.withLock({ $0.append(chunk, to: id, budget) }) {
                 decodeQueue.submit(priority: job.priority) { self.progressive.decode(job.id) }
             }
         case .finished(.success(let loaded)):
@@ -115,9 +116,7 @@ final class FetchStage: Sendable {
         failures.forget(fetch.request)
         switch fetch.validation {
         case .original(let entry) where loaded.isNotModified:
-            var data = FetchedData(stored: store.renew(entry, with: loaded.metadata), origin: .revalidated)
-            data.loaded.metrics = loaded.metrics
-            next.decode(id, data)
+            graph.update { $0.readConfirmed(id, Confirmation(entry: entry, answer: loaded)) }
         case .renditions where loaded.isNotModified:
             store.renewRenditions(of: id, with: loaded.metadata)
             next.decode(id, FetchedData(loaded: loaded, origin: .revalidated, storeOriginal: nil))

@@ -54,6 +54,16 @@ struct FetchedData: Sendable {
     }
 }
 
+/// Why an original serves that the server was asked about.
+struct Confirmation: Sendable {
+    /// The original without its bytes.
+    let entry: CacheEntry
+    /// The answer that the original is current; `nil` when it serves without one.
+    var answer: LoaderResult?
+    /// Why there is no answer.
+    var refreshError: ImageError?
+}
+
 /// Work that only the first of several callers does.
 final class OnceClosure: Sendable {
     private let work: Mutex<(@Sendable (WebImage?) -> Void)?>

@@ -106,11 +106,25 @@ extension JobGraph {
     /// Keeps an original that the server is to validate.
     mutating func validate(_ entry: CacheEntry, in id: Fetch.ID) {
         guard let fetch = fetches[id] else { return }
+        var head = entry
+        head.data = Data()
         updateFetch(id) { fetch in
-            fetch.validation = .original(entry)
+            fetch.validation = .original(head)
             fetch.wantsStreaming = false
         }
         for job in fetch.jobs { endPreview(of: job) }
+    }
+
+    /// Lets a fetch read the original that it is to use. If that is gone, the loader is asked anew, for all of its bytes.
+    mutating func readConfirmed(_ id: Fetch.ID, _ confirmation: Confirmation) -> [Effect] {
+        guard let fetch = fetches[id] else { return [] }
+        // The operation of the attempt is an object of the loader.
+        releaseLater(fetch)
+        updateFetch(id) { fetch in
+            fetch.phase = .lookingUp(nil)
+            fetch.validation = .none
+        }
+        return [.readConfirmed(id, confirmation, fetch.priority)]
     }
 }
 
@@ -256,6 +270,7 @@ extension JobGraph {
         // There is nothing to gain with a whole image to show in the meantime, or after an attempt that broke off.
         guard case .none = fetch.validation, job.rendition == nil, fetch.attemptCount < 2 else { return [] }
         let attempt = fetch.attempt
+        guard attempt?.hasDroppedStream != true else { return [] }
         updateJob(id) { $0.preview = .progressive(ProgressiveDecoding(pending: attempt?.chunks ?? [])) }
         guard !fetch.wantsStreaming, let fetchID = job.fetch else { return [] }
         updateFetch(fetchID) { $0.wantsStreaming = true }
@@ -264,12 +279,38 @@ extension JobGraph {
 
     /// Keeps bytes for jobs that join later, and hands them to those that decode partial images.
     /// - Returns: The jobs that have work to do and no thread that does it.
-    mutating func append(_ chunk: Data, to id: Fetch.ID) -> [(id: Job.ID, priority: ImagePriority)] {
-        updateAttempt(of: id) { $0.chunks.append(chunk) }
+    mutating func append(
+        _ chunk: Data,
+        to id: Fetch.ID,
+        _ budget: MemoryBudget
+    ) -> [(id: Job.ID, priority: ImagePriority)] {
+        guard updateAttempt(of: id, { $0.hasDroppedStream }) == false else { return [] }
+        guard !budget.isFullOfBodies else {
+            dropStream(of: id)
+            return []
+        }
+        updateAttempt(of: id) { attempt in
+            attempt.chunks.append(chunk)
+            let streamed = attempt.streamed ?? budget.arrivingBody()
+            streamed.byteCount += chunk.count
+            attempt.streamed = streamed
+        }
         return (fetches[id]?.jobs ?? []).compactMap { job in
             guard updateProgressiveDecoding(of: job, { $0.append(chunk) }) == true else { return nil }
             return (job, jobs[job]?.priority ?? .normal)
         }
+    }
+
+    /// Ends the partial images of an attempt. The whole file is decoded in the end.
+    private mutating func dropStream(of id: Fetch.ID) {
+        guard let fetch = fetches[id] else { return }
+        releaseLater(fetch)
+        updateAttempt(of: id) { attempt in
+            attempt.hasDroppedStream = true
+            attempt.chunks = []
+            attempt.streamed = nil
+        }
+        for job in fetch.jobs { abandonPartialImages(of: job) }
     }
 
     /// - Returns: `nil` when the job has no partial images.

@@ -101,11 +101,16 @@ struct JobGraph: Sendable {
             var hasFirstBytes = false
             /// The bytes so far, while they are streamed: jobs that join later decode them, too.
             var chunks: [Data] = []
+            /// Counts these bytes.
+            var streamed: MemoryBudget.ArrivingBody?
+            /// Whether there was no memory for them, so that the attempt makes no partial images any more.
+            var hasDroppedStream = false
         }
 
         /// The cached copy that the server is asked about.
         enum Validation: Sendable {
             case none
+            /// The entry is without its bytes, which would take memory for as long as the server needs.
             case original(CacheEntry)
             /// There is no original, but every job has a rendition.
             case renditions
@@ -128,7 +133,7 @@ struct JobGraph: Sendable {
             if case .loading(let attempt) = phase { attempt } else { nil }
         }
 
-        /// The original that the server is asked about.
+        /// The original that the server is asked about, without its bytes.
         var storedOriginal: CacheEntry? {
             if case .original(let entry) = validation { entry } else { nil }
         }
@@ -140,6 +145,8 @@ struct JobGraph: Sendable {
         case lookUpRendition(Job.ID, ImagePriority)
         /// Stage 3 reads the disk cache for a fetch, or passes it on to its loader.
         case lookUpOriginal(Fetch.ID, ImagePriority)
+        /// Stage 3 reads the original again that the server was asked about.
+        case readConfirmed(Fetch.ID, Confirmation, ImagePriority)
         /// Stage 4 asks the loader again.
         case load(Fetch.ID)
         /// A cached image is due to be renewed in the background.

@@ -42,7 +42,7 @@ package import FoundationEssentials
 /// ```
 ///
 /// An arrow is a call to the next stage, and all of them point down. What has to go back up (a retry, a rendition that
-/// turns out to be damaged, a refresh in the background) is a change of the graph, whose effects ``apply(_:)`` carries
+/// turns out to be damaged, a refresh in the background, the bytes of an original that the server has confirmed) is a change of the graph, whose effects ``apply(_:)`` carries
 /// out. A cancelled task leaves the graph in whatever stage it is; each stage notices that its job or fetch is gone.
 package final class Pipeline: Sendable {
     package let dependencies: Dependencies
@@ -95,6 +95,7 @@ package final class Pipeline: Sendable {
             graph: graph,
             watch: watch,
             staleImages: staleImages,
+            store: store,
             decode: decode,
             next: fetchStage,
             delivery: deliveryStage
@@ -124,6 +125,8 @@ package final class Pipeline: Sendable {
             switch effect {
             case .lookUpRendition(let job, let priority): renditionStage.lookUp(job, priority)
             case .lookUpOriginal(let fetch, let priority): diskStage.lookUp(fetch, priority)
+            case .readConfirmed(let fetch, let confirmation, let priority):
+                diskStage.readConfirmed(fetch, confirmation, priority: priority)
             case .load(let fetch): fetchStage.load(fetch)
             case .refresh(let request): refresh(request)
             case .startStreaming(let operation): operation.startStreaming()

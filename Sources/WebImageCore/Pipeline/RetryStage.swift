@@ -24,7 +24,10 @@ final class RetryStage: Sendable {
         guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
         var error = error
         error.attempts = max(fetch.attemptCount, 1)
-        if let data = staleData(of: fetch, id, despite: error) {
+        if let entry = fetch.storedOriginal, isUsable(entry, despite: error) {
+            WebImageLog.debug("A stale cached image is used: \(error)")
+            graph.update { $0.readConfirmed(id, Confirmation(entry: entry, refreshError: error)) }
+        } else if case .renditions = fetch.validation, let data = staleRenditions(id, despite: error) {
             WebImageLog.debug("A stale cached image is used: \(error)")
             next.decode(id, data)
         } else if !fetch.jobs.isEmpty, let delay = delay(after: error, fetch) {
@@ -40,28 +43,16 @@ final class RetryStage: Sendable {
         }
     }
 
-    /// The cached copy, if it may be served although the server is unreachable (RFC 5861, section 4).
-    private func staleData(
-        of fetch: JobGraph.Fetch,
-        _ id: JobGraph.Fetch.ID,
-        despite error: ImageError
-    ) -> FetchedData? {
-        var data: FetchedData
-        switch fetch.validation {
-        case .none:
-            return nil
-        case .original(let entry):
-            guard isUsable(entry, despite: error) else { return nil }
-            data = FetchedData(stored: entry, origin: .disk)
-        case .renditions:
-            let renditions = graph.withLock { $0.renditions(of: id) }
-            guard renditions.allSatisfy({ isUsable($0, despite: error) }) else { return nil }
-            data = FetchedData(loaded: LoaderResult(data: Data()), origin: .disk, storeOriginal: nil)
-        }
+    /// The renditions, if all of them may be served although the server is unreachable.
+    private func staleRenditions(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> FetchedData? {
+        let renditions = graph.withLock { $0.renditions(of: id) }
+        guard renditions.allSatisfy({ isUsable($0, despite: error) }) else { return nil }
+        var data = FetchedData(loaded: LoaderResult(data: Data()), origin: .disk, storeOriginal: nil)
         data.refreshError = error
         return data
     }
 
+    /// Whether a cached copy may be served although the server is unreachable (RFC 5861, section 4).
     private func isUsable(_ entry: CacheEntry, despite error: ImageError) -> Bool {
         Freshness(entry.response, now: clock.now).isUsable(despite: error)
     }

@@ -26,11 +26,20 @@ final class StaleImageStage: Sendable {
         self.next = next
     }
 
-    /// - Parameter original: The original on disk; `nil` when the jobs only have renditions.
-    func start(_ fetch: JobGraph.Fetch.ID, _ original: CacheEntry?) {
+    /// - Parameters:
+    ///   - original: The original on disk; `nil` when the jobs only have renditions.
+    ///   - reservation: Counts the bytes of the original until they are decoded.
+    func start(
+        _ fetch: JobGraph.Fetch.ID,
+        _ original: CacheEntry?,
+        holding reservation: MemoryBudget.Reservation? = nil
+    ) {
         for job in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
             let isSlow = original.map { self.isSlow($0, job.id) } ?? false
-            let ticket = (isSlow ? slowQueue : queue).submit(priority: job.priority) { self.show(job.id, original) }
+            let ticket = (isSlow ? slowQueue : queue).submit(priority: job.priority) {
+                self.show(job.id, original)
+                withExtendedLifetime(reservation) {}
+            }
             graph.withLock { $0.setDecodeTicket(ticket, of: job.id) }
         }
     }

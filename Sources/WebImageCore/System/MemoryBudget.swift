@@ -21,6 +21,29 @@ package final class MemoryBudget: Sendable {
         }
     }
 
+    /// The memory of a body that is arriving, which changes until this object is released.
+    package final class ArrivingBody: Sendable {
+        private let budget: MemoryBudget
+        private let count = Mutex(0)
+
+        fileprivate init(_ budget: MemoryBudget) {
+            self.budget = budget
+        }
+
+        deinit {
+            budget.changeArriving(by: -count.withLock { $0 })
+        }
+
+        /// The bytes of the body that are in memory.
+        package var byteCount: Int {
+            get { count.withLock { $0 } }
+            set {
+                let old = count.withLock { exchange(&$0, with: max(newValue, 0)) }
+                budget.changeArriving(by: max(newValue, 0) - old)
+            }
+        }
+    }
+
     /// A decode that waits.
     private final class Waiter: Sendable {
         let byteCount: Int
@@ -35,6 +58,7 @@ package final class MemoryBudget: Sendable {
         var decoding = 0
         var lasting = 0
         var bodies = 0
+        var arriving = 0
         /// The decodes that wait, in order.
         var waiters: [Waiter] = []
         /// Closures that are waiting for room for bodies.
@@ -45,7 +69,7 @@ package final class MemoryBudget: Sendable {
     package let decodingLimit: Int
     /// The bytes that decoders of arriving files and canvases of animations may take.
     package let lastingLimit: Int
-    /// The bytes of bodies from which on no further ones are read.
+    /// The bytes of bodies from which on no further ones are read or requested, as long as there are whole ones to decode.
     package let bodyLimit: Int
     private let state = Mutex(State())
 
@@ -57,7 +81,10 @@ package final class MemoryBudget: Sendable {
         bodyLimit = max(sixteenth * 3, 1)
     }
 
-    /// The bytes in use.
+    /// The bytes of bodies that are arriving.
+    package var arrivingByteCount: Int { state.withLock { $0.arriving } }
+
+    /// The bytes in use, without those of bodies that are arriving.
     package var used: (decoding: Int, lasting: Int, bodies: Int) {
         state.withLock { ($0.decoding, $0.lasting, $0.bodies) }
     }
@@ -134,23 +161,47 @@ package final class MemoryBudget: Sendable {
     }
 
     private func releaseBody(_ byteCount: Int) {
+        admitBodies { $0.bodies -= byteCount }
+    }
+
+    private func admitBodies(_ change: (inout State) -> Void) {
         let waiters = state.withLock { state in
-            state.bodies -= byteCount
-            return state.bodies < bodyLimit ? exchange(&state.bodyWaiters, with: []) : []
+            change(&state)
+            return hasRoom(state) ? exchange(&state.bodyWaiters, with: []) : []
         }
         for waiter in waiters { waiter() }
     }
 
+    /// Begins to count a body while it arrives.
+    package func arrivingBody() -> ArrivingBody { ArrivingBody(self) }
+
+    private func changeArriving(by byteCount: Int) {
+        if byteCount < 0 {
+            admitBodies { $0.arriving += byteCount }
+        } else {
+            state.withLock { $0.arriving = $0.arriving.boundedSum(byteCount) }
+        }
+    }
+
+    /// Only whole bodies are waited for, since they are decoded by and by whatever else happens. Those that arrive may depend on
+    /// a server that takes its time, and must not hold what others can serve.
+    private func hasRoom(_ state: State) -> Bool {
+        state.bodies == 0 || state.bodies.boundedSum(state.arriving) < bodyLimit
+    }
+
     /// Whether another body may be read.
-    package var hasRoomForBody: Bool { state.withLock { $0.bodies < bodyLimit } }
+    package var hasRoomForBody: Bool { state.withLock { hasRoom($0) } }
+
+    /// Whether bodies that arrive should rather be kept elsewhere than in memory.
+    package var isFullOfBodies: Bool { state.withLock { $0.bodies.boundedSum($0.arriving) >= bodyLimit } }
 
     /// Calls a closure once another body may be read: within this call, or on a thread that has released one.
     package func whenRoomForBody(_ body: @escaping @Sendable () -> Void) {
-        let hasRoom = state.withLock { state in
-            if state.bodies < bodyLimit { return true }
+        let isNow = state.withLock { state in
+            if hasRoom(state) { return true }
             state.bodyWaiters.append(body)
             return false
         }
-        if hasRoom { body() }
+        if isNow { body() }
     }
 }

@@ -8,6 +8,8 @@ enum CurlCommand: Sendable {
     case updatePriority(CurlFetchOperation)
     case startStreaming(CurlFetchOperation)
     case useProxy(TransferNumber, ProxyChoice)
+    /// Bodies have been decoded, so that there is room for others.
+    case useRoom
     case cancelAll
     /// The configuration, or whether the downloader is suspended, has changed.
     case configure

@@ -27,6 +27,8 @@ final class CurlThread {
     private var bucket: (limit: ImageDownloader.RateLimit, tokens: TokenBucket)?
     /// The time until the rate limit allows the next transfer; `nil` when it does not delay any.
     private var rateLimitDelay: Duration?
+    /// Whether the next transfer waits until bodies have been decoded.
+    private var isWaitingForRoom = false
     private var serial = Serial()
     /// Whether the downloader is gone: the thread ends after the transfers that are left.
     private var isStopping = false
@@ -156,6 +158,8 @@ extension CurlThread {
             guard let transfer = active[number], transfer.exchange.handle == nil else { return }
             transfer.useProxy(choice)
             launch(transfer)
+        case .useRoom:
+            isWaitingForRoom = false
         case .cancelAll:
             for transfer in transfers.values { finish(transfer, .failure(.cancelled(transfer.url))) }
         case .configure:
@@ -216,7 +220,7 @@ extension CurlThread {
 extension CurlThread {
     private func startWaitingTransfers() {
         rateLimitDelay = nil
-        while !isSuspended, queue.waitingCount > 0 {
+        while !isSuspended, queue.waitingCount > 0, hasRoomForNext() {
             rateLimitDelay = bucket?.tokens.take(now: .now)
             guard rateLimitDelay == nil else { return }
             guard let transfer = queue.pop() else {
@@ -225,6 +229,16 @@ extension CurlThread {
             }
             start(transfer)
         }
+    }
+
+    /// Whether the bodies that are not decoded yet leave room for that of the next transfer. All others wait behind it, so that
+    /// the order stays what it is.
+    private func hasRoomForNext() -> Bool {
+        guard !isWaitingForRoom else { return false }
+        guard let budget = queue.first()?.budget, !budget.hasRoomForBody else { return true }
+        isWaitingForRoom = true
+        budget.whenRoomForBody { [commands] in commands.post(.useRoom) }
+        return false
     }
 
     private func start(_ transfer: CurlTransfer) {

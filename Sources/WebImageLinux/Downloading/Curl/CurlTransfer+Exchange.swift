@@ -66,9 +66,9 @@ extension CurlTransfer {
         /// A handshake over QUIC takes one round trip. A network that drops UDP packets gives no other sign.
         static let alternativeConnectTimeout = Duration.milliseconds(500)
 
-        init(_ request: RequestModifier.Request, inMemoryBodyLimit: Int) {
+        init(_ request: RequestModifier.Request, inMemoryBodyLimit: Int, budget: MemoryBudget?) {
             self.request = request
-            body = TransferBody(inMemoryBodyLimit: inMemoryBodyLimit)
+            body = TransferBody(inMemoryBodyLimit: inMemoryBodyLimit, budget: budget)
         }
 
         /// Whether more or less of a resumed body has arrived than Content-Range says, which libcurl does not look at.

@@ -69,7 +69,11 @@ final class CurlTransfer {
         self.number = number
         self.configuration = configuration
         self.observers = observers
-        exchange = Exchange(RequestModifier.Request(url: key.url), inMemoryBodyLimit: configuration.inMemoryBodyLimit)
+        exchange = Exchange(
+            RequestModifier.Request(url: key.url),
+            inMemoryBodyLimit: configuration.inMemoryBodyLimit,
+            budget: nil
+        )
         host = exchange.host
     }
 
@@ -82,6 +86,8 @@ final class CurlTransfer {
         guard let limit = key.options.totalTimeout ?? configuration.totalTimeout else { return nil }
         return limit - (ContinuousClock.now - createdAt - (waitingTime ?? .zero))
     }
+    /// The memory for the body, that of the load which asked first.
+    var budget: MemoryBudget? { operations.first?.request.budget }
     var decryptor: Decryptor? { key.options.decryptor ?? configuration.decryptor }
 
     func join(_ operation: CurlFetchOperation) {
@@ -118,9 +124,13 @@ final class CurlTransfer {
     /// Prepares the same exchange for another endpoint or another connection.
     func repeatExchange(onFreshConnection: Bool = false) {
         let old = exchange
-        exchange = Exchange(exchange.request, inMemoryBodyLimit: configuration.inMemoryBodyLimit)
+        exchange = makeExchange(exchange.request)
         (exchange.proxy, exchange.requiresTLS) = (old.proxy, old.requiresTLS)
         exchange.isOnFreshConnection = old.isOnFreshConnection || onFreshConnection
+    }
+
+    private func makeExchange(_ request: RequestModifier.Request) -> Exchange {
+        Exchange(request, inMemoryBodyLimit: configuration.inMemoryBodyLimit, budget: budget)
     }
 
     func leaveDecodingToCurl() { exchange.isDecodedByCurl = true }
@@ -161,7 +171,7 @@ extension CurlTransfer {
                 remedy: "Write the host after http:// or https://, as in https://example.org/image.png."
             )
         }
-        exchange = Exchange(request, inMemoryBodyLimit: configuration.inMemoryBodyLimit)
+        exchange = makeExchange(request)
         if waitingTime == nil {
             waitingTime = exchange.startedAt - createdAt
             observers.notify(.started(key.url))

@@ -3,17 +3,24 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// The bytes of a body that have arrived: in memory, or beyond a limit in a temporary file without a name.
+/// The bytes of a body that have arrived: in memory, or beyond a limit in a temporary file without a name. The limit is lower
+/// while the bodies of all loads have no room.
 struct TransferBody {
     private static let reserveLimit = 8 << 20
+    /// What a body may take while there is no room. Below it a file is not worth its system calls.
+    private static let smallBodyLimit = 1 << 20
 
     private let inMemoryBodyLimit: Int
+    private let budget: MemoryBudget?
+    /// Counts ``memory``; `nil` before the first byte.
+    private var reservation: MemoryBudget.ArrivingBody?
     private var memory = Data()
     private var file: SpillFile?
     private var hasFailed = false
 
-    init(inMemoryBodyLimit: Int) {
+    init(inMemoryBodyLimit: Int, budget: MemoryBudget?) {
         self.inMemoryBodyLimit = inMemoryBodyLimit
+        self.budget = budget
     }
 
     var count: Int { file?.count ?? memory.count }
@@ -23,7 +30,8 @@ struct TransferBody {
     }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        if file == nil, !hasFailed, memory.count + bytes.count > inMemoryBodyLimit { spill() }
+        if file == nil, !hasFailed, memory.count + bytes.count > memoryLimit { spill() }
+        defer { noteMemory() }
         if let file {
             if file.append(bytes) { return }
             // The disk is full, so the body returns to memory.
@@ -33,6 +41,17 @@ struct TransferBody {
             WebImageLog.notice("A large body is kept in memory because \(SpillFile.directory) has no space left.")
         }
         memory.append(contentsOf: bytes)
+    }
+
+    private var memoryLimit: Int {
+        budget?.isFullOfBodies == true ? min(inMemoryBodyLimit, Self.smallBodyLimit) : inMemoryBodyLimit
+    }
+
+    private mutating func noteMemory() {
+        guard let budget else { return }
+        let reservation = reservation ?? budget.arrivingBody()
+        if reservation.byteCount != memory.count { reservation.byteCount = memory.count }
+        self.reservation = reservation
     }
 
     /// The whole body. A file is mapped into memory rather than read.

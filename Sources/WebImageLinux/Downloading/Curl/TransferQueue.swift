@@ -97,6 +97,11 @@ struct TransferQueue {
         return transfer
     }
 
+    /// The transfer that ``pop()`` would return.
+    mutating func first() -> CurlTransfer? {
+        nextHost().flatMap { hosts[$0]?.waiting.first(limits.order) }
+    }
+
     /// The priority and the number of running transfers of a host that waits only for room while it has less than its
     /// share of it; `nil` when there is none.
     mutating func starvation() -> (rank: Int, runningCount: Int)? {
