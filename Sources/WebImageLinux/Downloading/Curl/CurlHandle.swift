@@ -92,6 +92,9 @@ extension CurlHandle {
 
 // Results.
 extension CurlHandle {
+    /// Whether the name of the host has been looked up.
+    var hasAddress: Bool { offset(CURLINFO_NAMELOOKUP_TIME_T) > 0 }
+
     /// What libcurl says about the last error; empty when it says nothing.
     var errorMessage: String { String(cString: errorBuffer) }
 

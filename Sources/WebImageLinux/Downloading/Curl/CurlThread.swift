@@ -6,7 +6,7 @@ import WebImageCore
 /// The network thread of a downloader. It alone uses this object and its transfers, so nothing here is locked.
 final class CurlThread {
     private let commands: CurlCommandQueue
-    private var configuration: ImageDownloader.Configuration
+    private(set) var configuration: ImageDownloader.Configuration
     private var isSuspended = false
     private var publishedCounts = (running: 0, waiting: 0)
     private var multi: UnsafeMutableRawPointer?
@@ -23,10 +23,11 @@ final class CurlThread {
     /// The handles of ended transfers, which the next transfers use.
     private var spareHandles: [CurlHandle] = []
     private var resumableBodies = ResumableBodies()
-    private var alternatives = AlternativeServices()
+    var alternatives = AlternativeServices()
     private var bucket: (limit: ImageDownloader.RateLimit, tokens: TokenBucket)?
     /// The time until the rate limit allows the next transfer; `nil` when it does not delay any.
     private var rateLimitDelay: Duration?
+    private var lookups = LookupLimit()
     /// Whether the next transfer waits until bodies have been decoded.
     private var isWaitingForRoom = false
     private var serial = Serial()
@@ -88,6 +89,7 @@ final class CurlThread {
         var limits: [Duration] = [.seconds(60)]
         if let rateLimitDelay { limits.append(rateLimitDelay) }
         let now = ContinuousClock.now
+        if let start = lookups.nextStart { limits.append(start - now) }
         limits += active.values.compactMap { $0.idleDeadline.map { $0 - now } }
         if queue.starvation() != nil { limits.append(.milliseconds(500)) }
         if !isWakeable { limits.append(.milliseconds(20)) }
@@ -220,6 +222,7 @@ extension CurlThread {
 extension CurlThread {
     private func startWaitingTransfers() {
         rateLimitDelay = nil
+        for host in lookups.endPauses(now: .now) { queue.release(host) }
         while !isSuspended, queue.waitingCount > 0, hasRoomForNext() {
             rateLimitDelay = bucket?.tokens.take(now: .now)
             guard rateLimitDelay == nil else { return }
@@ -227,7 +230,14 @@ extension CurlThread {
                 bucket?.tokens.giveBack()
                 return
             }
-            start(transfer)
+            if lookups.pauses(transfer.host, now: .now) {
+                bucket?.tokens.giveBack()
+                queue.leave(transfer.host)
+                queue.push(transfer)
+                queue.hold(transfer.host)
+            } else {
+                start(transfer)
+            }
         }
     }
 
@@ -326,6 +336,7 @@ extension CurlThread {
             // The handle is released after this, with the status and the metrics that libcurl keeps in it.
             let handle = transfer.exchange.handle
             hasEnded = true
+            if handle?.hasAddress == true { for host in lookups.noteAnswer(for: transfer.host) { queue.release(host) } }
             guard !transfer.needsFreshConnection(after: message.pointee.data.result) else {
                 transfer.takeHandle().map(release)
                 transfer.repeatExchange(onFreshConnection: true)
@@ -419,7 +430,19 @@ extension CurlThread {
         resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
     }
 
+    /// Takes note of whether the host of a transfer that ends has an address.
+    private func noteLookup(of transfer: CurlTransfer) {
+        guard let handle = transfer.exchange.handle else { return }
+        if handle.hasAddress || handle.isConnected {
+            for host in lookups.noteAnswer(for: transfer.host) { queue.release(host) }
+        } else if !running.values.contains(where: { $0.host == transfer.host && $0.exchange.handle?.hasAddress == true }
+        ) {
+            lookups.noteLeftBehind(for: transfer.host, now: .now)
+        }
+    }
+
     private func remove(_ transfer: CurlTransfer) {
+        noteLookup(of: transfer)
         if transfer.exchange.alternative != nil, let origin = transfer.origin { alternatives.abandonTrial(of: origin) }
         if transfers[transfer.key] === transfer { transfers[transfer.key] = nil }
         queue.remove(transfer)
@@ -435,60 +458,4 @@ extension CurlThread {
             spareHandles.append(handle)
         }
     }
-}
-
-// HTTP/3, where libcurl has it and servers offer it.
-extension CurlThread {
-    /// The endpoint of HTTP/3 for the next exchange; `nil` for TCP.
-    private func alternative(for transfer: CurlTransfer) -> AlternativeService? {
-        guard ImageDownloader.supportsHTTP3, configuration.usesHTTP3, transfer.mayUseAlternative,
-            let origin = transfer.origin
-        else { return nil }
-        return alternatives.endpoint(for: origin)
-    }
-
-    /// Learns from the end of an exchange what the origin offers, and how its endpoint has answered.
-    /// - Returns: `false` when the exchange has to go out over TCP.
-    private func noteAlternative(of transfer: CurlTransfer, _ code: CURLcode) -> Bool {
-        guard ImageDownloader.supportsHTTP3, let origin = transfer.origin, let handle = transfer.exchange.handle else {
-            return true
-        }
-        if transfer.exchange.alternative != nil {
-            let answer = AlternativeServices.Answer(
-                code,
-                isConnected: handle.isConnected,
-                hasTimeLeft: transfer.remainingTime.map { $0.timeoutMilliseconds > 1 } ?? true
-            )
-            if alternatives.note(answer, of: origin), handle.status == 0 { return false }
-        }
-        let mayLearn = configuration.usesHTTP3 && !transfer.key.options.allowsInvalidCertificates
-        // A server may send a field for each protocol.
-        if mayLearn, let field = handle.responseHeaders["alt-svc"],
-            alternatives.learn(AlternativeService.offer(in: field), of: origin)
-        {
-            writeAlternatives()
-        }
-        return true
-    }
-
-    private func readAlternatives() {
-        guard ImageDownloader.supportsHTTP3, let file = configuration.alternativeServicesFile else { return }
-        guard let data = try? FileStore().read(file, maximumByteCount: 1 << 20) else { return }
-        alternatives.read(String(decoding: data, as: UTF8.self))
-    }
-
-    private func writeAlternatives() {
-        guard let file = configuration.alternativeServicesFile else { return }
-        let data = Data(alternatives.fileContents.utf8)
-        // A slow disk must not delay the transfers.
-        Self.fileQueue.async {
-            do {
-                try FileStore().write([data], to: file)
-            } catch {
-                WebImageLog.debug("The list of HTTP/3 servers is not kept: \(error)")
-            }
-        }
-    }
-
-    private static let fileQueue = DispatchQueue(label: "gwi-alternative-services")
 }

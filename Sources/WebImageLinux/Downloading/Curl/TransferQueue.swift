@@ -23,6 +23,8 @@ struct TransferQueue {
     private struct Host {
         var waiting = PriorityQueue<CurlTransfer>()
         var runningCount = 0
+        /// Whether none of its transfers starts for now.
+        var isHeld = false
         var turn: Turn?
     }
 
@@ -131,6 +133,18 @@ struct TransferQueue {
         update(host)
     }
 
+    /// Lets the transfers of a host wait until ``release(_:)``.
+    mutating func hold(_ host: String) {
+        hosts[host, default: Host()].isHeld = true
+        update(host)
+    }
+
+    mutating func release(_ host: String) {
+        guard hosts[host] != nil else { return }
+        hosts[host]?.isHeld = false
+        update(host)
+    }
+
     private mutating func nextHost() -> String? {
         guard runningCount < limits.total, waitingCount > 0 else { return nil }
         guard runningCount >= limits.shared else { return best(below: .max)?.host }
@@ -156,12 +170,12 @@ struct TransferQueue {
     /// Gives a host the turn of the transfer that is its next.
     private mutating func update(_ name: String) {
         // The host is not copied, which would copy its queue too.
-        guard let runningCount = hosts[name]?.runningCount else { return }
+        guard let runningCount = hosts[name]?.runningCount, let isHeld = hosts[name]?.isHeld else { return }
         if runningCount == 0, hosts[name]?.waiting.count == 0 {
             hosts[name] = nil
             return
         }
-        let next = runningCount < limits.perHost ? hosts[name]?.waiting.first(limits.order) : nil
+        let next = runningCount < limits.perHost && !isHeld ? hosts[name]?.waiting.first(limits.order) : nil
         let turn = next.map { transfer in
             let number = Int64(clamping: transfer.number)
             return Turn(
