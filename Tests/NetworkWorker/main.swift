@@ -1,13 +1,14 @@
 import CWorkerShims
 import Dispatch
-import FoundationEssentials
+import Foundation
 import Glibc
 import Synchronization
 import WebImageCore
 import WebImageLinux
 
 // Uses a downloader in ways that a process with tests in it cannot:
-// NetworkWorker exit URL AUTHORITIES MILLISECONDS, NetworkWorker resolve URL SECONDS, NetworkWorker descriptors URL,
+// NetworkWorker exit URL AUTHORITIES MILLISECONDS, NetworkWorker exit-openssl URL AUTHORITIES MILLISECONDS,
+// NetworkWorker resolve URL SECONDS, NetworkWorker descriptors URL,
 // NetworkWorker cookies URL COUNT, NetworkWorker hold URL COUNT.
 
 let arguments = CommandLine.arguments
@@ -33,6 +34,30 @@ final class LockedCount: Sendable {
     let value = Mutex<Int?>(nil)
 }
 
+/// Waits until the network thread has nothing to do, and sleeps.
+func waitForRest(_ downloader: ImageDownloader) {
+    while downloader.transferCounts != (0, 0) || !areOtherThreadsAsleep() { sched_yield() }
+}
+
+/// Whether all threads but the main one sleep (proc_pid_stat(5)).
+func areOtherThreadsAsleep() -> Bool {
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+    return threads.allSatisfy { thread in
+        guard thread != "\(getpid())" else { return true }
+        let stat = try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8)
+        return stat?.contains(") S ") == true
+    }
+}
+
+/// Uses OpenSSL as another library of an app does, so that its exit handlers are there before those of the library.
+func initializeOpenSSL() {
+    typealias Initialize = @convention(c) (UInt64, OpaquePointer?) -> Int32
+    guard let library = dlopen("libssl.so.3", RTLD_NOW), let symbol = dlsym(library, "OPENSSL_init_ssl") else {
+        fatalError("There is no OpenSSL 3")
+    }
+    guard unsafeBitCast(symbol, to: Initialize.self)(0, nil) == 1 else { fatalError("OpenSSL does not start") }
+}
+
 /// Prints how long a load takes.
 func measure(_ name: String, _ downloader: ImageDownloader, _ url: URL) {
     let start = ContinuousClock.now
@@ -43,10 +68,12 @@ func measure(_ name: String, _ downloader: ImageDownloader, _ url: URL) {
 
 let url = URL(string: arguments[2])!
 switch arguments[1] {
-case "exit":
+case "exit", "exit-openssl":
+    if arguments[1] == "exit-openssl" { initializeOpenSSL() }
     configuration.certificateAuthorityFile = arguments[3]
     let downloader = ImageDownloader(configuration: configuration)
     let loads = (0..<40).map { load(downloader, url.appending(path: "\($0).bin")) }
+    // The time of the exit is what the test varies.
     usleep(UInt32(arguments[4])! * 1000)
     _ = loads
     exit(0)
@@ -76,6 +103,21 @@ case "resolve":
     measure("late", downloader, url)
     fflush(nil)
     _exit(0)
+case "abandon":
+    set_slow_lookup_seconds(20)
+    let downloader = ImageDownloader(configuration: configuration)
+    for number in 0..<Int(arguments[3])! {
+        let abandoned = load(downloader, URL(string: "http://slow.example/\(number)")!)
+        // The list goes on as soon as the load is under way, or waits.
+        while downloader.transferCounts == (0, 0) { sched_yield() }
+        abandoned.operation.cancel()
+        while downloader.transferCounts != (0, 0) { sched_yield() }
+    }
+    print("lookups", slow_lookup_count())
+    fflush(nil)
+    measure("other", downloader, url)
+    fflush(nil)
+    _exit(0)
 case "descriptors":
     let downloader = ImageDownloader(configuration: configuration)
     var taken = [Int32](repeating: -1, count: 64)
@@ -83,8 +125,7 @@ case "descriptors":
     measure("without", downloader, url)
     for descriptor in taken.prefix(count) { close(descriptor) }
     for round in 0..<3 {
-        // The network thread has nothing to do before each load, and sleeps.
-        usleep(100_000)
+        waitForRest(downloader)
         measure("with\(round)", downloader, url)
     }
 case "cookies":

@@ -16,8 +16,11 @@ struct NetworkProcessTests {
         return line.flatMap { $0.count == 3 && $0[1] != "failed" ? Int($0[2]) : nil }
     }
 
-    @Test("A process may exit while images are loaded over https")
-    func exit() throws {
+    @Test(
+        "A process may exit while images are loaded over https, also if the app has used OpenSSL before",
+        arguments: ["exit", "exit-openssl"]
+    )
+    func exit(mode: String) throws {
         let files = Dictionary(uniqueKeysWithValues: (0..<40).map { ("\($0).bin", Data(count: 20_000)) })
         let nginx = try Nginx(files: files)
         let count = ProcessInfo.processInfo.environment["GWI_EXITS"].flatMap { Int($0) } ?? 40
@@ -25,7 +28,7 @@ struct NetworkProcessTests {
         for round in 0..<count {
             // Libraries are initialized in the first milliseconds.
             let delay = Int.random(in: round.isMultiple(of: 2) ? 0...10 : 0...120, using: &generator)
-            let process = try run(["exit", nginx.url("", .good).absoluteString, nginx.authorityFile, "\(delay)"])
+            let process = try run([mode, nginx.url("", .good).absoluteString, nginx.authorityFile, "\(delay)"])
             #expect(process.exitCode == 0, "round \(round), after \(delay) ms: \(process.output)")
         }
     }
@@ -48,6 +51,17 @@ struct NetworkProcessTests {
             let duration = try #require(time(name, in: process.output), "\(process.output)")
             #expect(duration < 5000, "\(name)")
         }
+    }
+
+    @Test("Loads that are given up while their name is looked up leave few threads behind, and delay no other host")
+    func abandonedLookups() throws {
+        let server = try LocalImageServer { _ in .ok(Data(count: 7), contentType: "image/png") }
+        let process = try run(["abandon", server.url("/a").absoluteString, "100"])
+        let words = process.output.split { $0 == " " || $0 == "\n" }
+        let count = try #require(words.firstIndex(of: "lookups").flatMap { Int(words[$0 + 1]) }, "\(process.output)")
+        // Eight, and one for each second that it has taken.
+        #expect((1...20).contains(count), "\(process.output)")
+        #expect(try #require(time("other", in: process.output), "\(process.output)") < 5000)
     }
 
     @Test("A downloader that found no descriptor free works as soon as there are some")
