@@ -8,6 +8,9 @@ struct Scenario: Sendable {
         case drawing
         /// The scale factor matters: the scenario also runs on an X server with two device pixels per application pixel.
         case density
+        /// gtk4-broadwayd of GTK 4.24 ends when a render node appears twice in a frame (`append_node_ops: assertion failed:
+        /// (!reused_node->consumed)`), so the scenario runs on an X server instead.
+        case withoutBroadway = "without-broadway"
     }
 
     /// States what has to hold, as a sentence.

@@ -8,7 +8,10 @@ import WebImageTesting
 extension Scenario {
     static let soaks: [Scenario] = [
         // GWI_SOAK_LOADS=100000 runs as many loads, GWI_SOAK_SEED another mixture.
-        Scenario("Loads with every mixture of options and lifetimes complete exactly once and leave no widget behind") {
+        Scenario(
+            "Loads with every mixture of options and lifetimes complete exactly once and leave no widget behind",
+            .withoutBroadway
+        ) {
             let environment = ProcessInfo.processInfo.environment
             let count = environment["GWI_SOAK_LOADS"].flatMap { Int($0) } ?? 2000
             let soak = try Soak(seed: environment["GWI_SOAK_SEED"].flatMap { UInt64($0) } ?? 1)

@@ -39,7 +39,7 @@ struct ScenarioTests {
         #expect(Self.names("drawing").count >= 15)
         #expect(Self.names("density").count >= 8)
         #expect(Set(all.map(\.name)).count == all.count, "two scenarios have one name, and only one of them runs")
-        #expect(all.reduce(into: Set()) { $0.formUnion($1.tags) } == ["drawing", "density"])
+        #expect(all.reduce(into: Set()) { $0.formUnion($1.tags) } == ["drawing", "density", "without-broadway"])
     }
 
     @Test("Every list of scenarios in the sources is part of the program")
@@ -57,9 +57,14 @@ struct ScenarioTests {
         for list in lists where list != "all" { #expect(used.contains(list), "Scenario.all lacks \(list)") }
     }
 
-    @Test("Each scenario holds on Broadway", arguments: names())
+    @Test("Each scenario holds on Broadway", arguments: names().filter { !names("without-broadway").contains($0) })
     func broadway(name: String) throws {
         try run(name, environment: [:])
+    }
+
+    @Test("Each scenario that Broadway cannot draw holds on an X server", arguments: names("without-broadway"))
+    func withoutBroadway(name: String) throws {
+        try run(name, environment: ["GWI_DISPLAY": "xvfb"])
     }
 
     @Test("Each scenario that depends on the renderer holds with OpenGL on an X server", arguments: names("drawing"))

@@ -12,7 +12,8 @@ final class CurlThread {
     private var multi: UnsafeMutableRawPointer?
     /// Whether other threads can wake this one. They cannot when no descriptor was free for the multi handle.
     private var isWakeable = false
-    private let sharedState = CurlSharedState()
+    /// Made once libcurl is initialized, since it would initialize it otherwise.
+    private let sharedState: CurlSharedState
     /// The transfers that wait or run.
     private var transfers: [TransferKey: CurlTransfer] = [:]
     private var queue: TransferQueue
@@ -55,6 +56,7 @@ final class CurlThread {
         ExitGuard.enter()
         gwi_curl_initialize()
         ExitGuard.registerAgain()
+        sharedState = CurlSharedState()
         multi = curl_multi_init()
     }
 
