@@ -42,6 +42,14 @@ extension CachePolicy {
         }
     }
 
+    /// Whether an image in memory is validated once its response is stale, as one on disk is.
+    var validatesStaleImage: Bool {
+        switch self {
+        case .standard: true
+        case .cachedElseLoad, .cachedOnly, .refresh, .reload: false
+        }
+    }
+
     /// The policy that transfers are shared by. One that reloads gets the bytes that a standard one would get, once
     /// neither reads the caches.
     var forSharing: CachePolicy {

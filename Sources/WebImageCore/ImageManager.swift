@@ -230,7 +230,9 @@ public final class ImageManager: Sendable {
         let query =
             inAnySize ? MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true) : MemoryQuery(request)
         guard let image = dependencies.memoryCache.image(for: query) else { return nil }
-        guard !request.cachePolicy.revalidatesCachedImage, !request.includesData else {
+        guard !request.cachePolicy.revalidatesCachedImage, !request.includesData,
+            !dependencies.validates(image, for: request)
+        else {
             return MemoryHit(image: image, response: nil)
         }
         dependencies.observers.notify(request.url, .queued)

@@ -27,6 +27,15 @@ public struct WebImage: Sendable {
         let display = Mutex<(any AnyObject & Sendable)?>(nil)
         /// The pixels of an image in wide colours as apps and transformers read them, made at most once.
         let standardPixels = Mutex<PixelBuffer?>(nil)
+        /// The bits of ``staleTime``.
+        private let staleBits = Atomic<UInt64>(Double.infinity.bitPattern)
+
+        /// When the response is stale of which the image was made, in seconds since 1970; infinity for never. A server that
+        /// confirms the image changes it.
+        package var staleTime: Double {
+            get { Double(bitPattern: staleBits.load(ordering: .relaxed)) }
+            set { staleBits.store(newValue.bitPattern, ordering: .relaxed) }
+        }
 
         init(_ content: Content) {
             self.content = content

@@ -56,6 +56,64 @@ struct RevalidationTests {
         #expect(fixture.loader.requests.count == 2)
     }
 
+    @Test("An image in memory is fresh as long as its response, then shown and validated")
+    func staleInMemory() async throws {
+        answer("a", small, "max-age=60")
+        #expect(try await load().source == .loader)
+        let request = ImageRequest(url: fixture.url("a"))
+        #expect(fixture.manager.memoryHit(for: request, inAnySize: false)?.response != nil)
+        fixture.clock.advance(by: .seconds(59))
+        #expect(try await load(keepsMemory: true).source == .memory)
+        // When the time is over
+        fixture.clock.advance(by: .seconds(2))
+        answerNotModified("a", "max-age=100")
+        // Then a widget gets it at once, and its load goes on
+        let hit = fixture.manager.memoryHit(for: request, inAnySize: false)
+        #expect(hit?.image.pixelSize == small && hit?.response == nil)
+        // And policies that do not ask use it as it is
+        #expect(try await load(.cachedOnly, keepsMemory: true).source == .memory)
+        #expect(try await load(.cachedElseLoad, keepsMemory: true).source == .memory)
+        #expect(fixture.loader.requests.count == 1)
+        // And the server is asked once, after which it is fresh for as long as the server has said
+        let partials = EventLog<PixelSize>()
+        let outcomes = EventLog<ImageResponse.Source>()
+        fixture.load(request, partial: { partials.add($0.pixelSize) }) {
+            outcomes.add((try? $0.get())?.source ?? .disk)
+        }
+        outcomes.wait { $0.count == 1 }
+        #expect(outcomes.all == [.revalidated] && partials.all == [small])
+        fixture.clock.advance(by: .seconds(99))
+        #expect(try await load(keepsMemory: true).source == .memory)
+        #expect(fixture.loader.requests.count == 2)
+        // An image that has changed is replaced.
+        fixture.clock.advance(by: .seconds(2))
+        answer("a", large, "no-cache", etag: "\"2\"")
+        #expect(try await load(keepsMemory: true).image.pixelSize == large)
+        // One that is never to be used without asking is asked about each time.
+        answerNotModified("a", "no-cache")
+        #expect(try await load(keepsMemory: true).source == .revalidated)
+        #expect(fixture.loader.requests.count == 4)
+    }
+
+    @Test("A stale image in memory serves while its server cannot be reached, and without a disk cache")
+    func staleInMemoryOffline() async throws {
+        answer("a", small, "max-age=60")
+        #expect(try await load().source == .loader)
+        fixture.clock.advance(by: .seconds(61))
+        answerFailure("a", .connectionFailed)
+        let response = try await load(keepsMemory: true)
+        #expect(response.refreshError?.code == .connectionFailed && response.image.pixelSize == small)
+        // Without a disk cache there is nothing to validate it with.
+        let other = ManagerFixture(hasDisk: false)
+        var metadata = ResponseMetadata()
+        (metadata.cacheControl, metadata.responseTime) = ("max-age=60", other.clock.now)
+        let file = TestImage.solid(0xFF0000, size: small)
+        other.loader.answer(other.url("a"), with: .success(LoaderResult(data: file, metadata: metadata)))
+        #expect(try await other.manager.response(for: ImageRequest(url: other.url("a"))).source == .loader)
+        other.clock.advance(by: .seconds(61))
+        #expect(try await other.manager.response(for: ImageRequest(url: other.url("a"))).source == .memory)
+    }
+
     @Test("A stale image that has changed is replaced in every size")
     func replacement() async throws {
         answer("a", small, "max-age=60")

@@ -20,6 +20,13 @@ package struct Freshness {
         return lifetime.map { age < $0 } ?? true
     }
 
+    /// The time from which on the response is stale, in seconds from now: infinity when it always stays fresh, negative when it is
+    /// stale already.
+    package var remaining: Double {
+        guard !directives.isNoCache else { return -.infinity }
+        return lifetime.map { $0 - age } ?? .infinity
+    }
+
     /// Whether the stale response may be shown while it is being revalidated (RFC 5861, 3).
     package var isUsableWhileRevalidating: Bool {
         !directives.isNoCache && !directives.mustRevalidate && staleness < directives.staleWhileRevalidate ?? 0

@@ -91,11 +91,11 @@ final class DecodeStage: Sendable {
         durations.reading = data.readingDuration
         var decoded: WebImage?
         let image: WebImage
-        if data.isConfirmed, let cached = cachedImage(of: job) {
+        if data.isConfirmed, let cached = cachedImage(of: job, data) {
             image = cached
         } else {
             image = try sharedImage(of: job, id: id, data, &durations)
-            next.storeInMemory(image, for: job)
+            next.storeInMemory(image, for: job, response: data.loaded.metadata)
             decoded = image
         }
         var response = ImageResponse(image: image, source: data.origin, url: job.request.url)
@@ -106,14 +106,20 @@ final class DecodeStage: Sendable {
     }
 
     /// The image that was shown while the server was asked, or that could have been.
-    private func cachedImage(of job: JobGraph.Job) -> WebImage? {
-        if let image = memoryCache.image(for: MemoryQuery(job.request)) { return image }
+    private func cachedImage(of job: JobGraph.Job, _ data: FetchedData) -> WebImage? {
+        // A confirmed rendition has the fields of the 304 only.
+        let response = job.rendition?.response.renewed(by: data.loaded.metadata) ?? data.loaded.metadata
+        if let image = memoryCache.image(for: MemoryQuery(job.request)) {
+            // The server has said anew for how long it is fresh.
+            next.storeInMemory(image, for: job, response: response)
+            return image
+        }
         var image: WebImage?
         if case .stale(.decoded(let stale)) = job.preview { image = stale }
         if image == nil, let rendition = job.rendition {
             image = renditions.image(of: rendition, options: maker.decodeOptions(job.request))
         }
-        if let image { next.storeInMemory(image, for: job) }
+        if let image { next.storeInMemory(image, for: job, response: response) }
         return image
     }
 

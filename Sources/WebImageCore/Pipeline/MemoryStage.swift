@@ -5,6 +5,7 @@ import FoundationEssentials
 /// A bound widget looks into the memory cache before it starts a task, to show the image within the same call. It pays
 /// for a second look here only when the first one found nothing.
 final class MemoryStage: Sendable {
+    private let dependencies: Pipeline.Dependencies
     private let memoryCache: any MemoryCaching
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
@@ -19,6 +20,7 @@ final class MemoryStage: Sendable {
         fallback: FallbackStage,
         delivery: DeliveryStage
     ) {
+        self.dependencies = dependencies
         memoryCache = dependencies.memoryCache
         observers = dependencies.observers
         self.graph = graph
@@ -34,7 +36,7 @@ final class MemoryStage: Sendable {
         observers.notify(request.url, .queued)
         if reads.contains(.memory), let image = memoryCache.image(for: MemoryQuery(request)) {
             observers.notify(request.url, .memoryHit)
-            guard request.cachePolicy.revalidatesCachedImage else {
+            guard request.cachePolicy.revalidatesCachedImage || dependencies.validates(image, for: request) else {
                 delivery.deliverNow(ImageResponse(image: image, source: .memory, url: request.url), to: task)
                 return
             }

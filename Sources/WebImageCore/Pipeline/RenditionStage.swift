@@ -92,7 +92,7 @@ final class RenditionStage: Sendable {
                 self.graph.update { $0.discardRendition(id) }
                 return
             }
-            self.store.storeInMemory(image, for: job)
+            self.store.storeInMemory(image, for: job, response: entry.response)
             var response = ImageResponse(image: image, source: .disk, url: job.request.url)
             response.durations.reading = readingDuration
             response.durations.decoding = .now - start

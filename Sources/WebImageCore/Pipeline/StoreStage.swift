@@ -32,7 +32,9 @@ final class StoreStage: Sendable {
     }
 
     /// Prepares an image for display, and keeps it in the memory cache.
-    func storeInMemory(_ image: WebImage, for job: JobGraph.Job) {
+    /// - Parameter response: What the server has said about the bytes of the image.
+    func storeInMemory(_ image: WebImage, for job: JobGraph.Job, response: ResponseMetadata) {
+        if let seconds = response.staleTime(clock.now) { image.storage.staleTime = seconds }
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
         guard job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.memory) }) else { return }
         memoryCache.store(image, for: job.key.image, from: .load)
@@ -66,6 +68,16 @@ final class StoreStage: Sendable {
             self.renditions.cache?.waitUntilWritten(job.key.rendition)
             for task in waiting { deliver(to: task) }
         }
+    }
+}
+
+extension ResponseMetadata {
+    /// When an image in memory is stale, in seconds since 1970; `nil` when the server says nothing about it. What it does not want
+    /// to be stored at all cannot be validated either.
+    fileprivate func staleTime(_ now: Date) -> Double? {
+        guard cacheControl != nil || expires != nil || lastModifiedDate != nil else { return nil }
+        let freshness = Freshness(self, now: now)
+        return freshness.directives.isNoStore ? nil : now.timeIntervalSince1970 + freshness.remaining
     }
 }
 
