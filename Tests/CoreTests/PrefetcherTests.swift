@@ -31,7 +31,33 @@ struct PrefetcherTests {
         #expect(results.wait { $0.count == 1 })
         #expect(results.all == [PrefetchResult(requestedCount: 12, loadedCount: 11, failedCount: 1)])
         #expect(Set(progress.all) == Set((1...12).map { $0 * 100 + 12 }))
-        #expect(fixture.manager.cachedImage(for: ImageRequest(url: urls[0])) != nil)
+        #expect(EventLog<Int>.poll { fixture.isQuiet && fixture.disk?.usage.count == 10 })
+    }
+
+    @Test("Images go to memory at the size of their requests, and without a size to the disk alone")
+    func sizes() {
+        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let urls = urls(fixture, 3)
+        let results = EventLog<PrefetchResult>()
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        let small = DecodeSize.contain(PixelSize(width: 4, height: 4))
+        prefetcher.prefetch(
+            [
+                ImageRequest(url: urls[0]), ImageRequest(url: urls[1], decodeSize: .original),
+                ImageRequest(url: urls[2], decodeSize: small),
+            ]
+        ) { results.add($0) }
+        #expect(results.wait { $0 == [PrefetchResult(requestedCount: 3, loadedCount: 3)] })
+        #expect(EventLog<Int>.poll { fixture.isQuiet && fixture.disk?.usage.count == 3 })
+        #expect(fixture.manager.cachedImage(for: ImageRequest(url: urls[0])) == nil)
+        #expect(fixture.manager.cachedImage(for: ImageRequest(url: urls[1])) != nil)
+        #expect(fixture.manager.cachedImage(for: ImageRequest(url: urls[2], decodeSize: small)) != nil)
+        // Without a disk cache, memory is all there is.
+        let other = ManagerFixture(dispatcher: MainQueue(), hasDisk: false)
+        let url = self.urls(other, 1)[0]
+        ImagePrefetcher(manager: other.manager).prefetch([url]) { results.add($0) }
+        #expect(results.wait { $0.count == 2 })
+        #expect(other.manager.cachedImage(for: ImageRequest(url: url)) != nil)
     }
 
     @Test("A prefetcher reports its totals over all batches after each image")

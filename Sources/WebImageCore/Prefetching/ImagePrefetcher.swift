@@ -70,9 +70,10 @@ public final class ImagePrefetcher: Sendable {
 
     /// Loads images into the caches.
     /// - Parameters:
-    ///   - requests: URLs, whose images load at the size of their files and at the lowest priority, or requests, each with
-    ///     its own size and priority. An image that occurs twice counts twice.
-    ///   - destination: The caches that keep the images. Default: memory and disk.
+    ///   - requests: URLs, which load at the lowest priority, or requests, each with its own priority. An image that occurs
+    ///     twice counts twice.
+    ///   - destination: The caches that keep the images. Default: memory and disk for requests with a
+    ///     ``ImageRequest/decodeSize``, and the disk alone for others, where there is a disk cache.
     /// - Returns: A handle to cancel the batch. Releasing it does not cancel the batch.
     @discardableResult
     public func prefetch<Request: ImageRequestConvertible>(
@@ -84,9 +85,10 @@ public final class ImagePrefetcher: Sendable {
 
     /// Loads images into the caches, and reports on the main loop.
     /// - Parameters:
-    ///   - requests: URLs, whose images load at the size of their files and at the lowest priority, or requests, each with
-    ///     its own size and priority. An image that occurs twice counts twice.
-    ///   - destination: The caches that keep the images. Default: memory and disk.
+    ///   - requests: URLs, which load at the lowest priority, or requests, each with its own priority. An image that occurs
+    ///     twice counts twice.
+    ///   - destination: The caches that keep the images. Default: memory and disk for requests with a
+    ///     ``ImageRequest/decodeSize``, and the disk alone for others, where there is a disk cache.
     ///   - progress: Called after each image, with the number of finished images and the total. Default: none.
     ///   - completion: Called once all images have finished or were cancelled.
     /// - Returns: A handle to cancel the batch. Releasing it does not cancel the batch.
@@ -97,7 +99,7 @@ public final class ImagePrefetcher: Sendable {
         progress: (@MainActor @Sendable (_ finished: Int, _ total: Int) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (PrefetchResult) -> Void
     ) -> PrefetchTask {
-        let requests = requests.map { Self.request($0, to: destination) }
+        let requests = requests.map { request($0, to: destination) }
         state.withLock { $0.totals.requestedCount += requests.count }
         let task = PrefetchTask(
             requests,
@@ -115,13 +117,14 @@ public final class ImagePrefetcher: Sendable {
         return task
     }
 
-    private static func request(
+    private func request(
         _ source: some ImageRequestConvertible,
         to destination: PrefetchDestination
     ) -> ImageRequest {
         var request = source.imageRequest
         if source is URL { request.priority = .veryLow }
-        if destination == .disk {
+        // At which size the image will be shown is not known, and that of its file may be fifty times as large.
+        if destination == .disk || request.decodeSize == nil && manager.dependencies.dataCache != nil {
             request.cacheAccess.writes.subtract([.memory, .renditions])
             request.decodeSize = .contain(PixelSize(width: 16, height: 16))
         }
