@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 public import WebImageCore
 
@@ -43,7 +44,8 @@ extension ImageManager {
             LocalLoader.resources(queue: decodeQueue),
         ]
         let disk = configuration.diskCache.map { DiskCaches($0) }
-        if let disk { ioQueue.submit(priority: .veryLow) { disk.prepare() } }
+        // The manager's own threads start with its first load.
+        if let disk { DispatchQueue.global(qos: .utility).async { disk.prepare() } }
         let other = PixbufCoder()
         var dependencies = Pipeline.Dependencies(
             memoryCache: MemoryCache(

@@ -118,6 +118,20 @@ case "abandon":
     measure("other", downloader, url)
     fflush(nil)
     _exit(0)
+case "manager":
+    // gdk-pixbuf would wait for ever for the list of its loaders.
+    setenv("GDK_PIXBUF_MODULE_FILE", arguments[3], 1)
+    let managers = (0..<3).map { number in
+        var configuration = ImageManager.Configuration()
+        configuration.diskCache = ImageManager.Configuration.DiskCache(directory: "\(arguments[3]).\(number)")
+        return ImageManager(configuration: configuration)
+    }
+    let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").compactMap {
+        try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)
+    }
+    print("threads", names.filter { $0.hasPrefix("gwi-") })
+    fflush(nil)
+    withExtendedLifetime(managers) { _exit(0) }
 case "descriptors":
     let downloader = ImageDownloader(configuration: configuration)
     var taken = [Int32](repeating: -1, count: 64)

@@ -23,21 +23,21 @@ package final class WorkQueue: Sendable {
     /// Makes a queue, whose threads start with its first work. Work runs elsewhere when the system allows none.
     /// - Parameters:
     ///   - name: The name that debuggers show, at most 15 bytes.
-    ///   - threadCount: The number of threads, 1 to 64.
+    ///   - threadCount: The number of threads, 1 to 64. It is evaluated when the threads start.
     ///   - isBatch: Whether the work needs the processor for long, so that the threads do not preempt others when they
     ///     wake up (SCHED_BATCH, sched(7)). Their niceness stays that of the main thread: with a higher one, a busy
     ///     machine would keep them from running while they hold a lock for which the main thread waits.
     ///   - startThread: Starts a thread that runs a body. Returns 0 or an error number. Tests replace it.
     package init(
         name: String,
-        threadCount: Int,
+        threadCount: @autoclosure @escaping @Sendable () -> Int,
         isBatch: Bool = false,
         startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32 = startDetachedThread
     ) {
         shared = QueueState(
             name: name,
             isBatch: isBatch,
-            maximumThreadCount: min(max(1, threadCount), 64),
+            maximumThreadCount: { min(max(1, threadCount()), 64) },
             startThread: startThread
         )
         QueueState.known.withLock { known in
@@ -94,7 +94,7 @@ private final class QueueState: Sendable {
 
     private let name: String
     private let isBatch: Bool
-    private let maximumThreadCount: Int
+    private let maximumThreadCount: @Sendable () -> Int
     private let start: @Sendable (@escaping @Sendable () -> Void) -> Int32
     let state = Mutex(State())
     /// Signalled once for each piece of work. Cancelled work leaves a signal behind, which wakes a thread needlessly.
@@ -103,7 +103,7 @@ private final class QueueState: Sendable {
     init(
         name: String,
         isBatch: Bool,
-        maximumThreadCount: Int,
+        maximumThreadCount: @escaping @Sendable () -> Int,
         startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32
     ) {
         self.name = name
@@ -115,6 +115,7 @@ private final class QueueState: Sendable {
     /// Starts as many threads as the system allows.
     /// - Returns: Whether there is one.
     private func startThreads() -> Bool {
+        let maximumThreadCount = maximumThreadCount()
         let missing = state.withLock { state in
             defer { state.threadCount = maximumThreadCount }
             return maximumThreadCount - state.threadCount

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import TestSupport
 import Testing
 import WebImageTesting
@@ -62,6 +63,15 @@ struct NetworkProcessTests {
         // Eight, and one for each second that it has taken.
         #expect((1...20).contains(count), "\(process.output)")
         #expect(try #require(time("other", in: process.output), "\(process.output)") < 5000)
+    }
+
+    @Test("A manager that has nothing to do starts no thread of its own and reads no list of loaders")
+    func managers() throws {
+        let folder = TemporaryDirectory()
+        let list = "\(folder.path)/loaders.cache"
+        #expect(mkfifo(list, 0o600) == 0)
+        let process = try run(["manager", "http://127.0.0.1/", list], seconds: 30)
+        #expect(process.output.contains("threads []"), "\(process.output)")
     }
 
     @Test("A downloader that found no descriptor free works as soon as there are some")

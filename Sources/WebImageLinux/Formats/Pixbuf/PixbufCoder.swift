@@ -23,16 +23,20 @@ public struct PixbufCoder: ImageDecoding {
         let isElsewhere: Bool
     }
 
-    /// The loader of each format for which one is installed.
-    private let loaders: [ImageFormat: Loader]
     private let timeLimit: Duration?
 
-    /// Makes a decoder and looks up which loaders are installed.
+    /// Makes a decoder. Which loaders are installed is looked up when the first image is decoded.
     public init() { self.init(timeLimit: nil) }
 
     /// - Parameter timeLimit: The time after which slow decoding is given up.
-    package init(timeLimit: Duration?) {
-        self.timeLimit = timeLimit
+    package init(timeLimit: Duration?) { self.timeLimit = timeLimit }
+
+    /// The loader of each format for which one is installed. The first look at it reads a file.
+    private var loaders: [ImageFormat: Loader] { Self.installed }
+
+    private static let installed = findLoaders()
+
+    private static func findLoaders() -> [ImageFormat: Loader] {
         var available: Set<String> = []
         var list = gdk_pixbuf_get_formats()
         let first = list
@@ -57,7 +61,7 @@ public struct PixbufCoder: ImageDecoding {
                 isElsewhere: gwi_pixbuf_decodes_elsewhere(mediaType)
             )
         }
-        self.loaders = loaders
+        return loaders
     }
 
     /// Whether a loader of the format is installed.
