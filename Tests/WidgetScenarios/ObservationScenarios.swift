@@ -90,6 +90,7 @@ extension Scenario {
                 partial: { _ in partials.add("second") },
                 completion: stage.completion
             )
+            expectEqual(partials.all.last, "second", "what is on display already")
             gate.open()
             stage.waitForResults(2)
             // Then they are called as well, and the image is loaded once

@@ -36,7 +36,8 @@ extension ImageBindable {
     ///   - manager: The manager that loads. Default: the shared one.
     ///   - progress: Receives the bytes so far, and the total where it is known. For a load that is already under way it
     ///     begins with what has arrived. Not called after the completion; `imageProgress` follows every load.
-    ///   - partial: Receives partial images after they were shown, until the completion.
+    ///   - partial: Receives partial images after they were shown, until the completion. For a load that is already under
+    ///     way it begins with the one on display.
     ///   - completion: Called exactly once, after the image is in place or has failed.
     /// - Returns: The load, to cancel or to await it. It ends when the image is in place.
     @discardableResult

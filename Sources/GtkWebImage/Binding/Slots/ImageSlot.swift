@@ -146,7 +146,11 @@ final class ImageSlot {
         }
         if request.progress != nil || request.partial != nil {
             self.current?.joined.append(request)
-            if case .loading = current.state, request.progress != nil { reportProgress() }
+            if case .loading = current.state {
+                if request.progress != nil { reportProgress() }
+                // It may set another image, so it comes last.
+                if let image = current.partialImage { request.partial?(image) }
+            }
         }
         return current.task
     }
@@ -285,6 +289,7 @@ final class ImageSlot {
 
     private func receive(partial image: WebImage, of task: ImageTask) {
         guard let load = current, isCurrent(task) else { return }
+        current?.partialImage = image
         showPartial(image)
         for request in load.requests where isCurrent(task) { request.partial?(image) }
     }
@@ -340,6 +345,7 @@ final class ImageSlot {
         switch result {
         case .success(let response):
             current?.state = .shown(response)
+            current?.partialImage = nil
             progress?.state = .shown
             accessibility.setFailed(false, of: widget)
             let continuation = load.showsPartialImage ? Continuation.sameImage : .newImage

@@ -29,6 +29,8 @@ struct SlotLoad: Sendable {
     let image: ImageRequest
     /// Later requests for the same image, whose handlers hear of this load.
     var joined: [BindingRequest] = []
+    /// The newest partial image, for those that join.
+    var partialImage: WebImage?
     var state = State.waitingForMap
     /// Counts the starts: a load may be interrupted, and the child task of an earlier start is ignored.
     var startCount = 0
