@@ -37,6 +37,19 @@ struct ImageCacheTests {
         #expect(await cache.diskUsage().count == 0)
     }
 
+    @Test("An image is located under the key that a filter makes of its URL")
+    func filteredKeys() async throws {
+        let fixture = ManagerFixture { $0.cacheKeyFilter = .withoutQuery }
+        let (url, other) = (fixture.url("a?signature=1"), fixture.url("a?signature=2"))
+        fixture.loader.answer(url, with: picture)
+        _ = try await fixture.manager.response(for: small(url))
+        #expect(EventLog<Int>.poll { fixture.isQuiet && fixture.results.usage.count > 0 })
+        #expect(await fixture.manager.cache.tiers(containing: small(url)) == .all)
+        #expect(await fixture.manager.cache.tiers(containing: small(other)) == .all)
+        await fixture.manager.cache.remove(other)
+        #expect(await fixture.manager.cache.tiers(containing: small(url)) == [])
+    }
+
     @Test("Removing one image leaves the others, in memory and on disk")
     func others() async throws {
         try await loadSmall(fixture.url("a"))
