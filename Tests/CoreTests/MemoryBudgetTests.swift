@@ -190,7 +190,7 @@ struct MemoryBudgetTests {
         )
         let error = thrownError { try file.image(DecodeOptions()) }
         #expect(error?.code == .imageTooLarge && error?.remedy.contains("isFirstFrameOnly") == true)
-        // Who follows that advice is not told the same again.
+        // Whoever follows that advice does not get the same error again.
         #expect(error?.isPermanent == false && error?.dependsOnRequest == true)
         var options = DecodeOptions(size: .contain(PixelSize(width: 10, height: 10)))
         options.isFirstFrameOnly = true

@@ -103,8 +103,15 @@ case "resolve":
     measure("late", downloader, url)
     fflush(nil)
     _exit(0)
+case "missing":
+    let downloader = ImageDownloader(configuration: configuration)
+    let start = ContinuousClock.now
+    let loads = (0..<Int(arguments[3])!).map { load(downloader, url.appending(path: "\($0)")) }
+    for load in loads { load.end.wait() }
+    print("seconds", Int((ContinuousClock.now - start) / .seconds(1)))
 case "abandon":
     set_slow_lookup_seconds(20)
+    let start = ContinuousClock.now
     let downloader = ImageDownloader(configuration: configuration)
     for number in 0..<Int(arguments[3])! {
         let abandoned = load(downloader, URL(string: "http://slow.example/\(number)")!)
@@ -114,6 +121,7 @@ case "abandon":
         while downloader.transferCounts != (0, 0) { sched_yield() }
     }
     print("lookups", slow_lookup_count())
+    print("seconds", Int((ContinuousClock.now - start) / .seconds(1)) + 1)
     fflush(nil)
     measure("other", downloader, url)
     fflush(nil)

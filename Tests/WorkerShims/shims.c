@@ -23,6 +23,7 @@ int slow_lookup_count(void) {
 typedef int (*lookup)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
 
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
+    if (node && strcmp(node, "missing.example") == 0) return EAI_NONAME;
     if (node && strcmp(node, "slow.example") == 0) {
         atomic_fetch_add(&count, 1);
         sleep((unsigned)atomic_load(&seconds));

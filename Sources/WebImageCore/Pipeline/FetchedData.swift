@@ -66,14 +66,18 @@ struct Confirmation: Sendable {
 
 /// Work that only the first of several callers does.
 final class OnceClosure: Sendable {
+    private let needsImage: Bool
     private let work: Mutex<(@Sendable (WebImage?) -> Void)?>
 
-    init(_ work: @escaping @Sendable (WebImage?) -> Void) {
+    /// - Parameter needsImage: Whether only a caller with an image can do the work.
+    init(needsImage: Bool, _ work: @escaping @Sendable (WebImage?) -> Void) {
+        self.needsImage = needsImage
         self.work = Mutex(work)
     }
 
     /// - Parameter image: The decoded image, if it was decoded.
     func perform(_ image: WebImage?) {
+        guard image != nil || !needsImage else { return }
         work.withLock { $0.take() }?(image)
     }
 }

@@ -178,9 +178,10 @@ struct JobGraph: Sendable {
 
         mutating func add(_ removed: Job) {
             var removed = removed
-            if case .progressive(let decoding) = removed.preview, case .running(let decoder) = decoding.decoder {
-                decoders.append(decoder)
-                removed.preview = .none
+            if case .progressive(var decoding) = removed.preview {
+                // A complete body leaves with the job.
+                add(decoding.abandon())
+                removed.preview = .progressive(decoding)
             }
             if job == nil { job = removed } else { otherJobs.append(removed) }
         }

@@ -96,7 +96,7 @@ extension StoreStage {
             removeFromDisk(key)
             return nil
         }
-        let store = OnceClosure { [self] image in
+        let store = OnceClosure(needsImage: serializer != nil) { [self] image in
             var data = loaded.data
             if let serializer {
                 guard let image, let serialized = serializer.serialize(image, data, url) else { return }

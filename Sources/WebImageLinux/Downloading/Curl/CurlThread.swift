@@ -276,7 +276,9 @@ extension CurlThread {
         if host != transfer.host {
             queue.leave(transfer.host)
             transfer.host = host
-            guard queue.hasRoom(host) else {
+            let isPaused = lookups.pauses(host, now: .now)
+            if isPaused { queue.hold(host) }
+            guard !isPaused, queue.hasRoom(host) else {
                 active[transfer.number] = nil
                 bucket?.tokens.giveBack()
                 transfer.noteRequeued()
@@ -338,7 +340,7 @@ extension CurlThread {
             // The handle is released after this, with the status and the metrics that libcurl keeps in it.
             let handle = transfer.exchange.handle
             hasEnded = true
-            if handle?.hasAddress == true { for host in lookups.noteAnswer(for: transfer.host) { queue.release(host) } }
+            noteLookup(of: transfer, message.pointee.data.result)
             guard !transfer.needsFreshConnection(after: message.pointee.data.result) else {
                 transfer.takeHandle().map(release)
                 transfer.repeatExchange(onFreshConnection: true)
@@ -432,9 +434,17 @@ extension CurlThread {
         resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
     }
 
-    /// Takes note of whether the host of a transfer that ends has an address.
+    /// Takes note of a name server that has answered, also that there is no such host.
+    private func noteLookup(of transfer: CurlTransfer, _ result: CURLcode) {
+        let isFailed = result == CURLE_COULDNT_RESOLVE_HOST || result == CURLE_COULDNT_RESOLVE_PROXY
+        guard isFailed || transfer.exchange.handle?.hasAddress == true else { return }
+        transfer.noteEndOfLookup()
+        for host in lookups.noteAnswer(for: transfer.host) { queue.release(host) }
+    }
+
+    /// Takes note of whether a transfer that is given up leaves a lookup behind.
     private func noteLookup(of transfer: CurlTransfer) {
-        guard let handle = transfer.exchange.handle else { return }
+        guard !transfer.exchange.hasEndedLookup, let handle = transfer.exchange.handle else { return }
         if handle.hasAddress || handle.isConnected {
             for host in lookups.noteAnswer(for: transfer.host) { queue.release(host) }
         } else if !running.values.contains(where: { $0.host == transfer.host && $0.exchange.handle?.hasAddress == true }

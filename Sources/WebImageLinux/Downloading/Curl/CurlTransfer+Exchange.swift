@@ -27,6 +27,8 @@ extension CurlTransfer {
         var requiresTLS = false
         /// Whether no connection that is open may be used.
         var isOnFreshConnection = false
+        /// Whether the name server has answered, also that there is no such host.
+        var hasEndedLookup = false
         let requestTime = Date()
         let startedAt = ContinuousClock.now
         /// The time at which libcurl was given the request.

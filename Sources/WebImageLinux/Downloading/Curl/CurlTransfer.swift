@@ -140,6 +140,9 @@ final class CurlTransfer {
         exchange.launchedAt = .now
     }
 
+    /// Takes note that the name server has answered, also that there is no such host.
+    func noteEndOfLookup() { exchange.hasEndedLookup = true }
+
     func takeHandle() -> CurlHandle? { exchange.handle.take() }
 }
 

@@ -4,8 +4,8 @@ import WebImageCore
 ///
 /// libcurl looks a name up on a thread of its own, and getaddrinfo(3) cannot be interrupted: when a transfer is cancelled or
 /// reaches its time limit, the thread stays until the name server has been given up, after half a minute or so. A list that is
-/// scrolled over images of such a host would leave one for each. From the first few on, the host gets a new lookup once a
-/// second only, until one is answered.
+/// scrolled over images of such a host would leave one for each. After the first few, a host gets only one new lookup a
+/// second, until one is answered.
 struct LookupLimit {
     private struct Host {
         /// When lookups were left behind.
