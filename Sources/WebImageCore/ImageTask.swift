@@ -45,7 +45,9 @@ public final class ImageTask: Sendable {
         /// The newest partial image that is not delivered yet; a newer one replaces it.
         var partial: WebImage?
         /// Whether an image from the memory cache was shown at the start.
-        var hasPreview = false
+        var hasCachedImage = false
+        /// Whether anything was shown, after which no preview is.
+        var hasPartial = false
         /// The loads of other URLs or attempts on behalf of this task.
         var children: [ImageTask] = []
         /// How often the children were cancelled to be replaced by others.
@@ -271,7 +273,7 @@ extension ImageTask {
 
     /// Whether a cached image is to be shown until the server has answered.
     var wantsPreview: Bool {
-        state.withLock { $0.handlers?.wantsPartialImages == true && !$0.hasPreview }
+        state.withLock { $0.handlers?.wantsPartialImages == true && !$0.hasCachedImage }
     }
 
     func report(received: Int64, expected: Int64?) {
@@ -287,7 +289,10 @@ extension ImageTask {
     func report(partial: WebImage) {
         let isFirst = state.withLock { state in
             guard state.handlers?.wantsPartialImages == true else { return false }
-            defer { state.partial = partial }
+            defer {
+                state.partial = partial
+                state.hasPartial = true
+            }
             return state.partial == nil
         }
         if isFirst { dispatcher.dispatch { self.deliverPartial() } }
@@ -295,14 +300,14 @@ extension ImageTask {
 
     /// Shows an image within this call, when the caller is on the thread of the callbacks.
     func reportNow(partial: WebImage) {
-        state.withLock { $0.hasPreview = true }
+        state.withLock { ($0.hasCachedImage, $0.hasPartial) = (true, true) }
         guard dispatcher.isCurrent else { return report(partial: partial) }
         state.withLock { $0.isCancelled ? nil : $0.handlers }?.report(partial: partial)
     }
 
     /// Shows an image until a better one arrives, unless one has arrived.
     func report(preview: WebImage) {
-        guard state.withLock({ $0.partial == nil }) else { return }
+        guard state.withLock({ !$0.hasPartial }) else { return }
         report(partial: preview)
     }
 

@@ -13,6 +13,8 @@ public struct WebImage: Sendable {
         package var scale: Double
         package var format: ImageFormat
         package var isPartial = false
+        /// Whether a partial image is a whole one that stands for another, rather than the beginning of it.
+        package var isPreview = false
         package var orientation = ImageOrientation.up
         package var animation: ImageAnimation?
         package var options: DecodeOptions?
@@ -115,6 +117,15 @@ public struct WebImage: Sendable {
     public var orientation: ImageOrientation { content.orientation }
     /// Whether more of the image is still to arrive.
     public var isPartial: Bool { content.isPartial }
+    package var isPreview: Bool { content.isPreview }
+
+    /// The image as a preview of another one: the same in another size, or a small version of it.
+    var asPreview: WebImage {
+        with { content in
+            content.isPartial = true
+            content.isPreview = true
+        }
+    }
     /// The frames of an animated image; `nil` for a still image, and if only the first frame was requested.
     public var animation: ImageAnimation? { content.animation }
     /// The number of frames; 1 for a still image.

@@ -149,6 +149,38 @@ struct RequestTests {
         #expect(EventLog<Int>.poll { fixture.isIdle } && shown.all.last == "80x60")
     }
 
+    @Test(
+        "A preview replaces neither the cached image that a refresh shows, nor a part of the image itself",
+        arguments: [CacheTiers.memory, .disk]
+    )
+    func latePreview(tier: CacheTiers) {
+        // Given an image in a cache, whose server is asked again
+        let fixture = ManagerFixture(holdsResponses: true)
+        fixture.loader.answer(fixture.url("a"), with: picture(large))
+        fixture.loader.answer(fixture.url("small"), with: picture(small))
+        var request = ImageRequest(url: fixture.url("a"))
+        let ends = EventLog<Bool>()
+        fixture.load(request) { _ in ends.add(true) }
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        fixture.loader.finish(fixture.url("a"))
+        #expect(ends.wait { $0.count == 1 } && EventLog<Int>.poll { fixture.isQuiet })
+        if tier == .disk { fixture.manager.cache.removeAllFromMemory() }
+        request.cachePolicy = .refresh
+        request.previewURL = fixture.url("small")
+        let shown = EventLog<PixelSize>()
+        fixture.load(request, partial: { shown.add($0.pixelSize) }) { _ in ends.add(true) }
+        #expect(shown.wait { $0 == [large] })
+        // When the preview arrives, which is not asked for when an image is there at once
+        let count = tier == .disk ? 2 : 1
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == count })
+        if tier == .disk { fixture.loader.finish(fixture.url("small")) }
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        fixture.loader.finish(fixture.url("a"))
+        // Then the image stays
+        #expect(ends.wait { $0.count == 2 } && EventLog<Int>.poll { fixture.isIdle })
+        #expect(shown.all == [large])
+    }
+
     @Test("A progressive load shows a smaller image from memory at once")
     func smaller() async throws {
         let fixture = ManagerFixture()

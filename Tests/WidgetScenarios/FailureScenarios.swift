@@ -2,6 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import Glibc
 import GtkWebImage
+import TestSupport
 import WebImageLinux
 import WebImageTesting
 
@@ -65,10 +66,9 @@ extension Scenario {
                 "A load from a closed port fails with its own error; the placeholder stays, and the next image loads"
             ) {
                 let stage = try Stage()
-                let closed = try LocalImageServer { _ in .notFound }
-                let url = closed.url("/wrong")
-                closed.stop()
-                try check(stage, url, .connectionFailed)
+                let closed = try ClosedPort()
+                try check(stage, closed.url("/wrong"), .connectionFailed)
+                withExtendedLifetime(closed) {}
             },
             Scenario(
                 "A load whose decoder is a process that does not start fails with a remedy, and the next image loads"

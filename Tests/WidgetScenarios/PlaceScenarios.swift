@@ -33,6 +33,35 @@ extension Scenario {
             expect(picture.setImage(with: request, manager: stage.manager) !== load)
         },
 
+        Scenario("A preview stays when its image cannot be loaded, and the error placeholder replaces anything else") {
+            let stage = try Stage()
+            let picture = stage.addImage()
+            picture.errorPlaceholder = .color(ImageColor(0x00FF00))
+            stage.present()
+            var request = ImageRequest(url: stage.server.url("/missing"))
+            request.previewURL = stage.url(0xFF0000, "8x6")
+            let gate = EventLog<Bool>()
+            picture.setImage(
+                with: request,
+                manager: stage.manager,
+                partial: { _ in gate.add(true) },
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            if !gate.all.isEmpty { expectEqual(picture.currentImage?.color, 0xFF0000) }
+            // When the preview is in memory, it is there first.
+            picture.clearImage()
+            stage.manager.load(ImageRequest(url: stage.url(0xFF0000, "8x6")), completion: stage.completion)
+            stage.waitForResults(2)
+            request.retry = .always
+            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(3)
+            expectEqual(picture.currentImage?.color, 0xFF0000)
+            picture.setImage(with: stage.server.url("/missing"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(4)
+            expect(picture.currentImage == nil)
+        },
+
         Scenario("A GtkImage shows its image at the size of an icon", .density) {
             let stage = try Stage()
             let image = Image()

@@ -59,7 +59,8 @@ extension ImageBindable {
     /// Each image has its own player.
     public var animationPlayer: AnimationPlayer? { imageBinding.existingSlot?.target.content?.player }
 
-    /// The placeholder that is shown when a load fails. Default: none; the widget keeps what it shows.
+    /// The placeholder that is shown when a load fails, unless the widget shows a preview of the image: that of
+    /// `previewURL`, a ThumbHash or another size. Default: none; the widget keeps what it shows.
     public var errorPlaceholder: Placeholder? {
         get { imageBinding.existingSlot?.configuration.errorPlaceholder }
         nonmutating set { imageBinding.slot.configuration.errorPlaceholder = newValue }

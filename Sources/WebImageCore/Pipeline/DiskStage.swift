@@ -58,9 +58,9 @@ final class DiskStage: Sendable {
     }
 
     private func read(_ id: JobGraph.Fetch.ID, _ loader: (any DataLoading)?) {
+        // A fetch that waits for room has asked the disk nothing.
+        guard let request = graph.request(of: id), hasRoom(for: id, again: { self.lookUp(id, $0) }) else { return }
         defer { watch.end() }
-        guard let request = graph.request(of: id) else { return }
-        guard hasRoom(for: id, again: { self.lookUp(id, $0) }) else { return }
         let start = ContinuousClock.now
         let entry = dataCache?.entry(for: request.sourceKey)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
@@ -119,8 +119,8 @@ final class DiskStage: Sendable {
     }
 
     private func readNow(_ id: JobGraph.Fetch.ID, _ confirmation: Confirmation) {
-        defer { watch.end() }
         guard hasRoom(for: id, again: { self.readConfirmed(id, confirmation, priority: $0) }) else { return }
+        defer { watch.end() }
         let start = ContinuousClock.now
         var entry = dataCache?.entry(for: confirmation.entry.key)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
@@ -148,7 +148,7 @@ final class DiskStage: Sendable {
     /// Shows the blurred version of an image to the tasks that want partial images.
     private func show(_ hash: ThumbHash, _ id: JobGraph.Fetch.ID) {
         let tasks = graph.withLock { $0.tasks(of: id) }.filter(\.wantsPartialImages)
-        guard !tasks.isEmpty, let image = hash.image?.with({ $0.isPartial = true }) else { return }
+        guard !tasks.isEmpty, let image = hash.image?.asPreview else { return }
         for task in tasks { task.report(preview: image) }
     }
 }

@@ -28,9 +28,9 @@ final class FallbackStage: Sendable {
         )
     }
 
-    /// Loads the preview URL of a task that shows partial images.
+    /// Loads the preview URL of a task that shows partial images and has none yet.
     func startPreview(for task: ImageTask) {
-        guard let url = task.request.previewURL, task.showsPartialImages else { return }
+        guard let url = task.request.previewURL, task.wantsPreview else { return }
         var request = childRequest(of: task, url)
         request.fallbackURLs = []
         request.loading = .complete
@@ -38,7 +38,7 @@ final class FallbackStage: Sendable {
             request,
             .completion { result in
                 guard case .success(let response) = result else { return }
-                task.report(preview: response.image.with { $0.isPartial = true })
+                task.report(preview: response.image.asPreview)
             }
         )
     }

@@ -61,7 +61,7 @@ final class MemoryStage: Sendable {
         guard task.wantsPartialImages else { return }
         let query = MemoryQuery(key: ImageKey(task.request), size: nil, acceptsLarger: true)
         if let image = memoryCache.image(for: query) {
-            task.reportNow(partial: image.with { $0.isPartial = true })
+            task.reportNow(partial: image.asPreview)
         }
     }
 }

@@ -5,7 +5,7 @@ import WebImageLinux
 extension ImageSlot {
     func showFailure(_ load: SlotLoad) {
         accessibility.setFailed(true, of: widget)
-        guard load.request.options.display != .manual else { return }
+        guard load.request.options.display != .manual, !load.showsPreview else { return }
         if let placeholder = configuration.errorPlaceholder {
             placeholders.show(placeholder, load.request.manager, decodeSize: load.decodeSize(in: target))
         } else if load.request.options.whileLoading == .currentImage {

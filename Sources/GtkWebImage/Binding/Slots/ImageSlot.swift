@@ -85,6 +85,7 @@ final class ImageSlot {
     func release() -> ImageTask? {
         let task = current?.task
         end(.finishes)
+        progress?.reset(to: target.image == nil ? .idle : .shown)
         return task
     }
 
@@ -112,7 +113,10 @@ final class ImageSlot {
         task.addCompletion { [weak self] result in
             guard case .failure(let error) = result, error.isCancelled else { return }
             MainActor.assumeIsolated {
-                if let self, self.current?.task === task { self.progress?.end(with: error) }
+                guard let self, let current = self.current, current.task === task else { return }
+                // The image is in place; what was cancelled is the wait for its transition.
+                if case .shown = current.state { return }
+                self.progress?.end(with: error)
             }
         }
     }
@@ -144,15 +148,22 @@ final class ImageSlot {
         if let completion {
             current.task.addCompletion { result in MainActor.assumeIsolated { completion(result) } }
         }
-        if request.progress != nil || request.partial != nil {
-            self.current?.joined.append(request)
-            if case .loading = current.state {
-                if request.progress != nil { reportProgress() }
-                // It may set another image, so it comes last.
-                if let image = current.partialImage { request.partial?(image) }
-            }
-        }
+        if request.progress != nil || request.partial != nil { addHandlers(of: request) }
         return current.task
+    }
+
+    private func addHandlers(of request: BindingRequest) {
+        switch current?.state {
+        case .waitingForMap, .waitingForLayout:
+            current?.joined.append(request)
+        case .loading:
+            current?.joined.append(request)
+            if request.progress != nil { reportProgress() }
+            // It may set another image, so it comes last.
+            if let image = current?.partialImage { request.partial?(image) }
+        // No handler is called after the end.
+        case .shown, .failed, .detached, nil: break
+        }
     }
 
     /// Clears the widget for a caller that has no URL. The task fails in a later turn of the main loop.
@@ -272,7 +283,9 @@ final class ImageSlot {
 
     /// Begins to report the progress of a load that has started without.
     private func reportProgress() {
-        guard let task = current?.task else { return }
+        // The images of a sequence are several, of which no sum is known.
+        guard let load = current, load.request.sequence == nil else { return }
+        let task = load.task
         let handler = progressHandler(of: task)
         if let known = task.reportProgressOfChildren(to: handler) { handler(known.received, known.expected) }
     }
@@ -302,6 +315,7 @@ final class ImageSlot {
         let isContinued = current?.showsPartialImage == true
         show(image, animated: target.image == nil, isContinued ? .sameImage : .newImage)
         current?.showsPartialImage = true
+        current?.showsPreview = image.isPreview
     }
 
     /// Puts an image into the widget.
@@ -341,6 +355,7 @@ final class ImageSlot {
     /// Puts the image in place, then completes the task.
     func finish(_ task: ImageTask, _ result: ImageResult) {
         guard let load = current, load.task === task else { return task.complete(result) }
+        current?.joined = []
         endLoading()
         switch result {
         case .success(let response):

@@ -38,6 +38,8 @@ struct SlotLoad: Sendable {
     var ignoresFailureCache = false
     /// Whether a partial image of this load is on display, rather than the previous image.
     var showsPartialImage = false
+    /// Whether that is a preview, which is better than a placeholder when the load fails.
+    var showsPreview = false
     var refinement = Refinement.idle
     /// Set while a load that failed without a connection waits for the network.
     var networkObservation: ObservationToken?
@@ -89,12 +91,9 @@ struct SlotLoad: Sendable {
         var result = image.onScreen
         if ignoresFailureCache { result.retry = .always }
         result.decodeSize = size
-        if result.transformer == nil {
-            result.acceptsLarger = true
-        } else if image.decodeSize != .original, let pointer = widget?.pointer {
-            // Radii are in application pixels, so the transformed image must have the size of the widget.
-            result.displayScale = pointer.deviceScale
-        }
+        // The manager's request processor may add a transformer, whose radii are in application pixels.
+        result.acceptsLarger = true
+        if image.decodeSize != .original, let pointer = widget?.pointer { result.displayScale = pointer.deviceScale }
         result.preparation = TexturePreparation()
         return result
     }

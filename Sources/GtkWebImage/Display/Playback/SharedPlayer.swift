@@ -57,6 +57,9 @@ final class SharedPlayer {
     /// - Returns: The common player of that image, if it has one that the viewer must join instead.
     func show(_ image: WebImage) -> SharedPlayer? {
         if player.playback.isSynchronized {
+            // More pixels serve all viewers; with fewer, a larger widget would stay blurred.
+            let isSmaller = image.decodedSize.width < player.image.decodedSize.width
+            if isSmaller, viewers.count(where: { $0.viewer != nil }) > 1 { return nil }
             let key = ObjectIdentifier(image.storage)
             if let other = Self.synchronized[key]?.player { return other === self ? nil : other }
             Self.synchronized = Self.synchronized.filter { $0.value.player != nil && $0.value.player !== self }
