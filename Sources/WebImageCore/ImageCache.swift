@@ -105,8 +105,7 @@ public struct ImageCache: Sendable {
 extension ImageCache {
     /// The key of the original.
     private func key(for request: some ImageRequestConvertible) -> String {
-        let request = request.imageRequest
-        return request.cacheKey ?? manager.pipeline.cacheKey(for: request.url)
+        manager.pipeline.prepare(request.imageRequest).sourceKey
     }
 
     private func perform<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
@@ -121,7 +120,8 @@ extension ImageCache {
     private func findTiers(_ request: ImageRequest) -> CacheTiers {
         var tiers: CacheTiers = []
         if manager.cachedImage(for: request) != nil { tiers.insert(.memory) }
-        let key = ImageKey(manager.pipeline.prepare(request))
+        let request = manager.pipeline.prepare(request)
+        let key = ImageKey(request)
         if parts.renditionCache?.contains(key.renditionKey(size: request.resolvedDecodeSize)) == true {
             tiers.insert(.renditions)
         }

@@ -58,10 +58,11 @@ public final class ImageManager: Sendable {
         observations.withLock { $0.append(observation) }
     }
 
-    /// Removes a URL from the failure cache, so that the next load tries it again. ``ImageRequest/Retry/always`` ignores
+    /// Removes an image from the failure cache, so that the next load tries it again. ``ImageRequest/Retry/always`` ignores
     /// the failure cache for one load.
-    public func forgetFailure(of url: URL) {
-        dependencies.failures.forget(pipeline.cacheKey(for: url))
+    /// - Parameter request: A URL or an ``ImageRequest``.
+    public func forgetFailure(of request: some ImageRequestConvertible) {
+        dependencies.failures.forget(pipeline.prepare(request.imageRequest).sourceKey)
     }
 
     /// Empties the failure cache.

@@ -38,11 +38,12 @@ public struct ImageRequest: Hashable, Sendable {
     /// Pixels of the file per application pixel, at least 1. Default: from the name in the cache key or URL (`@2x`,
     /// `@3x`), else 1.
     public var scale: Double {
-        didSet { scale = WebImage.validScale(scale) }
+        get { ownScale ?? scaleInName }
+        set { ownScale = WebImage.validScale(newValue) }
     }
     /// The key of the image in the caches. Default: what the manager's ``CacheKeyFilter`` returns, else the URL.
     public var cacheKey: String? {
-        didSet { if let cacheKey, scale == 1 { scale = Self.scale(inName: cacheKey) } }
+        didSet { if cacheKey != oldValue { scaleInName = Self.scale(inName: cacheKey ?? url.absoluteString) } }
     }
     /// Whether only the first frame of an animated image is decoded. Default: no.
     public var isFirstFrameOnly = false
@@ -105,6 +106,8 @@ public struct ImageRequest: Hashable, Sendable {
     /// The attributes that few requests have, in one box, since requests are copied often.
     private var storage = Storage()
 
+    private var ownScale: Double?
+    private var scaleInName: Double
     /// Pixels per application pixel of the screen that the image is for. Default: not known.
     package var displayScale: Double?
     /// Whether a cached image up to twice as large may serve instead of the size asked for. Bound widgets accept it,
@@ -135,7 +138,8 @@ public struct ImageRequest: Hashable, Sendable {
         self.cachePolicy = cachePolicy
         self.decodeSize = decodeSize
         self.transformer = transformer
-        self.scale = scale.map(WebImage.validScale) ?? Self.scale(inName: url.absoluteString)
+        ownScale = scale.map(WebImage.validScale)
+        scaleInName = Self.scale(inName: url.absoluteString)
     }
 
     private var extended: ExtendedAttributes { storage.value }

@@ -50,6 +50,49 @@ struct ImageCacheTests {
         #expect(await fixture.manager.cache.tiers(containing: small(url)) == [])
     }
 
+    @Test("Each call of the cache means the image that the request processor and the key filter make of a request")
+    func processedRequests() async throws {
+        // Given a processor that sets the key and the size
+        let size = DecodeSize.contain(PixelSize(width: 100, height: 100))
+        let fixture = ManagerFixture { dependencies in
+            dependencies.requestProcessor = { request in
+                var request = request
+                request.cacheKey = "photo \(request.url.lastPathComponent)"
+                request.decodeSize = size
+                return request
+            }
+        }
+        let (cache, url) = (fixture.manager.cache, fixture.url("a"))
+        fixture.loader.answer(url, with: picture)
+        // When an image was loaded
+        _ = try await fixture.manager.image(for: url)
+        #expect(EventLog<Int>.poll { fixture.isQuiet && fixture.results.usage.count > 0 })
+        // Then it is found, and removed
+        #expect(await cache.tiers(containing: url) == .all)
+        #expect(await cache.data(for: url) == picture)
+        #expect(cache.path(for: url) == fixture.disk?.path(for: "photo a"))
+        cache.removeFromMemory(url)
+        #expect(await cache.tiers(containing: url) == .disk)
+        await cache.remove(url)
+        #expect(await cache.tiers(containing: url) == [])
+        // And what is stored is what a load finds
+        cache.storeOnDisk(picture, for: url)
+        #expect(try await fixture.manager.response(for: url).source == .disk)
+    }
+
+    @Test("A transformed image that was loaded for no screen is that of a screen with the scale of the file")
+    func scaleOfTransformed() async throws {
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: picture)
+        var request = small(url)
+        request.transformer = .rounded(12)
+        _ = try await fixture.manager.response(for: request)
+        request.displayScale = 1
+        #expect(fixture.manager.cachedImage(for: request) != nil)
+        request.displayScale = 2
+        #expect(fixture.manager.cachedImage(for: request) == nil)
+    }
+
     @Test("Removing one image leaves the others, in memory and on disk")
     func others() async throws {
         try await loadSmall(fixture.url("a"))

@@ -22,7 +22,7 @@ struct RequestTests {
     func filters(url: String, key: String?) throws {
         let url = try #require(URL(string: url))
         let fixture = ManagerFixture { $0.cacheKeyFilter = .withoutQueryItems() }
-        #expect(fixture.manager.pipeline.cacheKey(for: url) == key ?? url.absoluteString)
+        #expect(fixture.manager.cache.path(for: url) == fixture.disk?.path(for: key ?? url.absoluteString))
     }
 
     @Test("URLs with one key share the fetch and the image, in memory and on disk")

@@ -125,6 +125,20 @@ struct RetryTests {
         #expect(fixture.loader.requests.count == 2)
     }
 
+    @Test("The failure of a request with a key of its own is forgotten, and so are all")
+    func forgottenWithKey() async {
+        let fixture = ManagerFixture()
+        fail(fixture, .badStatus, status: 404)
+        var request = ImageRequest(url: fixture.url("a"))
+        request.cacheKey = "photo"
+        for count in 1...3 {
+            _ = try? await fixture.manager.image(for: request)
+            _ = try? await fixture.manager.image(for: request)
+            #expect(fixture.loader.requests.count == count)
+            if count == 1 { fixture.manager.forgetFailure(of: request) } else { fixture.manager.forgetAllFailures() }
+        }
+    }
+
     @Test("A permanent failure is remembered for a time, unless the request retries failed URLs")
     func remembered() async {
         let fixture = ManagerFixture()

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Glibc
 
 /// A port on 127.0.0.1 that refuses connections as long as this object exists. A port that is merely free may be taken by
@@ -8,7 +8,7 @@ package final class ClosedPort {
     private let socket: Int32
 
     package init() throws {
-        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -19,7 +19,7 @@ package final class ClosedPort {
             }
         }
         guard status == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
-        port = UInt16(bigEndian: address.sin_port)
+        (self.socket, port) = (socket, UInt16(bigEndian: address.sin_port))
     }
 
     deinit {

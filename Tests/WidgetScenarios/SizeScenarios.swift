@@ -67,6 +67,67 @@ extension Scenario {
             expectEqual(try stage.results[0].get().image.pixelSize, PixelSize(width: 107, height: 80))
         },
 
+        Scenario("A transformer of the request processor gives the pixels of one in the call, at every scale", .density)
+        {
+            // Given two managers, of which one rounds the corners of all images
+            let plain = try Stage()
+            let rounding = try Stage(Stage.answer) { configuration in
+                configuration.requestProcessor = { request in
+                    var request = request
+                    request.transformer = .rounded(12)
+                    return request
+                }
+            }
+            var images: [WebImage] = []
+            for (stage, transformer) in [(plain, ImageTransformer.rounded(12)), (rounding, nil)] {
+                let picture = stage.addImage(width: 60, height: 60)
+                constrain(picture, width: 60, height: 60, in: stage)
+                stage.present()
+                // When the same image is shown at 1.5 times the size first
+                let request = ImageRequest(
+                    url: stage.url(0x336699, "400x400"),
+                    decodeSize: .contain(PixelSize(width: 90, height: 90)),
+                    transformer: transformer
+                )
+                stage.manager.load(request, completion: stage.completion)
+                stage.waitForResults(1)
+                picture.setImage(
+                    with: stage.url(0x336699, "400x400"),
+                    transformer: transformer,
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+                stage.waitForResults(2)
+                images.append(try require(picture.currentImage))
+            }
+            // Then both have the pixels of their widget
+            expectEqual(images[0].pixelSize, images[1].pixelSize)
+            expectEqual(images[0].difference(from: images[1]), 0)
+        },
+
+        Scenario("A prefetched image with a transformer is a memory hit in a widget of its size") {
+            let stage = try Stage()
+            let picture = stage.addImage()
+            constrain(picture, width: 60, height: 60, in: stage)
+            stage.present()
+            let url = stage.url(0x336699, "400x400")
+            let request = ImageRequest(
+                url: url,
+                decodeSize: .contain(PixelSize(width: 60, height: 60)),
+                transformer: .rounded(12)
+            )
+            var isPrefetched = false
+            ImagePrefetcher(manager: stage.manager).prefetch([request]) { _ in isPrefetched = true }
+            expect(MainLoopPump.run(until: { isPrefetched }))
+            picture.setImage(
+                with: url,
+                transformer: .rounded(12),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            expectEqual(stage.results.first?.source, .memory)
+        },
+
         Scenario("A GtkPicture over an empty overlay has a fixed size, whatever its image and its parent") {
             let stage = try Stage()
             let picture = Picture()

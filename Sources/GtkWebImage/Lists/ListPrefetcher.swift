@@ -131,11 +131,8 @@ public final class ListPrefetcher {
             if request.decodeSize == nil { continue }
             tasks[position]?.task.cancel()
             request.priority = min(request.priority, .low)
-            if request.transformer == nil {
-                request.acceptsLarger = true
-            } else if request.decodeSize != .original {
-                request.displayScale = view.deviceScale
-            }
+            request.acceptsLarger = true
+            if request.decodeSize != .original { request.displayScale = view.deviceScale }
             request.preparation = TexturePreparation()
             tasks[position] = (request.url, prefetcher.prefetch([request]))
         }

@@ -13,7 +13,10 @@ package struct ImageKey: Hashable, Sendable {
     package init(_ request: ImageRequest) {
         source = request.sourceKey
         var key = request.transformer?.key ?? ""
-        if let scale = request.displayScale, request.transformer != nil { key += " on \(scale)" }
+        // A request that knows no screen is transformed for one of the scale of the file.
+        if let scale = request.displayScale, request.transformer != nil, scale != request.scale {
+            key += " on \(scale)"
+        }
         // Most requests have none of these options, and building strings is slow.
         if request.hasRareAttributes, let decoder = request.decoder {
             key = "\(String(reflecting: type(of: decoder))) \(key)"

@@ -204,11 +204,8 @@ extension Pipeline {
         if request.cacheKey == nil, let filter = dependencies.cacheKeyFilter {
             request.cacheKey = filter.key(for: request.url)
         }
+        // Radii and widths of lines are those of one size.
+        if request.transformer != nil { request.acceptsLarger = false }
         return request
-    }
-
-    /// The key of a URL in the caches.
-    package func cacheKey(for url: URL) -> String {
-        dependencies.cacheKeyFilter?.key(for: url) ?? url.textForKeys
     }
 }
