@@ -40,19 +40,22 @@ private struct Writing {
     private static let lowestQuality = 0.3
 
     func encode(_ image: WebImage) throws(ImageError) -> Data {
-        var pixels = try image.pixels.scaled(to: size(of: image.pixelSize))
-        var data = try encode(pixels, quality: options.quality)
+        let whole = try image.pixels.scaled(to: size(of: image.pixelSize))
+        var (pixels, data) = (whole, try encode(whole, quality: options.quality))
         guard let limit = options.maximumByteCount, data.count > limit else { return data }
-        if let smaller = try encode(pixels, below: limit) { return smaller }
-        // Even the lowest quality is too large, so the image gets fewer pixels.
+        let hasQuality = !options.isLossless && format.descriptor?.isLossy != false
+        let lowest = min(Self.lowestQuality, options.quality)
+        if hasQuality { data = try encode(pixels, quality: lowest) }
+        // Even the lowest quality is too large, so the image gets fewer pixels, and then a better quality again.
         while data.count > limit {
             guard pixels.size.pixelCount > 1 else {
                 throw .encodingFailed("No image fits into \(limit) bytes")
             }
-            pixels = try pixels.scaled(to: smaller(pixels.size, byteCount: data.count, limit: limit))
-            data = try encode(pixels, quality: Self.lowestQuality)
+            let size = smaller(pixels.size, byteCount: data.count, limit: limit, factor: 0.95)
+            pixels = try whole.scaled(to: size)
+            data = try encode(pixels, quality: lowest)
         }
-        return data
+        return hasQuality ? try bestQuality(pixels, from: lowest, data, limit: limit) : data
     }
 
     /// - Returns: `nil` when the format has no frames.
@@ -66,7 +69,7 @@ private struct Writing {
             if options.quality > Self.lowestQuality {
                 options.quality = max(Self.lowestQuality, options.quality - 0.2)
             } else {
-                let size = smaller(animation.size, byteCount: count, limit: limit)
+                let size = smaller(animation.size, byteCount: count, limit: limit, factor: 0.8)
                 guard size != animation.size else { throw .encodingFailed("No animation fits into \(limit) bytes") }
                 animation = animation.resized(to: size)
             }
@@ -79,8 +82,9 @@ private struct Writing {
         options.maximumSize.map { DecodeSize.contain($0).target(for: natural) } ?? natural
     }
 
-    private func smaller(_ size: PixelSize, byteCount: Int, limit: Int) -> PixelSize {
-        let factor = min(0.8, (Double(max(limit, 0)) / Double(byteCount)).squareRoot())
+    /// - Parameter factor: The least by which both sides shrink.
+    private func smaller(_ size: PixelSize, byteCount: Int, limit: Int, factor: Double) -> PixelSize {
+        let factor = min(factor, (Double(max(limit, 0)) / Double(byteCount)).squareRoot())
         return PixelSize(
             width: max(1, Int(Double(size.width) * factor)),
             height: max(1, Int(Double(size.height) * factor))
@@ -93,11 +97,15 @@ private struct Writing {
         return try encoder.encode(pixels, as: format, options: options)
     }
 
-    /// The file of the best quality that keeps the limit; `nil` when none does.
-    private func encode(_ pixels: PixelBuffer, below limit: Int) throws(ImageError) -> Data? {
-        var (low, high) = (min(Self.lowestQuality, options.quality), options.quality)
-        var found = try encode(pixels, quality: low)
-        guard found.count <= limit else { return nil }
+    /// The file of the best quality that keeps the limit.
+    /// - Parameter found: The file of the lowest quality, which keeps it.
+    private func bestQuality(
+        _ pixels: PixelBuffer,
+        from lowest: Double,
+        _ found: Data,
+        limit: Int
+    ) throws(ImageError) -> Data {
+        var (low, high, found) = (lowest, options.quality, found)
         for _ in 0..<6 {
             let middle = (low + high) / 2
             let data = try encode(pixels, quality: middle)
