@@ -130,10 +130,14 @@ struct OtherFormatTests {
 
     // MARK: - The wait for another process
 
-    private func wait(limit: Duration, leftBehind: LoaderWait.CallsLeftBehind? = nil) -> LoaderWait {
+    private func wait(
+        limit: Duration,
+        isElsewhere: Bool = true,
+        leftBehind: LoaderWait.CallsLeftBehind? = nil
+    ) -> LoaderWait {
         LoaderWait(
             format: .avif,
-            isElsewhere: true,
+            isElsewhere: isElsewhere,
             limit: limit,
             options: DecodeOptions(url: URL(string: "https://example.org/a.avif")),
             leftBehind: leftBehind
@@ -171,13 +175,13 @@ struct OtherFormatTests {
         #expect(try wait(limit: .seconds(60)).run(until: { false }) { image }.pixelSize == image.pixelSize)
     }
 
-    @Test("No process is started, nor a loader made, while too many hang")
-    func hanging() {
+    @Test("No process is started, nor a loader made, while too many hang", arguments: [(true, 8), (false, 2)])
+    func hanging(isElsewhere: Bool, limit: Int) {
         // Given as many processes that do not answer as may be left behind
         let gate = Gate()
         gate.close()
         defer { gate.open() }
-        let wait = wait(limit: .zero, leftBehind: LoaderWait.CallsLeftBehind())
+        let wait = wait(limit: .zero, isElsewhere: isElsewhere, leftBehind: LoaderWait.CallsLeftBehind())
         let refused = DecodeOptions().badData("The gate is open")
         for _ in 0..<wait.maximumLeftBehind {
             #expect(throws: ImageError.self) {
@@ -187,7 +191,7 @@ struct OtherFormatTests {
                 }
             }
         }
-        #expect(wait.leftBehind.count == wait.maximumLeftBehind)
+        #expect(wait.leftBehind.count == limit && wait.maximumLeftBehind == limit)
         // When another file is to be decoded
         let calls = EventLog<Int>()
         let error = thrownError {

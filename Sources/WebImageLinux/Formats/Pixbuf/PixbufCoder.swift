@@ -94,8 +94,8 @@ extension PixbufCoder: CancellableImageDecoding {
     ) throws(ImageError) -> WebImage {
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
         let loader = loaders[format] ?? Loader(mediaType: "", isElsewhere: false)
-        try ContainedImages.check(data, format, options: options)
         let work = { @Sendable () throws(ImageError) -> WebImage in
+            try ContainedImages.check(data, format, options: options)
             let session = try PixbufIncrementalDecoder(format, loader: loader, options, isIncremental: false)
             try session.append(data)
             return try session.finish(data)
