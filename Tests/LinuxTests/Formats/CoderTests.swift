@@ -42,6 +42,22 @@ struct CoderTests {
         #expect(image.cost == image.pixelSize.width * image.pixelSize.height * (hasAlpha ? 4 : 3))
     }
 
+    @Test("A thumbnail of a photograph is as sharp as the mean of the whole file", arguments: [64, 128, 256])
+    func sharpness(side: Int) throws {
+        for name in ShippedImage.all where name.hasSuffix(".jpg") {
+            let data = ShippedImage.data(name)
+            let small = try decode(data, .contain(PixelSize(width: side, height: side)))
+            let exact = try #require(try decode(data).pixels.resized(to: small.pixelSize, orientation: .up))
+            let squares = exact.withUnsafeBytes { exact in
+                small.pixels.withUnsafeBytes { small in
+                    zip(exact, small).reduce(0) { $0 + (Int($1.0) - Int($1.1)) * (Int($1.0) - Int($1.1)) }
+                }
+            }
+            let ratio = 10 * log10(255 * 255 / max(Double(squares) / Double(exact.byteCount), 0.001))
+            #expect(ratio > 32.5, "\(name): \(ratio) dB")
+        }
+    }
+
     @Test("An image that lies on its side is turned, at any size")
     func orientation() throws {
         // The lighthouse stands on the ground: sky at the top, in the corners too.

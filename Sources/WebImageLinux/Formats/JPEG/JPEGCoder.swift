@@ -3,8 +3,8 @@ package import WebImageCore
 
 /// Decodes JPEG with libjpeg.
 ///
-/// libjpeg scales with the inverse DCT to the smallest size that is not smaller than the requested one, which is a
-/// quarter of the work for a quarter of the size; an area scaler does the rest.
+/// libjpeg scales with the inverse DCT to a size that is somewhat larger than the requested one, which is a quarter of the
+/// work for a quarter of the size; an area scaler does the rest.
 package struct JPEGCoder: ImageDecoding {
     package init() {}
 
@@ -85,12 +85,15 @@ extension PixelSize {
         PixelSize(width: (width + divisor - 1) / divisor, height: (height + divisor - 1) / divisor)
     }
 
-    /// The largest divisor of the inverse DCT that leaves an image no smaller than target, of those for which
-    /// libjpeg-turbo has vector code.
+    /// The largest divisor of the inverse DCT that leaves an image of the target's size, or one and a half times as large, of
+    /// those for which libjpeg-turbo has vector code.
+    ///
+    /// An image that is only a little larger becomes soft when it is scaled once more. The page on performance says what the
+    /// margin costs.
     func divisor(for target: PixelSize) -> Int {
         [8, 4, 2].first {
             let size = divided(by: $0)
-            return size.width >= target.width && size.height >= target.height
+            return size == target || size.width * 2 >= target.width * 3 && size.height * 2 >= target.height * 3
         } ?? 1
     }
 }
