@@ -9,7 +9,7 @@ import WebImageLinux
 // Uses a downloader in ways that a process with tests in it cannot:
 // NetworkWorker exit URL AUTHORITIES MILLISECONDS, NetworkWorker exit-openssl URL AUTHORITIES MILLISECONDS,
 // NetworkWorker resolve URL SECONDS, NetworkWorker descriptors URL,
-// NetworkWorker cookies URL COUNT, NetworkWorker hold URL COUNT.
+// NetworkWorker cancels URL COUNT, NetworkWorker bodies URL COUNT, NetworkWorker cookies URL COUNT, NetworkWorker hold URL COUNT.
 
 let arguments = CommandLine.arguments
 var configuration = ImageDownloader.Configuration()
@@ -47,6 +47,10 @@ func areOtherThreadsAsleep() -> Bool {
         let stat = try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8)
         return stat?.contains(") S ") == true
     }
+}
+
+func openDescriptorCount() -> Int {
+    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
 }
 
 /// Uses OpenSSL as another library of an app does, so that its exit handlers are there before those of the library.
@@ -150,6 +154,20 @@ case "descriptors":
         waitForRest(downloader)
         measure("with\(round)", downloader, url)
     }
+case "cancels", "bodies":
+    // Large bodies are kept in files.
+    configuration.inMemoryBodyLimit = 1000
+    let downloader = ImageDownloader(configuration: configuration)
+    load(downloader, url).end.wait()
+    waitForRest(downloader)
+    let before = openDescriptorCount()
+    for number in 0..<Int(arguments[3])! {
+        let download = load(downloader, url.appending(path: "\(number % 100)"))
+        if arguments[1] == "cancels" { download.operation.cancel() } else { download.end.wait() }
+    }
+    load(downloader, url).end.wait()
+    waitForRest(downloader)
+    print("descriptors", openDescriptorCount() - before)
 case "cookies":
     let downloader = ImageDownloader(configuration: configuration)
     func run(_ count: Int) {

@@ -93,6 +93,19 @@ struct NetworkProcessTests {
         }
     }
 
+    @Test(
+        "Neither cancelled loads nor bodies in files leave descriptors behind",
+        arguments: [("cancels", 10_000), ("bodies", 200)]
+    )
+    func descriptorCount(mode: String, count: Int) throws {
+        let server = try LocalImageServer { _ in .ok(Data(count: 5000), contentType: "image/png") }
+        let process = try run([mode, server.url("/a").absoluteString, "\(count)"])
+        let words = process.output.split { $0 == " " || $0 == "\n" }
+        let left = try #require(words.firstIndex(of: "descriptors").flatMap { Int(words[$0 + 1]) }, "\(process.output)")
+        // Those of the six connections to a host.
+        #expect(left <= 6, "\(process.output)")
+    }
+
     @Test("Loads with cookies leave no memory behind")
     func cookies() throws {
         let server = try LocalImageServer { _ in
