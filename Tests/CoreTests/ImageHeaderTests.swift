@@ -59,6 +59,64 @@ struct ImageHeaderTests {
         #expect(header.size == size)
     }
 
+    @Test("The working memory of a JPEG is that of its coefficients when it comes in several scans")
+    func coefficients() throws {
+        /// The markers of a file with 40 x 20 pixels.
+        func file(_ frame: UInt8, _ factors: [UInt8], inScan count: Int) -> Data {
+            var file: [UInt8] = [0xFF, 0xD8, 0xFF, frame, 0, UInt8(8 + factors.count * 3), 8, 0, 20, 0, 40]
+            file.append(UInt8(factors.count))
+            for (index, factor) in factors.enumerated() { file += [UInt8(index), factor, 0] }
+            file += [0xFF, 0xDA, 0, UInt8(6 + count * 2), UInt8(count)] + [UInt8](repeating: 0, count: count * 2 + 3)
+            return Data(file)
+        }
+        func bytes(_ data: Data) throws -> Int? { try #require(ImageHeader(reading: data)).workingByteCount }
+        // A sequential file in one scan needs none, in three that of 40 x 24 coefficients of two bytes a channel.
+        #expect(try bytes(file(0xC0, [0x22, 0x11, 0x11], inScan: 3)) == 0)
+        #expect(try bytes(file(0xC0, [0x11, 0x11, 0x11], inScan: 1)) == 40 * 24 * 2 * 3)
+        #expect(try bytes(file(0xC1, [0x22, 0x11, 0x11], inScan: 1)) == 40 * 24 * 2 * 6 / 4)
+        #expect(try bytes(file(0xC2, [0x11, 0x11, 0x11, 0x11], inScan: 4)) == 40 * 24 * 2 * 4)
+        // What has not arrived is not known.
+        #expect(try bytes(file(0xC0, [0x11, 0x11, 0x11], inScan: 1).prefix(21)) == nil)
+    }
+
+    @Test("The size of an icon is that of its largest image, whatever its directory says")
+    func icon() throws {
+        let images = [3, 300].map { TestImage.solid(0, size: PixelSize(width: $0, height: 2)) }
+        var file: [UInt8] = [0, 0, 1, 0, 2, 0]
+        var offset = 6 + 32
+        for image in images {
+            file += [1, 1, 0, 0, 1, 0, 32, 0, 0, 0, 0, 0, UInt8(offset & 255), UInt8(offset >> 8), 0, 0]
+            offset += image.count
+        }
+        let header = try #require(ImageHeader(reading: Data(file) + images[0] + images[1]))
+        #expect(header.format == .ico && header.size == PixelSize(width: 300, height: 2))
+        #expect(ImageHeader(reading: Data(file.prefix(30))) == nil)
+    }
+
+    @Test("The size of an AVIF or HEIF is that of its largest item", arguments: ["avif", "heic"])
+    func boxes(brand: String) throws {
+        func box(_ name: String, _ contents: [UInt8]) -> [UInt8] {
+            let length = contents.count + 8
+            return [0, 0, UInt8(length >> 8), UInt8(length & 255)] + Array(name.utf8) + contents
+        }
+        func extents(_ width: UInt8, _ height: UInt8) -> [UInt8] {
+            box("ispe", [0, 0, 0, 0, 0, 0, 1, width, 0, 0, 0, height])
+        }
+        let properties = extents(0, 16) + box("colr", [1, 2]) + extents(44, 200) + box("av1C", [0x81, 0, 0x40, 0])
+        let meta = box(
+            "meta",
+            [0, 0, 0, 0] + box("hdlr", [1]) + box("iprp", box("ipco", properties) + box("ipma", []))
+        )
+        let file = box("ftyp", Array(brand.utf8) + [0, 0, 0, 0]) + box("free", [0]) + meta + box("mdat", [1, 2, 3])
+        let header = try #require(ImageHeader(reading: Data(file)))
+        #expect(header.size == PixelSize(width: 256 + 44, height: 200))
+        #expect(header.workingByteCount == 300 * 200 * 8)
+        for count in 0..<(file.count - 12) {
+            #expect(ImageHeader(reading: Data(file.prefix(count)))?.size.width != 256)
+        }
+        #expect(ImageHeader(reading: Data(file.prefix(file.count - 12))) == nil)
+    }
+
     @Test(
         "No prefix and no damaged byte of a header traps or changes the format",
         arguments: ShippedImage.oneOfEach

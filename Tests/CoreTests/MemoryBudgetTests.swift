@@ -10,79 +10,140 @@ struct MemoryBudgetTests {
     /// Of which decodes may take 1000 bytes, and what lasts and bodies 300 each.
     private let budget = MemoryBudget(limit: 1600)
 
-    @Test("Decodes wait for memory in their order, and a small one does not overtake")
-    func order() throws {
-        // Given a decode that takes most of the memory
-        let queue = WorkQueue(name: "test", threadCount: 3)
-        let log = EventLog<Int>()
-        var first = budget.waitForDecoding(800) { false }
-        #expect(first != nil && budget.used.decoding == 800)
-        // When a large and then a small one want some
-        let (budget, gate) = (budget, Gate())
-        gate.close()
-        for byteCount in [900, 100] {
-            queue.submit {
-                let reservation = budget.waitForDecoding(byteCount) { false }
-                log.add(byteCount)
-                gate.wait()
-                withExtendedLifetime(reservation) {}
-            }
-            try #require(EventLog<Int>.poll { budget.waitingCount == (byteCount == 900 ? 1 : 2) })
+    /// Has a decode wait that keeps its memory until the list is cleared.
+    @discardableResult
+    private func wait(
+        _ name: String,
+        _ byteCount: Int,
+        priority: ImagePriority = .normal,
+        isSlow: Bool = false,
+        _ decodes: Decodes
+    ) -> WorkQueue.Ticket {
+        let ticket = budget.makeTicket()
+        budget.waitForDecoding(byteCount, ticket: ticket, priority: priority, isSlow: isSlow) {
+            decodes.begin(name, $0)
         }
-        // Then both wait until the first has ended
-        #expect(log.all.isEmpty)
-        first = nil
-        log.wait { $0.count == 2 }
-        #expect(Set(log.all) == [900, 100] && budget.used.decoding == 1000)
-        gate.open()
-        #expect(EventLog<Int>.poll { budget.used.decoding == 0 })
+        return ticket
     }
 
-    @Test("A decode that nobody waits for stops waiting, and lets the next one pass")
-    func cancellation() throws {
-        let (budget, queue, log) = (budget, WorkQueue(name: "test", threadCount: 2), EventLog<String>())
-        let first = budget.waitForDecoding(600) { false }
-        let cancelled = Flag()
-        queue.submit {
-            let reservation = budget.waitForDecoding(900) { cancelled.value }
-            log.add(reservation == nil ? "cancelled" : "taken")
+    /// The decodes that have begun.
+    private final class Decodes: Sendable {
+        private let state = Mutex((names: [String](), running: [String: MemoryBudget.Reservation]()))
+
+        var names: [String] { state.withLock { $0.names } }
+
+        func begin(_ name: String, _ reservation: MemoryBudget.Reservation) {
+            state.withLock { state in
+                state.names.append(name)
+                state.running[name] = reservation
+            }
         }
-        try #require(EventLog<Int>.poll { budget.waitingCount == 1 })
-        queue.submit {
-            let reservation = budget.waitForDecoding(100) { false }
-            log.add("small \(reservation != nil)")
+
+        /// The memory is given back with the lock free, since others begin then.
+        func end(_ name: String) {
+            let ended = state.withLock { $0.running.removeValue(forKey: name) }
+            withExtendedLifetime(ended) {}
         }
-        try #require(EventLog<Int>.poll { budget.waitingCount == 2 })
-        cancelled.set()
-        log.wait { $0.count == 2 }
-        #expect(Set(log.all) == ["cancelled", "small true"])
+    }
+
+    @Test("A decode that needs more than there is lets eight others pass, and then they wait for it")
+    func overtaking() {
+        let decodes = Decodes()
+        let first = budget.takeForDecoding(500)
+        #expect(first != nil && budget.used.decoding == 500)
+        wait("large", 900, decodes)
+        for number in 0..<20 {
+            wait("\(number)", 100, decodes)
+            decodes.end("\(number)")
+        }
+        #expect(decodes.names == (0..<8).map { "\($0)" } && budget.waitingCount == 13)
+        first?.shrink(to: 50)
+        #expect(decodes.names.last == "large" && budget.used.decoding == 950)
+        decodes.end("large")
+        // Nine of a hundred bytes fit beside the fifty.
+        #expect(decodes.names.count == 18 && budget.used.decoding == 950)
         withExtendedLifetime(first) {}
     }
 
-    private final class Flag: Sendable {
-        private let flag = Mutex(false)
+    @Test("Memory goes to the highest priority that waits, and a change of priority counts")
+    func priorities() {
+        let decodes = Decodes()
+        let first = budget.takeForDecoding(1000)
+        wait("low", 400, priority: .low, decodes)
+        wait("normal", 400, decodes)
+        let raised = wait("raised", 400, priority: .veryLow, decodes)
+        wait("high", 400, priority: .high, decodes)
+        budget.setPriority(.veryHigh, of: raised)
+        first?.shrink(to: 0)
+        #expect(decodes.names == ["raised", "high"])
+        decodes.end("high")
+        #expect(decodes.names == ["raised", "high", "normal"])
+        decodes.end("raised")
+        #expect(decodes.names.last == "low")
+        // A large one of high priority is passed, too, but not for ever.
+        for name in ["normal", "low"] { decodes.end(name) }
+        #expect(budget.used.decoding == 0)
+    }
 
-        var value: Bool { flag.withLock { $0 } }
+    @Test("Slow decodes share half of the memory, and hold nobody else back")
+    func slowDecodes() {
+        let decodes = Decodes()
+        wait("slow", 400, isSlow: true, decodes)
+        wait("second slow", 400, isSlow: true, decodes)
+        #expect(decodes.names == ["slow"])
+        // Neither a slow one that waits, nor a large one that waits for a slow one, keeps others from their memory.
+        wait("large", 900, decodes)
+        for number in 0..<30 {
+            wait("\(number)", 100, decodes)
+            decodes.end("\(number)")
+        }
+        #expect(decodes.names.count == 31)
+        // But the large one comes before slow ones that came later.
+        wait("third slow", 400, isSlow: true, decodes)
+        decodes.end("slow")
+        #expect(decodes.names.last == "second slow" && budget.waitingCount == 2)
+        decodes.end("second slow")
+        #expect(decodes.names.last == "large")
+        decodes.end("large")
+        #expect(decodes.names.last == "third slow")
+    }
 
-        func set() { flag.withLock { $0 = true } }
+    @Test("A decode that nobody waits for stops waiting, and lets the next one pass")
+    func cancellation() {
+        let decodes = Decodes()
+        let first = budget.takeForDecoding(600)
+        let ticket = wait("large", 900, decodes)
+        for number in 0..<8 {
+            wait("\(number)", 100, decodes)
+            decodes.end("\(number)")
+        }
+        wait("last", 100, decodes)
+        #expect(budget.waitingCount == 2)
+        budget.cancel(ticket)
+        #expect(decodes.names.last == "last" && budget.waitingCount == 0)
+        withExtendedLifetime(first) {}
     }
 
     @Test("What lasts is refused rather than waited for, and does not take the memory of decodes")
     func lasting() {
         var kept = [budget.keep(200)]
         #expect(budget.keep(200) == nil && budget.used.lasting == 200)
-        #expect(budget.waitForDecoding(1000) { true } != nil)
+        #expect(budget.takeForDecoding(1000) != nil)
+        let log = EventLog<Int>()
+        for byteCount in [100, 200, 300] { budget.whenRoom(toKeep: byteCount) { log.add(byteCount) } }
+        #expect(log.all == [100])
         kept = []
-        #expect(kept.isEmpty && budget.keep(300) != nil)
+        #expect(kept.isEmpty && log.all == [100, 200, 300] && budget.keep(300) != nil)
     }
 
     @Test("No more images are decoded at a time than fit, and all of them are decoded")
     func decodes() {
-        // Given memory for three images of 48 x 32 pixels
-        let counter = DecodeCount()
+        // Given memory for three images of 48 x 32 pixels, and a decoder that stands still
+        let (counter, gate) = (DecodeCount(), Gate())
+        gate.close()
         let budget = MemoryBudget(limit: 48 * 32 * 4 * 3 * 16 / 10 + 16)
-        let fixture = ManagerFixture { dependencies in
-            dependencies.coders = CoderRegistry([CountedCoder(counter: counter)])
+        let fixture = ManagerFixture(hasDisk: false, hasResults: false) { dependencies in
+            dependencies.coders = CoderRegistry([CountedCoder(counter: counter, gate: gate)])
             dependencies.decodeQueue = WorkQueue(name: "test-decode", threadCount: 8)
             dependencies.budget = budget
         }
@@ -92,10 +153,86 @@ struct MemoryBudgetTests {
             fixture.loader.answer(fixture.url("\(number)"), with: file)
             fixture.load("\(number)")
         }
-        // Then all are there, and never were more than three under way
+        // Then three are under way, and the others wait without a thread
+        #expect(EventLog<Int>.poll { counter.now == 3 && budget.waitingCount == 97 })
+        // And all are there in the end, never more than three at a time
+        gate.open()
         fixture.outcomes.wait { $0.count == 100 }
         #expect(fixture.outcomes.all.allSatisfy { $0 == .image(PixelSize(width: 48, height: 32), .loader) })
-        #expect(counter.most <= 3 && counter.most > 0)
+        #expect(counter.most == 3)
+        #expect(EventLog<Int>.poll { budget.used == (0, 0, 0) })
+    }
+
+    /// Loads of which one decodes until a gate opens, and takes nearly all of the memory.
+    private func fixture(_ gate: Gate, _ log: EventLog<String>) -> (ManagerFixture, MemoryBudget) {
+        let budget = MemoryBudget(limit: 100 * 100 * 4 * 16 / 10 + 16)
+        let fixture = ManagerFixture(hasResults: false) { dependencies in
+            dependencies.coders = CoderRegistry([LoggingCoder(log: log, gate: gate)])
+            dependencies.decodeQueue = WorkQueue(name: "test-decode", threadCount: 2)
+            dependencies.budget = budget
+        }
+        for (name, side) in [("first", 98), ("large", 97), ("larger", 99), ("small", 10), ("other", 96)] {
+            let size = PixelSize(width: side, height: side)
+            fixture.loader.answer(fixture.url(name), with: TestImage.solid(0xFF0000, size: size))
+        }
+        return (fixture, budget)
+    }
+
+    @Test("Images for which there is no room keep no threads from the others")
+    func threads() {
+        // Given one image that decodes, and more large ones than there are threads
+        let (gate, log) = (Gate(), EventLog<String>())
+        gate.close()
+        let (fixture, budget) = fixture(gate, log)
+        fixture.load("first")
+        log.wait { $0 == ["98"] }
+        for name in ["large", "larger"] { fixture.load(name) }
+        #expect(EventLog<Int>.poll { budget.waitingCount == 2 })
+        // When a small one comes
+        fixture.load("small")
+        // Then it is decoded, and the others in turn
+        log.wait { $0.count == 2 }
+        #expect(log.all == ["98", "10"])
+        gate.open()
+        fixture.outcomes.wait { $0.count == 4 }
+        #expect(log.all == ["98", "10", "97", "99"])
+        #expect(EventLog<Int>.poll { budget.used == (0, 0, 0) })
+    }
+
+    @Test(
+        "An image that waits for memory gets it by the priority that its load has by then, and none once it is cancelled"
+    )
+    func waitingPriority() {
+        let (gate, log) = (Gate(), EventLog<String>())
+        gate.close()
+        let (fixture, budget) = fixture(gate, log)
+        fixture.load("first")
+        log.wait { $0 == ["98"] }
+        let (large, larger) = (fixture.load("large"), fixture.load("larger", priority: .low))
+        fixture.load("other")
+        #expect(EventLog<Int>.poll { budget.waitingCount == 3 })
+        larger.priority = .high
+        large.cancel()
+        #expect(budget.waitingCount == 2)
+        gate.open()
+        fixture.outcomes.wait { $0.count == 4 }
+        #expect(log.all == ["98", "99", "96"])
+    }
+
+    @Test("The memory of a decode is taken until its transformer is done, which holds as much again")
+    func transformer() async throws {
+        let size = PixelSize(width: 48, height: 32)
+        let budget = MemoryBudget(limit: 1 << 20)
+        let fixture = ManagerFixture { $0.budget = budget }
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
+        let used = EventLog<Int>()
+        var request = ImageRequest(url: fixture.url("a"))
+        request.transformer = .custom(key: "used") { image in
+            used.add(budget.used.decoding)
+            return image
+        }
+        _ = try await fixture.manager.image(for: request)
+        #expect(used.all == [size.pixelCount * 4 * 3])
         #expect(EventLog<Int>.poll { budget.used == (0, 0, 0) })
     }
 
@@ -243,6 +380,7 @@ private final class DecodeCount: Sendable {
     private let counts = Mutex((now: 0, most: 0))
 
     var most: Int { counts.withLock { $0.most } }
+    var now: Int { counts.withLock { $0.now } }
 
     func add(_ change: Int) {
         counts.withLock { counts in
@@ -266,5 +404,20 @@ private struct CountedCoder: ImageDecoding {
         gate?.wait()
         let size = makesPixels ? PixelSize(width: 1, height: 1) : PixelSize(width: 48, height: 32)
         return WebImage(pixels: PixelBuffer(size: size, format: .rgb) { $0[0] = 1 }!, format: .png)
+    }
+}
+
+/// Decodes a file into a pixel, and notes its width. The first one stands still until a gate opens.
+private struct LoggingCoder: ImageDecoding {
+    let log: EventLog<String>
+    let gate: Gate
+
+    func canDecode(_ format: ImageFormat) -> Bool { true }
+
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        let width = ImageHeader(reading: data)?.size.width ?? 0
+        log.add("\(width)")
+        if width == 98 { gate.wait() }
+        return WebImage(pixels: PixelBuffer(size: PixelSize(width: 1, height: 1), format: .rgb) { $0[0] = 1 }!)
     }
 }

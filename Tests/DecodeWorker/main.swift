@@ -6,12 +6,14 @@ import WebImageLinux
 
 // Decodes a file and says what became of it and how much memory that took:
 // DecodeWorker FILE whole|parts|shown|limit. In parts, the file arrives; shown, twenty players show four frames of an animation;
-// with limit, nothing is decoded, and the memory that the process may use is printed in bytes.
+// with limit, nothing is decoded, and the memory that the process may use is printed in bytes, with the default limits of the
+// cache and of decodes.
 
 let arguments = CommandLine.arguments
 let (path, way) = (arguments[1], arguments[2])
 if way == "limit" {
-    print(SystemResources.memorySize)
+    let budget = SystemResources.loadingBudget
+    print(SystemResources.memorySize, ImageManager.Configuration().memoryCacheLimit, budget.decodingLimit)
     exit(0)
 }
 
@@ -63,6 +65,15 @@ _ = try? load("\(path).pixel")
 // A new peak is measured from here on (proc(5)).
 try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .ascii)
 let before = kilobytes("VmHWM")
+/// The most memory that decodes have reserved.
+let reserved = Mutex(0)
+Thread.detachNewThread {
+    while true {
+        let used = SystemResources.loadingBudget.used.decoding
+        reserved.withLock { $0 = max($0, used) }
+        usleep(100)
+    }
+}
 var decoders: [any FrameDecoding] = []
 do throws(ImageError) {
     let image =
@@ -77,4 +88,5 @@ do throws(ImageError) {
 } catch {
     print("\(error)")
 }
+print("reserved: \(reserved.withLock { $0 } >> 20)")
 print("megabytes: \((kilobytes("VmHWM") - before) / 1024)")

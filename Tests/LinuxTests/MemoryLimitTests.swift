@@ -60,10 +60,14 @@ struct MemoryLimitTests {
 
     @Test("The limit of the address space counts, and the default limits follow")
     func addressSpace() throws {
-        let script = "ulimit -v 8000000; exec \"$0\" x limit"
+        // A limit that no machine and no group has by itself
+        let limit = (SystemResources.memorySize / 4 * 3) & ~0xFFFFF
+        let script = "ulimit -v \(limit >> 10); exec \"$0\" x limit"
         let result = try ChildProcess.run("/bin/sh", ["-c", script, BuiltProgram.path("DecodeWorker")])
-        let size = try #require(Int(result.output.split(separator: "\n").last ?? ""), "\(result.output)")
-        #expect(size <= 8_000_000 << 10)
-        #expect(ImageManager.Configuration().memoryCacheLimit <= SystemResources.memorySize / 8)
+        let sizes = result.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+        try #require(sizes.count == 3, "\(result.output)")
+        #expect(sizes[0] == limit)
+        #expect(sizes[1] <= limit / 8 && sizes[1] > 0)
+        #expect(sizes[2] <= limit / 4 && sizes[2] > 0)
     }
 }

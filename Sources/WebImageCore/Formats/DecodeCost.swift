@@ -2,13 +2,17 @@ import FoundationEssentials
 
 /// The memory that decoding a file takes, estimated from its header.
 struct DecodeCost {
-    /// For formats whose headers the library does not read, such as AVIF and SVG: about 12 megapixels.
-    static let unknown = DecodeCost(byteCount: 48 << 20)
+    /// For formats whose headers the library does not read, such as SVG: about 12 megapixels.
+    static let unknown = DecodeCost(byteCount: 48 << 20, imageByteCount: 48 << 20)
 
+    /// The bytes until the pixels are there.
     let byteCount: Int
+    /// The bytes of the pixels at the size that is asked for.
+    let imageByteCount: Int
 
-    private init(byteCount: Int) {
+    private init(byteCount: Int, imageByteCount: Int) {
         self.byteCount = byteCount
+        self.imageByteCount = imageByteCount
     }
 
     init(of header: ImageHeader, _ options: DecodeOptions) {
@@ -16,48 +20,53 @@ struct DecodeCost {
         let target = options.size.target(for: header.size).pixelCount
         var decoded = pixels
         if header.format == .jpeg {
-            // The inverse DCT divides both sides by up to 8, and leaves at least the target.
-            let factors = [64, 16, 4, 1]
-            decoded = factors.lazy.map { pixels / $0 }.first { $0 >= target } ?? pixels
+            // The inverse DCT divides both sides by up to 8, and leaves one and a half times the target's.
+            let margin = target.boundedProduct(9) / 4
+            decoded = [64, 16, 4].lazy.map { pixels / $0 }.first { $0 >= margin } ?? pixels
         }
         let bytesPerPixel = options.keepsWideColors ? 8 : 4
+        imageByteCount = target.boundedProduct(bytesPerPixel)
         var bytes = decoded.boundedProduct(bytesPerPixel)
-        // Two bytes for each of three channels.
-        if header.keepsCoefficients { bytes = bytes.boundedSum(pixels.boundedProduct(6)) }
-        if target < decoded { bytes = bytes.boundedSum(target.boundedProduct(bytesPerPixel)) }
+        // The worst case stands for what has not arrived: coefficients of two bytes for each of four channels.
+        bytes = bytes.boundedSum(header.workingByteCount ?? pixels.boundedProduct(8))
+        if target < decoded || header.format == .gif { bytes = bytes.boundedSum(imageByteCount) }
+        // The frames of a GIF are decoded into indices of colours, composed on a canvas, and copied from it.
+        if header.format == .gif { bytes = bytes.boundedSum(pixels) }
         byteCount = bytes
+    }
+
+    /// The bytes that are taken once the pixels are there, until they are in the caches.
+    /// - Parameter isChanged: Whether a transformer makes another image of them, or an encoder a rendition.
+    func finalByteCount(isChanged: Bool) -> Int {
+        // What is read, what is written, and what a step such as a blur needs for itself.
+        isChanged ? imageByteCount.boundedProduct(3) : imageByteCount
     }
 }
 
 extension MemoryBudget {
-    /// Takes the memory of a decode, and waits on this thread until there is some.
-    /// - Throws: ``ImageError/Code/imageTooLarge`` when it is more than decodes may ever take, and
-    ///   ``ImageError/Code/cancelled``.
-    func memory(
-        forDecoding data: Data,
+    /// The memory of decoding a file.
+    /// - Throws: ``ImageError/Code/imageTooLarge`` when it is more than decodes may ever take.
+    func cost(
+        ofDecoding data: Data,
         as format: ImageFormat,
-        _ options: DecodeOptions,
-        until isCancelled: () -> Bool
-    ) throws(ImageError) -> Reservation {
-        var cost = min(DecodeCost.unknown.byteCount, decodingLimit)
-        if let header = ImageHeader(reading: data, as: format) {
-            try options.check(header.size)
-            cost = DecodeCost(of: header, options).byteCount
-        }
-        guard cost <= decodingLimit else {
+        _ options: DecodeOptions
+    ) throws(ImageError) -> DecodeCost {
+        guard let header = ImageHeader(reading: data, as: format) else { return .unknown }
+        try options.check(header.size)
+        let cost = DecodeCost(of: header, options)
+        guard cost.byteCount <= decodingLimit else {
             throw ImageError(
                 .imageTooLarge,
                 url: options.url,
                 reason: """
-                    Decoding takes \(cost >> 20) MB, more than the \(decodingLimit >> 20) MB that all decodes may take on this \
-                    machine or in this control group
+                    Decoding takes \(cost.byteCount >> 20) MB, more than the \(decodingLimit >> 20) MB that all decodes may \
+                    take on this machine or in this control group
                     """,
                 remedy:
                     "Give the process more memory, or use a smaller file; a JPEG that is not progressive takes the least."
             ).dependingOnRequest()
         }
-        guard let reservation = waitForDecoding(cost, until: isCancelled) else { throw .cancelled(options.url) }
-        return reservation
+        return cost
     }
 }
 
@@ -66,7 +75,7 @@ extension MemoryBudget {
 ///
 /// @unchecked: one thread at a time uses a decoder.
 final class BudgetedIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
-    /// Headers that are longer have a profile or a preview in front, and are decoded without an estimate.
+    /// Headers that are longer have a profile or a preview in front. Such files show no parts.
     private static let longestHead = 1 << 20
 
     private let decoder: any IncrementalImageDecoding
@@ -93,10 +102,17 @@ final class BudgetedIncrementalDecoder: IncrementalImageDecoding, @unchecked Sen
         guard reservation == nil else { return try decoder.append(data) }
         head.append(data)
         let header = ImageHeader(reading: head, hint: options.formatHint)
-        guard header != nil || !hasHeader || head.count > Self.longestHead else { return }
-        let cost = header.map { DecodeCost(of: $0, options) } ?? .unknown
         if let header { try options.check(header.size) }
-        reservation = budget.keep(cost.byteCount)
+        guard !hasHeader || header?.workingByteCount != nil else {
+            guard head.count > Self.longestHead else { return }
+            throw ImageError(
+                .imageTooLarge,
+                url: options.url,
+                reason: "The size of this image comes so late in its file that there is no memory for parts of it",
+                remedy: "Nothing: the image shows once it is complete. Files with shorter metadata show parts."
+            )
+        }
+        reservation = budget.keep((header.map { DecodeCost(of: $0, options) } ?? .unknown).byteCount)
         guard reservation != nil else {
             throw ImageError(
                 .imageTooLarge,

@@ -130,6 +130,7 @@ package struct FormatDescriptor: Sendable {
             .ico,
             mediaTypes: ["image/vnd.microsoft.icon", "image/x-icon"],
             fileExtensions: ["ico", "cur"],
+            readHeader: ICOHeader.read,
             isSignature: isIcon
         ),
         FormatDescriptor(.jpegXL, mediaTypes: ["image/jxl"], fileExtensions: ["jxl"], isLossy: true) {
@@ -156,13 +157,15 @@ package struct FormatDescriptor: Sendable {
             .avif,
             mediaTypes: ["image/avif", "image/avif-sequence"],
             fileExtensions: ["avif", "avifs"],
-            isLossy: true
+            isLossy: true,
+            readHeader: BoxHeader.readAVIF
         ) { formatOfBoxes($0) == .avif },
         FormatDescriptor(
             .heif,
             mediaTypes: ["image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence"],
             fileExtensions: ["heic", "heif", "heics"],
-            isLossy: true
+            isLossy: true,
+            readHeader: BoxHeader.readHEIF
         ) { formatOfBoxes($0) == .heif },
         FormatDescriptor(.pdf, mediaTypes: ["application/pdf"], fileExtensions: ["pdf"]) { $0.matches("%PDF-", at: 0) },
         FormatDescriptor(

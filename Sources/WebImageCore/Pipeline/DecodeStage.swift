@@ -10,12 +10,11 @@ final class DecodeStage: Sendable {
     }
 
     private let memoryCache: any MemoryCaching
-    private let queue: WorkQueue
-    private let slowQueue: WorkQueue
     private let failures: FailureRecorder
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let maker: ImageMaker
+    private let scheduler: DecodeScheduler
     private let renditions: RenditionTier
     private let next: StoreStage
 
@@ -23,16 +22,16 @@ final class DecodeStage: Sendable {
         _ dependencies: Pipeline.Dependencies,
         graph: SharedGraph,
         maker: ImageMaker,
+        scheduler: DecodeScheduler,
         renditions: RenditionTier,
         next: StoreStage
     ) {
         memoryCache = dependencies.memoryCache
-        queue = dependencies.decodeQueue
-        slowQueue = dependencies.slowQueue
         failures = FailureRecorder(dependencies)
         observers = dependencies.observers
         self.graph = graph
         self.maker = maker
+        self.scheduler = scheduler
         self.renditions = renditions
         self.next = next
     }
@@ -53,22 +52,38 @@ final class DecodeStage: Sendable {
     /// Decodes the bytes for a job, within this call on the decode queue unless that takes long.
     func continueDecoding(_ id: JobGraph.Job.ID, _ data: FetchedData) {
         guard let job = graph.job(id) else { return }
-        guard slowQueue !== queue, maker.isSlow(data, for: job.request) else { return decode(id, data) }
+        guard scheduler.isSlow(data, for: job.request) else { return decode(id, data) }
         submit(id, data, priority: job.priority)
     }
 
     private func submit(_ id: JobGraph.Job.ID, _ data: FetchedData, priority: ImagePriority) {
-        let isSlow = graph.job(id).map { maker.isSlow(data, for: $0.request) } ?? false
-        let ticket = (isSlow ? slowQueue : queue).submit(priority: priority) { self.decode(id, data) }
-        graph.withLock { $0.setDecodeTicket(ticket, of: id) }
+        let isSlow = graph.job(id).map { scheduler.isSlow(data, for: $0.request) } ?? false
+        scheduler.submit(id, priority: priority, isSlow: isSlow) { self.decode(id, data) }
     }
 
-    /// Decodes the bytes for a job, within this call.
-    func decode(_ id: JobGraph.Job.ID, _ data: FetchedData) {
+    /// Decodes the bytes for a job, within this call or once there is memory for it.
+    /// - Parameter reservation: The memory, when the job has waited for it.
+    func decode(_ id: JobGraph.Job.ID, _ data: FetchedData, reservation: MemoryBudget.Reservation? = nil) {
         guard let job = graph.job(id) else { return }
+        // The memory is taken until the image is in the caches.
+        var memory = reservation
+        defer { withExtendedLifetime(memory) {} }
         var outcome: Outcome
         do {
-            outcome = try image(of: job, id: id, data)
+            if let cached = data.isConfirmed ? cachedImage(of: job, data) : nil {
+                outcome = self.outcome(cached, of: job, data)
+            } else {
+                let makesRendition = renditions.isUsed(by: job.request)
+                let cost = try maker.cost(of: data, for: job, makesRendition: makesRendition)
+                if memory == nil {
+                    let isSlow = scheduler.isSlow(data, for: job.request)
+                    memory = scheduler.reserve(cost.decoding, for: id, isSlow: isSlow) {
+                        self.decode(id, data, reservation: $0)
+                    }
+                }
+                guard let memory else { return }
+                outcome = try decodedImage(of: job, id: id, data) { memory.shrink(to: cost.final) }
+            }
         } catch {
             WebImageLog.debug("\(error)")
             outcome = Outcome(result: .failure(error))
@@ -86,23 +101,33 @@ final class DecodeStage: Sendable {
         if data.origin == .loader { failures.record(error, of: request) }
     }
 
-    private func image(of job: JobGraph.Job, id: JobGraph.Job.ID, _ data: FetchedData) throws(ImageError) -> Outcome {
+    private func decodedImage(
+        of job: JobGraph.Job,
+        id: JobGraph.Job.ID,
+        _ data: FetchedData,
+        onPixels: () -> Void
+    ) throws(ImageError) -> Outcome {
         var durations = StageDurations()
+        let image = try sharedImage(of: job, id: id, data, &durations, onPixels: onPixels)
+        next.storeInMemory(image, for: job, response: data.loaded.metadata)
+        var outcome = outcome(image, of: job, data, durations: durations)
+        outcome.decoded = image
+        return outcome
+    }
+
+    private func outcome(
+        _ image: WebImage,
+        of job: JobGraph.Job,
+        _ data: FetchedData,
+        durations: StageDurations = StageDurations()
+    ) -> Outcome {
+        var durations = durations
         durations.reading = data.readingDuration
-        var decoded: WebImage?
-        let image: WebImage
-        if data.isConfirmed, let cached = cachedImage(of: job, data) {
-            image = cached
-        } else {
-            image = try sharedImage(of: job, id: id, data, &durations)
-            next.storeInMemory(image, for: job, response: data.loaded.metadata)
-            decoded = image
-        }
         var response = ImageResponse(image: image, source: data.origin, url: job.request.url)
         response.metrics = data.loaded.metrics
         response.durations = durations
         response.refreshError = data.refreshError
-        return Outcome(result: .success(response), decoded: decoded)
+        return Outcome(result: .success(response))
     }
 
     /// The image that was shown while the server was asked, or that could have been.
@@ -128,7 +153,8 @@ final class DecodeStage: Sendable {
         of job: JobGraph.Job,
         id: JobGraph.Job.ID,
         _ data: FetchedData,
-        _ durations: inout StageDurations
+        _ durations: inout StageDurations,
+        onPixels: () -> Void
     ) throws(ImageError) -> WebImage {
         let image: WebImage
         let transformed: (image: WebImage, duration: Duration)
@@ -136,11 +162,13 @@ final class DecodeStage: Sendable {
             let base = job.decodeKey
             image = try coalescer.image(base) { () throws(ImageError) in try decode(data, for: job, id: id, &durations)
             }
+            onPixels()
             transformed = try maker.transform(image, for: job.request) { key, make throws(ImageError) in
                 try coalescer.image("\(base) \(key)", make)
             }
         } else {
             image = try decode(data, for: job, id: id, &durations)
+            onPixels()
             transformed = try maker.transform(image, for: job.request) { _, make throws(ImageError) in try make() }
         }
         durations.transforming = transformed.duration

@@ -83,7 +83,31 @@ final class ImageMaker: Sendable {
         return decoder.map { BudgetedIncrementalDecoder($0, hasHeader: hasHeader, options: options, budget: budget) }
     }
 
+    /// The memory that decoding and changing the image of a job takes: until its pixels are there, and from then on.
+    /// - Throws: What ``decode(_:for:isCancelled:)`` would throw before it begins.
+    func cost(
+        of source: FetchedData,
+        for job: JobGraph.Job,
+        makesRendition: Bool
+    ) throws(ImageError) -> (decoding: Int, final: Int) {
+        let data = source.loaded.data
+        let format = format(source.format, of: job.request)
+        let cost: DecodeCost
+        do {
+            cost = try budget.cost(ofDecoding: data, as: format, decodeOptions(job.request))
+        } catch {
+            // Without a decoder, or where the format is not allowed, the size does not matter.
+            _ = try coder(for: data, as: format, of: job.request)
+            throw error
+        }
+        let final = cost.finalByteCount(isChanged: makesRendition || job.request.transformer != nil)
+        // A large image that is changed takes all that there is rather than failing.
+        return (max(cost.byteCount, min(final, budget.decodingLimit)), final)
+    }
+
     /// Decodes the bytes for a job, with what its partial images have decoded already.
+    ///
+    /// The caller has taken the memory that ``cost(of:for:makesRendition:)`` says.
     /// - Parameter isCancelled: Whether the job is gone.
     func decode(
         _ source: FetchedData,
@@ -103,8 +127,6 @@ final class ImageMaker: Sendable {
                 WebImageLog.debug("Incremental decoding failed: \(error)")
             }
         }
-        let reservation = try budget.memory(forDecoding: data, as: format, options, until: isCancelled)
-        defer { withExtendedLifetime(reservation) {} }
         let image =
             if let coder = coder as? any CancellableImageDecoding {
                 try coder.decode(data, options: options, isCancelled: isCancelled)

@@ -358,7 +358,10 @@ extension JobGraph {
         }
     }
 
-    mutating func setDecodeTicket(_ ticket: WorkQueue.Ticket, of id: Job.ID) {
+    /// Keeps the ticket of what a job decodes.
+    /// - Returns: The priority of the job; `nil` when it is gone.
+    @discardableResult
+    mutating func setDecodeTicket(_ ticket: WorkQueue.Ticket, of id: Job.ID) -> ImagePriority? {
         updateJob(id) { job in
             if case .stale(.decoding(_, let answer)) = job.preview {
                 job.preview = .stale(.decoding(ticket, answer: answer))
@@ -366,5 +369,6 @@ extension JobGraph {
                 job.phase = .decoding(ticket)
             }
         }
+        return jobs[id]?.priority
     }
 }

@@ -59,12 +59,14 @@ package final class Pipeline: Sendable {
         let renditions = RenditionTier(dependencies)
         let fallback = FallbackStage(dependencies)
         let imageMaker = ImageMaker(dependencies)
+        let scheduler = DecodeScheduler(dependencies, graph: graph, maker: imageMaker)
         deliveryStage = DeliveryStage(dependencies, graph: graph, fallback: fallback)
         let store = StoreStage(dependencies, graph: graph, renditions: renditions, next: deliveryStage)
         let decode = DecodeStage(
             dependencies,
             graph: graph,
             maker: imageMaker,
+            scheduler: scheduler,
             renditions: renditions,
             next: store
         )
@@ -72,6 +74,7 @@ package final class Pipeline: Sendable {
             dependencies,
             graph: graph,
             maker: imageMaker,
+            scheduler: scheduler,
             renditions: renditions,
             next: decode
         )
@@ -105,6 +108,7 @@ package final class Pipeline: Sendable {
             graph: graph,
             watch: watch,
             maker: imageMaker,
+            scheduler: scheduler,
             renditions: renditions,
             store: store,
             delivery: deliveryStage
@@ -134,8 +138,11 @@ package final class Pipeline: Sendable {
             case .prioritizeLoad(let operation, let priority): operation.setPriority(priority)
             case .prioritizeDecode(let ticket, let priority):
                 for queue in dependencies.decodeQueues { queue.setPriority(priority, of: ticket) }
+                dependencies.budget.setPriority(priority, of: ticket)
             case .cancelRead(let ticket): dependencies.ioQueue.cancel(ticket)
-            case .cancelDecode(let ticket): for queue in dependencies.decodeQueues { queue.cancel(ticket) }
+            case .cancelDecode(let ticket):
+                for queue in dependencies.decodeQueues { queue.cancel(ticket) }
+                dependencies.budget.cancel(ticket)
             case .cancelLoad(let operation): operation.cancel()
             case .abandonLoad(let fetch, let operation):
                 // A load that is nearly complete is finished for the disk cache.

@@ -5,13 +5,13 @@ import FoundationEssentials
 final class RenditionStage: Sendable {
     private let dataCache: (any DataCaching)?
     private let ioQueue: WorkQueue
-    private let decodeQueue: WorkQueue
     private let loaders: LoaderRegistry
     private let clock: any TimeKeeping
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let watch: DiskWatch
     private let maker: ImageMaker
+    private let scheduler: DecodeScheduler
     private let renditions: RenditionTier
     private let store: StoreStage
     private let delivery: DeliveryStage
@@ -21,19 +21,20 @@ final class RenditionStage: Sendable {
         graph: SharedGraph,
         watch: DiskWatch,
         maker: ImageMaker,
+        scheduler: DecodeScheduler,
         renditions: RenditionTier,
         store: StoreStage,
         delivery: DeliveryStage
     ) {
         dataCache = dependencies.dataCache
         ioQueue = dependencies.ioQueue
-        decodeQueue = dependencies.decodeQueue
         loaders = dependencies.loaders
         clock = dependencies.clock
         observers = dependencies.observers
         self.graph = graph
         self.watch = watch
         self.maker = maker
+        self.scheduler = scheduler
         self.renditions = renditions
         self.store = store
         self.delivery = delivery
@@ -84,21 +85,38 @@ final class RenditionStage: Sendable {
         guard let (priority, effects) = graph.withLock({ $0.useRendition(id) }) else { return }
         if observers.isActive, let url = graph.job(id)?.request.url { observers.notify(url, .renditionHit) }
         graph.apply(effects)
-        let ticket = decodeQueue.submit(priority: priority) {
-            guard let job = self.graph.job(id) else { return }
-            let start = ContinuousClock.now
-            guard let image = self.renditions.image(of: entry, options: self.maker.decodeOptions(job.request)) else {
-                self.ioQueue.submit(priority: .veryLow) { self.renditions.cache?.remove(entry.key) }
-                self.graph.update { $0.discardRendition(id) }
-                return
-            }
-            self.store.storeInMemory(image, for: job, response: entry.response)
-            var response = ImageResponse(image: image, source: .disk, url: job.request.url)
-            response.durations.reading = readingDuration
-            response.durations.decoding = .now - start
-            for task in self.graph.withLock({ $0.finishJob(id) }) { self.delivery.deliver(response, to: task) }
-            _ = completion
+        scheduler.submit(id, priority: priority, isSlow: false) {
+            self.show(entry, id, readingDuration: readingDuration, completion: completion)
         }
-        graph.withLock { $0.setDecodeTicket(ticket, of: id) }
+    }
+
+    /// - Parameter reservation: The memory for the pixels, when the job has waited for it.
+    private func show(
+        _ entry: CacheEntry,
+        _ id: JobGraph.Job.ID,
+        readingDuration: Duration,
+        completion: OnDeinit?,
+        reservation: MemoryBudget.Reservation? = nil
+    ) {
+        guard let job = graph.job(id) else { return }
+        let byteCount = entry.rendition.map { $0.size.pixelCount.boundedProduct($0.isDeep == true ? 8 : 4) }
+        let memory =
+            reservation
+            ?? scheduler.reserve(byteCount ?? 0, for: id, isSlow: false) {
+                self.show(entry, id, readingDuration: readingDuration, completion: completion, reservation: $0)
+            }
+        guard let memory else { return }
+        defer { withExtendedLifetime(memory) {} }
+        let start = ContinuousClock.now
+        guard let image = renditions.image(of: entry, options: maker.decodeOptions(job.request)) else {
+            ioQueue.submit(priority: .veryLow) { self.renditions.cache?.remove(entry.key) }
+            graph.update { $0.discardRendition(id) }
+            return
+        }
+        store.storeInMemory(image, for: job, response: entry.response)
+        var response = ImageResponse(image: image, source: .disk, url: job.request.url)
+        response.durations.reading = readingDuration
+        response.durations.decoding = .now - start
+        for task in graph.withLock({ $0.finishJob(id) }) { delivery.deliver(response, to: task) }
     }
 }

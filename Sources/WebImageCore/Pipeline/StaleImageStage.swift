@@ -3,10 +3,9 @@ import FoundationEssentials
 /// Beside stage 4, on the decode queue: the cached image, shown until the server has said whether it is current.
 final class StaleImageStage: Sendable {
     private let memoryCache: any MemoryCaching
-    private let queue: WorkQueue
-    private let slowQueue: WorkQueue
     private let graph: SharedGraph
     private let maker: ImageMaker
+    private let scheduler: DecodeScheduler
     private let renditions: RenditionTier
     private let next: DecodeStage
 
@@ -14,14 +13,14 @@ final class StaleImageStage: Sendable {
         _ dependencies: Pipeline.Dependencies,
         graph: SharedGraph,
         maker: ImageMaker,
+        scheduler: DecodeScheduler,
         renditions: RenditionTier,
         next: DecodeStage
     ) {
         memoryCache = dependencies.memoryCache
-        queue = dependencies.decodeQueue
-        slowQueue = dependencies.slowQueue
         self.graph = graph
         self.maker = maker
+        self.scheduler = scheduler
         self.renditions = renditions
         self.next = next
     }
@@ -36,21 +35,48 @@ final class StaleImageStage: Sendable {
     ) {
         for job in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
             let isSlow = original.map { self.isSlow($0, job.id) } ?? false
-            let ticket = (isSlow ? slowQueue : queue).submit(priority: job.priority) {
-                self.show(job.id, original)
-                withExtendedLifetime(reservation) {}
+            scheduler.submit(job.id, priority: job.priority, isSlow: isSlow) {
+                self.show(job.id, original, holding: reservation)
             }
-            graph.withLock { $0.setDecodeTicket(ticket, of: job.id) }
         }
     }
 
     private func isSlow(_ original: CacheEntry, _ id: JobGraph.Job.ID) -> Bool {
-        graph.job(id).map { maker.isSlow(FetchedData(stored: original, origin: .disk), for: $0.request) } ?? false
+        graph.job(id).map { scheduler.isSlow(FetchedData(stored: original, origin: .disk), for: $0.request) } ?? false
     }
 
-    private func show(_ id: JobGraph.Job.ID, _ original: CacheEntry?) {
+    /// - Parameters:
+    ///   - body: Counts the bytes of the original.
+    ///   - reservation: The memory for decoding the original, when the job has waited for it.
+    private func show(
+        _ id: JobGraph.Job.ID,
+        _ original: CacheEntry?,
+        holding body: MemoryBudget.Reservation?,
+        reservation: MemoryBudget.Reservation? = nil
+    ) {
+        defer { withExtendedLifetime(body) {} }
         guard let job = graph.job(id) else { return }
-        let image = image(of: job, id: id, original)
+        var image = reservation == nil ? cachedImage(of: job) : nil
+        var memory = reservation
+        defer { withExtendedLifetime(memory) {} }
+        if image == nil, let original {
+            let source = FetchedData(stored: original, origin: .disk)
+            do throws(ImageError) {
+                let cost = try maker.cost(of: source, for: job, makesRendition: false)
+                if memory == nil {
+                    let isSlow = scheduler.isSlow(source, for: job.request)
+                    memory = scheduler.reserve(cost.decoding, for: id, isSlow: isSlow) {
+                        self.show(id, original, holding: body, reservation: $0)
+                    }
+                }
+                guard let memory else { return }
+                let decoded = try maker.decode(source, for: job) { graph.job(id) == nil }
+                memory.shrink(to: cost.final)
+                image = try maker.transform(decoded, for: job.request)
+            } catch {
+                WebImageLog.debug("The stale image is not shown: \(error)")
+            }
+        }
         if let image {
             for task in graph.job(id)?.tasks ?? [] where task.wantsPreview { task.report(partial: image) }
         }
@@ -58,18 +84,9 @@ final class StaleImageStage: Sendable {
         if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { next.continueDecoding(id, answer) }
     }
 
-    private func image(of job: JobGraph.Job, id: JobGraph.Job.ID, _ original: CacheEntry?) -> WebImage? {
+    private func cachedImage(of job: JobGraph.Job) -> WebImage? {
         if let image = memoryCache.image(for: MemoryQuery(job.request)) { return image }
         let options = maker.decodeOptions(job.request)
-        if let image = job.rendition.flatMap({ renditions.image(of: $0, options: options) }) { return image }
-        guard let original else { return nil }
-        do {
-            let source = FetchedData(stored: original, origin: .disk)
-            let image = try maker.decode(source, for: job) { graph.job(id) == nil }
-            return try maker.transform(image, for: job.request)
-        } catch {
-            WebImageLog.debug("The stale image is not shown: \(error)")
-            return nil
-        }
+        return job.rendition.flatMap { renditions.image(of: $0, options: options) }
     }
 }

@@ -1,23 +1,54 @@
-import Dispatch
 import Synchronization
 
 /// The memory that all loads together may take while they are under way: pixels and coefficients of decodes, decoders and
 /// canvases that last, and bodies that are not decoded yet. Finished images are the memory cache's.
 ///
 /// The three have a share each. Decodes end by themselves, so that another decode can wait for them; what lasts may do so as
-/// long as someone looks at it, so that nothing waits for it and it is refused instead. A decode takes its memory once,
-/// before it begins, and waits for nothing while it has it.
+/// long as someone looks at it, so that it is refused where there is no room. A decode takes its memory once, before it
+/// begins, and waits for nothing while it has it. It has no thread while it waits.
 package final class MemoryBudget: Sendable {
     /// Memory that is given back when this object is released.
     package final class Reservation: Sendable {
-        private let giveBack: @Sendable () -> Void
+        fileprivate enum Share {
+            case decoding
+            case slowDecoding
+            case lasting
+            case body
+        }
 
-        fileprivate init(_ giveBack: @escaping @Sendable () -> Void) {
-            self.giveBack = giveBack
+        private let budget: MemoryBudget
+        private let share: Share
+        private let byteCount: Mutex<Int>
+
+        fileprivate init(_ byteCount: Int, of share: Share, _ budget: MemoryBudget) {
+            self.budget = budget
+            self.share = share
+            self.byteCount = Mutex(byteCount)
+        }
+
+        /// Gives back what is more than a number of bytes.
+        package func shrink(to count: Int) {
+            giveBack(
+                byteCount.withLock { byteCount in
+                    let released = max(byteCount - count, 0)
+                    byteCount -= released
+                    return released
+                }
+            )
         }
 
         deinit {
-            giveBack()
+            giveBack(byteCount.withLock { $0 })
+        }
+
+        private func giveBack(_ count: Int) {
+            guard count > 0 else { return }
+            switch share {
+            case .decoding: budget.releaseDecoding(count, isSlow: false)
+            case .slowDecoding: budget.releaseDecoding(count, isSlow: true)
+            case .lasting: budget.releaseLasting(count)
+            case .body: budget.releaseBody(count)
+            }
         }
     }
 
@@ -44,34 +75,27 @@ package final class MemoryBudget: Sendable {
         }
     }
 
-    /// A decode that waits.
-    private final class Waiter: Sendable {
-        let byteCount: Int
-        let semaphore = DispatchSemaphore(value: 0)
-
-        init(_ byteCount: Int) {
-            self.byteCount = byteCount
-        }
-    }
-
     private struct State {
-        var decoding = 0
+        var decodes: DecodeAdmission
         var lasting = 0
         var bodies = 0
         var arriving = 0
-        /// The decodes that wait, in order.
-        var waiters: [Waiter] = []
+        /// Closures that wait for a number of bytes that last.
+        var lastingWaiters: [(byteCount: Int, body: @Sendable () -> Void)] = []
         /// Closures that are waiting for room for bodies.
         var bodyWaiters: [@Sendable () -> Void] = []
     }
 
     /// The bytes that decodes may take at a time.
     package let decodingLimit: Int
+    /// The bytes that a decode which may take seconds can take.
+    package var slowDecodingLimit: Int { max(decodingLimit / 2, 1) }
     /// The bytes that decoders of arriving files and canvases of animations may take.
     package let lastingLimit: Int
     /// The bytes of bodies from which on no further ones are read or requested, as long as there are whole ones to decode.
     package let bodyLimit: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+    private let serial = Mutex(Serial())
 
     /// - Parameter limit: The bytes of all together.
     package init(limit: Int) {
@@ -79,6 +103,7 @@ package final class MemoryBudget: Sendable {
         decodingLimit = max(sixteenth * 10, 1)
         lastingLimit = max(sixteenth * 3, 1)
         bodyLimit = max(sixteenth * 3, 1)
+        state = Mutex(State(decodes: DecodeAdmission(limit: decodingLimit)))
     }
 
     /// The bytes of bodies that are arriving.
@@ -86,58 +111,90 @@ package final class MemoryBudget: Sendable {
 
     /// The bytes in use, without those of bodies that are arriving.
     package var used: (decoding: Int, lasting: Int, bodies: Int) {
-        state.withLock { ($0.decoding, $0.lasting, $0.bodies) }
+        state.withLock { ($0.decodes.used, $0.lasting, $0.bodies) }
     }
 
     /// The number of decodes that wait.
-    package var waitingCount: Int { state.withLock { $0.waiters.count } }
+    package var waitingCount: Int { state.withLock { $0.decodes.waiters.count } }
 
-    /// Takes memory for a decode, and waits on this thread until there is some. Waiting decodes get it in their order.
+    /// A ticket for ``waitForDecoding(_:ticket:priority:isSlow:_:)``.
+    package func makeTicket() -> WorkQueue.Ticket { WorkQueue.Ticket(serial.withLock { $0.next() }, of: self) }
+
+    /// Takes memory for a decode unless it, or another one, would have to wait.
     /// - Parameters:
-    ///   - byteCount: The number of bytes, which is not larger than ``decodingLimit``.
-    ///   - isCancelled: Called several times a second during the wait.
-    /// - Returns: `nil` when the wait was cancelled.
-    package func waitForDecoding(_ byteCount: Int, until isCancelled: () -> Bool) -> Reservation? {
-        let byteCount = min(max(byteCount, 0), decodingLimit)
-        let waiter: Waiter? = state.withLock { state in
-            if state.waiters.isEmpty, byteCount <= decodingLimit - state.decoding {
-                state.decoding += byteCount
-                return nil
-            }
-            let waiter = Waiter(byteCount)
-            state.waiters.append(waiter)
-            return waiter
-        }
-        if let waiter {
-            while waiter.semaphore.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
-                guard isCancelled() else { continue }
-                let isRemoved = state.withLock { state in
-                    let index = state.waiters.firstIndex { $0 === waiter }
-                    if let index { state.waiters.remove(at: index) }
-                    return index != nil
-                }
-                // Those behind it may need less.
-                if isRemoved {
-                    admitDecodes(afterReleasing: 0)
-                    return nil
-                }
-            }
-        }
-        return Reservation { [weak self] in self?.admitDecodes(afterReleasing: byteCount) }
+    ///   - byteCount: The number of bytes, at most ``decodingLimit``.
+    ///   - isSlow: Whether the decode may take seconds.
+    package func takeForDecoding(_ byteCount: Int, isSlow: Bool = false) -> Reservation? {
+        let byteCount = bounded(byteCount)
+        guard state.withLock({ $0.decodes.take(byteCount, isSlow: isSlow) }) else { return nil }
+        return Reservation(byteCount, of: isSlow ? .slowDecoding : .decoding, self)
     }
 
-    private func admitDecodes(afterReleasing byteCount: Int) {
-        let admitted = state.withLock { state in
-            state.decoding -= byteCount
-            var count = 0
-            while count < state.waiters.count, state.waiters[count].byteCount <= decodingLimit - state.decoding {
-                state.decoding += state.waiters[count].byteCount
-                count += 1
+    /// Calls a closure with the memory for a decode, once there is room and its turn has come: within this call, or on a
+    /// thread that has given memory back.
+    /// - Parameter ticket: What ``cancel(_:)`` and ``setPriority(_:of:)`` take.
+    package func waitForDecoding(
+        _ byteCount: Int,
+        ticket: WorkQueue.Ticket,
+        priority: ImagePriority,
+        isSlow: Bool = false,
+        _ body: @escaping @Sendable (Reservation) -> Void
+    ) {
+        let waiter = DecodeAdmission.Waiter(
+            number: ticket.number,
+            byteCount: bounded(byteCount),
+            isSlow: isSlow,
+            priority: priority,
+            body: body
+        )
+        begin(
+            state.withLock { state in
+                state.decodes.wait(waiter)
+                return state.decodes.admit()
             }
-            defer { state.waiters.removeFirst(count) }
-            return Array(state.waiters.prefix(count))
+        )
+    }
+
+    private func bounded(_ byteCount: Int) -> Int { min(max(byteCount, 0), decodingLimit) }
+
+    /// Ends a wait, unless it is over or that of another budget.
+    package func cancel(_ ticket: WorkQueue.Ticket) {
+        guard ticket.isOf(self) else { return }
+        // What waits is released with the lock free.
+        let (removed, admitted) = state.withLock { state in
+            let removed = state.decodes.remove(ticket.number)
+            // Those behind it may need less.
+            return (removed, removed == nil ? [] : state.decodes.admit())
         }
-        for waiter in admitted { waiter.semaphore.signal() }
+        begin(admitted)
+        withExtendedLifetime(removed) {}
+    }
+
+    /// Moves a decode that waits to the end of another priority.
+    package func setPriority(_ priority: ImagePriority, of ticket: WorkQueue.Ticket) {
+        guard ticket.isOf(self) else { return }
+        let admitted = state.withLock { state -> [DecodeAdmission.Waiter] in
+            guard var waiter = state.decodes.remove(ticket.number) else { return [] }
+            waiter.priority = priority
+            state.decodes.wait(waiter)
+            return state.decodes.admit()
+        }
+        begin(admitted)
+    }
+
+    private func releaseDecoding(_ byteCount: Int, isSlow: Bool) {
+        begin(
+            state.withLock { state in
+                state.decodes.add(-byteCount, isSlow)
+                return state.decodes.admit()
+            }
+        )
+    }
+
+    private func begin(_ admitted: [DecodeAdmission.Waiter]) {
+        for waiter in admitted {
+            waiter.body(Reservation(waiter.byteCount, of: waiter.isSlow ? .slowDecoding : .decoding, self))
+        }
     }
 
     /// Takes memory that may be kept for long.
@@ -149,15 +206,36 @@ package final class MemoryBudget: Sendable {
             state.lasting += byteCount
             return true
         }
-        guard isGranted else { return nil }
-        return Reservation { [weak self] in self?.state.withLock { $0.lasting -= byteCount } }
+        return isGranted ? Reservation(byteCount, of: .lasting, self) : nil
+    }
+
+    /// Calls a closure once there is so much memory that lasts: within this call, or on a thread that has given some back.
+    /// Another caller may take it first.
+    package func whenRoom(toKeep byteCount: Int, _ body: @escaping @Sendable () -> Void) {
+        let hasRoom = state.withLock { state in
+            if byteCount <= lastingLimit - state.lasting { return true }
+            state.lastingWaiters.append((byteCount, body))
+            return false
+        }
+        if hasRoom { body() }
+    }
+
+    private func releaseLasting(_ byteCount: Int) {
+        let waiters = state.withLock { state in
+            state.lasting -= byteCount
+            let room = lastingLimit - state.lasting
+            let ready = state.lastingWaiters.filter { $0.byteCount <= room }
+            if !ready.isEmpty { state.lastingWaiters.removeAll { $0.byteCount <= room } }
+            return ready
+        }
+        for waiter in waiters { waiter.body() }
     }
 
     /// Counts a body until its image is decoded. It is there already, so this never fails.
     package func holdBody(_ byteCount: Int) -> Reservation {
         let byteCount = max(byteCount, 0)
         state.withLock { $0.bodies = $0.bodies.boundedSum(byteCount) }
-        return Reservation { [weak self] in self?.releaseBody(byteCount) }
+        return Reservation(byteCount, of: .body, self)
     }
 
     private func releaseBody(_ byteCount: Int) {

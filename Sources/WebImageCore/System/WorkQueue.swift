@@ -14,8 +14,15 @@ import Synchronization
 package final class WorkQueue: Sendable {
     /// Identifies submitted work, to cancel it or to change its priority.
     package struct Ticket: Hashable, Sendable {
-        fileprivate let number: UInt64
-        fileprivate let queue: ObjectIdentifier
+        let number: UInt64
+        private let owner: ObjectIdentifier
+
+        init(_ number: UInt64, of owner: AnyObject) {
+            (self.number, self.owner) = (number, ObjectIdentifier(owner))
+        }
+
+        /// Whether a queue or a budget has made the ticket.
+        func isOf(_ owner: AnyObject) -> Bool { self.owner == ObjectIdentifier(owner) }
     }
 
     private let shared: QueueState
@@ -53,14 +60,14 @@ package final class WorkQueue: Sendable {
     /// Adds work, which runs on one of the threads unless it is cancelled first.
     @discardableResult
     package func submit(priority: ImagePriority = .normal, _ work: @escaping @Sendable () -> Void) -> Ticket {
-        Ticket(number: shared.push(priority, work), queue: ObjectIdentifier(self))
+        Ticket(shared.push(priority, work), of: self)
     }
 
     /// Removes work from the queue, unless it has begun or is that of another queue.
     /// - Returns: Whether the work will never run.
     @discardableResult
     package func cancel(_ ticket: Ticket) -> Bool {
-        guard ticket.queue == ObjectIdentifier(self) else { return false }
+        guard ticket.isOf(self) else { return false }
         // The work is released with the lock free.
         let work = shared.state.withLock { $0.queue.remove(ticket.number) }
         return work != nil
@@ -68,7 +75,7 @@ package final class WorkQueue: Sendable {
 
     /// Moves work to the end of another priority, unless it has begun or is that of another queue.
     package func setPriority(_ priority: ImagePriority, of ticket: Ticket) {
-        guard ticket.queue == ObjectIdentifier(self) else { return }
+        guard ticket.isOf(self) else { return }
         shared.state.withLock { $0.queue.move(ticket.number, to: priority) }
     }
 

@@ -27,11 +27,22 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         Bomb("GIF whose canvas is large", way: "shown") { gif(side: 11_000) },
         Bomb("GIF of one pixel with frames that are large", way: "shown") { gif(side: 11_000, screen: 1) },
         Bomb("GIF of 6 megapixels, shown twenty times", way: "shown") { gif(side: 2500) },
-        Bomb("JPEG of 134 megapixels in scans", make: jpeg),
+        Bomb("JPEG of 134 megapixels in scans") { progressiveJPEG(side: 11_584) },
+        Bomb("JPEG of 134 megapixels in scans, not progressive") { sequentialJPEG(side: 11_584) },
         Bomb("SVG around a PNG", make: svg),
         Bomb("ICNS around a PNG", make: icns),
         Bomb("ANI around an icon around a PNG", make: ani),
         Bomb("ICO around a PNG") { icon(png(width: 20_000, height: 20_000)) },
+    ]
+
+    /// Files below every limit that take much memory.
+    static let large: [Bomb] = [
+        Bomb("JPEG of 36 megapixels in scans") { progressiveJPEG(side: 6000) },
+        Bomb("JPEG of 36 megapixels in scans, not progressive") { sequentialJPEG(side: 6000) },
+        Bomb("JPEG of 36 megapixels in inks and scans") { progressiveJPEG(side: 6000, channels: 4) },
+        Bomb("PNG of 121 megapixels") { png(width: 11_000, height: 11_000) },
+        Bomb("ICO around a PNG of 121 megapixels") { icon(png(width: 11_000, height: 11_000)) },
+        Bomb("GIF of 100 megapixels") { gif(side: 10_000, frames: 1) },
     ]
 
     /// Compresses zeros.
@@ -73,8 +84,10 @@ struct Bomb: Sendable, CustomTestStringConvertible {
     }
 
     /// A GIF of two frames: a square in one colour, and a pixel.
-    /// - Parameter screen: The side of the canvas. Default: that of the first frame.
-    static func gif(side: Int, screen: Int? = nil) -> Data {
+    /// - Parameters:
+    ///   - screen: The side of the canvas. Default: that of the first frame.
+    ///   - frameCount: 1 for the square only.
+    static func gif(side: Int, screen: Int? = nil, frames frameCount: Int = 2) -> Data {
         let canvas = [UInt8(side & 255), UInt8(side >> 8), UInt8(side & 255), UInt8(side >> 8)]
         var file: [UInt8] = Array("GIF89a".utf8)
         let screen = screen ?? side
@@ -82,7 +95,7 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         file += [0x80, 0, 0, 255, 0, 0, 0, 0, 255]
         let frames: [(size: [UInt8], count: Int)] = [(canvas, side * side), ([1, 0, 1, 0], 1)]
         // A screen that is too small would grow with the first frame.
-        for frame in screen < side ? frames.reversed() : frames {
+        for frame in (screen < side ? frames.reversed() : frames).prefix(frameCount) {
             file += [0x21, 0xF9, 4, 4, 10, 0, 0, 0, 0x2C, 0, 0, 0, 0]
             file += frame.size
             file += [0, 2]
@@ -131,21 +144,41 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         return blocks
     }
 
-    /// A progressive file whose only scan has the mean of each block, in one bit for each of its three channels.
-    private static func jpeg() -> Data {
-        let (side, blocks) = (11_584, 11_584 / 8)
+    /// The markers of a JPEG up to its first scan: its size, and tables of one code of one bit, which means zeros.
+    private static func jpegHead(_ frame: UInt8, side: Int, channels: Int) -> [UInt8] {
         var file: [UInt8] = [0xFF, 0xD8, 0xFF, 0xDB, 0, 67, 0]
         file += [UInt8](repeating: 1, count: 64)
         let height = [UInt8(side >> 8), UInt8(side & 255)]
-        file += [0xFF, 0xC2, 0, 17, 8]
+        file += [0xFF, frame, 0, UInt8(8 + channels * 3), 8]
         file += height
         file += height
-        file += [3, 1, 0x11, 0, 2, 0x11, 0, 3, 0x11, 0]
-        // One code of one bit: no difference.
-        file += [0xFF, 0xC4, 0, 20, 0, 1]
-        file += [UInt8](repeating: 0, count: 16)
-        file += [0xFF, 0xDA, 0, 12, 3, 1, 0, 2, 0, 3, 0, 0, 0, 0]
-        file += [UInt8](repeating: 0, count: blocks * blocks * 3 / 8)
+        file.append(UInt8(channels))
+        for channel in 1...channels { file += [UInt8(channel), 0x11, 0] }
+        for table: UInt8 in [0, 0x10] {
+            file += [0xFF, 0xC4, 0, 20, table, 1]
+            file += [UInt8](repeating: 0, count: 16)
+        }
+        return file
+    }
+
+    /// A progressive file whose only scan has the mean of each block, in one bit for each of its channels.
+    private static func progressiveJPEG(side: Int, channels: Int = 3) -> Data {
+        var file = jpegHead(0xC2, side: side, channels: channels)
+        file += [0xFF, 0xDA, 0, UInt8(6 + channels * 2), UInt8(channels)]
+        for channel in 1...channels { file += [UInt8(channel), 0] }
+        file += [0, 0, 0]
+        file += [UInt8](repeating: 0, count: (side / 8) * (side / 8) * channels / 8)
+        file += [0xFF, 0xD9]
+        return Data(file)
+    }
+
+    /// A sequential file with a scan for each channel, of two bits for each of its blocks.
+    private static func sequentialJPEG(side: Int) -> Data {
+        var file = jpegHead(0xC0, side: side, channels: 3)
+        for channel: UInt8 in 1...3 {
+            file += [0xFF, 0xDA, 0, 8, 1, channel, 0, 0, 63, 0]
+            file += [UInt8](repeating: 0, count: (side / 8) * (side / 8) * 2 / 8)
+        }
         file += [0xFF, 0xD9]
         return Data(file)
     }
@@ -191,17 +224,19 @@ struct Bomb: Sendable, CustomTestStringConvertible {
 }
 
 extension Bomb {
-    /// What a worker says about the file, and the megabytes that it took.
-    func explode() throws -> (outcome: String, megabytes: Int) {
+    /// What a worker says about the file, and the megabytes that it took and had reserved.
+    func explode() throws -> (outcome: String, megabytes: Int, reserved: Int) {
         let folder = TemporaryDirectory()
         try make().write(to: URL(filePath: "\(folder.path)/bomb"))
         let worker = BuiltProgram.path("DecodeWorker")
         let result = try ChildProcess.run(worker, ["\(folder.path)/bomb", way], seconds: 120)
         let lines = result.output.split(separator: "\n")
-        let megabytes = try #require(
-            lines.first { $0.hasPrefix("megabytes: ") }.flatMap { Int($0.dropFirst(11)) },
-            "\(result.output)"
-        )
-        return (lines.filter { !$0.hasPrefix("megabytes: ") }.joined(separator: "\n"), megabytes)
+        func number(_ name: String) throws -> Int {
+            try #require(
+                lines.first { $0.hasPrefix("\(name): ") }.flatMap { Int($0.dropFirst(name.count + 2)) },
+                "\(result.output)"
+            )
+        }
+        return (String(lines.first ?? ""), try number("megabytes"), try number("reserved"))
     }
 }

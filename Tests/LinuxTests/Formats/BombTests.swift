@@ -10,9 +10,17 @@ import WebImageTesting
 struct BombTests {
     @Test("A small file never takes more than 300 MB", arguments: Bomb.all)
     func memory(bomb: Bomb) throws {
-        let (outcome, megabytes) = try bomb.explode()
+        let (outcome, megabytes, _) = try bomb.explode()
         print("\(bomb): \(megabytes) MB, \(outcome.prefix(150))")
         #expect(megabytes <= 300)
+    }
+
+    @Test("A file below the limits takes no more than its decode has reserved", arguments: Bomb.large)
+    func reserved(bomb: Bomb) throws {
+        let (outcome, megabytes, reserved) = try bomb.explode()
+        print("\(bomb): \(megabytes) MB, \(reserved) MB reserved, \(outcome.prefix(150))")
+        #expect(outcome.hasPrefix("image of"))
+        #expect(megabytes <= reserved + 16)
     }
 
     @Test(

@@ -9,8 +9,9 @@ package struct ImageHeader: Sendable, Hashable {
     package let storedSize: PixelSize
     /// How the stored pixels are oriented.
     package let orientation: ImageOrientation
-    /// Whether the pixels come in several scans, so that a decoder keeps coefficients of all of them (progressive JPEG).
-    package var keepsCoefficients = false
+    /// The bytes that a decoder keeps of the file beside its pixels, whatever the size at which it is decoded: coefficients of
+    /// a JPEG in several scans, planes of a video frame. `nil` while the part of the file that says so has not arrived.
+    package var workingByteCount: Int? = 0
 
     /// Width and height in pixels after orientation.
     package var size: PixelSize { orientation.apply(to: storedSize) }
@@ -24,7 +25,7 @@ package struct ImageHeader: Sendable, Hashable {
     /// Reads the header from the beginning of a file.
     ///
     /// The result is `nil` when further bytes are needed, or when the format is not one of JPEG, PNG, GIF, WebP, TIFF, BMP,
-    /// Netpbm and TGA.
+    /// ICO, AVIF, HEIF, Netpbm and TGA.
     /// - Parameters:
     ///   - data: The file, or the part of it that has arrived.
     ///   - hint: The format of a file without a signature.

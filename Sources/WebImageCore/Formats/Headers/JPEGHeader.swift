@@ -18,7 +18,11 @@ package enum JPEGHeader {
                 }
                 let size = PixelSize(width: Int(width), height: Int(height))
                 var header = ImageHeader(format: .jpeg, storedSize: size, orientation: orientation)
-                header.keepsCoefficients = marker == 0xC2 || marker == 0xCA
+                let isProgressive = marker == 0xC2 || marker == 0xCA
+                let hasScans = isProgressive ? true : hasSeveralScans(bytes, frame: segment, after: segment + length)
+                header.workingByteCount = hasScans.flatMap {
+                    $0 ? coefficientByteCount(bytes, frame: segment, size) : 0
+                }
                 return header
             case 0xD9, 0xDA:
                 return nil
@@ -28,6 +32,38 @@ package enum JPEGHeader {
             offset = segment + length
         }
         return nil
+    }
+
+    /// Whether a sequential file has fewer channels in its first scan than in its frame, so that there are further scans, and
+    /// a decoder keeps the coefficients of all of them (jpeg_has_multiple_scans of libjpeg).
+    /// - Returns: `nil` when the first scan has not arrived.
+    private static func hasSeveralScans(_ bytes: ByteReader, frame: Int, after start: Int) -> Bool? {
+        var offset = start
+        while let (marker, segment, length) = segment(bytes, at: offset) {
+            if marker == 0xD9 { return false }
+            if marker == 0xDA {
+                guard let inFrame = bytes.uint8(frame + 5), let inScan = bytes.uint8(segment) else { return nil }
+                return inScan < inFrame
+            }
+            offset = segment + length
+        }
+        return nil
+    }
+
+    /// The bytes of all coefficients, which have two each: as many as pixels for a channel that is not subsampled.
+    private static func coefficientByteCount(_ bytes: ByteReader, frame: Int, _ size: PixelSize) -> Int? {
+        guard let count = bytes.uint8(frame + 5), count > 0, bytes.uint8(frame + 5 + Int(count) * 3) != nil else {
+            return nil
+        }
+        let factors = (0..<Int(count)).map { channel in
+            let factor = Int(bytes.uint8(frame + 7 + channel * 3) ?? 0x11)
+            return (horizontal: max(factor >> 4, 1), vertical: max(factor & 15, 1))
+        }
+        let largest = (factors.map(\.horizontal).max() ?? 1) * (factors.map(\.vertical).max() ?? 1)
+        let sum = factors.reduce(0) { $0 + $1.horizontal * $1.vertical }
+        // Blocks have 8 x 8 coefficients, and the last ones reach beyond the image.
+        let padded = PixelSize(width: (size.width + 7) & ~7, height: (size.height + 7) & ~7)
+        return padded.pixelCount.boundedProduct(2 * sum) / largest
     }
 
     /// Whether the file has an end marker. Decoders fill the missing part of a truncated file with grey and report
