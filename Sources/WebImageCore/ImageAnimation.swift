@@ -95,6 +95,18 @@ package protocol InterruptibleFrameDecoding: FrameDecoding {
     /// - Parameter stopsEarly: Asked after each frame on the way, whether the frame reached will do.
     /// - Returns: The frame reached.
     func frame(towards index: Int, stopsEarly: () -> Bool) throws(ImageError) -> (index: Int, pixels: PixelBuffer)
+
+    /// The memory that the last call lacked; `nil` when it did not fail, or when it failed for another reason.
+    var missingMemory: MissingMemory? { get }
+
+    /// Gives back the memory that the decoder keeps between frames. The next frame takes it again.
+    func releaseMemory()
+}
+
+/// Memory for which a decoder can wait.
+package struct MissingMemory: Sendable {
+    let budget: MemoryBudget
+    let byteCount: Int
 }
 
 extension FrameDecoding {
@@ -123,6 +135,10 @@ private final class TransformingFrameDecoder: InterruptibleFrameDecoding {
         let (reached, pixels) = try frames.frameOrEarlier(index, stopsEarly: stopsEarly)
         return (reached, try transformed(pixels, reached))
     }
+
+    var missingMemory: MissingMemory? { (frames as? any InterruptibleFrameDecoding)?.missingMemory }
+
+    func releaseMemory() { (frames as? any InterruptibleFrameDecoding)?.releaseMemory() }
 
     private func transformed(_ pixels: PixelBuffer, _ index: Int) throws(ImageError) -> PixelBuffer {
         guard let transformed = transform(pixels) else {

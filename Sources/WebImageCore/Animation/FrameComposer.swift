@@ -14,6 +14,7 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
     private var canvas: FrameCanvas?
     /// The memory of the canvas and of `saved`.
     private var reservation: MemoryBudget.Reservation?
+    package private(set) var missingMemory: MissingMemory?
     /// The index of the frame on the canvas, before its disposal; `nil` while the canvas is undefined.
     private var current: Int?
     /// The pixels beneath the current frame, if its disposal restores them.
@@ -58,6 +59,7 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
         if canvas == nil {
             if let budget = options.budget, reservation == nil {
                 reservation = budget.keep(byteCount)
+                missingMemory = reservation == nil ? MissingMemory(budget: budget, byteCount: byteCount) : nil
                 guard reservation != nil else { throw noRoom }
             }
             canvas = FrameCanvas(size: size)
@@ -74,6 +76,11 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
         return (current ?? index, pixels)
     }
 
+    package func releaseMemory() {
+        (canvas, current, saved) = (nil, nil, [])
+        reservation = nil
+    }
+
     /// The bytes of the canvas, and of the pixels beneath a frame that restores them.
     private var byteCount: Int {
         let saved = layouts.lazy.filter { $0.disposal == .restore }.map(\.rect.size.pixelCount).max() ?? 0
@@ -85,7 +92,8 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
             .imageTooLarge,
             url: options.url,
             reason: "The animations that play leave no memory for a canvas of \(size) pixels",
-            remedy: "Show fewer large animations at a time, or smaller files; this one stays a still image."
+            remedy:
+                "Show fewer large animations at a time, or smaller files; this one stands still until another one ends."
         ).dependingOnRequest()
     }
 

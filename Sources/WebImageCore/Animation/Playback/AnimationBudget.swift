@@ -3,10 +3,23 @@ import Synchronization
 /// The memory that all animations together may spend on frames decoded ahead. The current and the next frame of each
 /// animation are exempt, because no animation can play without them.
 package final class AnimationBudget: Sendable {
+    private struct Member {
+        weak var buffer: FrameBuffer?
+        /// Whether the animation plays, so that it has a share.
+        var isActive = true
+    }
+
     private struct State {
         var used = 0
         var generation = 0
+        /// The animations of which there are players.
+        var members: [ObjectIdentifier: Member] = [:]
+        /// How many more frames are decoded with shares in force, after an animation with less than its share has found no room.
+        var shortage = 0
     }
+
+    /// How long shares stay in force: some seconds of an animation.
+    private static let shortageFrameCount = 64
 
     /// The limit in bytes.
     package let limit: Int
@@ -19,15 +32,47 @@ package final class AnimationBudget: Sendable {
     /// The bytes in use.
     package var used: Int { state.withLock { $0.used } }
 
-    /// Reserves bytes.
-    /// - Returns: Whether the limit allowed it.
-    func reserve(_ byteCount: Int) -> Bool {
+    func add(_ buffer: FrameBuffer) {
+        state.withLock { $0.members[ObjectIdentifier(buffer)] = Member(buffer: buffer) }
+    }
+
+    func remove(_ buffer: FrameBuffer) {
         state.withLock { state in
-            guard byteCount <= limit - state.used else { return false }
+            state.members[ObjectIdentifier(buffer)] = nil
+            state.shortage = 0
+        }
+    }
+
+    func setActive(_ isActive: Bool, _ buffer: FrameBuffer) {
+        state.withLock { state in
+            state.members[ObjectIdentifier(buffer)]?.isActive = isActive
+            state.shortage = 0
+        }
+    }
+
+    /// Reserves bytes.
+    /// - Parameter own: The bytes that the animation has already.
+    /// - Returns: Whether the limit allowed it.
+    func reserve(_ byteCount: Int, beside own: Int) -> Bool {
+        state.withLock { state in
+            let isWithinShare = own + byteCount <= share(state)
+            guard byteCount <= limit - state.used, isWithinShare || state.shortage == 0 else {
+                if isWithinShare { state.shortage = Self.shortageFrameCount }
+                return false
+            }
+            state.shortage = max(state.shortage - 1, 0)
             state.used += byteCount
             return true
         }
     }
+
+    /// What each animation may have at least.
+    private func share(_ state: borrowing State) -> Int {
+        limit / max(state.members.values.count { $0.isActive }, 1)
+    }
+
+    /// The bytes to which an animation has to keep while another one has found no room; `nil` when there is enough for all.
+    var shareInShortage: Int? { state.withLock { $0.shortage > 0 ? share($0) : nil } }
 
     func release(_ byteCount: Int) {
         state.withLock { $0.used -= byteCount }
@@ -36,8 +81,13 @@ package final class AnimationBudget: Sendable {
     /// The number of purges so far.
     var generation: Int { state.withLock { $0.generation } }
 
-    /// Makes every animation drop its frames decoded ahead when it next updates. Called under memory pressure.
+    /// Makes every animation drop its frames decoded ahead when it next updates, and those that are hidden the memory of their
+    /// decoders at once. Called under memory pressure.
     package func purge() {
-        state.withLock { $0.generation += 1 }
+        let buffers = state.withLock { state in
+            state.generation += 1
+            return state.members.values.compactMap(\.buffer)
+        }
+        for buffer in buffers where buffer.isResting { buffer.releaseDecoderMemory() }
     }
 }

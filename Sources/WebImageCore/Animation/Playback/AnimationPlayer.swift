@@ -47,6 +47,10 @@ public final class AnimationPlayer {
     private var intactCount: Int
     private var isVisible = true
     private var cancelCall: (@MainActor () -> Void)?
+    private var cancelRelease: (@MainActor () -> Void)?
+    /// How long an invisible animation keeps what it needs to go on at once, in seconds: longer than a row stays hidden that
+    /// scrolls to and fro.
+    private static let releaseDelay = 10.0
 
     /// - Parameters:
     ///   - queue: The queue that decodes the frames.
@@ -221,12 +225,18 @@ public final class AnimationPlayer {
         let elapsed = shownElapsed
         (self.isVisible, isLate) = (isVisible, false)
         anchor = (elapsed, clock.now)
+        cancelRelease?()
+        cancelRelease = nil
         if isVisible {
             update()
         } else {
             cancelCall?()
             cancelCall = nil
             buffer.rest(shown: currentFrameIndex)
+            guard buffer.keepsDecoderMemory else { return }
+            cancelRelease = clock.call(at: clock.now + Self.releaseDelay) { [weak self] in
+                self?.buffer.releaseDecoderMemory()
+            }
         }
     }
 

@@ -19,6 +19,12 @@ package final class FrameBuffer: Sendable {
         var shown: Int?
         /// The purge count of the budget at the last request.
         var budgetGeneration: Int
+        /// Whether the decoder waits for memory for its canvas.
+        var isWaitingForMemory = false
+        /// Whether the decoder is giving its memory back.
+        var isReleasing = false
+        /// Whether the animation is hidden or stopped.
+        var isResting = false
         var isClosed = false
     }
 
@@ -72,10 +78,12 @@ package final class FrameBuffer: Sendable {
             animation.bytesPerFrame.boundedProduct(animation.frameCount) <= min(wholeByteCount, maximumByteCount)
         decoder = animation.makeDecoder()
         state = Mutex(State(end: animation.frameCount, budgetGeneration: budget.generation))
+        budget.add(self)
     }
 
     deinit {
         close()
+        budget.remove(self)
     }
 
     /// Drops all frames and stops decoding.
@@ -122,8 +130,13 @@ package final class FrameBuffer: Sendable {
     /// small enough to keep all of them.
     /// - Parameter shown: The frame that the player shows, which need not be decoded again.
     package func request(_ frames: [Int], shown: Int?) {
-        let isIdle = state.withLock { state in
-            guard !state.isClosed else { return false }
+        request(frames, shown: shown, isResting: false)
+    }
+
+    private func request(_ frames: [Int], shown: Int?, isResting: Bool) {
+        let (isIdle, isOther) = state.withLock { state -> (Bool, Bool) in
+            guard !state.isClosed else { return (false, false) }
+            let isOther = exchange(&state.isResting, with: isResting) != isResting
             let wasPurged = state.budgetGeneration != budget.generation
             state.budgetGeneration = budget.generation
             var requested: [Int] = []
@@ -134,16 +147,70 @@ package final class FrameBuffer: Sendable {
             if wasPurged || !keepsAllFrames {
                 dropFrames(except: wasPurged ? Set(requested.prefix(1)) : Set(requested), &state)
             }
-            guard state.decoding == nil, needsRefill(state) else { return false }
-            state.decoding = nextMissing(&state)
-            return state.decoding != nil
+            leaveFairShare(&state)
+            return (beginDecoding(&state), isOther)
         }
+        if isOther { budget.setActive(!isResting, self) }
         if isIdle { queue.submit { [weak self] in self?.decode() } }
+    }
+
+    /// Chooses the frame to decode next, unless something keeps the decoder busy.
+    /// - Returns: Whether there is one.
+    private func beginDecoding(_ state: inout State) -> Bool {
+        guard !state.isClosed, state.decoding == nil, !state.isReleasing, !state.isWaitingForMemory, needsRefill(state)
+        else { return false }
+        state.decoding = nextMissing(&state)
+        return state.decoding != nil
+    }
+
+    /// Drops the least urgent frames where another animation has less than its share of the budget.
+    private func leaveFairShare(_ state: inout State) {
+        guard let share = budget.shareInShortage else { return }
+        let bytes = animation.bytesPerFrame
+        for index in state.requested.reversed() where state.budgetedFrames.count * bytes > share {
+            guard index != state.decoding, state.budgetedFrames.contains(index) else { continue }
+            state.frames[index] = nil
+            releaseBudget(of: index, &state)
+        }
     }
 
     /// Stops decoding, and drops all frames but the one on display.
     package func rest(shown: Int) {
-        request([shown], shown: shown)
+        request([shown], shown: shown, isResting: true)
+    }
+
+    /// Whether the animation is hidden or stopped.
+    var isResting: Bool { state.withLock { $0.isResting } }
+
+    /// Whether the decoder keeps memory between frames.
+    var keepsDecoderMemory: Bool { decoder is any InterruptibleFrameDecoding }
+
+    /// Gives back the memory of the decoder, unless it is decoding or about to. The frames stay.
+    package func releaseDecoderMemory() {
+        let isIdle = state.withLock { state in
+            guard !state.isClosed, state.decoding == nil, !state.isReleasing else { return false }
+            state.isReleasing = true
+            return true
+        }
+        guard isIdle else { return }
+        queue.submit { [weak self] in
+            guard let self else { return }
+            (decoder as? any InterruptibleFrameDecoding)?.releaseMemory()
+            let hasMore = state.withLock { state in
+                state.isReleasing = false
+                return beginDecoding(&state)
+            }
+            if hasMore { decode() }
+        }
+    }
+
+    /// Goes on once there may be memory for the canvas.
+    private func retry() {
+        let isIdle = state.withLock { state in
+            state.isWaitingForMemory = false
+            return beginDecoding(&state)
+        }
+        if isIdle { queue.submit { [weak self] in self?.decode() } }
     }
 
     /// Whether enough frames are missing to start decoding. Decoding several frames in one go costs fewer wake-ups of the
@@ -178,7 +245,8 @@ package final class FrameBuffer: Sendable {
         let freeCount = state.frames.count { !state.budgetedFrames.contains($0.key) }
         guard freeCount >= Self.guaranteedCount else { return next }
         let bytes = animation.bytesPerFrame
-        guard (state.budgetedFrames.count + 1) * bytes <= maximumByteCount, budget.reserve(bytes) else { return nil }
+        let own = state.budgetedFrames.count * bytes
+        guard own + bytes <= maximumByteCount, budget.reserve(bytes, beside: own) else { return nil }
         state.budgetedFrames.insert(next)
         return next
     }
@@ -217,6 +285,7 @@ package final class FrameBuffer: Sendable {
     private func decodeOne() -> Bool {
         guard let index = state.withLock({ $0.decoding }) else { return false }
         let result = Result { () throws(ImageError) in try decodePixels(towards: index) }
+        if case .failure = result, waitsForMemory(at: index) { return false }
         var decoded: (index: Int, frame: WebImage)?
         if case .success(let (reached, pixels)) = result {
             let frame = image.with { content in
@@ -245,6 +314,21 @@ package final class FrameBuffer: Sendable {
         }
         if isExpected { onFrame() }
         return hasMore
+    }
+
+    /// Waits where a frame lacks nothing but memory for the canvas, which another animation gives back one day.
+    /// - Returns: `false` when the frame cannot be decoded at all.
+    private func waitsForMemory(at index: Int) -> Bool {
+        guard let missing = (decoder as? any InterruptibleFrameDecoding)?.missingMemory,
+            missing.byteCount <= missing.budget.lastingLimit
+        else { return false }
+        state.withLock { state in
+            releaseBudget(of: index, &state)
+            state.decoding = nil
+            state.isWaitingForMemory = true
+        }
+        missing.budget.whenRoom(toKeep: missing.byteCount) { [weak self] in self?.retry() }
+        return true
     }
 
     /// Decodes a frame, or stops at one on the way when that has taken long or nobody wants the frame any more. Others
