@@ -55,11 +55,13 @@ struct AnimationMemoryTests {
         }
     }
 
-    private func player() throws -> AnimationPlayer {
-        try #require(
+    private func player(loops: Int = 0) throws -> AnimationPlayer {
+        var playback = ImagePlayback()
+        playback.loopCount = loops
+        return try #require(
             AnimationPlayer(
                 image(),
-                ImagePlayback(),
+                playback,
                 clock: clock,
                 queue: queue,
                 budget: frames,
@@ -109,6 +111,27 @@ struct AnimationMemoryTests {
         let shown = second.currentFrameIndex
         await advance(0.1)
         #expect(second.currentFrameIndex == (shown + 1) % 6)
+    }
+
+    @Test("An animation gives its canvas back after its last loop, and one that is gone waits for none")
+    func ends() async throws {
+        let first = try player(loops: 1)
+        var second: AnimationPlayer? = try player()
+        first.play()
+        await settle()
+        second?.play()
+        await settle()
+        await advance(0.2)
+        #expect(first.currentFrameIndex == 2 && second?.currentFrameIndex == 0 && memory.lastingWaiterCount == 1)
+        second = nil
+        #expect(memory.lastingWaiterCount == 0)
+        await advance(0.6)
+        #expect(first.isFinished && first.currentFrameIndex == 5 && memory.used.lasting == 0)
+        // It plays again.
+        first.play()
+        await settle()
+        await advance(0.25)
+        #expect(first.currentFrameIndex == 2 && memory.used.lasting == Self.canvasByteCount)
     }
 
     @Test("A canvas that never fits leaves a still image, and nothing waits")
@@ -232,6 +255,39 @@ struct AnimationMemoryTests {
         // Then both have half of it, and two frames each that every animation may have.
         #expect(count(second) >= 10 && count(first) >= 10, "\(count(first)), \(count(second))")
         #expect(budget.used <= budget.limit)
+    }
+
+    @Test("An animation that leaves others their share keeps the frames that it shows next")
+    func urgency() async throws {
+        let animation = ManyFrames.animation
+        let image = image().with { $0.animation = animation }
+        let budget = AnimationBudget(limit: animation.bytesPerFrame * 20)
+        func buffer() -> FrameBuffer {
+            FrameBuffer(
+                image,
+                animation,
+                queue: queue,
+                budget: budget,
+                preparation: nil,
+                maximumByteCount: .max,
+                wholeByteCount: .max
+            ) {}
+        }
+        let (first, second) = (buffer(), buffer())
+        // Given an animation that keeps all frames and has come to the second half of those for which there is room
+        for frames in [Array(1...11), Array(12...22)] {
+            first.request(frames, shown: nil)
+            await settle()
+        }
+        #expect((1...22).allSatisfy { first.frame($0) != nil })
+        // When another one lacks its share
+        second.request(Array(1...22), shown: nil)
+        await settle()
+        first.request(Array(12...22), shown: nil)
+        await settle()
+        // Then the frames of the first half go.
+        #expect((12...21).allSatisfy { first.frame($0) != nil })
+        #expect((3...11).allSatisfy { first.frame($0) == nil })
     }
 
     /// Forty frames that need no canvas.

@@ -156,6 +156,26 @@ struct JobGraphTests {
         #expect(!graph.change { $0.handOver(data, to: job) })
         #expect(graph.change { $0.finishJob(job) }.count == 1 && graph.jobs.isEmpty)
     }
+
+    @Test("The ticket of a job is that of what it does last, whichever thread says so first")
+    func decodeTickets() {
+        let graph = TestGraph()
+        let task = task("a")
+        _ = graph.change { $0.join(task, queriesRenditions: false) }
+        let (job, fetch) = (only(graph.jobs).id, only(graph.fetches).id)
+        _ = graph.change { $0.finishFetch(fetch) }
+        let budget = MemoryBudget(limit: 1600)
+        let tickets = (0..<3).map { _ in budget.makeTicket() }
+        // The work waits for memory before the thread that has submitted it has kept its ticket.
+        #expect(graph.change { $0.setDecodeTicket(tickets[1], of: job) } == .normal)
+        graph.change { $0.setDecodeTicket(tickets[0], of: job, where: { $0 == nil }) }
+        #expect(graph.jobs[job]?.decodeTicket == tickets[1])
+        graph.change { $0.setDecodeTicket(tickets[2], of: job, where: { $0 == tickets[1] }) }
+        #expect(graph.jobs[job]?.decodeTicket == tickets[2])
+        // A job that is gone has no priority.
+        _ = graph.change { $0.cancel(task) }
+        #expect(graph.change { $0.setDecodeTicket(tickets[2], of: job) } == nil)
+    }
 }
 
 /// A graph that expectations can change: the macro does not let them call mutating methods.

@@ -10,128 +10,19 @@ struct MemoryBudgetTests {
     /// Of which decodes may take 1000 bytes, and what lasts and bodies 300 each.
     private let budget = MemoryBudget(limit: 1600)
 
-    /// Has a decode wait that keeps its memory until the list is cleared.
-    @discardableResult
-    private func wait(
-        _ name: String,
-        _ byteCount: Int,
-        priority: ImagePriority = .normal,
-        isSlow: Bool = false,
-        _ decodes: Decodes
-    ) -> WorkQueue.Ticket {
-        let ticket = budget.makeTicket()
-        budget.waitForDecoding(byteCount, ticket: ticket, priority: priority, isSlow: isSlow) {
-            decodes.begin(name, $0)
-        }
-        return ticket
-    }
-
-    /// The decodes that have begun.
-    private final class Decodes: Sendable {
-        private let state = Mutex((names: [String](), running: [String: MemoryBudget.Reservation]()))
-
-        var names: [String] { state.withLock { $0.names } }
-
-        func begin(_ name: String, _ reservation: MemoryBudget.Reservation) {
-            state.withLock { state in
-                state.names.append(name)
-                state.running[name] = reservation
-            }
-        }
-
-        /// The memory is given back with the lock free, since others begin then.
-        func end(_ name: String) {
-            let ended = state.withLock { $0.running.removeValue(forKey: name) }
-            withExtendedLifetime(ended) {}
-        }
-    }
-
-    @Test("A decode that needs more than there is lets eight others pass, and then they wait for it")
-    func overtaking() {
-        let decodes = Decodes()
-        let first = budget.takeForDecoding(500)
-        #expect(first != nil && budget.used.decoding == 500)
-        wait("large", 900, decodes)
-        for number in 0..<20 {
-            wait("\(number)", 100, decodes)
-            decodes.end("\(number)")
-        }
-        #expect(decodes.names == (0..<8).map { "\($0)" } && budget.waitingCount == 13)
-        first?.shrink(to: 50)
-        #expect(decodes.names.last == "large" && budget.used.decoding == 950)
-        decodes.end("large")
-        // Nine of a hundred bytes fit beside the fifty.
-        #expect(decodes.names.count == 18 && budget.used.decoding == 950)
-        withExtendedLifetime(first) {}
-    }
-
-    @Test("Memory goes to the highest priority that waits, and a change of priority counts")
-    func priorities() {
-        let decodes = Decodes()
-        let first = budget.takeForDecoding(1000)
-        wait("low", 400, priority: .low, decodes)
-        wait("normal", 400, decodes)
-        let raised = wait("raised", 400, priority: .veryLow, decodes)
-        wait("high", 400, priority: .high, decodes)
-        budget.setPriority(.veryHigh, of: raised)
-        first?.shrink(to: 0)
-        #expect(decodes.names == ["raised", "high"])
-        decodes.end("high")
-        #expect(decodes.names == ["raised", "high", "normal"])
-        decodes.end("raised")
-        #expect(decodes.names.last == "low")
-        // A large one of high priority is passed, too, but not for ever.
-        for name in ["normal", "low"] { decodes.end(name) }
-        #expect(budget.used.decoding == 0)
-    }
-
-    @Test("Slow decodes share half of the memory, and hold nobody else back")
-    func slowDecodes() {
-        let decodes = Decodes()
-        wait("slow", 400, isSlow: true, decodes)
-        wait("second slow", 400, isSlow: true, decodes)
-        #expect(decodes.names == ["slow"])
-        // Neither a slow one that waits, nor a large one that waits for a slow one, keeps others from their memory.
-        wait("large", 900, decodes)
-        for number in 0..<30 {
-            wait("\(number)", 100, decodes)
-            decodes.end("\(number)")
-        }
-        #expect(decodes.names.count == 31)
-        // But the large one comes before slow ones that came later.
-        wait("third slow", 400, isSlow: true, decodes)
-        decodes.end("slow")
-        #expect(decodes.names.last == "second slow" && budget.waitingCount == 2)
-        decodes.end("second slow")
-        #expect(decodes.names.last == "large")
-        decodes.end("large")
-        #expect(decodes.names.last == "third slow")
-    }
-
-    @Test("A decode that nobody waits for stops waiting, and lets the next one pass")
-    func cancellation() {
-        let decodes = Decodes()
-        let first = budget.takeForDecoding(600)
-        let ticket = wait("large", 900, decodes)
-        for number in 0..<8 {
-            wait("\(number)", 100, decodes)
-            decodes.end("\(number)")
-        }
-        wait("last", 100, decodes)
-        #expect(budget.waitingCount == 2)
-        budget.cancel(ticket)
-        #expect(decodes.names.last == "last" && budget.waitingCount == 0)
-        withExtendedLifetime(first) {}
-    }
-
     @Test("What lasts is refused rather than waited for, and does not take the memory of decodes")
     func lasting() {
         var kept = [budget.keep(200)]
         #expect(budget.keep(200) == nil && budget.used.lasting == 200)
         #expect(budget.takeForDecoding(1000) != nil)
         let log = EventLog<Int>()
-        for byteCount in [100, 200, 300] { budget.whenRoom(toKeep: byteCount) { log.add(byteCount) } }
-        #expect(log.all == [100])
+        for byteCount in [100, 200, 300] {
+            budget.whenRoom(toKeep: byteCount, ticket: budget.makeTicket()) { log.add(byteCount) }
+        }
+        let cancelled = budget.makeTicket()
+        budget.whenRoom(toKeep: 200, ticket: cancelled) { log.add(0) }
+        budget.cancel(cancelled)
+        #expect(log.all == [100] && budget.lastingWaiterCount == 2)
         kept = []
         #expect(kept.isEmpty && log.all == [100, 200, 300] && budget.keep(300) != nil)
     }
@@ -234,6 +125,56 @@ struct MemoryBudgetTests {
         _ = try await fixture.manager.image(for: request)
         #expect(used.all == [size.pixelCount * 4 * 3])
         #expect(EventLog<Int>.poll { budget.used == (0, 0, 0) })
+    }
+
+    @Test("The memory of a stale image is given back before the answer of the server is decoded")
+    func staleImage() {
+        // Given a cached image that is decoded while the server sends a larger one
+        let (gate, used, budget) = (Gate(), EventLog<Int>(), MemoryBudget(limit: 1 << 20))
+        let fixture = ManagerFixture(hasResults: false) { dependencies in
+            dependencies.coders = CoderRegistry([UsageCoder(budget: budget, used: used, gate: gate)])
+            dependencies.budget = budget
+        }
+        let (small, large) = (PixelSize(width: 10, height: 10), PixelSize(width: 20, height: 20))
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: small))
+        fixture.load("a")
+        fixture.outcomes.wait { $0.count == 1 }
+        #expect(EventLog<Int>.poll { fixture.isQuiet })
+        fixture.manager.cache.removeAllFromMemory()
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: large))
+        gate.close()
+        let request = ImageRequest(url: fixture.url("a"), cachePolicy: .refresh)
+        fixture.load(request, partial: { _ in }) { fixture.outcomes.add(ManagerFixture.Outcome($0)) }
+        #expect(EventLog<Int>.poll { used.all.count == 2 && fixture.manager.activeCounts.fetches == 0 })
+        // When it is shown
+        gate.open()
+        fixture.outcomes.wait { $0.count == 2 }
+        // Then each image was decoded with its own memory
+        #expect(used.all == [small, small, large].map { $0.pixelCount * 4 })
+        #expect(EventLog<Int>.poll { budget.used == (0, 0, 0) })
+    }
+
+    @Test("A rendition that takes more than there is for all fails as its original does")
+    func largeRendition() async {
+        // Given a rendition that a process with more memory has made
+        let first = ManagerFixture()
+        let size = DecodeSize.contain(PixelSize(width: 30, height: 30))
+        first.loader.answer(first.url("a"), with: TestImage.solid(0xFF0000, size: PixelSize(width: 80, height: 80)))
+        first.load("a", size: size)
+        #expect(await first.polled { first.outcomes.all.count == 1 && first.isQuiet })
+        // When there is memory for 20 x 30 pixels
+        let second = ManagerFixture { dependencies in
+            dependencies.dataCache = first.disk
+            dependencies.renditionCache = first.results
+            dependencies.budget = MemoryBudget(limit: 20 * 30 * 4 * 16 / 10)
+        }
+        second.load("a", size: size)
+        #expect(await second.polled { second.outcomes.all == [.failure(.imageTooLarge)] })
+        // Then the rendition is there for others
+        first.manager.cache.removeAllFromMemory()
+        first.load("a", size: size)
+        #expect(await first.polled { first.outcomes.all.count == 2 })
+        #expect(first.outcomes.all.last == .image(PixelSize(width: 30, height: 30), .disk) && first.decodes.count == 1)
     }
 
     @Test(
@@ -404,6 +345,26 @@ private struct CountedCoder: ImageDecoding {
         gate?.wait()
         let size = makesPixels ? PixelSize(width: 1, height: 1) : PixelSize(width: 48, height: 32)
         return WebImage(pixels: PixelBuffer(size: size, format: .rgb) { $0[0] = 1 }!, format: .png)
+    }
+}
+
+/// Notes the memory that decodes have taken whenever one begins.
+private struct UsageCoder: ImageDecoding {
+    let budget: MemoryBudget
+    let used: EventLog<Int>
+    let gate: Gate
+    private let coder = CountingCoder()
+
+    init(budget: MemoryBudget, used: EventLog<Int>, gate: Gate) {
+        (self.budget, self.used, self.gate) = (budget, used, gate)
+    }
+
+    func canDecode(_ format: ImageFormat) -> Bool { true }
+
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        used.add(budget.used.decoding)
+        gate.wait()
+        return try coder.decode(data, options: options)
     }
 }
 

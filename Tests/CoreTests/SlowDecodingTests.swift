@@ -23,6 +23,35 @@ struct SlowDecodingTests {
         }
     }
 
+    @Test("A slow image that needs more than half of the memory takes all that it needs")
+    func large() {
+        /// Decodes at once, and says that it is slow.
+        struct Coder: SlowImageDecoding {
+            let budget: MemoryBudget
+            let used: EventLog<Int>
+
+            func canDecode(_ format: ImageFormat) -> Bool { true }
+
+            func isSlow(_ format: ImageFormat) -> Bool { true }
+
+            func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+                used.add(budget.used.decoding)
+                return WebImage(pixels: PixelBuffer(size: PixelSize(width: 1, height: 1), format: .rgb) { $0[0] = 1 }!)
+            }
+        }
+        let (size, used) = (PixelSize(width: 20, height: 20), EventLog<Int>())
+        let budget = MemoryBudget(limit: size.pixelCount * 4 * 16 / 10 + 32)
+        let fixture = ManagerFixture { dependencies in
+            dependencies.coders = CoderRegistry([Coder(budget: budget, used: used)])
+            dependencies.slowQueue = WorkQueue(name: "test-slow", threadCount: 1)
+            dependencies.budget = budget
+        }
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
+        fixture.load("a")
+        used.wait { $0.count == 1 }
+        #expect(used.all == [size.pixelCount * 4])
+    }
+
     @Test("Slow images wait for each other, and no other image waits for them", arguments: [false, true])
     func fairness(isProgressive: Bool) throws {
         // Given more slow images than there are threads, none of which gets done

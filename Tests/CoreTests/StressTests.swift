@@ -7,14 +7,38 @@ import WebImageTesting
 
 @Suite("Many loads at once")
 struct StressTests {
-    @Test("5,000 loads of all kinds from 8 threads each complete exactly once and leave no work behind")
-    func everything() {
-        let fixture = ManagerFixture()
+    /// Says that JPEG is slow.
+    private struct SlowCoder: SlowImageDecoding {
+        private let coder = CountingCoder()
+
+        func canDecode(_ format: ImageFormat) -> Bool { coder.canDecode(format) }
+
+        func isSlow(_ format: ImageFormat) -> Bool { format == .jpeg }
+
+        func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+            try coder.decode(data, options: options)
+        }
+    }
+
+    @Test(
+        "5,000 loads of all kinds from 8 threads each complete exactly once and leave no work behind, with much memory and little",
+        arguments: [1 << 30, 40 * 30 * 4 * 3 / 2 * 16 / 10 + 32]
+    )
+    func everything(memory: Int) {
         let size = PixelSize(width: 40, height: 30)
+        let budget = MemoryBudget(limit: memory)
+        let fixture = ManagerFixture { dependencies in
+            dependencies.budget = budget
+            dependencies.coders = CoderRegistry([SlowCoder()])
+            dependencies.slowQueue = WorkQueue(name: "test-slow", threadCount: 1)
+        }
         for index in 0..<60 {
             // Every seventh image is missing, every eleventh is no image.
             if index % 7 == 0 { continue }
-            let data = index % 11 == 0 ? Data("no image".utf8) : TestImage.solid(UInt32(index), size: size)
+            let data =
+                index % 11 == 0
+                ? Data("no image".utf8)
+                : TestImage.solid(UInt32(index), size: size, format: index % 5 == 0 ? .jpeg : .png)
             fixture.loader.answer(fixture.url("\(index)"), with: data)
         }
         let loads = 5000
@@ -51,6 +75,8 @@ struct StressTests {
         #expect(ends.withLock { $0.allSatisfy { $0 == 1 } })
         #expect(wrong.all.isEmpty, "\(wrong.all.prefix(3))")
         #expect(EventLog<Int>.poll { fixture.isQuiet })
+        #expect(EventLog<Int>.poll { budget.used == (0, 0, 0) && budget.arrivingByteCount == 0 })
+        #expect(budget.waitingCount == 0 && budget.lastingWaiterCount == 0)
     }
 
     @Test("All bytes so far are shown whenever a transfer pauses, 500 times in a row")

@@ -53,14 +53,17 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
         towards index: Int,
         stopsEarly: () -> Bool
     ) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
+        missingMemory = nil
         guard layouts.indices.contains(index) else {
             throw options.badData("The animation has \(layouts.count) frames, so there is no frame \(index)")
         }
         if canvas == nil {
             if let budget = options.budget, reservation == nil {
                 reservation = budget.keep(byteCount)
-                missingMemory = reservation == nil ? MissingMemory(budget: budget, byteCount: byteCount) : nil
-                guard reservation != nil else { throw noRoom }
+                guard reservation != nil else {
+                    missingMemory = MissingMemory(budget: budget, byteCount: byteCount)
+                    throw noRoom
+                }
             }
             canvas = FrameCanvas(size: size)
         }

@@ -22,17 +22,23 @@ final class DecodeScheduler: Sendable {
         slowQueue !== queue && maker.isSlow(data, for: request)
     }
 
+    /// Whether there can ever be memory for a decode.
+    func canReserve(_ byteCount: Int) -> Bool { byteCount <= budget.decodingLimit }
+
     /// Submits work for a job, which cancels it and changes its priority.
+    /// - Parameter last: The ticket with which the job has waited for memory.
     func submit(
         _ id: JobGraph.Job.ID,
+        after last: WorkQueue.Ticket? = nil,
         priority: ImagePriority,
         isSlow: Bool,
         _ work: @escaping @Sendable () -> Void
     ) {
         let queue = isSlow ? slowQueue : queue
         let ticket = queue.submit(priority: priority, work)
+        // The work may have begun, and be waiting for memory with a ticket of its own.
+        let current = graph.withLock { $0.setDecodeTicket(ticket, of: id, where: { $0 == last }) }
         // The priority may have changed before the graph had the ticket.
-        let current = graph.withLock { $0.setDecodeTicket(ticket, of: id) }
         if let current, current != priority { queue.setPriority(current, of: ticket) }
     }
 
@@ -45,13 +51,12 @@ final class DecodeScheduler: Sendable {
         isSlow: Bool,
         again: @escaping @Sendable (MemoryBudget.Reservation) -> Void
     ) -> MemoryBudget.Reservation? {
-        let byteCount = min(byteCount, isSlow ? budget.slowDecodingLimit : budget.decodingLimit)
         if let reservation = budget.takeForDecoding(byteCount, isSlow: isSlow) { return reservation }
         let ticket = budget.makeTicket()
         guard let priority = graph.withLock({ $0.setDecodeTicket(ticket, of: id) }) else { return nil }
         budget.waitForDecoding(byteCount, ticket: ticket, priority: priority, isSlow: isSlow) { [self] reservation in
             guard let priority = graph.job(id)?.priority else { return }
-            submit(id, priority: priority, isSlow: isSlow) { again(reservation) }
+            submit(id, after: ticket, priority: priority, isSlow: isSlow) { again(reservation) }
         }
         // The job may have been cancelled, or its priority changed, before it waited.
         guard let current = graph.job(id)?.priority else {

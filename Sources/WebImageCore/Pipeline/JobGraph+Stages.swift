@@ -359,14 +359,19 @@ extension JobGraph {
     }
 
     /// Keeps the ticket of what a job decodes.
+    /// - Parameter isNext: Whether the ticket follows the one that the job has.
     /// - Returns: The priority of the job; `nil` when it is gone.
     @discardableResult
-    mutating func setDecodeTicket(_ ticket: WorkQueue.Ticket, of id: Job.ID) -> ImagePriority? {
+    mutating func setDecodeTicket(
+        _ ticket: WorkQueue.Ticket,
+        of id: Job.ID,
+        where isNext: (WorkQueue.Ticket?) -> Bool = { _ in true }
+    ) -> ImagePriority? {
         updateJob(id) { job in
-            if case .stale(.decoding(_, let answer)) = job.preview {
-                job.preview = .stale(.decoding(ticket, answer: answer))
-            } else if case .decoding = job.phase {
-                job.phase = .decoding(ticket)
+            if case .stale(.decoding(let last, let answer)) = job.preview {
+                if isNext(last) { job.preview = .stale(.decoding(ticket, answer: answer)) }
+            } else if case .decoding(let last) = job.phase {
+                if isNext(last) { job.phase = .decoding(ticket) }
             }
         }
         return jobs[id]?.priority

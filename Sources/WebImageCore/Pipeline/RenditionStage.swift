@@ -99,10 +99,12 @@ final class RenditionStage: Sendable {
         reservation: MemoryBudget.Reservation? = nil
     ) {
         guard let job = graph.job(id) else { return }
-        let byteCount = entry.rendition.map { $0.size.pixelCount.boundedProduct($0.isDeep == true ? 8 : 4) }
+        let byteCount = entry.rendition.map { $0.size.pixelCount.boundedProduct($0.isDeep == true ? 8 : 4) } ?? 0
+        // It was made where there is more memory. Decoding the original says what is wrong.
+        guard scheduler.canReserve(byteCount) else { return graph.update { $0.discardRendition(id) } }
         let memory =
             reservation
-            ?? scheduler.reserve(byteCount ?? 0, for: id, isSlow: false) {
+            ?? scheduler.reserve(byteCount, for: id, isSlow: false) {
                 self.show(entry, id, readingDuration: readingDuration, completion: completion, reservation: $0)
             }
         guard let memory else { return }

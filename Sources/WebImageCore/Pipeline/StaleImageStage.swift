@@ -80,6 +80,7 @@ final class StaleImageStage: Sendable {
         if let image {
             for task in graph.job(id)?.tasks ?? [] where task.wantsPreview { task.report(partial: image) }
         }
+        memory?.shrink(to: 0)
         // The server may have answered in the meantime; this thread then decodes the answer.
         if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { next.continueDecoding(id, answer) }
     }

@@ -2,8 +2,9 @@
 ///
 /// Higher priorities come first, and older decodes within a priority. A decode for which there is no room at the moment lets
 /// others pass that need less, but only so many: then those behind it wait until it has its turn, which is as long as the
-/// decodes that are under way take. Slow decodes, which may take seconds, share a part of the memory. They never make a decode
-/// hold back others, since that would keep all of them waiting for seconds.
+/// decodes that are under way take. Slow decodes, which may take seconds, share half of the memory, of which one that needs more
+/// than that has to be the only one. They never make a decode hold back others, since that would keep all of them waiting for
+/// seconds.
 struct DecodeAdmission {
     struct Waiter: Sendable {
         let number: UInt64
@@ -18,7 +19,7 @@ struct DecodeAdmission {
 
     /// How many decodes pass one that needs more than there is.
     private static let maximumOvertakenCount = 8
-    /// How many waiting decodes are looked at when memory comes free, so that thousands of them cost no time.
+    /// How many waiting decodes that are not slow are looked at when memory comes free, so that thousands of them cost no time.
     private static let maximumScanCount = 64
 
     private let limit: Int
@@ -61,8 +62,9 @@ struct DecodeAdmission {
         var admitted: [Waiter] = []
         var (index, scanCount) = (0, 0)
         while index < waiters.count, scanCount < Self.maximumScanCount {
-            scanCount += 1
             let waiter = waiters[index]
+            // However many slow ones wait, those behind them are looked at.
+            if !waiter.isSlow { scanCount += 1 }
             guard hasRoom(waiter.byteCount, waiter.isSlow), !isHeldBack(waiter, behind: index) else {
                 index += 1
                 continue

@@ -75,21 +75,25 @@ package final class MemoryBudget: Sendable {
         }
     }
 
+    private struct LastingWaiter {
+        let number: UInt64
+        let byteCount: Int
+        let body: @Sendable () -> Void
+    }
+
     private struct State {
         var decodes: DecodeAdmission
         var lasting = 0
         var bodies = 0
         var arriving = 0
         /// Closures that wait for a number of bytes that last.
-        var lastingWaiters: [(byteCount: Int, body: @Sendable () -> Void)] = []
+        var lastingWaiters: [LastingWaiter] = []
         /// Closures that are waiting for room for bodies.
         var bodyWaiters: [@Sendable () -> Void] = []
     }
 
     /// The bytes that decodes may take at a time.
     package let decodingLimit: Int
-    /// The bytes that a decode which may take seconds can take.
-    package var slowDecodingLimit: Int { max(decodingLimit / 2, 1) }
     /// The bytes that decoders of arriving files and canvases of animations may take.
     package let lastingLimit: Int
     /// The bytes of bodies from which on no further ones are read or requested, as long as there are whole ones to decode.
@@ -117,7 +121,10 @@ package final class MemoryBudget: Sendable {
     /// The number of decodes that wait.
     package var waitingCount: Int { state.withLock { $0.decodes.waiters.count } }
 
-    /// A ticket for ``waitForDecoding(_:ticket:priority:isSlow:_:)``.
+    /// The number of closures that wait for memory that lasts.
+    package var lastingWaiterCount: Int { state.withLock { $0.lastingWaiters.count } }
+
+    /// A ticket for ``waitForDecoding(_:ticket:priority:isSlow:_:)`` or ``whenRoom(toKeep:ticket:_:)``.
     package func makeTicket() -> WorkQueue.Ticket { WorkQueue.Ticket(serial.withLock { $0.next() }, of: self) }
 
     /// Takes memory for a decode unless it, or another one, would have to wait.
@@ -161,13 +168,15 @@ package final class MemoryBudget: Sendable {
     package func cancel(_ ticket: WorkQueue.Ticket) {
         guard ticket.isOf(self) else { return }
         // What waits is released with the lock free.
-        let (removed, admitted) = state.withLock { state in
+        let (removed, admitted, other) = state.withLock { state in
             let removed = state.decodes.remove(ticket.number)
+            let index = removed == nil ? state.lastingWaiters.firstIndex { $0.number == ticket.number } : nil
+            let other = index.map { state.lastingWaiters.remove(at: $0) }
             // Those behind it may need less.
-            return (removed, removed == nil ? [] : state.decodes.admit())
+            return (removed, removed == nil ? [] : state.decodes.admit(), other)
         }
         begin(admitted)
-        withExtendedLifetime(removed) {}
+        withExtendedLifetime((removed, other)) {}
     }
 
     /// Moves a decode that waits to the end of another priority.
@@ -211,10 +220,11 @@ package final class MemoryBudget: Sendable {
 
     /// Calls a closure once there is so much memory that lasts: within this call, or on a thread that has given some back.
     /// Another caller may take it first.
-    package func whenRoom(toKeep byteCount: Int, _ body: @escaping @Sendable () -> Void) {
+    /// - Parameter ticket: What ``cancel(_:)`` takes.
+    package func whenRoom(toKeep byteCount: Int, ticket: WorkQueue.Ticket, _ body: @escaping @Sendable () -> Void) {
         let hasRoom = state.withLock { state in
             if byteCount <= lastingLimit - state.lasting { return true }
-            state.lastingWaiters.append((byteCount, body))
+            state.lastingWaiters.append(LastingWaiter(number: ticket.number, byteCount: byteCount, body: body))
             return false
         }
         if hasRoom { body() }

@@ -140,6 +140,7 @@ public final class AnimationPlayer {
         isPlaying = isPlaying || isFinished && !isAtItsEnd
         isFinished = isAtItsEnd
         update()
+        if !isVisible { buffer.rest(shown: currentFrameIndex) }
     }
 
     // The controls of the player.
@@ -354,6 +355,8 @@ public final class AnimationPlayer {
         isFinished = true
         isPlaying = false
         buffer.rest(shown: currentFrameIndex)
+        // Another round begins with the first frame, which needs nothing of those before.
+        buffer.releaseDecoderMemory()
     }
 }
 

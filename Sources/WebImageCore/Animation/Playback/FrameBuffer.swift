@@ -19,8 +19,10 @@ package final class FrameBuffer: Sendable {
         var shown: Int?
         /// The purge count of the budget at the last request.
         var budgetGeneration: Int
-        /// Whether the decoder waits for memory for its canvas.
-        var isWaitingForMemory = false
+        /// What the decoder waits with for the memory of its canvas.
+        var wait: (budget: MemoryBudget, ticket: WorkQueue.Ticket)?
+        /// Whether the decoder is to give its memory back once it has decoded its frame.
+        var isReleaseDue = false
         /// Whether the decoder is giving its memory back.
         var isReleasing = false
         /// Whether the animation is hidden or stopped.
@@ -88,13 +90,15 @@ package final class FrameBuffer: Sendable {
 
     /// Drops all frames and stops decoding.
     package func close() {
-        state.withLock { state in
+        let wait = state.withLock { state in
             state.isClosed = true
             state.requested = []
             dropFrames(except: [], &state)
             // The frame being decoded is charged as well.
             for index in state.budgetedFrames { releaseBudget(of: index, &state) }
+            return exchange(&state.wait, with: nil)
         }
+        if let wait { wait.budget.cancel(wait.ticket) }
     }
 
     /// The number of intact frames, as far as it is known.
@@ -137,6 +141,7 @@ package final class FrameBuffer: Sendable {
         let (isIdle, isOther) = state.withLock { state -> (Bool, Bool) in
             guard !state.isClosed else { return (false, false) }
             let isOther = exchange(&state.isResting, with: isResting) != isResting
+            if !isResting { state.isReleaseDue = false }
             let wasPurged = state.budgetGeneration != budget.generation
             state.budgetGeneration = budget.generation
             var requested: [Int] = []
@@ -157,7 +162,7 @@ package final class FrameBuffer: Sendable {
     /// Chooses the frame to decode next, unless something keeps the decoder busy.
     /// - Returns: Whether there is one.
     private func beginDecoding(_ state: inout State) -> Bool {
-        guard !state.isClosed, state.decoding == nil, !state.isReleasing, !state.isWaitingForMemory, needsRefill(state)
+        guard !state.isClosed, state.decoding == nil, !state.isReleasing, state.wait == nil, needsRefill(state)
         else { return false }
         state.decoding = nextMissing(&state)
         return state.decoding != nil
@@ -167,7 +172,9 @@ package final class FrameBuffer: Sendable {
     private func leaveFairShare(_ state: inout State) {
         guard let share = budget.shareInShortage else { return }
         let bytes = animation.bytesPerFrame
-        for index in state.requested.reversed() where state.budgetedFrames.count * bytes > share {
+        // Frames that are kept for the next loop come first.
+        let kept = Array(state.budgetedFrames.subtracting(state.requested))
+        for index in kept + state.requested.reversed() where state.budgetedFrames.count * bytes > share {
             guard index != state.decoding, state.budgetedFrames.contains(index) else { continue }
             state.frames[index] = nil
             releaseBudget(of: index, &state)
@@ -185,29 +192,36 @@ package final class FrameBuffer: Sendable {
     /// Whether the decoder keeps memory between frames.
     var keepsDecoderMemory: Bool { decoder is any InterruptibleFrameDecoding }
 
-    /// Gives back the memory of the decoder, unless it is decoding or about to. The frames stay.
+    /// Has the decoder give its memory back, once it has decoded the frame that it is about to. The frames stay. A request
+    /// of ``request(_:shown:)`` comes before it.
     package func releaseDecoderMemory() {
+        guard keepsDecoderMemory else { return }
         let isIdle = state.withLock { state in
-            guard !state.isClosed, state.decoding == nil, !state.isReleasing else { return false }
-            state.isReleasing = true
-            return true
+            guard !state.isClosed, !state.isReleasing else { return false }
+            state.isReleaseDue = state.decoding != nil
+            state.isReleasing = !state.isReleaseDue
+            return state.isReleasing
         }
         guard isIdle else { return }
         queue.submit { [weak self] in
-            guard let self else { return }
-            (decoder as? any InterruptibleFrameDecoding)?.releaseMemory()
-            let hasMore = state.withLock { state in
-                state.isReleasing = false
-                return beginDecoding(&state)
-            }
-            if hasMore { decode() }
+            if self?.finishRelease() == true { self?.decode() }
+        }
+    }
+
+    /// Gives the memory of the decoder back, on the queue.
+    /// - Returns: Whether a frame has been requested in the meantime.
+    private func finishRelease() -> Bool {
+        (decoder as? any InterruptibleFrameDecoding)?.releaseMemory()
+        return state.withLock { state in
+            state.isReleasing = false
+            return beginDecoding(&state)
         }
     }
 
     /// Goes on once there may be memory for the canvas.
     private func retry() {
         let isIdle = state.withLock { state in
-            state.isWaitingForMemory = false
+            state.wait = nil
             return beginDecoding(&state)
         }
         if isIdle { queue.submit { [weak self] in self?.decode() } }
@@ -295,7 +309,7 @@ package final class FrameBuffer: Sendable {
             preparation?.prepare(frame)
             decoded = (reached, frame)
         }
-        let (isExpected, hasMore) = state.withLock { state in
+        let (isExpected, hasMore, isReleasing) = state.withLock { state in
             let isExpected: Bool
             if let decoded {
                 keep(decoded.frame, at: decoded.index, decodedFor: index, in: &state)
@@ -307,13 +321,16 @@ package final class FrameBuffer: Sendable {
             }
             if isExpected { state.awaited = nil }
             state.decoding = state.isClosed ? nil : nextMissing(&state)
-            return (isExpected, state.decoding != nil)
+            if state.isReleaseDue, state.decoding == nil {
+                (state.isReleaseDue, state.isReleasing) = (false, !state.isClosed)
+            }
+            return (isExpected, state.decoding != nil, state.isReleasing)
         }
         if case .failure(let error) = result {
             WebImageLog.debug("The animation ends before damaged frame \(index): \(error)")
         }
         if isExpected { onFrame() }
-        return hasMore
+        return isReleasing ? finishRelease() : hasMore
     }
 
     /// Waits where a frame lacks nothing but memory for the canvas, which another animation gives back one day.
@@ -322,12 +339,17 @@ package final class FrameBuffer: Sendable {
         guard let missing = (decoder as? any InterruptibleFrameDecoding)?.missingMemory,
             missing.byteCount <= missing.budget.lastingLimit
         else { return false }
-        state.withLock { state in
+        let ticket = missing.budget.makeTicket()
+        let isClosed = state.withLock { state in
             releaseBudget(of: index, &state)
-            state.decoding = nil
-            state.isWaitingForMemory = true
+            (state.decoding, state.isReleaseDue) = (nil, false)
+            state.wait = state.isClosed ? nil : (missing.budget, ticket)
+            return state.isClosed
         }
-        missing.budget.whenRoom(toKeep: missing.byteCount) { [weak self] in self?.retry() }
+        guard !isClosed else { return true }
+        missing.budget.whenRoom(toKeep: missing.byteCount, ticket: ticket) { [weak self] in self?.retry() }
+        // It may have been closed before it waited.
+        if state.withLock({ $0.isClosed }) { missing.budget.cancel(ticket) }
         return true
     }
 
