@@ -307,12 +307,44 @@ struct AnimationPlayerTests {
         await advance(0.5, by: 0.1)
         #expect(budget.used <= budget.limit && budget.used > budget.limit / 2, "\(budget.used)")
         #expect(many.allSatisfy { $0.currentFrameIndex == 5 })
+        // Under memory pressure all of it goes at once, and everything plays on.
         budget.purge()
+        #expect(budget.used == 0, "\(budget.used)")
         await advance(0.1)
+        #expect(many.allSatisfy { $0.currentFrameIndex == 6 } && budget.used > 0)
         for player in many { player.setVisible(false) }
         first.setVisible(false)
         await settle()
         #expect(budget.used <= small.decoded.count * 64 * 4)
+    }
+
+    @Test("Memory pressure frees the frames of small animations that are paused, finished or hidden, which go on later")
+    func pressure() async throws {
+        let players = try [1, 0, 0].map { try player(FakeFrames(count: 8), loops: $0, wholeByteCount: 1 << 20) }
+        let (finished, paused, hidden) = (players[0], players[1], players[2])
+        for player in players { player.play() }
+        await settle()
+        // Given a loop of each of them
+        await advance(1)
+        paused.pause()
+        hidden.setVisible(false)
+        await settle()
+        #expect(finished.isFinished && budget.used == 3 * 5 * FakeFrames.byteCount, "\(budget.used)")
+        #expect(clock.pendingCount == 0)
+        let shown = players.map(\.currentFrame)
+        // When memory is short
+        budget.purge()
+        // Then only the frames on display are left
+        #expect(budget.used == 0 && players.map(\.currentFrame) == shown)
+        let indices = [paused.currentFrameIndex, hidden.currentFrameIndex]
+        #expect(finished.currentFrameIndex == 7 && indices == [2, 2])
+        // And all go on from there.
+        finished.play()
+        paused.play()
+        hidden.setVisible(true)
+        await settle()
+        await advance(0.15)
+        #expect(players.map(\.currentFrameIndex) == [1, 3, 3])
     }
 
     @Test("The budget of a single animation is kept")

@@ -2,6 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
+import WebImageLinux
 import WebImageTesting
 
 private let colors: [UInt32] = [0xFF0000, 0x00FF00, 0x0000FF, 0xFFFF00, 0x00FFFF, 0xFF00FF]
@@ -361,6 +362,45 @@ extension Scenario {
             stage.waitForResults(4)
             expectEqual(stage.results[3].errorCode, .cancelled)
             stage.waitUntilIdle()
+        },
+
+        Scenario("Memory pressure frees the frames of animations that are finished, paused or hidden") {
+            let stage = try animatedStage()
+            let pictures = (0..<3).map { _ in stage.addImage(width: 60, height: 40) }
+            stage.present()
+            for (picture, name) in zip(pictures, ["2-1", "2-0", "2-0"]) {
+                picture.setImage(
+                    with: stage.server.url("/gif/\(name)"),
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+            }
+            stage.waitForResults(3)
+            let players = try pictures.map { try require($0.animationPlayer) }
+            expect(
+                MainLoopPump.run(until: {
+                    players[0].isFinished && players.dropFirst().allSatisfy { $0.currentLoop > 0 }
+                })
+            )
+            players[1].pause()
+            gtk_widget_set_visible(pictures[2].widget, 0)
+            expect(AnimationPlayer.bufferedByteCount > 0)
+            let frames = players.map(\.currentFrame)
+            // A frame that was being decoded is there a little later.
+            expect(
+                MainLoopPump.run(until: {
+                    MemoryMonitor.shared.notify(.critical)
+                    return AnimationPlayer.bufferedByteCount == 0
+                }),
+                "\(AnimationPlayer.bufferedByteCount) bytes are left"
+            )
+            expect(players.map(\.currentFrame) == frames)
+            gtk_widget_set_visible(pictures[2].widget, 1)
+            for player in players {
+                player.play()
+                let index = player.currentFrameIndex
+                expect(MainLoopPump.run(until: { player.currentFrameIndex != index }))
+            }
         },
 
         Scenario("Fifty animations in one window stay within the shared budget") {

@@ -11,7 +11,6 @@ package final class AnimationBudget: Sendable {
 
     private struct State {
         var used = 0
-        var generation = 0
         /// The animations of which there are players.
         var members: [ObjectIdentifier: Member] = [:]
         /// How many more frames are decoded with shares in force, after an animation with less than its share has found no room.
@@ -78,16 +77,10 @@ package final class AnimationBudget: Sendable {
         state.withLock { $0.used -= byteCount }
     }
 
-    /// The number of purges so far.
-    var generation: Int { state.withLock { $0.generation } }
-
-    /// Makes every animation drop its frames decoded ahead when it next updates, and those that are hidden the memory of their
-    /// decoders at once. Called under memory pressure.
+    /// Makes every animation drop the frames that it has decoded ahead or keeps for the next loop, whether it plays or not, and
+    /// those that are hidden or finished the memory of their decoders. Called under memory pressure, on any thread.
     package func purge() {
-        let buffers = state.withLock { state in
-            state.generation += 1
-            return state.members.values.compactMap(\.buffer)
-        }
-        for buffer in buffers where buffer.isResting { buffer.releaseDecoderMemory() }
+        let buffers = state.withLock { $0.members.values.compactMap(\.buffer) }
+        for buffer in buffers { buffer.purge() }
     }
 }

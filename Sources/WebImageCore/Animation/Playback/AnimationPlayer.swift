@@ -190,7 +190,8 @@ public final class AnimationPlayer {
         if isVisible { requestFrames(at: duePosition) }
     }
 
-    /// Stops playback at the first frame, and drops all other frames.
+    /// Stops playback at the first frame, and drops frames that are decoded, unless the animation is small enough to keep all
+    /// of them.
     public func stop() {
         pause()
         (currentLoop, shownStep, isFinished) = (0, nil, false)
@@ -220,7 +221,8 @@ public final class AnimationPlayer {
         seek(to: next < 0 ? next + frameCount : next)
     }
 
-    /// Sets whether the animation is visible. An invisible one pauses, and keeps only its current frame.
+    /// Sets whether the animation is visible. An invisible one pauses, and keeps only its current frame, or all frames where it
+    /// is small enough for that.
     package func setVisible(_ isVisible: Bool) {
         guard isVisible != self.isVisible else { return }
         let elapsed = shownElapsed

@@ -17,15 +17,13 @@ package final class FrameBuffer: Sendable {
         var awaited: Int?
         /// The frame that the player shows and retains.
         var shown: Int?
-        /// The purge count of the budget at the last request.
-        var budgetGeneration: Int
         /// What the decoder waits with for the memory of its canvas.
         var wait: (budget: MemoryBudget, ticket: WorkQueue.Ticket)?
         /// Whether the decoder is to give its memory back once it has decoded its frame.
         var isReleaseDue = false
         /// Whether the decoder is giving its memory back.
         var isReleasing = false
-        /// Whether the animation is hidden or stopped.
+        /// Whether the animation is hidden or finished.
         var isResting = false
         var isClosed = false
     }
@@ -79,7 +77,7 @@ package final class FrameBuffer: Sendable {
         keepsAllFrames =
             animation.bytesPerFrame.boundedProduct(animation.frameCount) <= min(wholeByteCount, maximumByteCount)
         decoder = animation.makeDecoder()
-        state = Mutex(State(end: animation.frameCount, budgetGeneration: budget.generation))
+        state = Mutex(State(end: animation.frameCount))
         budget.add(self)
     }
 
@@ -142,16 +140,12 @@ package final class FrameBuffer: Sendable {
             guard !state.isClosed else { return (false, false) }
             let isOther = exchange(&state.isResting, with: isResting) != isResting
             if !isResting { state.isReleaseDue = false }
-            let wasPurged = state.budgetGeneration != budget.generation
-            state.budgetGeneration = budget.generation
             var requested: [Int] = []
             for frame in frames where frame != 0 && !requested.contains(frame) { requested.append(frame) }
             state.requested = requested
             state.shown = shown
             if let awaited = state.awaited, !requested.contains(awaited) { state.awaited = nil }
-            if wasPurged || !keepsAllFrames {
-                dropFrames(except: wasPurged ? Set(requested.prefix(1)) : Set(requested), &state)
-            }
+            if !keepsAllFrames { dropFrames(except: Set(requested), &state) }
             leaveFairShare(&state)
             return (beginDecoding(&state), isOther)
         }
@@ -181,13 +175,23 @@ package final class FrameBuffer: Sendable {
         }
     }
 
-    /// Stops decoding, and drops all frames but the one on display.
+    /// Drops the frames beyond those that every animation may keep; where it is hidden or finished also the memory of the
+    /// decoder. Playback goes on, with frames that are decoded again.
+    func purge() {
+        let (dropped, isResting) = state.withLock { state in
+            let frames = state.frames
+            dropFrames(except: Set(state.requested.prefix(Self.guaranteedCount)), &state)
+            return (frames, state.isResting)
+        }
+        // Frames are released with the lock free.
+        withExtendedLifetime(dropped) {}
+        if isResting { releaseDecoderMemory() }
+    }
+
+    /// Stops decoding, and drops all frames but the one on display, unless the animation is small enough to keep all of them.
     package func rest(shown: Int) {
         request([shown], shown: shown, isResting: true)
     }
-
-    /// Whether the animation is hidden or stopped.
-    var isResting: Bool { state.withLock { $0.isResting } }
 
     /// Whether the decoder keeps memory between frames.
     var keepsDecoderMemory: Bool { decoder is any InterruptibleFrameDecoding }
