@@ -67,6 +67,8 @@ final class CurlThread {
         while true {
             for command in commands.takeAll() { handle(command) }
             if isStopping, isSuspended { cancelWaitingTransfers() }
+            // A transfer that starts after descriptors have become free must find the new handle.
+            if !isWakeable { replaceMulti() }
             startWaitingTransfers()
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
@@ -74,7 +76,6 @@ final class CurlThread {
             if concludeExchanges() || endSlowTransfers(), queue.waitingCount > 0 { continue }
             publishCounts()
             if isStopping, transfers.isEmpty { break }
-            if !isWakeable { replaceMulti() }
             let timeout = pollTimeout
             ExitGuard.leave()
             if multi != nil { curl_multi_poll(multi, nil, 0, timeout, nil) } else { usleep(UInt32(timeout) * 1000) }
