@@ -1,4 +1,3 @@
-public import FoundationEssentials
 import Synchronization
 
 /// Loads images: from the memory cache, the disk cache or a loader, decoded off the main thread, and once for all who

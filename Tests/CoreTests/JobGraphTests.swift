@@ -168,9 +168,9 @@ struct JobGraphTests {
         let tickets = (0..<3).map { _ in budget.makeTicket() }
         // The work waits for memory before the thread that has submitted it has kept its ticket.
         #expect(graph.change { $0.setDecodeTicket(tickets[1], of: job) } == .normal)
-        graph.change { $0.setDecodeTicket(tickets[0], of: job, where: { $0 == nil }) }
+        _ = graph.change { $0.setDecodeTicket(tickets[0], of: job, where: { $0 == nil }) }
         #expect(graph.jobs[job]?.decodeTicket == tickets[1])
-        graph.change { $0.setDecodeTicket(tickets[2], of: job, where: { $0 == tickets[1] }) }
+        _ = graph.change { $0.setDecodeTicket(tickets[2], of: job, where: { $0 == tickets[1] }) }
         #expect(graph.jobs[job]?.decodeTicket == tickets[2])
         // A job that is gone has no priority.
         _ = graph.change { $0.cancel(task) }
