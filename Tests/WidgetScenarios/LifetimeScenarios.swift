@@ -67,6 +67,47 @@ extension Scenario {
             expectEqual(order.last, 2)
         },
 
+        Scenario("An image that loads for a widget off screen lets those on screen go first, until it is shown") {
+            // Given a server that holds the first image, and one transfer at a time
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                if request.path.hasPrefix("/000001") { response.faults.gate = gate }
+                return response
+            } configure: { configuration in
+                var downloads = ImageDownloader.Configuration()
+                downloads.maximumConcurrentTransfers = 1
+                configuration.downloader = ImageDownloader(configuration: downloads)
+            }
+            stage.present()
+            let visible = [stage.addImage(width: 30, height: 20), stage.addImage(width: 30, height: 20)]
+            let hidden = [Picture(), Picture()]
+            @MainActor func show(_ picture: Picture, _ color: UInt32) {
+                let options = BindingOptions(start: .immediately)
+                picture.setImage(
+                    with: stage.url(color),
+                    options: options,
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+            }
+            show(visible[0], 1)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            // When two images start that are not on screen, then one that is, and one of the two is put on screen
+            show(hidden[0], 2)
+            show(hidden[1], 3)
+            show(visible[1], 4)
+            expect(MainLoopPump.run(until: { stage.manager.activeCounts.fetches == 4 }))
+            stage.append(hidden[1].widget)
+            expect(MainLoopPump.run(until: { gtk_widget_get_mapped(hidden[1].widget) != 0 }))
+            gate.open()
+            stage.waitForResults(4)
+            // Then the one that is still off screen comes last
+            let order = stage.server.requests.map { UInt32($0.path.split(separator: "/")[0], radix: 16) ?? 0 }
+            expectEqual(Set(order[1...2]), [3, 4])
+            expectEqual(order.last, 2)
+        },
+
         Scenario("A load that is cancelled before its widget is mapped never starts") {
             let stage = try Stage()
             let picture = stage.addImage()

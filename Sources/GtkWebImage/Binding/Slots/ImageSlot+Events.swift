@@ -34,7 +34,7 @@ extension ImageSlot {
             endLoading()
             load.task.cancelChildren()
         case .loading:
-            load.task.priority = min(load.image.onScreen.priority, .low)
+            load.task.priority = load.image.offScreenPriority
         case .waitingForMap, .shown, .failed, .detached:
             break
         }

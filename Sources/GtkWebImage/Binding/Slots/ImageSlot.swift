@@ -221,7 +221,8 @@ final class ImageSlot {
     private func startWhenLaidOut(_ size: DecodeSize?) {
         guard let widget else { return startTask(size ?? .original) }
         guard let pointer = widget.pointer else { return }
-        if current?.request.options.start == .immediately {
+        if let current, current.request.options.start == .immediately {
+            if gtk_widget_get_mapped(pointer) == 0 { current.task.priority = current.image.offScreenPriority }
             startTask(size ?? .original)
         } else if gtk_widget_get_mapped(pointer) == 0 {
             current?.state = .waitingForMap

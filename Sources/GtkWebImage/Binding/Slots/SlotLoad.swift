@@ -107,4 +107,7 @@ extension ImageRequest {
         request.priority = .high
         return request
     }
+
+    /// The priority while the widget is not mapped.
+    var offScreenPriority: ImagePriority { min(priority, .low) }
 }
