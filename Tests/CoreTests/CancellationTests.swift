@@ -24,6 +24,18 @@ struct CancellationTests {
         #expect(fixture.isIdle)
     }
 
+    @Test("A load that was cancelled is not a failure: the next one asks the server")
+    func again() {
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
+        fixture.loader.answer(fixture.url("a"), with: picture)
+        fixture.load("a").cancel()
+        fixture.load("a")
+        fixture.loader.finish(fixture.url("a"))
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        #expect(fixture.outcomes.all.last == .image(PixelSize(width: 64, height: 48), .loader))
+        #expect(fixture.loader.started.count == 2)
+    }
+
     @Test("The remaining tasks get their image")
     func stayers() {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)

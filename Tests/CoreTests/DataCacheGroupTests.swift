@@ -62,6 +62,26 @@ struct DataCacheGroupTests {
         #expect(self.group().contains("a"))
     }
 
+    @Test(
+        "Each policy reaches the caches that it names",
+        arguments: [
+            (DataCacheGroup.Policy.serial, true, true), (.concurrent, true, true), (.firstOnly, true, false),
+            (.lastOnly, false, true),
+        ]
+    )
+    func policies(policy: DataCacheGroup.Policy, hasFirst: Bool, hasLast: Bool) {
+        for (key, cache) in [("first", first), ("last", second)] { cache.store(entry(key)) }
+        let looking = group { $0.contains = policy }
+        #expect(looking.contains("first") == hasFirst && looking.contains("last") == hasLast)
+        let reading = group { $0.query = policy }
+        #expect((reading.entry(for: "first") != nil) == hasFirst && (reading.entry(for: "last") != nil) == hasLast)
+        group { $0.remove = policy }.remove("first")
+        #expect(first.contains("first") == !hasFirst)
+        let removing = group { $0.removeAll = policy }
+        removing.removeAll()
+        #expect((first.usage.count == 0) == hasFirst && (second.usage.count == 0) == hasLast)
+    }
+
     @Test("Removal reaches all caches or those that the policies name")
     func removing() {
         for cache in [first, second] { for key in ["a", "b"] { cache.store(entry(key)) } }

@@ -34,6 +34,38 @@ struct PrefetcherTests {
         #expect(EventLog<Int>.poll { fixture.isQuiet && fixture.disk?.usage.count == 10 })
     }
 
+    @Test("An image that is refreshed in advance counts once, whether it has changed or not", arguments: [false, true])
+    func refreshed(hasChanged: Bool) async throws {
+        // Given a cached image
+        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let url = fixture.url("a")
+        var metadata = ResponseMetadata(contentType: "image/png")
+        metadata.etag = "\"1\""
+        fixture.loader.answer(url, with: .success(LoaderResult(data: Self.picture, metadata: metadata)))
+        _ = try await fixture.manager.image(for: url)
+        let renewed = LoaderResult(
+            data: hasChanged ? TestImage.solid(2, size: PixelSize(width: 9, height: 9)) : Data(),
+            metadata: metadata,
+            isNotModified: !hasChanged
+        )
+        fixture.loader.answer(url, with: .success(renewed))
+        // When it is prefetched with the policy to refresh
+        let (results, progress) = (EventLog<PrefetchResult>(), EventLog<Int>())
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        prefetcher.onFinish = { _, totals in progress.add(totals.loadedCount) }
+        let request = ImageRequest(url: url, cachePolicy: .refresh)
+        prefetcher.prefetch([request]) { finished, _ in
+            progress.add(finished)
+        } completion: {
+            results.add($0)
+        }
+        // Then the server is asked, and each handler is called once
+        #expect(results.wait { $0.count == 1 })
+        #expect(results.all == [PrefetchResult(requestedCount: 1, loadedCount: 1)])
+        #expect(progress.all == [1, 1])
+        #expect(fixture.loader.requests.count == 2)
+    }
+
     @Test("Images go to memory at the size of their requests, and without a size to the disk alone")
     func sizes() {
         let fixture = ManagerFixture(dispatcher: MainQueue())

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import WebImageCore
 import WebImageTesting
@@ -40,6 +41,25 @@ struct ProgressiveTests {
         #expect(fixture.decodes.count == 0)
         #expect(fixture.isIdle)
         #expect(fixture.manager.cachedImage(for: request)?.isPartial == false)
+    }
+
+    @Test("A transformer also changes the partial images")
+    func transformed() {
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
+        let url = fixture.url("a")
+        let file = TestImage.make(size: size, format: .jpeg) { x, y in UInt32(x * 77 ^ y * 1013) & 0xFFFFFF }
+        fixture.loader.answer(url, with: file)
+        let partials = EventLog<WebImage>()
+        let request = ImageRequest(url: url, loading: .progressive, transformer: .flip(vertically: true))
+        fixture.load(request, partial: { partials.add($0) }) { fixture.outcomes.add(.init($0)) }
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        fixture.loader.send(file.prefix(file.count / 2), for: url)
+        #expect(partials.wait { !$0.isEmpty })
+        // The rows that have arrived are at the bottom.
+        let partial = partials.all[0]
+        #expect(partial.isPartial)
+        #expect(partial.alpha(x: 5, y: 5) == 0)
+        #expect(partial.alpha(x: 5, y: size.height - 5) == 255)
     }
 
     @Test("A task that joins late gets partial images of all bytes so far")

@@ -1,4 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 // Classes with the names that GTK bindings and HTTP libraries use, for scenarios that import them beside GtkWebImage:
 // a name that the library took from an app would make those scenarios ambiguous, and they would not compile.
 internal import CWebImageGtk4

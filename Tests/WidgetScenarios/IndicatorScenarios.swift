@@ -52,6 +52,25 @@ extension Scenario {
             expectEqual(witness.fractions.count, count, "it is drawn still")
         },
 
+        Scenario("An indicator ends when the widget gets no image instead") {
+            let gate = ServerGate()
+            let stage = try Stage(heldBy: gate)
+            let picture = stage.addImage()
+            stage.present()
+            let witness = Witness()
+            picture.imageIndicator = ImageIndicator(witness, delay: .zero)
+            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { !witness.times.isEmpty }))
+            // When there is no URL any more
+            picture.setImage(with: URL?.none, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            let count = witness.fractions.count
+            stage.waitForFrame()
+            stage.waitForFrame()
+            expectEqual(witness.fractions.count, count, "it is drawn still")
+            gate.open()
+        },
+
         Scenario("An indicator appears only for slow loads and never for a memory hit") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])

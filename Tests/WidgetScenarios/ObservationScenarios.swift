@@ -47,6 +47,31 @@ extension Scenario {
             expectEqual(progress.name, "idle")
         },
 
+        Scenario("The progress of an image that needs no transfer is complete when it is shown") {
+            // Given an image that is in the caches
+            let stage = try Stage()
+            let request = ImageRequest(url: stage.url(0x336699))
+            stage.present()
+            stage.addImage().setImage(with: request, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            let picture = stage.addImage()
+            let progress = picture.imageProgress
+            // When it is set from memory
+            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            // Then it is shown within the call
+            expectEqual(progress.name, "shown")
+            expectEqual(progress.fraction, 1)
+            expectEqual(stage.results.last?.source, .memory)
+            // And when it comes from the disk, without any report
+            stage.manager.cache.removeAllFromMemory()
+            picture.clearImage()
+            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(3)
+            expectEqual(stage.results.last?.source, .disk)
+            expectEqual(progress.name, "shown")
+            expectEqual(progress.fraction, 1)
+        },
+
         Scenario("Progress that is first looked at in the middle of a load says what has arrived, and goes on") {
             let (stage, gate, size) = try halfway()
             let picture = stage.addImage()

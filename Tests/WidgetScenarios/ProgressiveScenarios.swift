@@ -48,6 +48,35 @@ extension Scenario {
             expectEqual(stage.server.requests.count, 1)
         },
 
+        Scenario("With display .manual the app gets the partial images, and the widget none") {
+            let gate = ServerGate()
+            let file = TestImage.make(size: PixelSize(width: 300, height: 200), format: .jpeg) { x, y in
+                UInt32(x * 77 ^ y * 1013) & 0xFFFFFF
+            }
+            let stage = try Stage { _ in
+                var response = ServerResponse.ok(file, contentType: "image/jpeg")
+                response.faults.bodyGate = (afterBytes: file.count / 2, gate: gate)
+                return response
+            }
+            let picture = stage.addImage(width: 300, height: 200)
+            stage.present()
+            var partials: [WebImage] = []
+            picture.setImage(
+                with: stage.server.url("/a.jpg"),
+                loading: .progressive,
+                options: BindingOptions(display: .manual),
+                manager: stage.manager,
+                partial: { partials.append($0) },
+                completion: stage.completion
+            )
+            expect(MainLoopPump.run(until: { !partials.isEmpty }))
+            expect(partials.allSatisfy(\.isPartial))
+            expect(picture.currentImage == nil)
+            gate.open()
+            stage.waitForResults(1)
+            expect(picture.currentImage == nil)
+        },
+
         Scenario("A load that starts again after a partial image has its transition") {
             // Given a partial image, whose load ends because the widget leaves its window
             let gate = ServerGate()

@@ -56,6 +56,47 @@ extension Scenario {
             expectEqual(gdk_paintable_get_intrinsic_width(paintable), 800)
         },
 
+        Scenario("A vector image is drawn at the size of its widget, also when that grows, from one transfer", .drawing)
+        {
+            // Given an SVG of 24 pixels, whose left half is red
+            let svg = """
+                <svg xmlns="http://www.w3.org/2000/svg" width="24" height="24">\
+                <rect width="24" height="24" fill="#00f"/><rect width="12" height="24" fill="#f00"/></svg>
+                """
+            let stage = try Stage(
+                { _ in .ok(Data(svg.utf8), contentType: "image/svg+xml") },
+                formats: AllowedFormats.web.union([.svg])
+            )
+            let pictures = [stage.addImage(width: 100, height: 100), stage.addImage(width: 100, height: 100)]
+            stage.present()
+            let scale = Int(gtk_widget_get_scale_factor(stage.window))
+            let requests = [
+                ImageRequest(url: stage.server.url("/a.svg")),
+                ImageRequest(url: stage.server.url("/a.svg"), transformer: .circle()),
+            ]
+            for (picture, request) in zip(pictures, requests) {
+                picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            }
+            stage.waitForResults(2)
+            for side in [100, 160] {
+                // When the widgets grow
+                for picture in pictures { gtk_widget_set_size_request(picture.widget, Int32(side), Int32(side)) }
+                let size = PixelSize(width: side * scale, height: side * scale)
+                // Then the images are drawn anew
+                let isDrawn = MainLoopPump.run(until: { pictures.allSatisfy { $0.currentImage?.pixelSize == size } })
+                expect(isDrawn, "\(pictures.compactMap { $0.currentImage?.pixelSize }) at \(side)")
+                expect(stage.waitForFrame())
+                let drawn = try require(rendered(pictures[0].widget))
+                let middle = 0.5 * Double(drawn.pixelSize.width)
+                // The edge is sharp.
+                expectEqual(drawn.color((middle - 1.5) / Double(drawn.pixelSize.width), 0.5), 0xFF0000)
+                expectEqual(drawn.color((middle + 1.5) / Double(drawn.pixelSize.width), 0.5), 0x0000FF)
+                let round = try require(rendered(pictures[1].widget))
+                expect(round.color(0.02, 0.02) != 0xFF0000 && round.color(0.25, 0.5) == 0xFF0000, "no circle")
+            }
+            expectEqual(stage.server.requests.count, 1)
+        },
+
         Scenario("An image that covers its widget is decoded large enough to cover it") {
             let stage = try Stage()
             let picture = stage.addImage()

@@ -87,6 +87,15 @@ struct ScenarioTests {
         #expect(result.output.contains("Call gtk_init first"), "\(result.output)")
     }
 
+    @Test("A metered network and a machine that saves power are noticed")
+    func constrainedSystem() throws {
+        let bus = try SystemBus()
+        try run(
+            "The state of the network and of the power saver is that of GLib",
+            environment: bus.environment.merging(["GWI_CONSTRAINED": "1"]) { $1 }
+        )
+    }
+
     @Test("Images load over HTTP where no GSettings schemas are installed, with a desktop that has a proxy")
     func withoutSchemas() throws {
         let folder = TemporaryDirectory()

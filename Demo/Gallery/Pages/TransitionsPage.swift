@@ -52,7 +52,11 @@ extension Page {
         picture.imageIndicator = indicator
         picture.setImage(
             with: url,
-            options: BindingOptions(whileLoading: .placeholderOrCurrentImage, display: .animated)
+            options: BindingOptions(
+                whileLoading: .placeholderOrCurrentImage,
+                display: .animated,
+                awaitsTransition: true
+            )
         )
     }
 

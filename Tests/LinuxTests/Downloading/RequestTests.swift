@@ -31,6 +31,40 @@ struct RequestTests {
         #expect(second["x-own"] == "last" && second["x-all"] == nil)
     }
 
+    @Test("Without fields of the app, a request asks for images")
+    func defaultFields() throws {
+        let server = try server()
+        _ = try Download(ImageDownloader(), server.url("/a")).end()
+        #expect(server.requests[0].headers["accept"] == "image/*,*/*;q=0.8")
+    }
+
+    @Test("Each image of a prefetch is counted when all transfers are cancelled")
+    func prefetchedAndCancelled() throws {
+        // Given ten images, of which the server sends none
+        let gate = ServerGate()
+        let server = try LocalImageServer { _ in
+            var response = ServerResponse.ok(Download.body, contentType: "image/png")
+            response.faults.gate = gate
+            return response
+        }
+        var configuration = ImageManager.Configuration()
+        configuration.diskCache = nil
+        configuration.retryPolicy = .never
+        configuration.downloader = ImageDownloader()
+        let manager = ImageManager(configuration: configuration)
+        let prefetcher = ImagePrefetcher(manager: manager, maximumConcurrentCount: 6)
+        prefetcher.prefetch((0..<10).map { server.url("/\($0)") })
+        // When all transfers are cancelled, again and again
+        #expect(
+            EventLog<Int>.poll {
+                configuration.downloader.cancelAllTransfers()
+                return prefetcher.totals.finishedCount == 10
+            }
+        )
+        #expect(prefetcher.totals.loadedCount == 0, "\(prefetcher.totals)")
+        gate.open()
+    }
+
     @Test("A modifier can replace a request or refuse it")
     func modifier() throws {
         let server = try server()
