@@ -1,8 +1,8 @@
 public import FoundationEssentials
 import Synchronization
 
-/// Loads images into the caches before they are shown. It loads a few at a time, at the lowest priority, so that
-/// visible images come first.
+/// Loads images into the caches before they are shown. It loads a few at a time, URLs at the lowest
+/// priority, so that visible images come first.
 ///
 /// It pauses while the machine is offline, on a metered network, or saving power. It can be used from any thread.
 public final class ImagePrefetcher: Sendable {
