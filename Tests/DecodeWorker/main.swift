@@ -5,9 +5,9 @@ import WebImageCore
 import WebImageLinux
 
 // Decodes a file and says what became of it and how much memory that took:
-// DecodeWorker FILE whole|parts|shown|limit. In parts, the file arrives; shown, twenty players show four frames of an animation;
-// with limit, nothing is decoded, and the memory that the process may use is printed in bytes, with the default limits of the
-// cache and of decodes.
+// DecodeWorker FILE whole|full|parts|shown|limit. An image is decoded for 200 x 200 pixels, full at its own size. In parts, the file
+// arrives; shown, twenty players show four frames of an animation; with limit, nothing is decoded, and the memory that the process
+// may use is printed in bytes, with the default limits of the cache and of decodes.
 
 let arguments = CommandLine.arguments
 let (path, way) = (arguments[1], arguments[2])
@@ -24,7 +24,7 @@ func kilobytes(_ name: String) -> Int {
     return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
 }
 
-let size = DecodeSize.contain(PixelSize(width: 200, height: 200))
+let size = way == "full" ? DecodeSize.original : .contain(PixelSize(width: 200, height: 200))
 
 /// Feeds a decoder as a slow server does.
 func decodeInParts(_ data: Data) throws(ImageError) -> WebImage {

@@ -43,6 +43,11 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         Bomb("PNG of 121 megapixels") { png(width: 11_000, height: 11_000) },
         Bomb("ICO around a PNG of 121 megapixels") { icon(png(width: 11_000, height: 11_000)) },
         Bomb("GIF of 100 megapixels") { gif(side: 10_000, frames: 1) },
+        Bomb("APNG of 30 megapixels") { png(width: 5500, height: 5500, isAnimated: true) },
+        Bomb("WebP of 64 megapixels, lossless", way: "full") { webP(side: 8000) },
+        Bomb("WebP of 64 megapixels, lossless, with metadata", way: "full") { webP(side: 8000, isExtended: true) },
+        Bomb("WebP of 25 megapixels, animated") { animatedWebP(side: 5000) },
+        Bomb("TIFF of 36 megapixels in one strip") { tiff(side: 6000) },
     ]
 
     /// Compresses zeros.
@@ -58,10 +63,59 @@ struct Bomb: Sendable, CustomTestStringConvertible {
     private static func number(_ value: Int) -> [UInt8] { Array(TestBitmap.long(UInt32(value)).reversed()) }
 
     /// A file of one bit a pixel, all of them black.
-    static func png(width: Int, height: Int) -> Data {
+    static func png(width: Int, height: Int, isAnimated: Bool = false) -> Data {
         let rows = zeros((1 + (width + 7) / 8) * height)
         let header: [UInt8] = number(width) + number(height) + [1, 0, 0, 0, 0]
-        return TestImage.png([("IHDR", header), ("IDAT", rows), ("IEND", [])])
+        guard isAnimated else { return TestImage.png([("IHDR", header), ("IDAT", rows), ("IEND", [])]) }
+        let control = number(width) + number(height) + number(0) + number(0) + [0, 10, 0, 100, 0, 0]
+        return TestImage.png([
+            ("IHDR", header), ("acTL", number(2) + number(0)), ("fcTL", number(0) + control), ("IDAT", rows),
+            ("fcTL", number(1) + control), ("fdAT", number(2) + rows), ("IEND", []),
+        ])
+    }
+
+    /// A lossless image in one colour, whose five codes have one symbol each and thus no bits (RFC 9649, section 3.7.2.1.1).
+    private static func losslessChunk(side: Int) -> [UInt8] {
+        let size = UInt32(side - 1) | UInt32(side - 1) << 14
+        // Neither a transform, a cache of colours nor several codes, then five codes of four bits.
+        let codes: [UInt8] = [0x88, 0x88, 0x08]
+        return chunk("VP8L", [0x2F] + TestBitmap.long(size) + codes + [0, 0])
+    }
+
+    private static func chunk(_ name: String, _ contents: [UInt8]) -> [UInt8] {
+        Array(name.utf8) + TestBitmap.long(UInt32(contents.count)) + contents + (contents.count % 2 == 0 ? [] : [0])
+    }
+
+    private static func webP(_ chunks: [UInt8]) -> Data { Data(chunk("RIFF", Array("WEBP".utf8) + chunks)) }
+
+    private static func extended(side: Int, flags: UInt8) -> [UInt8] {
+        let size = TestBitmap.long(UInt32(side - 1)).prefix(3)
+        return chunk("VP8X", [flags, 0, 0, 0] + size + size)
+    }
+
+    private static func webP(side: Int, isExtended: Bool = false) -> Data {
+        webP((isExtended ? extended(side: side, flags: 0) : []) + losslessChunk(side: side))
+    }
+
+    private static func animatedWebP(side: Int) -> Data {
+        let size = Array(TestBitmap.long(UInt32(side - 1)).prefix(3))
+        let frame = chunk("ANMF", [0, 0, 0, 0, 0, 0] + size + size + [100, 0, 0, 0] + losslessChunk(side: side))
+        return webP(extended(side: side, flags: 2) + chunk("ANIM", [0, 0, 0, 0, 0, 0]) + frame + frame)
+    }
+
+    /// A file of three bytes a pixel, all of them black, in one compressed strip.
+    private static func tiff(side: Int) -> Data {
+        let pixels = zeros(side * side * 3)
+        let tags: [(tag: UInt8, type: UInt8, count: Int, value: Int)] = [
+            (0x00, 4, 1, side), (0x01, 4, 1, side), (0x02, 3, 3, 8 + 2 + 10 * 12 + 4), (0x03, 3, 1, 8), (0x06, 3, 1, 2),
+            (0x11, 4, 1, 8 + 2 + 10 * 12 + 4 + 6), (0x15, 3, 1, 3), (0x16, 4, 1, side), (0x17, 4, 1, pixels.count),
+            (0x1C, 3, 1, 1),
+        ]
+        var file: [UInt8] = [0x49, 0x49, 42, 0, 8, 0, 0, 0, UInt8(tags.count), 0]
+        for (tag, type, count, value) in tags {
+            file += [tag, 1, type, 0] + TestBitmap.long(UInt32(count)) + TestBitmap.long(UInt32(value))
+        }
+        return Data(file + [0, 0, 0, 0, 8, 0, 8, 0, 8, 0] + pixels)
     }
 
     private static func text() -> Data {

@@ -6,15 +6,21 @@ package enum PNGHeader {
             return nil
         }
         let size = PixelSize(width: Int(width), height: Int(height))
+        var orientation = ImageOrientation.up
+        var isAnimated = false
         for chunk in PNGChunks(bytes) {
             switch chunk.name {
             case .pixels, .end:
-                return ImageHeader(format: .png, storedSize: size)
+                var header = ImageHeader(format: .png, storedSize: size, orientation: orientation)
+                // A frame is decoded beside the canvas, which is then copied.
+                if isAnimated { header.workingByteCount = size.pixelCount.boundedProduct(4) }
+                return header
+            case .animation:
+                isAnimated = true
             case .exif:
                 guard chunk.contents.upperBound <= bytes.count else { return nil }
                 let exif = bytes.slice(chunk.contents.lowerBound, chunk.contents.count)
-                let orientation = exif.flatMap(TIFFHeader.orientation) ?? .up
-                return ImageHeader(format: .png, storedSize: size, orientation: orientation)
+                orientation = exif.flatMap(TIFFHeader.orientation) ?? .up
             default:
                 continue
             }

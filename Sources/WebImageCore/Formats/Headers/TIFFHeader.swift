@@ -3,25 +3,45 @@ enum TIFFHeader {
     private enum Tag {
         static let width: UInt16 = 0x0100
         static let height: UInt16 = 0x0101
+        static let bitsPerSample: UInt16 = 0x0102
+        static let colors: UInt16 = 0x0106
         static let orientation: UInt16 = 0x0112
+        static let samplesPerPixel: UInt16 = 0x0115
+        static let rowsPerStrip: UInt16 = 0x0116
+        static let tileWidth: UInt16 = 0x0142
+        static let tileHeight: UInt16 = 0x0143
     }
 
     @Sendable static func read(_ bytes: ByteReader) -> ImageHeader? {
         guard let tags = firstDirectory(bytes), let width = tags[Tag.width], let height = tags[Tag.height] else {
             return nil
         }
-        return ImageHeader(
+        var header = ImageHeader(
             format: .tiff,
             storedSize: PixelSize(width: Int(width), height: Int(height)),
             orientation: tags[Tag.orientation].flatMap { ImageOrientation(rawValue: Int($0)) } ?? .up
         )
+        header.workingByteCount = segmentByteCount(tags, header.storedSize)
+        return header
+    }
+
+    /// The bytes of a tile or strip, which is decoded as a whole. A strip may be all of the image.
+    private static func segmentByteCount(_ tags: [UInt16: UInt32], _ size: PixelSize) -> Int {
+        func number(_ tag: UInt16, _ standard: Int) -> Int { tags[tag].map(Int.init) ?? standard }
+        let width = number(Tag.tileWidth, size.width)
+        let height = number(Tag.tileHeight, min(number(Tag.rowsPerStrip, size.height), size.height))
+        let bitCount = number(Tag.samplesPerPixel, 1).boundedProduct(number(Tag.bitsPerSample, 1))
+        let byteCount = width.boundedProduct(height).boundedProduct(bitCount) / 8
+        // libtiff converts what is neither grey, RGB, a palette nor CMYK, in four bytes a pixel.
+        return number(Tag.colors, 2) <= 5
+            ? byteCount : byteCount.boundedSum(width.boundedProduct(height).boundedProduct(4))
     }
 
     static func orientation(_ bytes: ByteReader) -> ImageOrientation? {
         firstDirectory(bytes)?[Tag.orientation].flatMap { ImageOrientation(rawValue: Int($0)) }
     }
 
-    /// The values of the tags that hold one number of 16 or 32 bits.
+    /// The values of the tags that hold one number of 16 or 32 bits, and the first one of the bits per sample.
     private static func firstDirectory(_ bytes: ByteReader) -> [UInt16: UInt32]? {
         let isBigEndian = bytes.matches("MM", at: 0)
         guard isBigEndian || bytes.matches("II", at: 0) else { return nil }
@@ -50,6 +70,11 @@ enum TIFFHeader {
             guard let tag = short(entry), let type = short(entry + 2),
                 let values = isBig ? wide(entry + 4) : long(entry + 4).map(Int.init)
             else { return nil }
+            if tag == Tag.bitsPerSample, type == 3, values > 1 {
+                let isInline = values.boundedProduct(2) <= stride - value
+                let start = isInline ? entry + value : isBig ? wide(entry + value) : long(entry + value).map(Int.init)
+                tags[tag] = start.flatMap(short).map(UInt32.init)
+            }
             guard values == 1 else { continue }
             switch type {
             case 3: tags[tag] = short(entry + value).map(UInt32.init)

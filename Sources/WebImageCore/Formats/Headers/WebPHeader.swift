@@ -14,8 +14,29 @@ enum WebPHeader {
         let size = PixelSize(width: Int(width) + 1, height: Int(height) + 1)
         let hasExif = flags & 0x08 != 0
         let orientation = hasExif ? exifOrientation(bytes) : .up
-        return ImageHeader(format: .webp, storedSize: size, orientation: orientation)
+        var header = ImageHeader(format: .webp, storedSize: size, orientation: orientation)
+        header.workingByteCount = workingBytesPerPixel(bytes).map { size.pixelCount.boundedProduct($0) }
+        return header
     }
+
+    /// What libwebp keeps of the pixels of a file with several chunks, beside those that it returns.
+    /// - Returns: `nil` when the chunk that says so has not arrived.
+    private static func workingBytesPerPixel(_ bytes: ByteReader) -> Int? {
+        var offset = 12
+        while let length = bytes.uint32LE(offset + 4) {
+            if bytes.matches("VP8 ", at: offset) { return 0 }
+            if bytes.matches("VP8L", at: offset) { return losslessBytesPerPixel }
+            // The plane of alpha, which is decoded as a lossless image of its own.
+            if bytes.matches("ALPH", at: offset) { return losslessBytesPerPixel + 1 }
+            // A frame is decoded beside the canvas, which is then copied.
+            if bytes.matches("ANMF", at: offset) { return losslessBytesPerPixel + 4 }
+            offset += 8 + Int(length) + Int(length & 1)
+        }
+        return nil
+    }
+
+    /// A lossless image is decoded as a whole before its pixels are converted.
+    private static let losslessBytesPerPixel = 4
 
     /// The orientation from the EXIF chunk, which comes after the pixels: it is known once the whole file is there.
     private static func exifOrientation(_ bytes: ByteReader) -> ImageOrientation {
@@ -45,6 +66,8 @@ enum WebPHeader {
     private static func lossless(_ bytes: ByteReader, at offset: Int) -> ImageHeader? {
         guard bytes.uint8(offset) == 0x2F, let bits = bytes.uint32LE(offset + 1) else { return nil }
         let size = PixelSize(width: Int(bits & 0x3FFF) + 1, height: Int(bits >> 14 & 0x3FFF) + 1)
-        return ImageHeader(format: .webp, storedSize: size)
+        var header = ImageHeader(format: .webp, storedSize: size)
+        header.workingByteCount = size.pixelCount.boundedProduct(losslessBytesPerPixel)
+        return header
     }
 }
