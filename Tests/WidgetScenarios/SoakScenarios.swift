@@ -91,7 +91,10 @@ private final class Soak {
         let root = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)!
         for box in boxes { gtk_box_append(root.as(GtkBox.self), box) }
         gtk_window_set_default_size(window.as(GtkWindow.self), 400, 400)
-        gtk_window_set_child(window.as(GtkWindow.self), root)
+        // The window would grow with its content until the X server has no memory for it.
+        let scrolled = gtk_scrolled_window_new()!
+        gtk_scrolled_window_set_child(scrolled.opaque, root)
+        gtk_window_set_child(window.as(GtkWindow.self), scrolled)
         gtk_window_present(window.as(GtkWindow.self))
         for _ in 0..<14 { addPlace() }
     }
