@@ -33,13 +33,6 @@ private enum Adwaita {
     }
 }
 
-// swift-format-ignore
-extension PictureRef: PictureBindable { public var nativeWidgetPointer: UnsafeMutableRawPointer { ptr } }
-// swift-format-ignore
-extension Gtk.Picture: PictureBindable { public var nativeWidgetPointer: UnsafeMutableRawPointer { .init(gobjectPointer) } }
-// swift-format-ignore
-extension Adwaita.Picture: PictureBindable { public var nativeWidgetPointer: UnsafeMutableRawPointer { pointer } }
-
 /// Adwaita for Swift: the storage of a view, as inspect passes it.
 @MainActor
 private enum AdwaitaForSwift {
@@ -53,9 +46,19 @@ private enum AdwaitaForSwift {
         private let storage = Storage()
         func inspect(_ body: (Storage, Bool) -> Void) { body(storage, true) }
     }
+}
 
-    static func show(_ url: URL) {
+// swift-format-ignore
+extension PictureRef: PictureBindable { public var nativeWidgetPointer: UnsafeMutableRawPointer { ptr } }
+// swift-format-ignore
+extension Gtk.Picture: PictureBindable { public var nativeWidgetPointer: UnsafeMutableRawPointer { .init(gobjectPointer) } }
+// swift-format-ignore
+extension Adwaita.Picture: PictureBindable { public var nativeWidgetPointer: UnsafeMutableRawPointer { pointer } }
+
+extension AdwaitaForSwift {
+    fileprivate static func show(_ url: URL, in avatar: OpaquePointer) {
         Picture().inspect { storage, _ in PicturePointer(storage.opaquePointer!).setImage(with: url) }
+        WidgetPointer(avatar).setImage(with: url)
     }
 }
 

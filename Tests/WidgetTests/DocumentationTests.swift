@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Checks the pages of the documentation, the docstrings and the code in both. A line of a sample counts as compiled when a
-/// program that is built with the tests has the same line, apart from a comment at its end and the spaces around it.
+/// Checks the pages of the documentation, the docstrings and the code in both. A sample counts as compiled when a source of
+/// the tests or of the examples has its lines in the same order and close together, apart from comments and spaces.
 @Suite("The documentation")
 struct DocumentationTests {
     /// Lines that no program here can have, each with the reason.
@@ -25,27 +25,44 @@ struct DocumentationTests {
 
     private static let articles = files("md", in: catalog).filter { $0 != rootPage }
     private static let pages = ["README.md", rootPage] + articles
-    private static let compiled = Set(
-        ["Tests/WidgetScenarios", "Tests/WidgetTests/Examples", "Demo/Examples/FirstApp"]
-            .flatMap { files("swift", in: $0) }
-            .flatMap { lines(of: $0) }
-            .map(code)
-    )
+    /// The lines of code of each source that is compiled.
+    private static let compiled = ["Tests/WidgetScenarios", "Tests/WidgetTests/Examples", "Demo/Examples/FirstApp"]
+        .flatMap { files("swift", in: $0) }
+        .map { lines(of: $0).map(code).filter { !$0.isEmpty } }
+    private static let compiledLines = Set(compiled.joined())
 
-    @Test("Each line of each sample is compiled", arguments: pages)
-    func compiledSamples(page: String) throws {
-        for line in try Self.samples(of: page) where Self.exempt[line] == nil {
-            // The expectation would print the whole set if it contained the lookup.
-            let isCompiled = Self.compiled.contains(line)
-            #expect(isCompiled, "\(page) has a line that is compiled nowhere: \(line)")
+    /// Whether a source has these lines in this order, with few lines between two of them: one may declare what they use,
+    /// or import it at its top.
+    private static func isCompiled(_ sample: [String]) -> Bool {
+        compiled.contains { source in
+            source.indices.contains { start in
+                var next = start
+                for (number, line) in sample.enumerated() {
+                    let distance = number == 0 ? 1 : sample[number - 1].hasPrefix("import ") ? 1000 : 6
+                    guard let found = source[next...].prefix(distance).firstIndex(of: line) else { return false }
+                    next = found + 1
+                }
+                return true
+            }
         }
     }
 
-    @Test("Each line of each sample in a docstring is compiled", arguments: documentedSources)
+    @Test("Each sample is compiled", arguments: pages)
+    func compiledSamples(page: String) throws {
+        for sample in try Self.samples(of: page) {
+            let lines = sample.filter { Self.exempt[$0] == nil }
+            // The expectation would print all sources if it contained the search.
+            let isCompiled = Self.isCompiled(lines)
+            let part = lines.first { !Self.compiledLines.contains($0) } ?? lines.joined(separator: "\n")
+            #expect(isCompiled, "\(page) has a sample that is compiled nowhere: \(part)")
+        }
+    }
+
+    @Test("Each sample in a docstring is compiled", arguments: documentedSources)
     func compiledDocstrings(source: String) {
-        for line in Self.samples(ofDocstringsIn: source) {
-            let isCompiled = Self.compiled.contains(line)
-            #expect(isCompiled, "\(source) has a sample with a line that is compiled nowhere: \(line)")
+        for sample in Self.samples(ofDocstringsIn: source) {
+            let isCompiled = Self.isCompiled(sample)
+            #expect(isCompiled, "\(source) has a sample that is compiled nowhere: \(sample.joined(separator: "\n"))")
         }
     }
 
@@ -56,9 +73,9 @@ struct DocumentationTests {
 
     @Test("Each exempt line is used and is compiled nowhere")
     func exemptions() throws {
-        let used = Set(try Self.pages.flatMap { try Self.samples(of: $0) })
+        let used = Set(try Self.pages.flatMap { try Self.samples(of: $0).joined() })
         for (line, reason) in Self.exempt {
-            let (isUsed, isCompiled) = (used.contains(line), Self.compiled.contains(line))
+            let (isUsed, isCompiled) = (used.contains(line), Self.compiledLines.contains(line))
             #expect(isUsed, "No page has the line that \(reason): \(line)")
             #expect(!isCompiled, "It need not be exempt: \(line)")
         }
@@ -69,7 +86,7 @@ struct DocumentationTests {
         for file in Self.examples.flatMap({ Self.files("swift", in: $0) }) where !file.hasSuffix("/Docstrings.swift") {
             let page = try #require(Self.page(ofExamples: file), "\(file) is of no page")
             // A brace or an import occurs in every file.
-            let samples = try Set(Self.samples(of: page).filter { $0.count > 20 && !$0.hasPrefix("import ") })
+            let samples = try Set(Self.samples(of: page).joined().filter { $0.count > 20 && !$0.hasPrefix("import ") })
             let isUsed = Self.lines(of: file).map(Self.code).contains { samples.contains($0) }
             #expect(isUsed, "\(file) has nothing of \(page)")
         }
@@ -87,25 +104,26 @@ struct DocumentationTests {
         }
     }
 
-    /// The lines of code in a page, without comments and empty lines.
-    private static func samples(of page: String) throws -> [String] {
+    /// The lines of code of each sample in a page, without comments and empty lines.
+    private static func samples(of page: String) throws -> [[String]] {
         var isSample = false
-        var samples: [String] = []
+        var samples: [[String]] = []
         for line in lines(of: page) {
             if line.hasPrefix("```") {
                 isSample = line == "```swift"
+                if isSample { samples.append([]) }
             } else if isSample, !code(line).isEmpty {
-                samples.append(code(line))
+                samples[samples.count - 1].append(code(line))
             }
         }
         try #require(!isSample, "A block of \(page) has no end")
         return samples
     }
 
-    /// The lines of code in the docstrings of a source.
-    private static func samples(ofDocstringsIn source: String) -> [String] {
+    /// The lines of code of each sample in the docstrings of a source.
+    private static func samples(ofDocstringsIn source: String) -> [[String]] {
         var (isSample, isText, isAfterEmptyLine) = (false, false, true)
-        var samples: [String] = []
+        var samples: [[String]] = []
         for line in lines(of: source).map({ $0.trimmingCharacters(in: .whitespaces) }) {
             guard line.hasPrefix("///") else {
                 (isSample, isText, isAfterEmptyLine) = (false, false, true)
@@ -116,9 +134,11 @@ struct DocumentationTests {
             if text.isEmpty {
                 isAfterEmptyLine = true
             } else {
+                let wasSample = isSample
                 isSample = !isText && text.hasPrefix("     ") && (isSample || isAfterEmptyLine)
+                if isSample, !wasSample { samples.append([]) }
                 isAfterEmptyLine = false
-                if isSample, !code(String(text)).isEmpty { samples.append(code(String(text))) }
+                if isSample, !code(String(text)).isEmpty { samples[samples.count - 1].append(code(String(text))) }
             }
         }
         return samples

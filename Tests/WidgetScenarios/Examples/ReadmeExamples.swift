@@ -6,7 +6,7 @@ import GtkWebImageWidgets
 // The samples of README.md, compiled. What they do not declare is a parameter here.
 
 @MainActor
-private func showAnImage(url: URL, button: Button) {
+private func showAnImage(url: URL) {
     let picture = Picture()
     picture.setImage(with: url)
 
@@ -24,7 +24,6 @@ private func showAnImage(url: URL, button: Button) {
     )
 
     picture.cancelCurrentImageLoad()
-    button.setImage(with: url)
 }
 
 @MainActor
@@ -35,19 +34,29 @@ private func awaitAnImage(url: URL, picture: Picture) async throws {
 }
 
 @MainActor
-private func inAnyWidget(url: URL, button: Button, picture: Picture, entry: Entry, avatar: OpaquePointer) {
-    let window = avatar
+private func onAButton(url: URL, button: Button, picture: Picture) {
+    button.setImage(with: url)
     button.setImage(with: url, for: .normal)
     button.setBackgroundImage(with: url)
-    picture.setHighlightedImage(with: url)
-    entry.setIcon(with: url, at: .secondary)
-    WidgetPointer(avatar).setImage(with: url)
-    WidgetPointer(window).setImage(with: url)
+    picture.setImage(with: url, transformer: .circle(border: ImageBorder(width: 2, color: .white)))
+    picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .cover) + .rounded(12))
+    picture.setImage(with: url, placeholder: .blurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"))
 
     picture.imageTransition = .crossfade(duration: .milliseconds(200))
     picture.imageIndicator = .progress
     picture.errorPlaceholder = .icon("image-missing-symbolic")
     picture.retriesImageOnClick = true
+    picture.animationPlayer?.pause()
+}
+
+@MainActor
+private func inAnyWidget(url: URL, picture: Picture, entry: Entry, avatar: OpaquePointer) {
+    let window = avatar
+    picture.setHighlightedImage(with: url)
+    entry.setIcon(with: url, at: .secondary)
+    WidgetPointer(avatar).setImage(with: url)
+    WidgetPointer(window).setImage(with: url)
+
     picture.setImageDescription("A lighthouse")
 
     let paintable = ImagePaintable()
@@ -57,7 +66,6 @@ private func inAnyWidget(url: URL, button: Button, picture: Picture, entry: Entr
 @MainActor
 private func animated(url: URL, urls: [URL], picture: Picture) {
     picture.imagePlayback.loopCount = 1
-    picture.animationPlayer?.pause()
     picture.setAnimationImages(with: urls)
 }
 
@@ -127,13 +135,6 @@ private func formats(file: URL) throws {
     let texture = image.makeTexture()
     print(image.pixelSize, image.frameCount, image.loopCount)
     _ = (webP, texture)
-}
-
-@MainActor
-private func transform(picture: Picture, url: URL) {
-    picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .cover) + .rounded(12))
-    picture.setImage(with: url, transformer: .circle(border: ImageBorder(width: 2, color: .white)))
-    picture.setImage(with: url, placeholder: .blurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"))
 }
 
 private func prefetch(later: [URL]) {

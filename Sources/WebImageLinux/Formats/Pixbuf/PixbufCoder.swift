@@ -4,7 +4,7 @@ internal import CWebImageShims
 public import FoundationEssentials
 public import WebImageCore
 
-/// Decodes with gdk-pixbuf every format for which a loader is installed.
+/// Decodes with gdk-pixbuf the formats named in ``ImageFormat`` for which a loader is installed.
 ///
 /// Each manager has it as its last decoder, for formats such as SVG, AVIF and HEIC of which the library has no decoder. An
 /// app that adds it to its manager's `coders` prefers gdk-pixbuf for all formats that it reads, whole and while they arrive.
