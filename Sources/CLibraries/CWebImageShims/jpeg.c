@@ -171,6 +171,9 @@ static bool is_cmyk(const gwi_jpeg *jpeg) {
 
 bool gwi_jpeg_is_cmyk(const gwi_jpeg *jpeg) { return jpeg->has_header && is_cmyk(jpeg); }
 
+// The decoder of arithmetic coding cannot suspend (jdarith.c, get_byte).
+bool gwi_jpeg_needs_whole_file(const gwi_jpeg *jpeg) { return jpeg->has_header && jpeg->reader.arith_code; }
+
 void gwi_jpeg_set_conversion(gwi_jpeg *jpeg, gwi_jpeg_convert convert, const void *conversion) {
     jpeg->convert = convert;
     jpeg->conversion = conversion;

@@ -111,6 +111,8 @@ bool gwi_jpeg_append(gwi_jpeg *jpeg, const uint8_t *bytes, size_t count);
 gwi_jpeg_step gwi_jpeg_read_header(gwi_jpeg *jpeg, uint32_t *width, uint32_t *height);
 /// Whether the colours are inks: cyan, magenta, yellow and black. Known once the header is read.
 bool gwi_jpeg_is_cmyk(const gwi_jpeg *jpeg);
+/// Whether libjpeg reads the pixels of the whole file only, as those of arithmetic coding. Known once the header is read.
+bool gwi_jpeg_needs_whole_file(const gwi_jpeg *jpeg);
 
 /// Converts a line of inks, four bytes a pixel, to red, green and blue. 255 is all of an ink.
 typedef void (*gwi_jpeg_convert)(const void *conversion, const uint8_t *inks, uint8_t *colors, uint32_t count);

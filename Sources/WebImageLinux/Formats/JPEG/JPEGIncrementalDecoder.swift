@@ -17,6 +17,8 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     private var rowCount = 0
     private var shownRowCount = 0
     private var isWhole = false
+    /// Whether there are no partial images, because libjpeg reads only the whole file.
+    private var needsWholeFile = false
     private var profile: Data?
 
     init?(_ options: DecodeOptions) {
@@ -30,7 +32,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     }
 
     func append(_ data: Data) throws(ImageError) {
-        guard !isWhole else { return }
+        guard !isWhole, !needsWholeFile else { return }
         try reader.append(data)
         if canvas == nil {
             head.append(data)
@@ -60,6 +62,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
+        if needsWholeFile { return try JPEGCoder().decode(data, options: options) }
         guard data.withUnsafeBytes({ JPEGHeader.isComplete(ByteReader($0)) }), isWhole, let canvas, let header else {
             throw options.truncatedJPEG()
         }
@@ -78,6 +81,8 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     private func begin() throws(ImageError) {
         guard let stored = try reader.readHeader() else { return }
         try options.check(stored)
+        needsWholeFile = reader.needsWholeFile
+        guard !needsWholeFile else { return }
         let orientation = ImageHeader(reading: head)?.orientation ?? .up
         let header = ImageHeader(format: .jpeg, storedSize: stored, orientation: orientation)
         self.header = header

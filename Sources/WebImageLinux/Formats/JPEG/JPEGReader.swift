@@ -43,6 +43,9 @@ struct JPEGReader: ~Copyable {
         return PixelSize(width: Int(width), height: Int(height))
     }
 
+    /// Whether the pixels cannot be read before the file is whole; known once the header is read.
+    var needsWholeFile: Bool { gwi_jpeg_needs_whole_file(jpeg) }
+
     /// The ICC profile of the file, when the options convert colours; known from the header to the end of the file.
     var profile: Data? {
         var bytes: UnsafeMutablePointer<UInt8>?
