@@ -128,6 +128,27 @@ struct CoderTests {
         }
     }
 
+    @Test("The control chunk of an animated PNG may come after that of the first frame")
+    func lateAnimationControl() throws {
+        let file = TestImage.animation([0xFF0000, 0x00FF00], size: PixelSize(width: 12, height: 10), format: .png)
+        func range(_ name: String, count: Int) throws -> Range<Int> {
+            let start = try #require(file.range(of: Data(name.utf8))).lowerBound - 4
+            return start..<start + count + 12
+        }
+        let (control, frame) = (try range("acTL", count: 8), try range("fcTL", count: 26))
+        #expect(control.upperBound <= frame.lowerBound)
+        var late = file
+        late.replaceSubrange(
+            control.lowerBound..<frame.upperBound,
+            with: file[frame] + file[control.upperBound..<frame.lowerBound] + file[control]
+        )
+        #expect(try decode(late).frameCount == 2)
+        // 2^31 frames are no valid number, so that the file is a still image.
+        var invalid = file
+        invalid[control.lowerBound + 8] = 0x80
+        #expect(try decode(invalid).animation == nil)
+    }
+
     @Test("An SVG is recognised behind kilobytes of comments and entities")
     func longPrologue() {
         let prologue = "<?xml version=\"1.0\"?>\n<!-- " + String(repeating: "licence ", count: 600) + "-->\n"

@@ -33,6 +33,7 @@ struct PNGFile: Sendable {
     init(_ data: Data, frameLimit: Int, isArriving: Bool = false) {
         data.withUnsafeBytes { raw in
             let bytes = ByteReader(raw)
+            isAnimated = Self.hasAnimation(bytes)
             var sequence: UInt32 = 0
             var isStopped = false
             for chunk in PNGChunks(bytes) {
@@ -65,7 +66,6 @@ struct PNGFile: Sendable {
             if chunk.name == .transparency { hasAlpha = true }
             shared.append(chunk.range)
         case .animation:
-            isAnimated = !hasPixels && bytes.uint32BE(contents).map { $0 > 0 } == true
             loopCount = Int(bytes.uint32BE(contents + 4) ?? 0)
         case .frame where isAnimated:
             guard Self.hasValidChecksum(chunk, bytes), bytes.uint32BE(contents) == sequence,
@@ -93,6 +93,16 @@ struct PNGFile: Sendable {
             break
         }
         return true
+    }
+
+    /// Whether an acTL chunk with a valid number of frames comes before the pixels. The first frame may come before it.
+    private static func hasAnimation(_ bytes: ByteReader) -> Bool {
+        for chunk in PNGChunks(bytes) where [.animation, .pixels].contains(chunk.name) {
+            guard chunk.name == .animation, chunk.isWhole else { return false }
+            // The numbers of PNG end at 2^31 - 1 (section 7.1).
+            if let count = bytes.uint32BE(chunk.contents.lowerBound), (1..<1 << 31).contains(count) { return true }
+        }
+        return false
     }
 
     private func layout(_ bytes: ByteReader, _ contents: Int) -> FrameLayout? {
