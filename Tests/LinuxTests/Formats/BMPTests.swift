@@ -36,6 +36,13 @@ struct BMPTests {
         #expect(image.format == .bmp && ImageHeader(reading: bitmap.file)?.size == image.pixelSize)
     }
 
+    @Test("Pixels that claim to begin with the palette follow it", arguments: [1, 4, 8])
+    func pixelsAtPalette(bitCount: Int) throws {
+        var file = TestBitmap.quarters(bitCount: bitCount).file
+        file[10] = 14 + 40
+        expectQuarters(try decode(file), bitCount: bitCount)
+    }
+
     @Test("Rows can be stored from the top")
     func topDown() throws {
         var bitmap = TestBitmap.quarters(bitCount: 24)

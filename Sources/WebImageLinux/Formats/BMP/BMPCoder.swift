@@ -41,7 +41,8 @@ package struct BMPCoder: ImageDecoding {
         options: DecodeOptions
     ) throws(ImageError) -> Int {
         let offset = Int(bytes.uint32LE(start + 10) ?? 0)
-        if offset == 0 { return header.palette.upperBound }
+        // Where no position is given, or that of the palette, the pixels follow the palette, as in gdk-pixbuf and Pillow.
+        if offset == 0 || offset == header.palette.lowerBound { return header.palette.upperBound }
         guard offset >= header.palette.lowerBound else {
             throw options.badData("The BMP is damaged: its pixels cannot begin within its header")
         }
