@@ -1,5 +1,6 @@
 #include "CWebImageShims.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,9 @@ bool gwi_tiff_read_header(gwi_tiff *tiff, gwi_tiff_header *header) {
         TIFFSetField(reader, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
         header->photometric = PHOTOMETRIC_RGB;
     }
+    float *white = NULL;
+    header->has_paper_white = !TIFFGetField(reader, TIFFTAG_WHITEPOINT, &white) || !white
+        || (fabsf(white[0] - 0.3457F) < 0.002F && fabsf(white[1] - 0.3585F) < 0.002F);
     uint16_t *red = NULL, *green = NULL, *blue = NULL;
     if (header->photometric == PHOTOMETRIC_PALETTE && TIFFGetField(reader, TIFFTAG_COLORMAP, &red, &green, &blue)) {
         header->red = red;

@@ -51,6 +51,24 @@ struct TIFFTests {
         }
     }
 
+    @Test("CIE L*a*b* has the white of paper, which is the white of the screen")
+    func lab() throws {
+        var tiff = TestTIFF()
+        tiff.photometric = 8
+        // White, black, grey and a red, in sRGB by the formulas of CIE and the matrix from D50 of Bruce Lindbloom.
+        let colors: [[UInt64]] = [[255, 0, 0], [0, 0, 0], [128, 0, 0], [128, 40, 20], [255, 0, 0], [0, 0, 0]]
+        tiff.sample = { x, _, sample in colors[x][sample] }
+        for isPlanar in [false, true] {
+            tiff.isPlanar = isPlanar
+            let image = try decode(tiff.file)
+            let expected = [0xFFFFFF, 0x000000, 0x777777, 0xBA5958, 0xFFFFFF, 0x000000]
+            for (x, color) in expected.enumerated() {
+                let error = [16, 8, 0].map { abs((image.color(x, 1) >> $0 & 255) - (color >> $0 & 255)) }.max() ?? 9
+                #expect(error <= 2, "\(String(image.color(x, 1), radix: 16)) instead of \(String(color, radix: 16))")
+            }
+        }
+    }
+
     @Test(
         "Samples of every depth become bytes, rounded",
         arguments: [

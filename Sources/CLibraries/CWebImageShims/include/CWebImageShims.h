@@ -171,6 +171,8 @@ typedef struct {
     /// PHOTOMETRIC_ of tiff.h.
     uint16_t photometric;
     uint16_t ink_set;
+    /// Whether the white of L*a*b* is that of paper (D50), which it is unless the file says otherwise.
+    bool has_paper_white;
     uint16_t orientation;
     /// The sample that holds alpha, when there is one.
     uint16_t alpha_index;

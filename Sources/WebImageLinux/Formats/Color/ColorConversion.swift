@@ -179,6 +179,8 @@ enum LCMS {
     static let rgba16 = UInt32(4 << 16 | 1 << 7 | 3 << 3 | 2)
     /// TYPE_CMYK_8: COLORSPACE_SH(PT_CMYK) | CHANNELS_SH(4) | BYTES_SH(1)
     static let cmyk8 = UInt32(6 << 16 | 4 << 3 | 1)
+    /// TYPE_Lab_8: COLORSPACE_SH(PT_Lab) | CHANNELS_SH(3) | BYTES_SH(1)
+    static let lab8 = UInt32(10 << 16 | 3 << 3 | 1)
     /// TYPE_RGB_FLT: the first with FLOAT_SH(1) and BYTES_SH(4)
     static let rgbFloat = UInt32(1 << 22 | 4 << 16 | 3 << 3 | 4)
 }

@@ -44,6 +44,8 @@ struct TIFFColors {
             for x in 0..<columns {
                 for channel in 0..<3 { row[x * width + channel] = samples[x * step + channel] }
             }
+        case .lab:
+            convertLab(samples, columns, into: &row)
         case .cmyk where inks != nil:
             convertInks(samples, columns, into: &row)
         case .cmyk:
@@ -64,6 +66,21 @@ struct TIFFColors {
         let packed = (0..<columns).flatMap { x in samples[x * step..<x * step + 4] }
         var colors = [UInt8](repeating: 0, count: columns * 3)
         inks?.convert(packed, into: &colors, count: columns)
+        for x in 0..<columns {
+            for channel in 0..<3 { row[x * width + channel] = colors[x * 3 + channel] }
+        }
+    }
+
+    private func convertLab(_ samples: [UInt8], _ columns: Int, into row: inout [UInt8]) {
+        let (step, width) = (layout.samplesPerPixel, layout.bytesPerPixel)
+        // a* and b* have a sign (TIFF 6.0, section 23).
+        var packed = [UInt8](repeating: 0, count: columns * 3)
+        for x in 0..<columns {
+            packed[x * 3] = samples[x * step]
+            for channel in 1..<3 { packed[x * 3 + channel] = samples[x * step + channel] ^ 0x80 }
+        }
+        var colors = packed
+        LabConversion.shared?.convert(packed, into: &colors, count: columns)
         for x in 0..<columns {
             for channel in 0..<3 { row[x * width + channel] = colors[x * 3 + channel] }
         }

@@ -9,14 +9,16 @@ struct TIFFLayout {
         case palette
         case rgb
         case cmyk
-        /// YCbCr without JPEG, CIE L*a*b* and LogLuv, which libtiff converts.
+        /// CIE L*a*b* of 8 bits, with the white of paper (D50).
+        case lab
+        /// YCbCr without JPEG, other L*a*b*, and LogLuv, which libtiff converts.
         case other
 
         /// Samples without those of alpha.
         fileprivate var count: Int {
             switch self {
             case .grey, .palette: 1
-            case .rgb, .other: 3
+            case .rgb, .lab, .other: 3
             case .cmyk: 4
             }
         }
@@ -51,7 +53,8 @@ struct TIFFLayout {
             sampleCount >= (colors == .other ? 1 : colors.count), sampleCount <= 64,
             isFloatingPoint ? [16, 32, 64].contains(bits) : (1...16).contains(bits) || [24, 32, 64].contains(bits),
             colors != .palette || bits <= 8 && header.red != nil,
-            isFloatingPoint || header.sample_format == 1 || header.sample_format == 4 || colors == .other
+            isFloatingPoint || header.sample_format == 1 || header.sample_format == 4
+                || colors == .other || colors == .lab
         else {
             let kind = "\(sampleCount) samples of \(bits) bits, photometric \(header.photometric)"
             throw options.badData("The TIFF has pixels of a kind that the library does not read: \(kind)")
@@ -97,6 +100,8 @@ struct TIFFLayout {
         case 3: .palette
         // Other sets of ink than CMYK cannot be shown.
         case 5: header.ink_set == 1 ? .cmyk : nil
+        // libtiff takes the white of paper for that of a screen, and shows it yellow.
+        case 8 where header.has_paper_white && header.bit_count == 8 && header.sample_count >= 3: .lab
         case 6, 8, 32844, 32845: .other
         default: nil
         }
