@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 /// The way of a request, from a task that is started to its completion.
 ///
