@@ -3,7 +3,7 @@ public import GtkWebImage
 import WebImageLinux
 
 /// A GtkButton.
-@MainActor
+@preconcurrency @MainActor
 public final class Button: ButtonBindable {
     private let widget = makeWidget(gtk_button_new)
 
@@ -15,7 +15,7 @@ public final class Button: ButtonBindable {
 }
 
 /// A GtkCheckButton, which has a check mark.
-@MainActor
+@preconcurrency @MainActor
 public final class CheckButton: ButtonBindable {
     private let widget = makeWidget(gtk_check_button_new)
 
@@ -27,7 +27,7 @@ public final class CheckButton: ButtonBindable {
 }
 
 /// A GtkToggleButton, which stays pressed.
-@MainActor
+@preconcurrency @MainActor
 public final class ToggleButton: ButtonBindable {
     private let widget = makeWidget(gtk_toggle_button_new)
 
@@ -39,7 +39,7 @@ public final class ToggleButton: ButtonBindable {
 }
 
 /// A GtkMenuButton, which opens a menu.
-@MainActor
+@preconcurrency @MainActor
 public final class MenuButton: ButtonBindable {
     private let widget = makeWidget(gtk_menu_button_new)
 

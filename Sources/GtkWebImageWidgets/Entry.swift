@@ -3,7 +3,7 @@ public import GtkWebImage
 import WebImageLinux
 
 /// A GtkEntry, whose icons may be images.
-@MainActor
+@preconcurrency @MainActor
 public final class Entry: EntryBindable {
     private let widget = makeWidget(gtk_entry_new)
 

@@ -3,7 +3,7 @@ public import GtkWebImage
 import WebImageLinux
 
 /// A GtkImage, which shows images at the size of icons.
-@MainActor
+@preconcurrency @MainActor
 public final class Image: WidgetBindable {
     private let widget = makeWidget(gtk_image_new)
 

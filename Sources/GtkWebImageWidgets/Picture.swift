@@ -6,7 +6,7 @@ import WebImageLinux
 ///
 /// The wrappers of this module are for apps without a GTK binding. Each owns one reference to its widget. All of it runs
 /// on the main thread, after `gtk_init`.
-@MainActor
+@preconcurrency @MainActor
 public final class Picture: PictureBindable {
     private let widget = makeWidget(gtk_picture_new)
 

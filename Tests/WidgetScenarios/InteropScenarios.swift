@@ -4,8 +4,8 @@ import GtkWebImage
 import TestSupport
 import WebImageTesting
 
-// Classes of other GTK bindings, each with its pointer under the name and of the type that it has there, and the line of
-// README.md that joins it.
+// Classes of other GTK bindings, each with its pointer under the name and of the type that it has there, and the line
+// that joins it.
 
 /// rhx/SwiftGtk
 private class PictureRef {

@@ -8,7 +8,7 @@ import WebImageLinux
 ///     ApplicationIcon().setImage(with: url)
 ///
 /// A window with an icon of its own (``WidgetPointer``) receives this icon, too; the last one set is shown.
-@MainActor
+@preconcurrency @MainActor
 public struct ApplicationIcon: ImageBindable {
     /// Creates a reference to the icon of the app.
     public init() {}

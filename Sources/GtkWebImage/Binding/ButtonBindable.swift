@@ -5,7 +5,7 @@ internal import CWebImageGtk4
 ///
 /// The image is the child of the button and replaces a label or another child. If the app sets another child later,
 /// that child stays: the image is loaded, but not shown.
-@MainActor
+@preconcurrency @MainActor
 public protocol ButtonBindable: WidgetBindable {}
 
 extension ButtonBindable {

@@ -10,7 +10,7 @@ public enum EntryIconPosition: String, Sendable {
 
 /// A GtkEntry of any binding, whose image is its primary icon. A class conforms by naming its pointer, as with
 /// ``PictureBindable``.
-@MainActor
+@preconcurrency @MainActor
 public protocol EntryBindable: WidgetBindable {}
 
 extension EntryBindable {

@@ -5,7 +5,7 @@ public import WebImageCore
 ///
 /// Conform the classes of your binding to ``PictureBindable``, ``ButtonBindable``, ``EntryBindable`` or
 /// ``WidgetBindable``, in one line each.
-@MainActor
+@preconcurrency @MainActor
 public protocol GtkWidgetConvertible {
     /// The `GtkWidget *`. The library uses it within a call and keeps weak references only.
     var nativeWidgetPointer: UnsafeMutableRawPointer { get }

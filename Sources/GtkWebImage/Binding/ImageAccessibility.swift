@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 
 /// The texts that assistive technology reads out about images.
-@MainActor
+@preconcurrency @MainActor
 public enum ImageAccessibility {
     /// The description of a widget whose image could not be loaded. An app sets it in the language of its user.
     public static var failureDescription = "The image could not be loaded"

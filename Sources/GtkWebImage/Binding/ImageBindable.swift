@@ -3,7 +3,7 @@ public import WebImageLinux
 
 /// Anything that shows one image: a widget of any GTK binding, a place within one (``ImageBinding``), or an
 /// ``ImagePaintable``.
-@MainActor
+@preconcurrency @MainActor
 public protocol ImageBindable {
     /// The place that the image goes to. Widgets have one by default.
     var imageBinding: ImageBinding { get }

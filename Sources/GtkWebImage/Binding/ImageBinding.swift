@@ -4,7 +4,7 @@ import WebImageCore
 /// icon of an entry, or a paintable.
 ///
 /// It keeps nothing alive, so create it where you use it. Main thread only.
-@MainActor
+@preconcurrency @MainActor
 public struct ImageBinding: ImageBindable {
     /// A GtkWidget, or a paintable of the library.
     private let object: UnsafeMutableRawPointer

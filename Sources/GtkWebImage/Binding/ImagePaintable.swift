@@ -12,7 +12,7 @@ import WebImageLinux
 ///     paintable.setImage(with: url)          // drawn by a GtkDrawingArea, an AdwStatusPage, several widgets ...
 ///
 /// Main thread only, as GTK is.
-@MainActor
+@preconcurrency @MainActor
 public final class ImagePaintable: ImageBindable {
     /// Owned by the GObject, which this object and the widgets that show it keep alive.
     let content: PaintableContent

@@ -3,7 +3,7 @@ public import WebImageCore
 
 /// How far the load of a widget is, for observation on the main thread. One object follows all loads of a widget, those
 /// that start by themselves included: after a click, when the network is back, or when the widget is shown again.
-@MainActor
+@preconcurrency @MainActor
 @Observable
 public final class ImageProgress {
     /// What has become of the image that was set last.

@@ -3,7 +3,7 @@
 ///     extension MyPicture: PictureBindable {
 ///         var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
 ///     }
-@MainActor
+@preconcurrency @MainActor
 public protocol PictureBindable: WidgetBindable {}
 
 extension PictureBindable {

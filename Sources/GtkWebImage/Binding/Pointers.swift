@@ -5,7 +5,7 @@ internal import CWebImageGtk4
 ///     WidgetPointer(gtk_image_new()).setImage(with: url)
 ///
 /// It keeps no reference, so create it where you use it.
-@MainActor
+@preconcurrency @MainActor
 public struct WidgetPointer: WidgetBindable {
     /// The `GtkWidget *`.
     public let nativeWidgetPointer: UnsafeMutableRawPointer
@@ -26,7 +26,7 @@ public struct WidgetPointer: WidgetBindable {
 ///     PicturePointer(gtk_picture_new()).setImage(with: url)
 ///
 /// It keeps no reference, so create it where you use it.
-@MainActor
+@preconcurrency @MainActor
 public struct PicturePointer: PictureBindable {
     /// The `GtkPicture *`.
     public let nativeWidgetPointer: UnsafeMutableRawPointer
@@ -54,7 +54,7 @@ public struct PicturePointer: PictureBindable {
 ///     ButtonPointer(gtk_button_new()).setImage(with: url)
 ///
 /// It keeps no reference, so create it where you use it.
-@MainActor
+@preconcurrency @MainActor
 public struct ButtonPointer: ButtonBindable {
     /// The `GtkButton *`.
     public let nativeWidgetPointer: UnsafeMutableRawPointer
@@ -75,7 +75,7 @@ public struct ButtonPointer: ButtonBindable {
 ///     EntryPointer(gtk_entry_new()).setImage(with: url)
 ///
 /// It keeps no reference, so create it where you use it.
-@MainActor
+@preconcurrency @MainActor
 public struct EntryPointer: EntryBindable {
     /// The `GtkEntry *`.
     public let nativeWidgetPointer: UnsafeMutableRawPointer

@@ -13,7 +13,7 @@ public import WebImageLinux
 /// its child: GtkButton, GtkMenuButton, GtkCheckButton, GtkFrame, GtkListBoxRow, AdwBin, ShumateMarker and others. For
 /// all other widgets there is
 /// ``GtkWidgetConvertible/bindImage(with:key:placeholder:loading:retry:options:transformer:manager:setPaintable:completion:)``.
-@MainActor
+@preconcurrency @MainActor
 public protocol WidgetBindable: GtkWidgetConvertible, ImageBindable {}
 
 extension WidgetBindable {

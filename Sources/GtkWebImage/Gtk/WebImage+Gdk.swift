@@ -22,7 +22,7 @@ extension WebImage {
 
     /// Copies the pixels of a GdkTexture, which may have to be downloaded from the graphics card.
     /// - Returns: `nil` if memory runs out.
-    @MainActor
+    @preconcurrency @MainActor
     public init?(texture: OpaquePointer, scale: Double = 1) {
         let size = PixelSize(width: Int(gdk_texture_get_width(texture)), height: Int(gdk_texture_get_height(texture)))
         let pixels = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in

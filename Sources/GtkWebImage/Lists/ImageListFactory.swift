@@ -11,7 +11,7 @@ public import WebImageLinux
 ///     gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))
 ///
 /// The list keeps the factory alive; the app need not. Main thread only.
-@MainActor
+@preconcurrency @MainActor
 public final class ImageListFactory {
     /// The `GtkListItemFactory *`. A caller that keeps it takes a reference.
     public var nativeFactoryPointer: UnsafeMutableRawPointer { object.pointer }

@@ -13,7 +13,7 @@ import WebImageLinux
 ///     }
 ///
 /// The app keeps the binder for as long as it needs it. Main thread only.
-@MainActor
+@preconcurrency @MainActor
 public final class LazyRowBinder {
     /// Binds or unbinds a row, given the row widget and its index.
     public typealias RowHandler = (_ row: UnsafeMutableRawPointer, _ index: Int) -> Void

@@ -13,7 +13,7 @@ import WebImageLinux
 /// The visible positions are derived from the scroll position on the assumption that all rows have the same height,
 /// which GTK's lists assume as well for rows that they have not measured. Nothing is prefetched during a fling; it
 /// starts when the list comes to rest. The app keeps the prefetcher for as long as it needs it. Main thread only.
-@MainActor
+@preconcurrency @MainActor
 public final class ListPrefetcher {
     /// The positions on screen, as estimated from the scroll position. A grid has whole rows of them, but for the last.
     public private(set) var visible = 0..<0

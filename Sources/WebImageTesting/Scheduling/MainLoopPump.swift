@@ -2,7 +2,7 @@ internal import CWebImageGLib
 import WebImageLinux
 
 /// Runs the GLib main loop from within a test on the main thread. It serves events, timers, deliveries and the main actor.
-@MainActor
+@preconcurrency @MainActor
 public enum MainLoopPump {
     /// Runs the loop until a condition is met, and sleeps between events.
     /// - Parameters:

@@ -61,7 +61,7 @@ public struct Placeholder: Sendable {
     }
 
     /// A GdkPaintable * of the app, such as a GdkTexture *. The placeholder keeps it alive; it may be animated.
-    @MainActor
+    @preconcurrency @MainActor
     public static func paintable(_ pointer: UnsafeMutableRawPointer) -> Placeholder {
         Placeholder(kind: .paintable(GObjectBox(retaining: pointer)))
     }

@@ -1,6 +1,6 @@
 /// A loading indicator. The paintable draws it over whatever the widget shows, in the text colour of the widget, so it
 /// needs no widget of its own.
-@MainActor
+@preconcurrency @MainActor
 public struct ImageIndicator: Sendable {
     /// The look of the indicator.
     public var style: any ImageIndicating
@@ -38,7 +38,7 @@ public struct ImageIndicator: Sendable {
 }
 
 /// The look of an indicator. GTK draws it on the main thread, in each frame in which it is visible.
-@MainActor
+@preconcurrency @MainActor
 public protocol ImageIndicating: Sendable {
     /// Whether the indicator is drawn anew in every frame. Otherwise it is drawn only when the progress changes.
     var isAnimated: Bool { get }

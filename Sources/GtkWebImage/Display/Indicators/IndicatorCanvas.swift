@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 
 /// The drawing surface of an indicator. Coordinates are application pixels from the upper left corner.
-@MainActor
+@preconcurrency @MainActor
 public final class IndicatorCanvas {
     /// The width of the image that is loading, in application pixels.
     public let width: Double

@@ -4,7 +4,7 @@
 /// as it plays shows the frames that there are, and each loop waits for the end of the one before. The player wakes up
 /// only when a frame is due. A widget makes its own player (`ImageBindable.animationPlayer`). All members
 /// belong to the main thread.
-@MainActor
+@preconcurrency @MainActor
 public final class AnimationPlayer {
     /// The animated image. While more of it arrives, and when a widget grows, the same player gets it with more frames or
     /// pixels.

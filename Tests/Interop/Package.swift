@@ -1,0 +1,24 @@
+// swift-tools-version: 6.0
+
+import PackageDescription
+
+// Apps as users of other GTK bindings write them: with classes that have the shape, the names and the isolation of four bindings
+// and come from a package of their own, with a C module of GTK that is not the library's, and in both language modes of Swift.
+// InteropTests builds and runs them.
+let dependencies: [Target.Dependency] = [
+    .product(name: "StandIns", package: "StandIns"), .product(name: "CGtk4", package: "StandIns"),
+    .product(name: "GtkWebImage", package: "GtkWebImage"),
+]
+
+let package = Package(
+    name: "Interop",
+    dependencies: [.package(name: "GtkWebImage", path: "../.."), .package(path: "StandIns")],
+    targets: [
+        .executableTarget(
+            name: "Swift5App",
+            dependencies: dependencies,
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
+        .executableTarget(name: "Swift6App", dependencies: dependencies),
+    ]
+)

@@ -1,0 +1,43 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageTesting
+
+/// Builds the package of Tests/Interop, whose apps use the library as apps on other GTK bindings do.
+@Suite("Apps on other GTK bindings")
+struct InteropTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+    private static let build = Result {
+        try ChildProcess.run(
+            "swift",
+            [
+                "build", "--package-path", root.appending(path: "Tests/Interop").path(), "--scratch-path",
+                root.appending(path: ".build/interop").path(), "--disable-index-store",
+            ],
+            seconds: 550
+        )
+    }
+
+    @Test(
+        "The lines of README compile and show images in closures of a binding",
+        arguments: ["Swift5App", "Swift6App"]
+    )
+    func app(name: String) throws {
+        let build = try Self.build.get()
+        #expect(build.exitCode == 0, "\(build.output)")
+        let warnings = build.output.split(separator: "\n").filter {
+            $0.contains("/Tests/Interop/") && $0.contains("warning: ")
+        }
+        #expect(warnings.isEmpty, "\(warnings)")
+        let display = try BroadwayDisplay.start()
+        defer { display.stop() }
+        let image = Self.root.appending(path: "data/images/balloons.jpg").path()
+        let result = try ChildProcess.run(
+            Self.root.appending(path: ".build/interop/debug/\(name)").path(),
+            [image],
+            environment: Program.strict(display.environment)
+        )
+        #expect(result.exitCode == 0, "\(result.output)")
+    }
+}
