@@ -2,8 +2,20 @@ import FoundationEssentials
 
 /// The memory that decoding a file takes, estimated from its header.
 struct DecodeCost {
-    /// For formats whose headers the library does not read, such as SVG: about 12 megapixels.
-    static let unknown = DecodeCost(byteCount: 48 << 20, imageByteCount: 48 << 20)
+    /// The memory for formats whose headers the library does not read, such as SVG: about 12 megapixels, of which the image
+    /// takes what fits in the size that is asked for.
+    static func unknown(_ options: DecodeOptions) -> DecodeCost {
+        let guess = 48 << 20
+        let imageByteCount =
+            switch options.size {
+            case .original: guess
+            case .contain(let size), .stretch(let size): size.pixelCount.boundedProduct(4)
+            // One side may be longer.
+            case .cover(let size): size.pixelCount.boundedProduct(8)
+            case .within(let byteCount): byteCount
+            }
+        return DecodeCost(byteCount: guess, imageByteCount: min(imageByteCount, guess))
+    }
 
     /// The bytes until the pixels are there.
     let byteCount: Int
@@ -20,9 +32,8 @@ struct DecodeCost {
         let target = options.size.target(for: header.size).pixelCount
         var decoded = pixels
         if header.format == .jpeg {
-            // The inverse DCT divides both sides by up to 8, and leaves one and a half times the target's.
-            let margin = target.boundedProduct(9) / 4
-            decoded = [64, 16, 4].lazy.map { pixels / $0 }.first { $0 >= margin } ?? pixels
+            let stored = header.orientation.apply(to: options.size.target(for: header.size))
+            decoded = header.storedSize.divided(by: header.storedSize.divisor(for: stored)).pixelCount
         }
         let bytesPerPixel = options.keepsWideColors ? 8 : 4
         imageByteCount = target.boundedProduct(bytesPerPixel)
@@ -32,6 +43,8 @@ struct DecodeCost {
         if target < decoded || header.format == .gif { bytes = bytes.boundedSum(imageByteCount) }
         // The frames of a GIF are decoded into indices of colours, composed on a canvas, and copied from it.
         if header.format == .gif { bytes = bytes.boundedSum(pixels) }
+        // What is turned is copied once the decoder is done.
+        if header.orientation != .up { bytes = max(bytes, imageByteCount.boundedProduct(2)) }
         byteCount = bytes
     }
 
@@ -51,7 +64,7 @@ extension MemoryBudget {
         as format: ImageFormat,
         _ options: DecodeOptions
     ) throws(ImageError) -> DecodeCost {
-        guard let header = ImageHeader(reading: data, as: format) else { return .unknown }
+        guard let header = ImageHeader(reading: data, as: format) else { return .unknown(options) }
         try options.check(header.size)
         let cost = DecodeCost(of: header, options)
         guard cost.byteCount <= decodingLimit else {
@@ -112,7 +125,7 @@ final class BudgetedIncrementalDecoder: IncrementalImageDecoding, @unchecked Sen
                 remedy: "Nothing: the image shows once it is complete. Files with shorter metadata show parts."
             )
         }
-        reservation = budget.keep((header.map { DecodeCost(of: $0, options) } ?? .unknown).byteCount)
+        reservation = budget.keep((header.map { DecodeCost(of: $0, options) } ?? .unknown(options)).byteCount)
         guard reservation != nil else {
             throw ImageError(
                 .imageTooLarge,

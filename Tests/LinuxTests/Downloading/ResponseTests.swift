@@ -184,6 +184,37 @@ struct ResponseTests {
         #expect(error?.code == .badResponse && error?.isTransient == false, "\(String(describing: error))")
     }
 
+    @Test("A head of very many short fields is refused, and delays no other host", .timeLimit(.minutes(1)))
+    func manyFields() throws {
+        let server = try LocalImageServer { request in
+            var response = ServerResponse.ok(Data(count: 10), contentType: "image/png")
+            if request.path == "/many" {
+                let fields = String(repeating: "X:\r\n", count: 60_000)
+                response.faults.rawResponse = Data("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n".utf8)
+            }
+            return response
+        }
+        let downloader = ImageDownloader()
+        let many = Download(downloader, server.url("/many"))
+        let error = many.failure()
+        #expect(error?.code == .badResponse && error?.isTransient == false, "\(String(describing: error))")
+        #expect(try Download(downloader, server.url("/other")).end().data.count == 10)
+    }
+
+    @Test("A response that varies by thousands of fields is not kept for other requests, and costs no hash for each")
+    func manyVaryingFields() throws {
+        let names = (0..<9000).map { "H\($0)" }.joined(separator: ", ")
+        let server = try LocalImageServer { _ in
+            ServerResponse(
+                status: 200,
+                headers: [("Content-Type", "image/png"), ("Cache-Control", "max-age=100"), ("Vary", names)],
+                body: Data(count: 10)
+            )
+        }
+        let loaded = try Download(ImageDownloader(), server.url("/a")).end()
+        #expect(loaded.metadata.vary == ["*": ""])
+    }
+
     @Test("A header line of a megabyte is refused, and not asked for again")
     func longLine() throws {
         let server = try LocalImageServer { _ in

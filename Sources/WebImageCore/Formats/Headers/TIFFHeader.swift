@@ -41,7 +41,7 @@ enum TIFFHeader {
         firstDirectory(bytes)?[Tag.orientation].flatMap { ImageOrientation(rawValue: Int($0)) }
     }
 
-    /// The values of the tags that hold one number of 16 or 32 bits, and the first one of the bits per sample.
+    /// The values of the tags that hold one number, and the first one of the bits per sample.
     private static func firstDirectory(_ bytes: ByteReader) -> [UInt16: UInt32]? {
         let isBigEndian = bytes.matches("MM", at: 0)
         guard isBigEndian || bytes.matches("II", at: 0) else { return nil }
@@ -70,15 +70,18 @@ enum TIFFHeader {
             guard let tag = short(entry), let type = short(entry + 2),
                 let values = isBig ? wide(entry + 4) : long(entry + 4).map(Int.init)
             else { return nil }
-            if tag == Tag.bitsPerSample, type == 3, values > 1 {
+            if tag == Tag.bitsPerSample, tags[tag] == nil, type == 3, values > 1 {
                 let isInline = values.boundedProduct(2) <= stride - value
                 let start = isInline ? entry + value : isBig ? wide(entry + value) : long(entry + value).map(Int.init)
                 tags[tag] = start.flatMap(short).map(UInt32.init)
             }
-            guard values == 1 else { continue }
+            // libtiff takes the first of several entries with one tag.
+            guard values == 1, tags[tag] == nil else { continue }
             switch type {
+            case 1: tags[tag] = bytes.uint8(entry + value).map(UInt32.init)
             case 3: tags[tag] = short(entry + value).map(UInt32.init)
             case 4: tags[tag] = long(entry + value)
+            case 16 where isBig: tags[tag] = wide(entry + value).map { UInt32(clamping: $0) }
             default: break
             }
         }

@@ -64,7 +64,7 @@ extension CurlTransfer {
         error(
             .badResponse,
             "The head of the server's response is too large",
-            remedy: "Let the server send less than 256 KiB of header fields, and less than 100 KB in a line."
+            remedy: "Let the server send at most 500 header fields and 256 KiB of them, and less than 100 KB in a line."
         )
     }
 

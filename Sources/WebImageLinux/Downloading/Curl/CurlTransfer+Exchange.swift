@@ -58,10 +58,14 @@ extension CurlTransfer {
         var discardedCount = 0
         /// The bytes of all header lines.
         var headByteCount = 0
+        var headLineCount = 0
         var isNearlyComplete = false
 
         /// The largest size of the head of a response, which is what browsers take.
         static let headLimit = 256 << 10
+        /// The largest number of header lines. libcurl goes through all of them to find the next one, so that their cost grows
+        /// with the square of their number.
+        static let headLineLimit = 500
 
         private static let discardLimit = 64 << 10
 

@@ -191,7 +191,10 @@ extension CurlTransfer {
     func receiveHeaderLine(byteCount: Int) -> Bool {
         noteArrival(byteCount)
         exchange.headByteCount += byteCount
-        guard exchange.headByteCount > Exchange.headLimit else { return true }
+        exchange.headLineCount += 1
+        guard exchange.headByteCount > Exchange.headLimit || exchange.headLineCount > Exchange.headLineLimit else {
+            return true
+        }
         exchange.verdict = .failed(headTooLarge)
         return false
     }

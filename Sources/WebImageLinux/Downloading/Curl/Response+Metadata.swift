@@ -50,9 +50,14 @@ extension ResponseModifier.Response {
         return seconds < 0 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
 
+    /// A response that varies by more fields than any request has is not reused for another one, like one that varies by "*":
+    /// each field takes a hash on the network thread, and a place in the cache.
+    private static let maximumVaryingCount = 32
+
     private static func varying(_ names: String, _ headers: [String: String]) -> [String: String] {
         let sent = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { $1 }
         let fields = names.lowercased().split(separator: ",").map { $0.filter { !$0.isWhitespace } }
+        guard fields.count <= maximumVaryingCount else { return ["*": ""] }
         return Dictionary(fields.filter { !$0.isEmpty }.map { ($0, VaryingField.text(for: sent[$0] ?? "")) }) { $1 }
     }
 }

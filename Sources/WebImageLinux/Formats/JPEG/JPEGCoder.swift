@@ -78,22 +78,3 @@ package struct JPEGCoder: ImageDecoding {
         }
     }
 }
-
-extension PixelSize {
-    /// The size of an image that the inverse DCT has divided.
-    private func divided(by divisor: Int) -> PixelSize {
-        PixelSize(width: (width + divisor - 1) / divisor, height: (height + divisor - 1) / divisor)
-    }
-
-    /// The largest divisor of the inverse DCT that leaves an image of the target's size, or one and a half times as large, of
-    /// those for which libjpeg-turbo has vector code.
-    ///
-    /// An image that is only a little larger becomes soft when it is scaled once more. The page on performance says what the
-    /// margin costs.
-    func divisor(for target: PixelSize) -> Int {
-        [8, 4, 2].first {
-            let size = divided(by: $0)
-            return size == target || size.width * 2 >= target.width * 3 && size.height * 2 >= target.height * 3
-        } ?? 1
-    }
-}

@@ -97,7 +97,7 @@ struct PNGFile: Sendable {
 
     /// Whether an acTL chunk with a valid number of frames comes before the pixels. The first frame may come before it.
     private static func hasAnimation(_ bytes: ByteReader) -> Bool {
-        for chunk in PNGChunks(bytes) where [.animation, .pixels].contains(chunk.name) {
+        for chunk in PNGChunks(bytes) where chunk.name == .animation || chunk.name == .pixels {
             guard chunk.name == .animation, chunk.isWhole else { return false }
             // The numbers of PNG end at 2^31 - 1 (section 7.1).
             if let count = bytes.uint32BE(chunk.contents.lowerBound), (1..<1 << 31).contains(count) { return true }
