@@ -77,8 +77,10 @@ struct MemoryBudgetTests {
         let (fixture, budget) = fixture(gate, log)
         fixture.load("first")
         log.wait { $0 == ["98"] }
-        for name in ["large", "larger"] { fixture.load(name) }
-        #expect(EventLog<Int>.poll { budget.waitingCount == 2 })
+        for (index, name) in ["large", "larger"].enumerated() {
+            fixture.load(name)
+            #expect(EventLog<Int>.poll { budget.waitingCount == index + 1 })
+        }
         // When a small one comes
         fixture.load("small")
         // Then it is decoded, and the others in turn
