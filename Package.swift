@@ -77,6 +77,7 @@ let package = Package(
             name: "CWebImageShims",
             dependencies: [
                 "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageJPEG", "CWebImagePNG", "CWebImageTIFF",
+                "CWebImageDeflate",
             ],
             path: "Sources/CLibraries/CWebImageShims"
         ),
@@ -238,7 +239,7 @@ if Context.environment["FUZZING"] != nil {
     package.targets.append(
         .executableTarget(
             name: "DecodeFuzzer",
-            dependencies: ["WebImageCore", "WebImageLinux"],
+            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageDeflate"],
             path: "Tests/DecodeFuzzer",
             exclude: ["leaks"],
             swiftSettings: strict

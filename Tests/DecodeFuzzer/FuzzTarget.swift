@@ -6,6 +6,7 @@ import WebImageLinux
 enum FuzzTarget {
     static let all: [String: @Sendable (Data) -> Void] = [
         "entry": entry, "data-url": dataURL, "hash": hash, "playback": playback,
+        "png-rows": PNGRows.compare,
     ]
 
     // Checksums that always match let the fuzzer reach what lies behind them.

@@ -1,4 +1,5 @@
 #include "CWebImageShims.h"
+#include "png_whole.h"
 
 #include <png.h>
 #include <setjmp.h>
@@ -36,6 +37,9 @@ struct gwi_png {
     // Whether channels of 16 bits are kept.
     bool keeps_depth;
     bool is_deep;
+    // For files that can be decoded in one go.
+    bool is_simple;
+    gwi_png_layout layout;
     gwi_png_progress progress;
     struct chunk_filter filter;
     jmp_buf failed;
@@ -81,6 +85,7 @@ gwi_png *gwi_png_new(const uint8_t *data, size_t count, bool checks_sums) {
     if (!png) return NULL;
     png->data = data;
     png->count = count;
+    png->layout.checks_sums = checks_sums;
     png_set_read_fn(png->reader, png, read_bytes);
     if (!checks_sums) png_set_crc_action(png->reader, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
     return png;
@@ -117,9 +122,36 @@ bool gwi_png_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_a
     return true;
 }
 
+// Notes what the header says about the samples, before libpng changes it to what it makes of them.
+static void note_samples(gwi_png *png) {
+    gwi_png_layout *layout = &png->layout;
+    layout->depth = png_get_bit_depth(png->reader, png->info);
+    layout->type = png_get_color_type(png->reader, png->info);
+    png->is_simple = layout->depth <= 8 && png_get_interlace_type(png->reader, png->info) == PNG_INTERLACE_NONE;
+    if (!png->is_simple) return;
+    png_colorp colors = NULL;
+    png_bytep alphas = NULL;
+    png_color_16p key = NULL;
+    int color_count = 0, alpha_count = 0;
+    if (layout->type == PNG_COLOR_TYPE_PALETTE) png_get_PLTE(png->reader, png->info, &colors, &color_count);
+    png_get_tRNS(png->reader, png->info, &alphas, &alpha_count, &key);
+    for (int index = 0; index < 256; index++) {
+        uint8_t *color = layout->palette[index];
+        if (index < color_count) color[0] = colors[index].red, color[1] = colors[index].green, color[2] = colors[index].blue;
+        color[3] = alphas && index < alpha_count ? alphas[index] : 255;
+    }
+    if (key && layout->type == PNG_COLOR_TYPE_GRAY) {
+        unsigned mask = (1u << layout->depth) - 1;
+        layout->key[0] = (uint8_t)((key->gray & mask) * (255 / mask));
+    } else if (key && layout->type == PNG_COLOR_TYPE_RGB) {
+        layout->key[0] = (uint8_t)key->red, layout->key[1] = (uint8_t)key->green, layout->key[2] = (uint8_t)key->blue;
+    }
+}
+
 bool gwi_png_read_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha) {
     if (setjmp(png->failed)) return false;
     png_read_info(png->reader, png->info);
+    note_samples(png);
     set_layout(png);
     return gwi_png_header(png, width, height, has_alpha);
 }
@@ -135,6 +167,17 @@ bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count) {
     if (!png_get_iCCP(png->reader, png->info, &name, &compression, &bytes, count)) return false;
     *profile = bytes;
     return true;
+}
+
+uint8_t *gwi_png_decode(gwi_png *png) {
+    if (!png->is_simple || png->offset < 8) return NULL;
+    gwi_png_layout *layout = &png->layout;
+    layout->data = png->data;
+    layout->count = png->count;
+    // libpng has read the length and the name of the first chunk of pixels.
+    layout->offset = png->offset - 8;
+    gwi_png_header(png, &layout->width, &layout->height, &layout->has_alpha);
+    return gwi_png_decode_whole(layout);
 }
 
 bool gwi_png_read_pixels(gwi_png *png, uint8_t *target, size_t stride) {

@@ -69,6 +69,11 @@ struct PNGReader: ~Copyable {
     /// Decodes the pixels, with premultiplied alpha. It can be called once. Chunks after the pixels are ignored.
     func pixels() throws(ImageError) -> PixelBuffer {
         let format: PixelBuffer.Format = hasAlpha ? .rgbaPremultiplied : .rgb
+        if let memory = gwi_png_decode(png) {
+            let count = size.pixelCount * format.bytesPerPixel
+            if hasAlpha { PixelBuffer.multiplyAlpha(in: UnsafeMutableRawBufferPointer(start: memory, count: count)) }
+            return PixelBuffer(adopting: memory, size: size, format: format)
+        }
         var isRead = false
         let pixels = PixelBuffer(size: size, format: format, colors: colors) { memory in
             isRead = gwi_png_read_pixels(

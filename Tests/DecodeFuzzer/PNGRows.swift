@@ -1,0 +1,63 @@
+import CWebImageDeflate
+import Foundation
+import WebImageCore
+import WebImageLinux
+
+/// PNG files whose checksums are right, so that the fuzzer reaches the rows. They have to show the same pixels decoded as a whole,
+/// where libdeflate inflates them, as in parts, where libpng does.
+enum PNGRows {
+    @Sendable static func compare(_ input: Data) {
+        guard let file = file(input) else { return }
+        let options = DecodeOptions(maximumPixelCount: 1 << 18)
+        guard let whole = try? PNGCoder().decode(file, options: options),
+            let decoder = PNGCoder().makeIncrementalDecoder(for: .png, options: options),
+            (try? decoder.append(file)) != nil, let parts = try? decoder.finish(file)
+        else { return }
+        precondition(whole.pixelSize == parts.pixelSize && whole.pixels.format == parts.pixels.format)
+        whole.pixels.withUnsafeBytes { left in
+            parts.pixels.withUnsafeBytes { right in precondition(left.elementsEqual(right), "The pixels differ") }
+        }
+    }
+
+    /// A file whose header, palette and rows are the input.
+    private static func file(_ input: Data) -> Data? {
+        var rest = Array(input)
+        guard rest.count > 16 else { return nil }
+        let settings = rest.prefix(8)
+        rest.removeFirst(8)
+        let (width, height) = (1 + Int(settings[0]) % 70, 1 + Int(settings[1]) % 40)
+        let type = [0, 2, 3, 4, 6][Int(settings[2]) % 5]
+        let depth = type == 0 || type == 3 ? 1 << (Int(settings[3]) % 4) : 8
+        let bytesPerRow = (width * [1, 0, 3, 1, 2, 0, 4][type] * depth + 7) / 8
+        var rows = (0..<(bytesPerRow + 1) * height).map {
+            rest[$0 % rest.count] &+ UInt8(truncatingIfNeeded: $0 / rest.count)
+        }
+        for row in 0..<height { rows[row * (bytesPerRow + 1)] %= 5 }
+        let stream = settings[4] & 1 == 0 ? compressed(rows, level: Int32(settings[5] % 13)) : rest
+        var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+        append("IHDR", [0, 0, 0, UInt8(width), 0, 0, 0, UInt8(height), UInt8(depth), UInt8(type), 0, 0, 0], to: &file)
+        if type == 3 { append("PLTE", (0..<3 << depth).map { rest[$0 % rest.count] &+ UInt8($0 & 255) }, to: &file) }
+        if settings[4] & 2 != 0, type < 4 { append("tRNS", Array(rest.prefix([2, 0, 6, 1][type])), to: &file) }
+        let partLength = settings[4] & 4 == 0 ? stream.count : 1 + Int(settings[6])
+        for start in stride(from: 0, to: stream.count, by: partLength) {
+            append("IDAT", Array(stream[start..<min(start + partLength, stream.count)]), to: &file)
+        }
+        append("IEND", [], to: &file)
+        return file
+    }
+
+    private static func compressed(_ bytes: [UInt8], level: Int32) -> [UInt8] {
+        let compressor = libdeflate_alloc_compressor(level)
+        defer { libdeflate_free_compressor(compressor) }
+        return [UInt8](unsafeUninitializedCapacity: bytes.count + 1_000) { memory, count in
+            count = libdeflate_zlib_compress(compressor, bytes, bytes.count, memory.baseAddress, memory.count)
+        }
+    }
+
+    private static func append(_ name: String, _ contents: [UInt8], to file: inout Data) {
+        let named = Array(name.utf8) + contents
+        withUnsafeBytes(of: UInt32(contents.count).bigEndian) { file.append(contentsOf: $0) }
+        file.append(contentsOf: named)
+        withUnsafeBytes(of: libdeflate_crc32(0, named, named.count).bigEndian) { file.append(contentsOf: $0) }
+    }
+}
