@@ -17,7 +17,7 @@ public final class Picture: PictureBindable {
     public var nativeWidgetPointer: UnsafeMutableRawPointer { widget.pointer }
 
     /// How the image fits into the widget, which also determines the size at which it is decoded. Default:
-    /// ``GtkWebImage/ContentFit/contain``.
+    /// ``/GtkWebImage/ContentFit/contain``.
     public var contentFit: ContentFit {
         get { PicturePointer(widget.pointer).contentFit }
         set { PicturePointer(widget.pointer).contentFit = newValue }

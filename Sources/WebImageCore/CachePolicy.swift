@@ -98,7 +98,7 @@ public struct CacheAccess: Hashable, Sendable {
     /// Whether the load completes only after its writes have reached the disk. Default: no.
     public var awaitsWrites: Bool
 
-    /// Creates an access.
+    /// Creates an access. Default: every tier is read and written, and the load does not wait for the disk.
     public init(reads: CacheTiers = .all, writes: CacheTiers = .all, awaitsWrites: Bool = false) {
         self.reads = reads
         self.writes = writes
@@ -113,10 +113,10 @@ public struct CacheAccess: Hashable, Sendable {
 
 /// The places where a manager keeps images.
 public struct CacheTiers: OptionSet, Hashable, Sendable {
-    /// The bits.
+    /// One bit for each tier, as OptionSet requires. Use the constants.
     public let rawValue: UInt8
 
-    /// Creates a set from its bits.
+    /// Creates a set from bits, as OptionSet requires. Use the constants.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }

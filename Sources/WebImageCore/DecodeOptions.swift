@@ -26,7 +26,7 @@ public struct DecodeOptions: Sendable {
     /// Where canvases of animations take their memory. Default: they take it without asking.
     package var budget: MemoryBudget?
 
-    /// Makes options.
+    /// Creates options. Default: every pixel of the file, at most 134,217,728 of them.
     public init(
         url: URL? = nil,
         size: DecodeSize = .original,

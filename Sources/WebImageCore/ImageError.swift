@@ -70,7 +70,7 @@ public struct ImageError: Error, Sendable {
     public let httpStatus: Int?
     /// The delay that the server asks for before a retry (Retry-After: RFC 9110, section 10.2.3).
     public let retryAfter: Duration?
-    /// The number of attempts.
+    /// How often the loader was asked before the error was reported: 1 without a retry.
     public package(set) var attempts = 1
     /// Whether the error comes from the failure cache: the same load failed before, and was not attempted again.
     public package(set) var isRemembered = false

@@ -246,7 +246,7 @@ public final class ImageManager: Sendable {
         (dependencies.requestProcessor?(request) ?? request).cachePolicy.revalidatesCachedImage
     }
 
-    /// The caches of the manager.
+    /// The caches of the manager: what they contain, and how images are added and removed.
     public var cache: ImageCache { ImageCache(manager: self) }
 
     /// Evicts images from the memory cache. The library does so by itself when the system is short of memory, and when

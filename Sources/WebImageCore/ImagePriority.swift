@@ -4,7 +4,7 @@ public enum ImagePriority: Comparable, CaseIterable, Sendable {
     case veryLow
     /// An image that is bound but not on screen.
     case low
-    /// The default.
+    /// A load without a widget. The default of a request.
     case normal
     /// An image on screen.
     case high

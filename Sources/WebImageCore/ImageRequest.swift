@@ -14,7 +14,7 @@ public struct ImageRequest: Hashable, Sendable {
     public enum Retry: Hashable, Sendable {
         /// It fails with the remembered error until the manager's `failureCacheDuration` is over. The default.
         case afterCooldown
-        /// It asks the loader again.
+        /// The loader is asked again.
         case always
     }
 
@@ -259,7 +259,7 @@ public protocol ImageRequestConvertible: Sendable {
 }
 
 extension ImageRequest: ImageRequestConvertible {
-    /// The request itself.
+    /// This request, unchanged.
     public var imageRequest: ImageRequest { self }
 }
 

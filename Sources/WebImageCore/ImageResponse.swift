@@ -14,7 +14,7 @@ public struct ImageResponse: Sendable {
         case revalidated
     }
 
-    /// The image.
+    /// The whole image at the requested size, after its transformer.
     public let image: WebImage
     /// The place that the image came from.
     public let source: Source

@@ -34,7 +34,7 @@ public struct LoadTraceEvent: Sendable {
         case cancelled
     }
 
-    /// The step.
+    /// Which step the load has taken.
     public let kind: Kind
     /// The URL that was requested.
     public let url: URL
@@ -55,6 +55,6 @@ public enum ImageUpdate: Sendable {
     case progress(received: Int64, expected: Int64?)
     /// A partial image, or a cached or smaller one that is shown until the load ends.
     case partial(WebImage)
-    /// The end of the load.
+    /// The load has ended, with its response or its error. It is the last update.
     case finished(Result<ImageResponse, ImageError>)
 }

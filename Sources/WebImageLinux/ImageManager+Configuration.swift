@@ -20,12 +20,12 @@ extension ImageManager {
         /// ImageCache.thumbHash(for:) returns it, and a load with ImageRequest.Loading.progressive shows it while a
         /// cached file is decoded. Making one takes about a millisecond. Default: false.
         public var keepsThumbHashes = false
-        /// The largest number of pixels of an image; a larger image fails with ``ImageError/Code/imageTooLarge``.
-        /// Default: 134,217,728.
+        /// The largest number of pixels of an image; a larger image fails with
+        /// ``/WebImageCore/ImageError/Code/imageTooLarge``. Default: 134,217,728.
         public var maximumPixelCount: Int
         /// The formats that images may have, by where they come from; another one fails with
-        /// ``ImageError/Code/formatNotAllowed``. Default: what browsers show but for SVG, and every installed format from
-        /// files and resources.
+        /// ``/WebImageCore/ImageError/Code/formatNotAllowed``. Default: what browsers show but for SVG, and every
+        /// installed format from files and resources.
         public var formats = AllowedFormats()
         /// The loader of http and https URLs. Default: ``ImageDownloader/shared``.
         public var downloader: ImageDownloader
@@ -40,9 +40,9 @@ extension ImageManager {
         /// Maps URLs to cache keys. Default: the URL is the key.
         public var cacheKeyFilter: CacheKeyFilter?
         /// Whether a URL that is in no cache may be loaded; otherwise the load fails with
-        /// ``ImageError/Code/invalidRequest``. It is also called for the target of each redirect, and when libcurl takes
-        /// the host for another one, as 2130706433 and 127.1 for 127.0.0.1, for the URL with that host. Called from any
-        /// thread. Default: true.
+        /// ``/WebImageCore/ImageError/Code/invalidRequest``. It is also called for the target of each redirect, and when
+        /// libcurl takes the host for another one, as 2130706433 and 127.1 for 127.0.0.1, for the URL with that host.
+        /// Called from any thread. Default: true.
         public var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
         /// Whether a failure is remembered. Default: when it is permanent (404, 410, bad data).
         public var shouldRememberFailure: (@Sendable (_ url: URL, _ error: ImageError) -> Bool)?

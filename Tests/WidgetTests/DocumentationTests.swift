@@ -23,8 +23,10 @@ struct DocumentationTests {
     /// is no code stands between lines of three backquotes.
     private static let documentedSources = sources().filter { !samples(ofDocstringsIn: $0).isEmpty }
 
-    private static let articles = files("md", in: catalog).filter { $0 != rootPage }
-    private static let pages = ["README.md", rootPage] + articles
+    private static let landingPages = files("md", in: "Sources").filter { $0.contains(".docc/") && isLandingPage($0) }
+    /// The other pages. A folder Extensions has those of types that another module declares.
+    private static let articles = files("md", in: catalog).filter { $0 != rootPage && !$0.contains("/Extensions/") }
+    private static let pages = ["README.md"] + landingPages + articles
     /// The lines of code of each source that is compiled.
     private static let compiled = [
         "Tests/WidgetScenarios", "Tests/WidgetTests/Examples", "Demo/Examples/FirstApp", "Tests/Interop/Sources",
@@ -163,6 +165,11 @@ struct DocumentationTests {
     private static func page(ofExamples file: String) -> String? {
         let start = name(file).components(separatedBy: "Example")[0].lowercased()
         return pages.first { name($0).lowercased() == start }
+    }
+
+    /// Whether a page is the landing page of its module: WebImageCore.docc/WebImageCore.md.
+    private static func isLandingPage(_ path: String) -> Bool {
+        path.hasSuffix("/\(name(path)).docc/\(name(path)).md")
     }
 
     private static func name(_ path: String) -> String {

@@ -50,7 +50,8 @@ public struct BindingOptions: Hashable, Sendable {
     /// What becomes of the previous load. Default: it is cancelled.
     public var previousLoad: PreviousLoad
 
-    /// Creates options.
+    /// Creates options. The defaults are those of every `setImage`: the placeholder at once, and the load when the
+    /// widget is mapped.
     public init(
         whileLoading: WhileLoading = .placeholder,
         display: Display = .automatic,

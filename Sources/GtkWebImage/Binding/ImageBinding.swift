@@ -18,7 +18,7 @@ public struct ImageBinding: ImageBindable {
         self.place = place
     }
 
-    /// The binding itself.
+    /// This place itself, which is what makes it bindable as a widget is.
     public var imageBinding: ImageBinding { self }
 
     var task: ImageTask? { WidgetSlots.existing(of: object)?.task(for: key) }

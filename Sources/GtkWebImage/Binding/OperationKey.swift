@@ -3,9 +3,9 @@
 public struct OperationKey: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
     /// The name of the key.
     public let rawValue: String
-    /// Creates a key of the app.
+    /// Creates a key of the app. Keys with equal names are equal.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// Creates a key of the app.
+    /// Creates a key of the app, as in `let badge: OperationKey = "badge"`.
     public init(stringLiteral value: String) { rawValue = value }
 
     /// The main image of a widget.

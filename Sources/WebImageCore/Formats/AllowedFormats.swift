@@ -14,7 +14,7 @@ public struct AllowedFormats: Sendable, Hashable {
     /// The formats of file and resource URLs; `nil`, the default, for every format that is installed.
     public var local: Set<ImageFormat>?
 
-    /// Makes the default formats.
+    /// Creates the default: ``web`` from the network, every installed format from files and resources.
     public init() {}
 
     /// The formats that browsers show but for SVG: JPEG, PNG and APNG, GIF, WebP, BMP, ICO, AVIF and TIFF.

@@ -24,10 +24,10 @@ public protocol ImageDecoding: Sendable {
 }
 
 extension ImageDecoding {
-    /// Asks whether the decoder reads the format.
+    /// Asks whether the decoder reads the format, and ignores the bytes.
     public func canDecode(_ head: Data, format: ImageFormat) -> Bool { canDecode(format) }
 
-    /// Returns `nil`.
+    /// Returns `nil`: no part of an image is shown, and the file is decoded when it is complete.
     public func makeIncrementalDecoder(
         for format: ImageFormat,
         options: DecodeOptions

@@ -21,7 +21,7 @@ public protocol ImageEncoding: Sendable {
 }
 
 extension ImageEncoding {
-    /// Returns `nil`.
+    /// Returns `nil`, for encoders that write still images only.
     public func encode(
         _ animation: ImageAnimation,
         as format: ImageFormat,
@@ -45,6 +45,6 @@ public struct EncodeOptions: Sendable, Hashable {
     /// Whether WebP is written without loss. Default: no.
     public var isLossless = false
 
-    /// Makes the default options.
+    /// Creates the default options: quality 0.9, the size of the image, all frames.
     public init() {}
 }

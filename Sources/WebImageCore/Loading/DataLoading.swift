@@ -26,13 +26,13 @@ public protocol DataLoading: Sendable {
 }
 
 extension DataLoading {
-    /// Returns true.
+    /// Returns true: the bytes are worth a place in the disk cache.
     public func shouldCacheOnDisk(_ url: URL) -> Bool { true }
 
-    /// Returns false.
+    /// Returns false: loads start without a network, too.
     public func requiresNetwork(_ url: URL) -> Bool { false }
 
-    /// Returns those of the request's options.
+    /// Returns the header fields of the request's options, for loaders that add none.
     public func headers(for request: LoaderRequest) -> [String: String] { request.options.headers }
 }
 
@@ -62,7 +62,7 @@ public struct LoaderRequest: Sendable {
     /// The memory for bytes that are not decoded yet, for which transfers wait in their order. Default: no limit.
     package var budget: MemoryBudget?
 
-    /// Makes a request.
+    /// Creates a request, as a test of a loader needs. In an app the library makes them.
     public init(
         url: URL,
         priority: ImagePriority = .normal,
@@ -86,7 +86,7 @@ public enum LoaderEvent: Sendable {
     case progress(received: Int64, expected: Int64?)
     /// The next bytes, when the request wants them.
     case data(Data)
-    /// The end of the load.
+    /// The load has ended, with the bytes or an error. No event follows.
     case finished(Result<LoaderResult, ImageError>)
 }
 
@@ -106,7 +106,7 @@ public protocol FetchOperation: Sendable {
 }
 
 extension FetchOperation {
-    /// Returns false.
+    /// Returns false: a load that nobody waits for is cancelled, however little is missing.
     public var isNearlyComplete: Bool { false }
 }
 

@@ -38,6 +38,6 @@ public struct NetworkOptions: Hashable, Sendable {
     /// Decrypts the body. Default: that of the downloader.
     public var decryptor: Decryptor?
 
-    /// Makes options with the default values.
+    /// Creates options that add nothing to what the downloader is configured to do.
     public init() {}
 }

@@ -15,10 +15,10 @@ public struct RetryPolicy: Sendable {
     /// Whether a load is retried after an error. Default: ``ImageError/isTransient``.
     public var shouldRetry: @Sendable (ImageError) -> Bool = { $0.isTransient }
 
-    /// Makes a policy with the default values.
+    /// Creates the default policy: two retries of transient errors, after about 0.5 and 1 seconds.
     public init() {}
 
-    /// The policy that never retries.
+    /// The policy that never retries: an error ends the load at once.
     public static var never: RetryPolicy {
         var policy = RetryPolicy()
         policy.maximumCount = 0

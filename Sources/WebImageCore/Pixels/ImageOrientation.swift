@@ -1,6 +1,6 @@
 /// The transformation that makes the stored pixels of a file upright: the values of EXIF tag 0x0112 (EXIF 2.32, 4.6.4).
 public enum ImageOrientation: Int, Sendable, CaseIterable {
-    /// As stored.
+    /// Stored upright.
     case up = 1
     /// Mirrored left to right.
     case upMirrored = 2

@@ -9,7 +9,7 @@ public import FoundationEssentials
 /// A blurred image in some twenty-five bytes, with aspect ratio and alpha, as a placeholder. The code keeps the names
 /// of the original algorithm (l, p, q, a), https://evanw.github.io/thumbhash.
 public struct ThumbHash: Hashable, Sendable {
-    /// The bytes.
+    /// The bytes of the hash, to be stored beside the URL of the image.
     public let data: Data
 
     /// Parses a hash.

@@ -8,7 +8,7 @@
 public struct ImageTransformer: Hashable, Sendable {
     /// The steps, in order.
     package let steps: [any ImageTransforming]
-    /// The keys of the steps.
+    /// The keys of all steps in order. It is part of the key under which the caches keep the image.
     public let key: String
 
     /// Transformers are equal when their keys are.

@@ -30,7 +30,7 @@ extension ImageDownloader {
         public var minimumProgressFraction = 0.0
 
         /// The largest body in bytes, as it arrives and after decompression. A larger body fails with
-        /// ``ImageError/Code/bodyTooLarge`` as soon as its size is known. Default: 128 MiB.
+        /// ``/WebImageCore/ImageError/Code/bodyTooLarge`` as soon as its size is known. Default: 128 MiB.
         public var maximumByteCount = 128 << 20
         /// The size in bytes from which a body is kept in a temporary file instead of memory. Default: 16 MiB.
         public var inMemoryBodyLimit = 16 << 20

@@ -19,7 +19,7 @@ public final class ImageDownloader: DataLoading {
         /// The head of the response has arrived. There is no such event for a redirect that is followed.
         case responded(URL, ResponseModifier.Response)
         /// The transfer has ended: without an error, with an error, or because its last request was cancelled
-        /// (``ImageError/Code/cancelled``).
+        /// (``/WebImageCore/ImageError/Code/cancelled``).
         case stopped(URL, ImageError?)
         /// The transfer has succeeded. This event follows ``stopped(_:_:)``.
         case finished(URL, TransferMetrics)
@@ -75,7 +75,7 @@ public final class ImageDownloader: DataLoading {
     /// The numbers of transfers that run and that wait.
     public var transferCounts: (running: Int, waiting: Int) { commands.counts }
 
-    /// Cancels every transfer. Their requests fail with ``ImageError/Code/cancelled``.
+    /// Cancels every transfer. Their requests fail with ``/WebImageCore/ImageError/Code/cancelled``.
     public func cancelAllTransfers() {
         commands.post(.cancelAll)
     }

@@ -48,6 +48,8 @@ public final class FakeLoader: DataLoading {
 
     /// Delivers bytes to the held loads of a URL.
     /// - Parameters:
+    ///   - data: The next bytes of the file, for progressive loads. Others get only the report.
+    ///   - url: The URL of the loads.
     ///   - received: The byte count for the progress report. Default: the count of `data`.
     ///   - expected: The total byte count for the progress report. Default: unknown.
     public func send(_ data: Data, for url: URL, received: Int64? = nil, expected: Int64? = nil) {
@@ -75,7 +77,7 @@ public final class FakeLoader: DataLoading {
     /// Whether the host is not 127.0.0.1.
     public func requiresNetwork(_ url: URL) -> Bool { url.host() != "127.0.0.1" }
 
-    /// Always true.
+    /// Returns true: a URL without an answer fails with status 404.
     public func canLoad(_ url: URL) -> Bool { true }
 
     /// Starts a load. It finishes within this call, unless the loader holds responses.

@@ -12,8 +12,14 @@
 public struct ImageTransition: Sendable {
     /// The edge at which an image enters.
     public enum Edge: Sendable {
-        /// One of the four edges.
-        case left, right, top, bottom
+        /// The image enters at the left edge and moves to the right.
+        case left
+        /// The image enters at the right edge and moves to the left.
+        case right
+        /// The image enters at the top and moves down.
+        case top
+        /// The image enters at the bottom and moves up.
+        case bottom
     }
 
     /// The effect that draws both images.

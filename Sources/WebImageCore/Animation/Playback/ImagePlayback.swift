@@ -19,7 +19,7 @@ public struct ImagePlayback: Sendable, Hashable {
     /// only by the budget of all animations together.
     public var maximumBufferByteCount: Int?
 
-    /// Creates the default settings.
+    /// Creates the default settings: the animation starts by itself and runs as often and as fast as its file says.
     public init() {}
 }
 

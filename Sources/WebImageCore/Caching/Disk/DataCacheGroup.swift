@@ -9,9 +9,9 @@ public final class DataCacheGroup: DataCaching {
         case serial
         /// Every cache at the same time. Of several answers, the one of the earliest cache counts.
         case concurrent
-        /// The first cache.
+        /// Only the first cache.
         case firstOnly
-        /// The last cache.
+        /// Only the last cache.
         case lastOnly
     }
 
@@ -28,7 +28,8 @@ public final class DataCacheGroup: DataCaching {
         /// The policy for removing all entries or those that have expired. Default: concurrent.
         public var removeAll = Policy.concurrent
 
-        /// Makes the default policies.
+        /// Creates the default policies: reads go through the caches in order, writes go to the first cache, removals
+        /// to all.
         public init() {}
     }
 
@@ -47,19 +48,19 @@ public final class DataCacheGroup: DataCaching {
         state = Mutex(State(caches: caches, policies: policies))
     }
 
-    /// The caches, in order. Can be changed at any time.
+    /// The caches, in order. Can be changed at any time, on any thread.
     public var caches: [any DataCaching] {
         get { state.withLock { $0.caches } }
         set { _ = state.withLock { exchange(&$0.caches, with: newValue) } }
     }
 
-    /// The policies. Can be changed at any time.
+    /// Which caches each operation applies to. Can be changed at any time, on any thread.
     public var policies: Policies {
         get { state.withLock { $0.policies } }
         set { state.withLock { $0.policies = newValue } }
     }
 
-    /// Reads an entry by the query policy.
+    /// Reads an entry from the caches of ``Policies/query``, the first of which wins.
     public func entry(for key: String) -> CacheEntry? {
         let (caches, policy) = (caches, policies.query)
         guard let (index, entry) = Self.first(policy, in: caches, { $0.entry(for: key) }) else { return nil }
@@ -72,12 +73,12 @@ public final class DataCacheGroup: DataCaching {
         Self.first(policies.query, in: caches) { $0.metadata(for: key) }?.answer
     }
 
-    /// Looks for an entry by its own policy.
+    /// Whether one of the caches of ``Policies/contains`` has an entry.
     public func contains(_ key: String) -> Bool {
         Self.first(policies.contains, in: caches) { $0.contains(key) ? true : nil } != nil
     }
 
-    /// Stores an entry by its own policy.
+    /// Stores an entry in the caches of ``Policies/store``.
     public func store(_ entry: CacheEntry) {
         // store(_:) does not block, so there is nothing to gain from several threads.
         for cache in Self.chosen(policies.store, caches) { cache.store(entry) }
@@ -88,22 +89,22 @@ public final class DataCacheGroup: DataCaching {
         for cache in caches { cache.flush() }
     }
 
-    /// Waits for every cache.
+    /// Waits until every cache has written the entry of a key.
     public func waitUntilWritten(_ key: String) {
         for cache in caches { cache.waitUntilWritten(key) }
     }
 
-    /// Removes an entry by its own policy.
+    /// Removes an entry from the caches of ``Policies/remove``.
     public func remove(_ key: String) {
         Self.each(policies.remove, in: caches) { $0.remove(key) }
     }
 
-    /// Removes expired entries by the policy for removing all.
+    /// Removes expired entries from the caches of ``Policies/removeAll``.
     public func removeExpired() {
         Self.each(policies.removeAll, in: caches) { $0.removeExpired() }
     }
 
-    /// Removes all entries by its own policy.
+    /// Removes all entries from the caches of ``Policies/removeAll``.
     public func removeAll() {
         Self.each(policies.removeAll, in: caches) { $0.removeAll() }
     }

@@ -46,21 +46,21 @@ public protocol DataCaching: Sendable {
 }
 
 extension DataCaching {
-    /// Calls entry(for:).
+    /// Reads the whole entry with ``entry(for:)``. Implement it for a cache that can leave the bytes out.
     public func metadata(for key: String) -> CacheEntry? { entry(for: key) }
-    /// Calls metadata(for:).
+    /// Reads the metadata with ``metadata(for:)``. Implement it for a cache that knows its keys.
     public func contains(_ key: String) -> Bool { metadata(for: key) != nil }
-    /// Does nothing.
+    /// Does nothing, for caches that write within ``store(_:)``.
     public func flush() {}
-    /// Calls flush().
+    /// Writes all entries with ``flush()``. Implement it for a cache that can write one of them.
     public func waitUntilWritten(_ key: String) { flush() }
-    /// Does nothing.
+    /// Does nothing, for caches without a limit or with one that they keep by themselves.
     public func removeExpired() {}
-    /// Returns `nil`.
+    /// Returns `nil`, for caches without files.
     public func fileName(for key: String) -> String? { nil }
-    /// Returns `nil`.
+    /// Returns `nil`, for caches without files.
     public func path(for key: String) -> String? { nil }
-    /// Returns 0.
+    /// Returns 0, for caches that do not count their failures.
     public var failureCount: Int { 0 }
 }
 
@@ -68,7 +68,7 @@ extension DataCaching {
 public struct CacheEntry: Sendable, Equatable {
     /// The key: for an original, the URL.
     public var key: String
-    /// The bytes.
+    /// The bytes of the file, as its loader delivered them.
     public var data: Data
     /// What the server said about the bytes.
     public var response: ResponseMetadata
@@ -79,7 +79,7 @@ public struct CacheEntry: Sendable, Equatable {
     /// How the bytes of a rendition are decoded; `nil` for an original.
     package var rendition: RenditionInfo?
 
-    /// Makes an entry.
+    /// Creates an entry for a cache of an app's own, or for one that is read from it.
     public init(key: String, data: Data, response: ResponseMetadata = ResponseMetadata(), storedAt: Date) {
         self.key = key
         self.data = data
@@ -90,12 +90,12 @@ public struct CacheEntry: Sendable, Equatable {
 
 /// The number and the size of the entries of a cache.
 public struct CacheUsage: Sendable, Hashable {
-    /// Entries.
+    /// The number of entries.
     public var count: Int
-    /// Bytes of blocks on disk, by which limits go.
+    /// The size of all entries in bytes. On disk that is the size of their blocks, which is compared with the limit.
     public var byteCount: Int
 
-    /// Makes a usage.
+    /// Creates a usage, for a cache of an app's own.
     public init(count: Int = 0, byteCount: Int = 0) {
         self.count = count
         self.byteCount = byteCount

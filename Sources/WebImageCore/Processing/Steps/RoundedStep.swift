@@ -5,7 +5,7 @@ public struct ImageBorder: Hashable, Sendable {
     /// The colour of the line.
     public var color: ImageColor
 
-    /// Makes a border.
+    /// Creates a border that is drawn inside the edge of the image.
     public init(width: Double, color: ImageColor) {
         self.width = width
         self.color = color
@@ -14,10 +14,10 @@ public struct ImageBorder: Hashable, Sendable {
 
 /// Corners of an image.
 public struct ImageCorners: OptionSet, Hashable, Sendable {
-    /// The bits.
+    /// One bit for each corner, as OptionSet requires. Use the constants.
     public let rawValue: UInt8
 
-    /// Makes a set from its bits.
+    /// Creates a set from bits, as OptionSet requires. Use the constants.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }

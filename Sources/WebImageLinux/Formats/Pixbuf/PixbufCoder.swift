@@ -4,16 +4,16 @@ internal import CWebImageShims
 public import FoundationEssentials
 public import WebImageCore
 
-/// Decodes with gdk-pixbuf the formats named in ``ImageFormat`` for which a loader is installed.
+/// Decodes with gdk-pixbuf the formats named in ``/WebImageCore/ImageFormat`` for which a loader is installed.
 ///
 /// Each manager has it as its last decoder, for formats such as SVG, AVIF and HEIC of which the library has no decoder. An
 /// app that adds it to its manager's `coders` prefers gdk-pixbuf for all formats that it reads, whole and while they arrive.
 /// Then animations are still images.
 ///
 /// On many systems gdk-pixbuf decodes in another process (glycin), which takes some milliseconds more and shows no parts, and
-/// all images fail with ``ImageError/Code/decoderUnavailable`` where the process cannot start. Pixels from there are always
-/// in sRGB. An image that takes more than 30 seconds there, or 10 in this process if it is an SVG or another format whose
-/// loader takes as long as the file wants, fails with ``ImageError/Code/timedOut``.
+/// all images fail with ``/WebImageCore/ImageError/Code/decoderUnavailable`` where the process cannot start.
+/// Pixels from there are always in sRGB. An image that takes more than 30 seconds there, or 10 in this process if it is an SVG or another format whose
+/// loader takes as long as the file wants, fails with ``/WebImageCore/ImageError/Code/timedOut``.
 public struct PixbufCoder: ImageDecoding {
     /// A loader of gdk-pixbuf.
     struct Loader {
