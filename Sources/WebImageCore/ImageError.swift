@@ -102,8 +102,32 @@ extension ImageError: CustomStringConvertible {
     public var description: String {
         let address = url.map { " <\($0.textForMessages)>" } ?? ""
         let tries = isRemembered ? ", remembered" : attempts > 1 ? ", \(attempts) attempts" : ""
-        return "\(reason)\(address) (code \(code.rawValue)\(tries)). \(remedy)"
+        return "\(reason)\(address) (\(code)\(tries)). \(remedy)"
     }
+}
+
+extension ImageError: LocalizedError {
+    /// The ``reason``, which is also the `localizedDescription`.
+    public var errorDescription: String? { "\(reason)." }
+
+    /// The ``remedy``.
+    public var recoverySuggestion: String? { remedy }
+}
+
+extension ImageError.Code: CustomStringConvertible {
+    /// The name and the number, as in "badStatus 2001".
+    public var description: String { Self.names[self].map { "\($0) \(rawValue)" } ?? "\(rawValue)" }
+
+    private static let names: [ImageError.Code: String] = [
+        .invalidURL: "invalidURL", .badImageData: "badImageData", .unsupportedFormat: "unsupportedFormat",
+        .imageTooLarge: "imageTooLarge", .transformFailed: "transformFailed", .encodingFailed: "encodingFailed",
+        .decoderUnavailable: "decoderUnavailable", .formatNotAllowed: "formatNotAllowed", .notInCache: "notInCache",
+        .invalidRequest: "invalidRequest", .badStatus: "badStatus", .cancelled: "cancelled",
+        .badResponse: "badResponse", .badContentType: "badContentType", .connectionFailed: "connectionFailed",
+        .hostNotFound: "hostNotFound", .timedOut: "timedOut", .tlsFailed: "tlsFailed", .bodyTooLarge: "bodyTooLarge",
+        .badRedirect: "badRedirect", .transferIncomplete: "transferIncomplete", .unreadable: "unreadable",
+        .offline: "offline",
+    ]
 }
 
 extension ImageError {
@@ -197,12 +221,15 @@ extension ImageError {
         )
     }
 
-    static func offline(_ url: URL) -> ImageError {
+    /// - Parameter isByApp: Whether the app has set ``ImageManager/isOffline``.
+    static func offline(_ url: URL, isByApp: Bool = false) -> ImageError {
         ImageError(
             .offline,
             url: url,
-            reason: "This machine is offline",
-            remedy: "Connect it to a network, or set RetryPolicy.offlineWait to make loads wait for one."
+            reason: isByApp ? "The app is set to be offline" : "This machine is offline",
+            remedy: isByApp
+                ? "Set ImageManager.isOffline to false, or RetryPolicy.offlineWait to make loads wait for that."
+                : "Connect it to a network, or set RetryPolicy.offlineWait to make loads wait for one."
         )
     }
 

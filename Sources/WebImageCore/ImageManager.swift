@@ -6,10 +6,14 @@ import Synchronization
 /// The way of a request is drawn in Pipeline/Pipeline.swift.
 public final class ImageManager: Sendable {
     package let pipeline: Pipeline
+    private let network: NetworkSwitch
     /// Observations that end with the manager.
     private let observations = Mutex<[ObservationToken]>([])
 
     package init(dependencies: Pipeline.Dependencies) {
+        var dependencies = dependencies
+        network = NetworkSwitch(dependencies.network)
+        dependencies.network = network
         pipeline = Pipeline(dependencies)
         retain(
             dependencies.network.observe { [weak pipeline] status in
@@ -45,11 +49,21 @@ public final class ImageManager: Sendable {
     public var coders: CoderRegistry { dependencies.coders }
 
     /// Whether the machine is online, and whether there is a reason to save data or power.
-    public var networkStatus: NetworkStatus { dependencies.network.status }
+    public var networkStatus: NetworkStatus { network.status }
+
+    /// Whether the app works offline, as a setting of its user may say. Default: `false`.
+    ///
+    /// Meanwhile the manager starts no load that needs the network, as on a machine without one: images come from the caches,
+    /// others fail with ``ImageError/Code/offline`` or wait for as long as ``RetryPolicy/offlineWait`` says, and prefetchers
+    /// pause. Loads that have started go on. Widgets whose load failed load again when it is `false`. Any thread.
+    public var isOffline: Bool {
+        get { network.isOffline }
+        set { network.isOffline = newValue }
+    }
 
     /// Calls a handler with every change of the network, on any thread, for as long as the token exists.
     package func observeNetwork(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
-        dependencies.network.observe(handler)
+        network.observe(handler)
     }
 
     /// Keeps an observation for as long as the manager exists.

@@ -10,6 +10,8 @@ protocol ImageTaskRunning: AnyObject, Sendable {
     func updatePriority(of task: ImageTask)
     /// Hears of the end of a task before its callers do.
     func taskDidFinish(_ task: ImageTask, with result: ImageResult)
+    /// Hears that code waits for a task that nothing has started.
+    func unstartedTaskIsAwaited(_ task: ImageTask)
 }
 
 /// The handle of one load: it can be cancelled, made more or less urgent, and awaited. It can be
@@ -128,6 +130,7 @@ public final class ImageTask: Sendable {
     /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
     public var response: ImageResponse {
         get async throws(ImageError) {
+            if !hasEverStarted { runner.unstartedTaskIsAwaited(self) }
             let result = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     addCompletion { continuation.resume(returning: $0) }
@@ -216,6 +219,14 @@ extension ImageTask {
                 } ?? known
         }
         return known
+    }
+
+    /// Whether the task, or a child of it, was started, or has ended.
+    var hasEverStarted: Bool {
+        state.withLock { state in
+            guard case .unstarted = state.phase, !state.isCancelled else { return true }
+            return state.childGeneration > 0 || !state.children.isEmpty
+        }
     }
 
     /// Tells the end of a child that was cancelled for the sake of another one from that of the last one.

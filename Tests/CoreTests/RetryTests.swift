@@ -247,6 +247,37 @@ struct RetryTests {
         #expect(fixture.loader.requests.count == 1)
     }
 
+    @Test("An app that is set to be offline loads nothing, shows what is cached, and loads when it is online again")
+    func offlineByApp() async throws {
+        let fixture = ManagerFixture(retryPolicy: Self.policy { $0.offlineWait = .seconds(60) })
+        let changes = EventLog<Bool>()
+        let token = fixture.manager.observeNetwork { changes.add($0.isAvailable) }
+        for name in ["a", "b"] { fixture.loader.answer(fixture.url(name), with: Self.picture) }
+        _ = try await fixture.manager.image(for: fixture.url("b"))
+        fixture.manager.isOffline = true
+        #expect(fixture.manager.isOffline && !fixture.manager.networkStatus.isAvailable)
+        _ = try await fixture.manager.image(for: fixture.url("b"))
+        fixture.load("a")
+        #expect(EventLog<Int>.poll { fixture.clock.pendingDelays == [60] })
+        // A change of the machine's network does not end what the app wants.
+        fixture.network.status = NetworkStatus(isMetered: true)
+        #expect(fixture.loader.requests.count == 1)
+        fixture.manager.isOffline = false
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        #expect(fixture.outcomes.all == [.image(PixelSize(width: 8, height: 8), .loader)])
+        #expect(fixture.manager.networkStatus == NetworkStatus(isMetered: true))
+        #expect(changes.all == [false, false, true])
+        token.cancel()
+    }
+
+    @Test("The error of an app that is set to be offline says how to end that")
+    func offlineError() async {
+        let fixture = ManagerFixture()
+        fixture.manager.isOffline = true
+        let error = await thrownError { try await fixture.manager.image(for: fixture.url("a")) }
+        #expect(error?.code == .offline && error?.remedy.contains("ImageManager.isOffline") == true)
+    }
+
     @Test("Without connectivity the wait for it ends")
     func neverOnline() {
         let fixture = ManagerFixture(retryPolicy: Self.policy { $0.offlineWait = .seconds(60) })

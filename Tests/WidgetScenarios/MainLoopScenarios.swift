@@ -1,9 +1,27 @@
 internal import CWebImageGtk4
 import Dispatch
+import Foundation
 import GtkWebImage
 import GtkWebImageWidgets
+import Logging
 import Synchronization
 import WebImageTesting
+
+/// Keeps the messages of the library.
+private struct RecordingHandler: LogHandler {
+    let log: EventLog<String>
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        log.add("\(event.message)")
+    }
+}
 
 extension Scenario {
     static let mainLoop: [Scenario] = [
@@ -82,6 +100,88 @@ extension Scenario {
             g_main_loop_run(loop)
             g_main_loop_unref(loop)
             expectEqual(log.all, ["task true", "slept true", "detached 45 true", "queue true"])
+        },
+
+        Scenario("A task of the main actor runs under the GLib main loop before anything of the library is used") {
+            // Given a program that has only started a task
+            let loop = g_main_loop_new(nil, 0)
+            let address = UInt(bitPattern: loop)
+            let log = EventLog<String>()
+            Task { @MainActor in
+                await Task.detached {}.value
+                log.add("task")
+                DispatchQueue.main.async {
+                    log.add("queue")
+                    g_main_loop_quit(OpaquePointer(bitPattern: address))
+                }
+            }
+            let end: GSourceFunc = { loop in
+                g_main_loop_quit(OpaquePointer(loop))
+                return 0
+            }
+            let timer = g_timeout_add(10_000, end, UnsafeMutableRawPointer(loop))
+            // When the main loop runs
+            g_main_loop_run(loop)
+            g_source_remove(timer)
+            g_main_loop_unref(loop)
+            // Then the task ran, and the public call changes nothing
+            expectEqual(log.all, ["task", "queue"])
+            MainActorBridge.install()
+            MainActorBridge.install()
+            Task { @MainActor in log.add("again") }
+            expect(MainLoopPump.run(until: { log.all.count == 3 }))
+        },
+
+        Scenario("An awaited load says in the log what to do about a widget that is never mapped") {
+            let log = EventLog<String>()
+            WebImageLog.logger = Logger(label: "test") { _ in RecordingHandler(log: log) }
+            let clock = ManualClock()
+            let manager = ImageManager.testing(FakeLoader(), clock: clock)
+            let url = try require(URL(string: "https://example.org/a.png?token=secret"))
+            var picture: Picture? = Picture()
+            let load = try require(picture).setImage(with: url, manager: manager)
+            let ends = EventLog<ImageError.Code?>()
+            for _ in 0..<2 {
+                Task {
+                    do throws(ImageError) {
+                        _ = try await load.response
+                        ends.add(nil)
+                    } catch {
+                        ends.add(error.code)
+                    }
+                }
+            }
+            expect(MainLoopPump.run(until: { clock.pendingDelays.filter { $0 == 5 }.count == 2 }))
+            expectEqual(log.all, [])
+            // Whoever waits is told once
+            clock.advance(by: .seconds(5))
+            expectEqual(log.all.count, 1)
+            let message = log.all.first ?? ""
+            expect(message.contains("not mapped <https://example.org/a.png") && !message.contains("secret"), message)
+            expect(message.contains("BindingOptions.start to .immediately"), message)
+            // and ends with an error together with the widget
+            picture = nil
+            expect(MainLoopPump.run(until: { ends.all.count == 2 }))
+            expectEqual(ends.all, [.cancelled, .cancelled])
+        },
+
+        Scenario("A load that is awaited on a widget on screen logs nothing, however long it takes") {
+            let log = EventLog<String>()
+            WebImageLog.logger = Logger(label: "test") { _ in RecordingHandler(log: log) }
+            let stage = try Stage()
+            let clock = ManualClock()
+            let loader = FakeLoader(holdsResponses: true)
+            let manager = ImageManager.testing(loader, clock: clock)
+            let picture = stage.addImage()
+            let url = try require(URL(string: "https://example.org/a.png"))
+            let load = picture.setImage(with: url, manager: manager)
+            Task { try? await load.response }
+            expect(MainLoopPump.run(until: { clock.pendingDelays.contains(5) }))
+            stage.present()
+            expect(MainLoopPump.run(until: { loader.requests.count == 1 }))
+            clock.advance(by: .seconds(6))
+            expectEqual(log.all, [])
+            load.cancel()
         },
 
         Scenario("A thousand hops between the main actor and other threads all arrive") {

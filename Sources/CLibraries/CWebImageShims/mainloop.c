@@ -1,5 +1,6 @@
 #include "CWebImageShims.h"
 
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,8 +13,68 @@ int gwi_main_queue_handle(void) {
     return _dispatch_get_main_queue_handle_4CF();
 }
 
-void gwi_main_queue_drain(void) {
+static void gwi_main_queue_drain(void) {
     if (_dispatch_main_queue_callback_4CF) _dispatch_main_queue_callback_4CF(NULL);
+}
+
+typedef struct {
+    GSource source;
+    bool is_prepared;
+    int descriptor;
+} MainQueueSource;
+
+static _Atomic(gwi_misplaced_handler) misplaced_handler;
+static atomic_bool is_misplaced;
+
+static void report_misplaced(void) {
+    gwi_misplaced_handler handler = atomic_load(&misplaced_handler);
+    if (handler && atomic_exchange(&is_misplaced, false)) handler();
+}
+
+// The eventfd is made when a main loop first runs, so a program that has none pays for nothing.
+static gboolean main_queue_prepare(GSource *source, gint *timeout) {
+    MainQueueSource *self = (MainQueueSource *)source;
+    *timeout = -1;
+    if (!self->is_prepared) {
+        self->is_prepared = true;
+        self->descriptor = gwi_main_queue_handle();
+        if (self->descriptor >= 0) g_source_add_unix_fd(source, self->descriptor, G_IO_IN);
+    }
+    return FALSE;
+}
+
+static gboolean main_queue_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
+    (void)callback;
+    (void)data;
+    if (!gwi_is_main_thread()) {
+        atomic_store(&is_misplaced, true);
+        report_misplaced();
+        return G_SOURCE_REMOVE;
+    }
+    // The counter is read first: work that is added while the queue is drained signals again.
+    uint64_t counter = 0;
+    ssize_t length = read(((MainQueueSource *)source)->descriptor, &counter, sizeof counter);
+    (void)length;
+    gwi_main_queue_drain();
+    return G_SOURCE_CONTINUE;
+}
+
+static GSourceFuncs main_queue_functions = {.prepare = main_queue_prepare, .dispatch = main_queue_dispatch};
+
+// Runs when the program is loaded: a task of the main actor may be the first thing that an app starts.
+__attribute__((constructor)) static void watch_main_queue(void) {
+    GSource *source = g_source_new(&main_queue_functions, sizeof(MainQueueSource));
+    // The priority is lower than that of input events (0) and higher than that of layout (110), because this is the app's own work,
+    // like that of a signal handler.
+    g_source_set_priority(source, 105);
+    g_source_set_static_name(source, "GtkWebImage main actor");
+    g_source_attach(source, NULL);
+    g_source_unref(source);
+}
+
+void gwi_main_queue_on_misplaced(gwi_misplaced_handler handler) {
+    atomic_store(&misplaced_handler, handler);
+    report_misplaced();
 }
 
 typedef struct {

@@ -61,8 +61,8 @@ final class FetchStage: Sendable {
             !error.isOfDecoding || !hasOwnDecoding(id)
         {
             delivery.fail(id, error)
-        } else if loader.requiresNetwork(request.url), !network.status.isAvailable {
-            retry.recover(id, from: .offline(request.url))
+        } else if loader.requiresNetwork(request.url), case let status = network.status, !status.isAvailable {
+            retry.recover(id, from: .offline(request.url, isByApp: status.isOfflineByApp))
         } else {
             start(id, loader)
         }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Synchronization
 
 /// The way of a request, from a task that is started to its completion.
 ///
@@ -52,6 +53,7 @@ package final class Pipeline: Sendable {
     private let diskStage: DiskStage
     private let fetchStage: FetchStage
     private let deliveryStage: DeliveryStage
+    private let hasReportedAwaitedTask = Atomic(false)
 
     init(_ dependencies: Dependencies) {
         self.dependencies = dependencies
@@ -185,6 +187,20 @@ extension Pipeline: ImageTaskRunning {
     /// Reports the end of a task to the observers.
     func taskDidFinish(_ task: ImageTask, with result: ImageResult) {
         deliveryStage.reportEnd(of: task, result)
+    }
+
+    /// Logs once that code waits for a widget that is not on screen, where it could wait for ever without a word.
+    func unstartedTaskIsAwaited(_ task: ImageTask) {
+        dependencies.clock.run(after: .seconds(5)) { [weak self, weak task] in
+            guard let self, let task, !task.hasEverStarted,
+                !hasReportedAwaitedTask.exchange(true, ordering: .relaxed)
+            else { return }
+            WebImageLog.mistake(
+                "Code has been waiting for 5 seconds for the image of a widget that is not mapped "
+                    + "<\(task.request.url.textForMessages)>. Show the widget in a window that is presented, set "
+                    + "BindingOptions.start to .immediately, or load the image with ImageManager.image(for:)."
+            )
+        }
     }
 }
 

@@ -15,6 +15,8 @@ public struct NetworkStatus: Sendable, Equatable {
     public var isMetered: Bool
     /// Whether the power saver is on.
     public var isPowerSaving: Bool
+    /// Whether there is no connection because the app has set ``ImageManager/isOffline``.
+    var isOfflineByApp = false
 
     /// Makes a status. Default: online, not metered, not saving power.
     package init(isAvailable: Bool = true, isMetered: Bool = false, isPowerSaving: Bool = false) {

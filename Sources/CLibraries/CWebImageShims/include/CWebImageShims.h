@@ -33,9 +33,13 @@ bool gwi_curl_has_http3(void);
 bool gwi_curl_has_ngtcp2(void);
 
 // libdispatch's main queue, as CoreFoundation's run loop drains it. The handle is an eventfd; it is -1 when this version of
-// libdispatch does not export the two functions.
+// libdispatch does not export the functions. A source of the default main context, attached when the program is loaded, watches it
+// and drains the queue.
 int gwi_main_queue_handle(void);
-void gwi_main_queue_drain(void);
+// Sets the function to call, on any thread, when another thread than the main one runs the default main context, so that the queue
+// cannot be drained there. It is called at once when that was seen before.
+typedef void (*gwi_misplaced_handler)(void);
+void gwi_main_queue_on_misplaced(gwi_misplaced_handler handler);
 
 // Makes a source that is dispatched at its ready time (g_source_set_ready_time). The function returns the microseconds
 // until the next dispatch, or -1 to wait for the next call of g_source_set_ready_time.
