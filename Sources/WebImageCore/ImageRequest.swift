@@ -267,3 +267,19 @@ extension URL: ImageRequestConvertible {
     /// A request for the image at this URL, with default values for everything else.
     public var imageRequest: ImageRequest { ImageRequest(url: self) }
 }
+
+// What is often passed in place of a URL, so that the compiler says what to write.
+
+/// A string is no URL.
+@available(*, unavailable, message: "write URL(string: text), or URL(fileURLWithPath: path) for a file")
+extension String: ImageRequestConvertible {
+    /// Unavailable.
+    public var imageRequest: ImageRequest { fatalError("A string is no URL") }
+}
+
+/// An image has nothing to load.
+@available(*, unavailable, message: "write setImage(image) for an image that the app has")
+extension WebImage: ImageRequestConvertible {
+    /// Unavailable.
+    public var imageRequest: ImageRequest { fatalError("An image has nothing to load") }
+}

@@ -21,7 +21,7 @@ struct InteropTests {
 
     @Test(
         "The lines of README compile and show images in closures of a binding",
-        arguments: ["Swift5App", "Swift6App"]
+        arguments: ["Swift5App", "Swift6App", "DeclarativeApp"]
     )
     func app(name: String) throws {
         let build = try Self.build.get()
@@ -40,5 +40,35 @@ struct InteropTests {
             environment: Program.strict(display.environment)
         )
         #expect(result.exitCode == 0, "\(result.output)")
+    }
+
+    @Test("The compiler says what to write instead of what users write by mistake")
+    func mistakes() throws {
+        #expect(try Self.build.get().exitCode == 0)
+        let file = Self.root.appending(path: "Tests/Interop/Sources/Mistakes/main.swift")
+        let expected = try String(contentsOf: file, encoding: .utf8).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        .enumerated().compactMap { number, line -> (Int, Substring)? in
+            line.hasPrefix("    ") ? line.firstRange(of: "  // ").map { (number + 1, line[$0.upperBound...]) } : nil
+        }
+        #expect(expected.count > 5)
+        let build = try ChildProcess.run(
+            "swift",
+            [
+                "build", "--package-path", Self.root.appending(path: "Tests/Interop").path(), "--scratch-path",
+                Self.root.appending(path: ".build/interop").path(), "--disable-index-store", "--target", "Mistakes",
+            ],
+            environment: ["INTEROP_MISTAKES": "1"],
+            seconds: 300
+        )
+        let errors = build.output.split(separator: "\n").filter { $0.contains("error: ") }
+        for (number, text) in expected {
+            let found = errors.filter { $0.contains("main.swift:\(number):") }
+            #expect(found.contains { $0.contains(text) }, "line \(number): \(text); the compiler says: \(found)")
+        }
+        let lines = Set(expected.map { "main.swift:\($0.0):" })
+        #expect(errors.allSatisfy { error in !error.contains("main.swift:") || lines.contains { error.contains($0) } })
     }
 }

@@ -19,6 +19,14 @@ public struct WidgetPointer: WidgetBindable {
     public init(_ pointer: OpaquePointer) {
         nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
     }
+
+    /// Unavailable. An object of a binding joins through its class.
+    @available(
+        *,
+        unavailable,
+        message: "conform the class to WidgetBindable in one line and call setImage on the object, or pass its pointer"
+    )
+    public init(_ widget: some AnyObject) { fatalError("An object is no pointer") }
 }
 
 /// The address of a GtkPicture, for code that calls GTK's C functions.
@@ -40,6 +48,14 @@ public struct PicturePointer: PictureBindable {
     public init(_ pointer: OpaquePointer) {
         nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
     }
+
+    /// Unavailable. An object of a binding joins through its class.
+    @available(
+        *,
+        unavailable,
+        message: "conform the class to PictureBindable in one line and call setImage on the object, or pass its pointer"
+    )
+    public init(_ widget: some AnyObject) { fatalError("An object is no pointer") }
 
     /// How the image fits into the widget, which also determines the size at which it is decoded. Default:
     /// ``ContentFit/contain``.
@@ -68,6 +84,14 @@ public struct ButtonPointer: ButtonBindable {
     public init(_ pointer: OpaquePointer) {
         nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
     }
+
+    /// Unavailable. An object of a binding joins through its class.
+    @available(
+        *,
+        unavailable,
+        message: "conform the class to ButtonBindable in one line and call setImage on the object, or pass its pointer"
+    )
+    public init(_ widget: some AnyObject) { fatalError("An object is no pointer") }
 }
 
 /// The address of a GtkEntry, for code that calls GTK's C functions.
@@ -89,4 +113,12 @@ public struct EntryPointer: EntryBindable {
     public init(_ pointer: OpaquePointer) {
         nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
     }
+
+    /// Unavailable. An object of a binding joins through its class.
+    @available(
+        *,
+        unavailable,
+        message: "conform the class to EntryBindable in one line and call setImage on the object, or pass its pointer"
+    )
+    public init(_ widget: some AnyObject) { fatalError("An object is no pointer") }
 }

@@ -64,7 +64,7 @@ extension GtkWidgetConvertible {
         options: BindingOptions = BindingOptions(),
         transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
-        setPaintable: (ImagePaintable) -> Void,
+        setPaintable: @MainActor (ImagePaintable) -> Void,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
         let slots = WidgetSlots.of(nativeWidgetPointer)

@@ -35,9 +35,9 @@ public final class ImageListFactory {
         contentFit: ContentFit = .cover,
         placeholder: Placeholder? = nil,
         manager: ImageManager = .shared,
-        imageDescription: @escaping (_ position: Int) -> String? = { _ in nil },
-        configure: @escaping (PicturePointer) -> Void = { _ in },
-        request: @escaping (_ position: Int) -> ImageRequest?
+        imageDescription: @escaping @MainActor (_ position: Int) -> String? = { _ in nil },
+        configure: @escaping @MainActor (PicturePointer) -> Void = { _ in },
+        request: @escaping @MainActor (_ position: Int) -> ImageRequest?
     ) {
         let native = UnsafeMutableRawPointer(gtk_signal_list_item_factory_new()!)
         object = GObjectBox(adopting: native)
@@ -74,8 +74,8 @@ public final class ImageListFactory {
         contentFit: ContentFit = .cover,
         placeholder: Placeholder? = nil,
         manager: ImageManager = .shared,
-        imageDescription: @escaping (_ position: Int) -> String? = { _ in nil },
-        url: @escaping (_ position: Int) -> URL?
+        imageDescription: @escaping @MainActor (_ position: Int) -> String? = { _ in nil },
+        url: @escaping @MainActor (_ position: Int) -> URL?
     ) {
         self.init(
             width: width,

@@ -16,7 +16,7 @@ import WebImageLinux
 @preconcurrency @MainActor
 public final class LazyRowBinder {
     /// Binds or unbinds a row, given the row widget and its index.
-    public typealias RowHandler = (_ row: UnsafeMutableRawPointer, _ index: Int) -> Void
+    public typealias RowHandler = @MainActor (_ row: UnsafeMutableRawPointer, _ index: Int) -> Void
 
     /// The indices of the bound rows.
     public private(set) var bound = 0..<0
@@ -42,6 +42,12 @@ public final class LazyRowBinder {
         self.unbind = unbind
         container.connect("map") { [weak self] in self?.watch() }
         if gtk_widget_get_mapped(container.assumingMemoryBound(to: GtkWidget.self)) != 0 { watch() }
+    }
+
+    /// Unavailable. A list of a binding is passed by its pointer.
+    @available(*, unavailable, message: "pass the pointer of the widget")
+    public convenience init(container: some AnyObject, bind: @escaping RowHandler, unbind: @escaping RowHandler) {
+        fatalError("An object is no pointer")
     }
 
     /// Binds and unbinds rows by their present positions. This happens by itself after each scroll and each layout.

@@ -24,7 +24,7 @@ public final class ListPrefetcher {
 
     private let view: WidgetReference
     private let prefetcher: ImagePrefetcher
-    private let request: (Int) -> ImageRequest?
+    private let request: @MainActor (Int) -> ImageRequest?
     private var adjustment: SignalConnections?
     private var viewHandler: UInt?
     private var tasks: [Int: (url: URL, task: PrefetchTask)] = [:]
@@ -41,7 +41,7 @@ public final class ListPrefetcher {
     public init(
         view: UnsafeMutableRawPointer,
         prefetcher: ImagePrefetcher = .shared,
-        request: @escaping (_ position: Int) -> ImageRequest?
+        request: @escaping @MainActor (_ position: Int) -> ImageRequest?
     ) {
         self.view = WidgetReference(view)
         self.prefetcher = prefetcher
@@ -49,6 +49,12 @@ public final class ListPrefetcher {
         let property = isVertical ? "vadjustment" : "hadjustment"
         viewHandler = view.connect("notify::\(property)") { [weak self] in self?.followAdjustment() }
         followAdjustment()
+    }
+
+    /// Unavailable. A list of a binding is passed by its pointer.
+    @available(*, unavailable, message: "pass the pointer of the widget")
+    public convenience init(view: some AnyObject, request: @escaping @MainActor (_ position: Int) -> ImageRequest?) {
+        fatalError("An object is no pointer")
     }
 
     /// Stops watching and cancels all prefetches.

@@ -29,9 +29,9 @@ public final class AnimationPlayer {
     public private(set) var isFinished = false
 
     /// The handler that is called with the index of each frame when it becomes current.
-    public var onFrame: ((_ index: Int) -> Void)?
+    public var onFrame: (@MainActor (_ index: Int) -> Void)?
     /// The handler that is called at the end of each loop, with the number of completed loops.
-    public var onLoop: ((_ loop: Int) -> Void)?
+    public var onLoop: (@MainActor (_ loop: Int) -> Void)?
     /// The handler that is called when another frame must be drawn.
     package var onChange: (() -> Void)?
 

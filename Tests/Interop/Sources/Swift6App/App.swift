@@ -65,7 +65,17 @@ final class Feed {
 
 @main
 struct App {
+    @MainActor
     static func main() {
+        // Runs though it starts before anything of the library or of GTK is used.
+        let isReady = Gate()
+        Task { @MainActor in isReady.isOpen = true }
         Feed(url: URL(fileURLWithPath: CommandLine.arguments[1])).run()
+        guard isReady.isOpen else { fatalError("The task that was started first has not run") }
+    }
+
+    @MainActor
+    final class Gate {
+        var isOpen = false
     }
 }

@@ -1,0 +1,81 @@
+import CGtk4
+import Foundation
+import GtkWebImage
+
+// Every enum and option set of the library in an array, a set or a switch, and every kind of closure, in an app with a C module of
+// GTK of its own: the compiler then reads all of their declarations.
+
+@MainActor
+func useEveryKind(_ picture: PicturePointer, _ url: URL) {
+    let states = ImageState.allCases
+    let fits = [ContentFit.stretch, .contain, .cover, .scaleDown]
+    for fit in fits where fit != .stretch { picture.contentFit = fit }
+    let positions = [EntryIconPosition.primary, .secondary]
+    let display = [BindingOptions.Display.animated, .automatic, .manual]
+    let previous = [BindingOptions.PreviousLoad.cancelled, .finishes]
+    let starts = [BindingOptions.Start.immediately, .onlyWhileMapped, .whenMapped]
+    let whileLoading = [BindingOptions.WhileLoading.currentImage, .placeholder, .placeholderOrCurrentImage]
+    let edges: Set = [ImageTransition.Edge.top, .bottom, .left, .right]
+    let transitions = [ImageTransition.crossfade(), .slide(), .flip(), .zoom()]
+    let indicators = [ImageIndicator.activity, .progress, .bar]
+    let keys: Set = [OperationKey.image, .highlightedImage, "badge"]
+    let placeholders: [Placeholder?] = [
+        Placeholder.icon("image-missing"), .color(.black), .url(url), .blurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"),
+        .thumbHash("1QcSHQRnh493V4dIh4eXh1h4kJUI"),
+    ]
+    let expiry = [CacheExpiry.lastChange, .lastUse, .stored]
+    let policies = [CachePolicy.cachedElseLoad, .cachedOnly, .refresh, .reload, .standard]
+    let tiers: CacheTiers = [.memory, .disk]
+    let corners: ImageCorners = [.topLeft, .bottomRight]
+    let sizes = [DecodeSize.original, .within(byteCount: 1), .cover(PixelSize(width: 1, height: 1))]
+    let modes = [ResizeMode.contain, .cover, .letterbox, .stretch]
+    let priorities = ImagePriority.allCases.sorted()
+    let orientations = ImageOrientation.allCases
+    let playback = PlaybackMode.allCases
+    let pressure = MemoryPressure.allCases
+    let formats: Set = [ImageFormat.jpeg, .png, .svg]
+    let loading = [ImageRequest.Loading.complete, .progressive]
+    let retry = [ImageRequest.Retry.afterCooldown, .always]
+    let sources = [ImageResponse.Source.disk, .loader, .memory, .revalidated]
+    let destinations = [PrefetchDestination.disk, .memoryAndDisk]
+    let groups = [DataCacheGroup.Policy.concurrent, .serial]
+    let pixels = [PixelBuffer.Format.rgb, .rgbaPremultiplied]
+    let orders = [ImageDownloader.TransferOrder.firstInFirstOut, .lastInFirstOut]
+    let proxies = [ImageDownloader.Proxy.environment, .none, .system, .fixed(url)]
+    let codes: Set = [ImageError.Code.badStatus, .offline]
+    _ = (states, fits, positions, display, previous, starts, whileLoading, edges, transitions, indicators, keys)
+    _ = (placeholders, expiry, policies, tiers, corners, sizes, modes, priorities, orientations, playback, pressure)
+    _ = (formats, loading, retry, sources, destinations, groups, pixels, orders, proxies, codes)
+    switch picture.imageProgress.state {
+    case .idle, .loading, .shown: break
+    case .failed(let error): print(error.code, error.localizedDescription)
+    }
+    // A progress handler needs no completion.
+    picture.setImage(with: url, progress: { received, expected in print(received, expected ?? 0) })
+}
+
+/// What a callback of another module calls, which is not isolated: the closures say themselves that they come on the main thread.
+nonisolated func closures(of url: URL) -> @MainActor (UnsafeMutableRawPointer, PicturePointer) -> Void {
+    { view, picture in
+        let prefetcher = ListPrefetcher(view: view, request: request(url, picture))
+        prefetcher.stop()
+        _ = LazyRowBinder(container: view, bind: bind(url), unbind: bind(nil))
+        _ = ImageListFactory(configure: { $0.imageTransition = .crossfade() }, request: request(url, picture))
+        picture.animationPlayer?.onFrame = noteFrame(picture)
+        ImagePrefetcher.shared.onFinish = { _, _ in picture.cancelCurrentImageLoad() }
+        ImagePrefetcher.shared.prefetch([url], completion: { _ in picture.setImage(with: url) })
+        ImageManager.shared.load(url) { _ in picture.cancelCurrentImageLoad() }
+    }
+}
+
+nonisolated func request(_ url: URL, _ picture: PicturePointer) -> @MainActor (Int) -> ImageRequest? {
+    { _ in picture.currentImageURL.map { ImageRequest(url: $0) } ?? ImageRequest(url: url) }
+}
+
+nonisolated func bind(_ url: URL?) -> LazyRowBinder.RowHandler {
+    { row, _ in WidgetPointer(row).setImage(with: url) }
+}
+
+nonisolated func noteFrame(_ picture: PicturePointer) -> @MainActor (Int) -> Void {
+    { _ in picture.setImageDescription("a frame") }
+}
