@@ -12,7 +12,9 @@ let dependencies: [Target.Dependency] = [
 
 let package = Package(
     name: "Interop",
-    dependencies: [.package(name: "GtkWebImage", path: "../.."), .package(path: "StandIns")],
+    dependencies: [
+        .package(name: "GtkWebImage", path: "../.."), .package(path: "StandIns"), .package(path: "Declarative"),
+    ],
     targets: [
         .executableTarget(
             name: "Swift5App",
@@ -20,5 +22,32 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v5)]
         ),
         .executableTarget(name: "Swift6App", dependencies: dependencies),
+        // The sample views of Demo/Examples, through links to their folders.
+        .target(
+            name: "SwiftCrossUIView",
+            dependencies: [
+                .product(name: "SwiftCrossUI", package: "Declarative"),
+                .product(name: "GtkWebImage", package: "GtkWebImage"),
+            ],
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
+        .target(
+            name: "AdwaitaView",
+            dependencies: [
+                .product(name: "Adwaita", package: "Declarative"),
+                .product(name: "GtkWebImage", package: "GtkWebImage"),
+            ],
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
+        .executableTarget(
+            name: "DeclarativeApp",
+            dependencies: dependencies + ["SwiftCrossUIView", "AdwaitaView"],
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
     ]
 )
+
+// What users write by mistake, to see what the compiler says to it.
+if Context.environment["INTEROP_MISTAKES"] != nil {
+    package.targets.append(.executableTarget(name: "Mistakes", dependencies: dependencies))
+}
