@@ -39,6 +39,17 @@ struct PriorityQueueTests {
         #expect(drain(&queue, order) == (order == .newestFirst ? "ca" : "ac"))
     }
 
+    @Test("An element can be added before the others of its priority, and be moved and removed like them")
+    func oldest() {
+        var (queue, _) = queue([("a", .normal), ("b", .high), ("c", .normal)])
+        _ = queue.push("x", .normal, isOldest: true)
+        let moved = queue.push("y", .normal, isOldest: true)
+        let removed = queue.push("z", .high, isOldest: true)
+        queue.move(moved, to: .low)
+        #expect(queue.remove(removed) == "z")
+        #expect(drain(&queue) == "bxacy")
+    }
+
     @Test("An element that is moved and moved back is popped once")
     func moved() {
         var (queue, numbers) = queue([("a", .normal), ("b", .normal)])

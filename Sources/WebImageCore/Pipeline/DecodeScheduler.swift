@@ -1,7 +1,7 @@
 /// Beside stage 5: finds a thread and memory for what a job decodes.
 ///
 /// A decode for which there is no memory gives its thread back and is submitted again once there is some, at the priority that
-/// its job has by then. It keeps the place among those of its priority for which it has waited.
+/// its job has by then. It goes before the others of that priority, since the memory that it holds is idle until it begins.
 final class DecodeScheduler: Sendable {
     private let queue: WorkQueue
     private let slowQueue: WorkQueue
@@ -35,7 +35,7 @@ final class DecodeScheduler: Sendable {
         _ work: @escaping @Sendable () -> Void
     ) {
         let queue = isSlow ? slowQueue : queue
-        let ticket = queue.submit(priority: priority, work)
+        let ticket = queue.submit(priority: priority, isOldest: last != nil, work)
         // The work may have begun, and be waiting for memory with a ticket of its own.
         let current = graph.withLock { $0.setDecodeTicket(ticket, of: id, where: { $0 == last }) }
         // The priority may have changed before the graph had the ticket.

@@ -25,11 +25,12 @@ package struct PriorityQueue<Element> {
 
     package var count: Int { entries.count }
 
+    /// - Parameter isOldest: Whether the element counts as older than the others of its priority.
     /// - Returns: The number of the element, which no other element of this queue ever has.
-    package mutating func push(_ element: Element, _ priority: ImagePriority) -> UInt64 {
+    package mutating func push(_ element: Element, _ priority: ImagePriority, isOldest: Bool = false) -> UInt64 {
         let number = serial.next()
         entries[number] = Entry(priority: priority, element: element)
-        lists[priority.rank].append(number)
+        if isOldest { lists[priority.rank].prepend(number) } else { lists[priority.rank].append(number) }
         return number
     }
 

@@ -58,9 +58,14 @@ package final class WorkQueue: Sendable {
     }
 
     /// Adds work, which runs on one of the threads unless it is cancelled first.
+    /// - Parameter isOldest: Whether the work goes before the other work of its priority.
     @discardableResult
-    package func submit(priority: ImagePriority = .normal, _ work: @escaping @Sendable () -> Void) -> Ticket {
-        Ticket(shared.push(priority, work), of: self)
+    package func submit(
+        priority: ImagePriority = .normal,
+        isOldest: Bool = false,
+        _ work: @escaping @Sendable () -> Void
+    ) -> Ticket {
+        Ticket(shared.push(priority, isOldest: isOldest, work), of: self)
     }
 
     /// Removes work from the queue, unless it has begun or is that of another queue.
@@ -145,8 +150,10 @@ private final class QueueState: Sendable {
         return true
     }
 
-    func push(_ priority: ImagePriority, _ work: @escaping @Sendable () -> Void) -> UInt64 {
-        let (number, hasThread) = state.withLock { ($0.queue.push(work, priority), $0.threadCount > 0) }
+    func push(_ priority: ImagePriority, isOldest: Bool = false, _ work: @escaping @Sendable () -> Void) -> UInt64 {
+        let (number, hasThread) = state.withLock { state in
+            (state.queue.push(work, priority, isOldest: isOldest), state.threadCount > 0)
+        }
         if hasThread { signal.signal() } else { runElsewhere(priority) }
         return number
     }
