@@ -157,6 +157,35 @@ struct JobGraphTests {
         #expect(graph.change { $0.finishJob(job) }.count == 1 && graph.jobs.isEmpty)
     }
 
+    @Test("A stale image that is not needed any more is not decoded, whatever has come in its place")
+    func replacedStaleImages() {
+        let request = ImageRequest(url: fixture.url("a"), cachePolicy: .refresh)
+        let entry = CacheEntry(key: "a", data: Data([1]), storedAt: .now)
+        /// What ends the decode of the stale image that waits.
+        func effects(_ change: (inout JobGraph, JobGraph.Job.ID, JobGraph.Fetch.ID) -> Void) -> [String] {
+            let graph = TestGraph()
+            let task = fixture.manager.makeTask(
+                for: request,
+                on: InlineDispatcher(),
+                handlers: .nonisolated(progress: nil, partial: { _ in }, completion: { _ in })
+            )
+            _ = graph.change { $0.join(task, queriesRenditions: true) }
+            let (job, fetch) = (only(graph.jobs).id, only(graph.fetches).id)
+            graph.change { $0.validate(entry, in: fetch) }
+            #expect(graph.change { $0.beginStaleImages(of: fetch) }.map(\.id) == [job])
+            let ticket = WorkQueue(name: "test", threadCount: 1).submit {}
+            _ = graph.change { $0.setDecodeTicket(ticket, of: job) }
+            #expect(graph.change { $0.takeCancellations() }.isEmpty)
+            graph.change { change(&$0, job, fetch) }
+            #expect(graph.jobs[job]?.decodeTicket == nil)
+            return graph.change { $0.takeCancellations() }.names
+        }
+        #expect(effects { graph, job, _ in _ = graph.useRendition(job) } == ["cancelDecode"])
+        #expect(effects { graph, job, _ in _ = graph.endLookUp(job, rendition: entry) } == ["cancelDecode"])
+        #expect(effects { graph, _, fetch in graph.validate(entry, in: fetch) } == ["cancelDecode"])
+        #expect(effects { graph, _, fetch in _ = graph.failFetch(fetch) } == ["cancelDecode"])
+    }
+
     @Test("The ticket of a job is that of what it does last, whichever thread says so first")
     func decodeTickets() {
         let graph = TestGraph()

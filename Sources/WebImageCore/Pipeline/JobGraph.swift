@@ -215,6 +215,8 @@ struct JobGraph: Sendable {
     private var jobsByTask: [ObjectIdentifier: Job.ID] = [:]
     private var serial = Serial()
     private var removals = Removals()
+    /// The decodes of previews that have ended.
+    private var cancellations: [Effect] = []
 }
 
 // Keys: what is shared.
@@ -389,9 +391,11 @@ extension JobGraph {
         removals.add(fetch)
     }
 
-    /// Ends what a job shows before its image, which is released once the lock is free.
+    /// Ends what a job shows before its image, which is released once the lock is free. What waits to be decoded for it is
+    /// cancelled then, too: see ``takeCancellations()``.
     mutating func endPreview(of id: Job.ID) {
         guard let preview = jobs[id]?.preview else { return }
+        if case .stale(.decoding(let ticket?, _)) = preview { cancellations.append(.cancelDecode(ticket)) }
         removals.add(preview)
         jobs[id]?.preview = .none
     }
@@ -408,6 +412,11 @@ extension JobGraph {
 
     /// Hands out the decoders among what has been removed, before takeRemovals(); `nil` when there are none.
     mutating func takeDecoders() -> DecoderDisposal? { removals.takeDecoders() }
+
+    /// Hands out the effects of the previews that have ended since the last call.
+    mutating func takeCancellations() -> [Effect] {
+        cancellations.isEmpty ? [] : exchange(&cancellations, with: [])
+    }
 
     /// Hands out what has been removed since the last call.
     mutating func takeRemovals() -> Removals {

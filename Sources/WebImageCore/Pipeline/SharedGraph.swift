@@ -22,12 +22,16 @@ final class SharedGraph: Sendable {
         state.withLock { $0.pipeline = pipeline }
     }
 
-    /// Reads the graph, or changes it in a way that has no effects.
+    /// Reads the graph, or changes it in a way that has no effects but that previews end.
     func withLock<R: Sendable>(_ body: (inout JobGraph) -> R) -> R {
-        let (result, decoders, _) = state.withLock {
-            (body(&$0.graph), $0.graph.takeDecoders(), $0.graph.takeRemovals())
+        let (result, cancellations, pipeline, decoders, _) = state.withLock { state in
+            let result = body(&state.graph)
+            let cancellations = state.graph.takeCancellations()
+            let pipeline = cancellations.isEmpty ? nil : state.pipeline
+            return (result, cancellations, pipeline, state.graph.takeDecoders(), state.graph.takeRemovals())
         }
         if let decoders { release(decoders) }
+        pipeline?.apply(cancellations)
         return result
     }
 
@@ -43,7 +47,9 @@ final class SharedGraph: Sendable {
     /// Changes the graph and applies the effects.
     func update(_ body: (inout JobGraph) -> [JobGraph.Effect]) {
         let (effects, pipeline, decoders, _) = state.withLock { state in
-            let effects = body(&state.graph)
+            var effects = body(&state.graph)
+            let cancellations = state.graph.takeCancellations()
+            if !cancellations.isEmpty { effects += cancellations }
             let pipeline = effects.isEmpty ? nil : state.pipeline
             return (effects, pipeline, state.graph.takeDecoders(), state.graph.takeRemovals())
         }

@@ -55,7 +55,8 @@ final class StaleImageStage: Sendable {
         reservation: MemoryBudget.Reservation? = nil
     ) {
         defer { withExtendedLifetime(body) {} }
-        guard let job = graph.job(id) else { return }
+        // What was to be shown in the meantime may not be needed any more.
+        guard let job = graph.job(id), case .stale(.decoding) = job.preview else { return }
         var image = reservation == nil ? cachedImage(of: job) : nil
         var memory = reservation
         defer { withExtendedLifetime(memory) {} }
