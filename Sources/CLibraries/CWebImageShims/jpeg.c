@@ -115,6 +115,8 @@ void gwi_jpeg_free(gwi_jpeg *jpeg) {
 
 const char *gwi_jpeg_message(const gwi_jpeg *jpeg) { return jpeg->message; }
 
+bool gwi_jpeg_has_warned(const gwi_jpeg *jpeg) { return jpeg->errors.num_warnings > 0; }
+
 void gwi_jpeg_set_file(gwi_jpeg *jpeg, const uint8_t *bytes, size_t count) {
     jpeg->has_whole_file = true;
     jpeg->source.next_input_byte = bytes;
@@ -248,7 +250,7 @@ gwi_jpeg_step gwi_jpeg_decode(gwi_jpeg *jpeg, uint8_t *target, size_t stride, ui
     if (!jpeg->reader.buffered_image) {
         gwi_jpeg_step step = read_lines(jpeg, target, stride);
         *rows = jpeg->reader.output_scanline;
-        if (step == GWI_JPEG_DONE && jpeg->has_whole_file) jpeg_finish_decompress(&jpeg->reader);
+        // jpeg_finish_decompress would read on to the end marker and fail at damage that no pixel depends on.
         return step;
     }
     for (;;) {

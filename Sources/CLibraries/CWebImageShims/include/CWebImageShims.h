@@ -110,6 +110,8 @@ gwi_jpeg *gwi_jpeg_new(bool keeps_profile);
 void gwi_jpeg_free(gwi_jpeg *jpeg);
 /// The cause of the last failure, after which only gwi_jpeg_free may be called.
 const char *gwi_jpeg_message(const gwi_jpeg *jpeg);
+/// Whether libjpeg has met damage that it decodes as a smudge.
+bool gwi_jpeg_has_warned(const gwi_jpeg *jpeg);
 /// Reads a whole file, whose bytes must stay in place as long as the reader.
 void gwi_jpeg_set_file(gwi_jpeg *jpeg, const uint8_t *bytes, size_t count);
 /// Copies the next bytes of a file that is arriving. False when there is no memory.

@@ -62,9 +62,15 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
-        if needsWholeFile { return try JPEGCoder().decode(data, options: options) }
-        guard data.withUnsafeBytes({ JPEGHeader.isComplete(ByteReader($0)) }), isWhole, let canvas, let header else {
-            throw options.truncatedJPEG()
+        // What is damaged is decoded and judged as a whole: where libjpeg takes up again behind the damage, and whether it
+        // goes on at all, depends on the bytes that have arrived.
+        guard isWhole, !reader.hasWarned, data.withUnsafeBytes({ JPEGHeader.isComplete(ByteReader($0)) }),
+            let canvas, let header
+        else {
+            // The pixels make room for those of the whole file.
+            free(canvas)
+            canvas = nil
+            return try JPEGCoder().decode(data, options: options)
         }
         _ = try reader.drawScans(into: canvas, width: size.width)
         let target = target(header)
@@ -80,10 +86,12 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     /// Takes memory for the pixels once the header is there.
     private func begin() throws(ImageError) {
         guard let stored = try reader.readHeader() else { return }
+        let known = ImageHeader(reading: head)
+        if let known { try options.check(known.size) }
         try options.check(stored)
         needsWholeFile = reader.needsWholeFile
         guard !needsWholeFile else { return }
-        let orientation = ImageHeader(reading: head)?.orientation ?? .up
+        let orientation = known?.orientation ?? .up
         let header = ImageHeader(format: .jpeg, storedSize: stored, orientation: orientation)
         self.header = header
         profile = reader.profile

@@ -46,6 +46,9 @@ struct JPEGReader: ~Copyable {
     /// Whether the pixels cannot be read before the file is whole; known once the header is read.
     var needsWholeFile: Bool { gwi_jpeg_needs_whole_file(jpeg) }
 
+    /// Whether libjpeg has met damage that shows as a smudge.
+    var hasWarned: Bool { gwi_jpeg_has_warned(jpeg) }
+
     /// The ICC profile of the file, when the options convert colours; known from the header to the end of the file.
     var profile: Data? {
         var bytes: UnsafeMutablePointer<UInt8>?
