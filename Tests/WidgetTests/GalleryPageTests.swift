@@ -43,8 +43,39 @@ struct GalleryPageTests {
             let least = ["prefetching": 20, "failures": 20, "density": 500, "links": 200][name] ?? 1000
             let count = picture.colors().count
             #expect(count > least, "\(count) colours at \(size)")
+            guard display == .xvfb else { continue }
+            for image in Self.images[name] ?? [] {
+                let data = ShippedImage.data(image.file)
+                let expected = try CoderRegistry.builtIn.decode(data, options: DecodeOptions(size: .cover(image.size)))
+                #expect(picture.count(of: expected, size: image.size) == image.count, "\(image.file)")
+            }
         }
     }
+
+    /// An image that a page shows, and how often.
+    private struct Shown {
+        let file: String
+        let size: PixelSize
+        let count: Int
+
+        init(_ file: String, _ width: Int, _ height: Int, count: Int = 1) {
+            (self.file, size, self.count) = (file, PixelSize(width: width, height: height), count)
+        }
+    }
+
+    /// What the pages promise to show: still images, in the boxes of the pages.
+    private static let images: [String: [Shown]] = [
+        // Upright, whatever the EXIF orientation of the file
+        "orientation": [Shown("lighthouse.jpg", 150, 112, count: 8), Shown("citrus.webp", 149, 112)],
+        "accessibility": [Shown("lighthouse.jpg", 200, 150), Shown("moonlit-lake.jpg", 200, 150)],
+        "caches": ["astronaut.jpg", "aurora.webp", "autumn-trees.jpg", "balloons.jpg"].map { Shown($0, 120, 90) },
+        "placeholders": [Shown("desert-dunes.jpg", 180, 135, count: 5)],
+        "transitions": [Shown("misty-forest.jpg", 200, 150, count: 5)],
+        "progressive": [Shown("rocket.jpg", 300, 200, count: 2)],
+        "density": [Shown("coffee.jpg", 120, 90)],
+        // The truncated file and the others that fail show none of it.
+        "failures": [Shown("autumn-trees.jpg", 200, 150, count: 0)],
+    ]
 
     @Test("With the keyboard one can search a page, open the next one, list the shortcuts and quit")
     func keys() throws {

@@ -94,4 +94,42 @@ extension WebImage {
         }
         return counts
     }
+
+    /// How often another image is seen in this one, a screenshot, at its own size. Small differences of scaling do not count.
+    /// - Parameter size: The size of the part that is seen, the middle one.
+    func count(of other: WebImage, size: PixelSize) -> Int {
+        let (own, seen) = (pixels, other.pixels)
+        let corner = (x: (seen.size.width - size.width) / 2, y: (seen.size.height - size.height) / 2)
+        // Sixty-four points, in an order that looks all over the image before it looks closely.
+        let points = (0..<64).map { index in
+            let mixed = index * 37 % 64
+            return (x: (mixed % 8 + 1) * size.width / 9, y: (mixed / 8 + 1) * size.height / 9)
+        }
+        var found: [(x: Int, y: Int)] = []
+        own.withUnsafeBytes { bytes in
+            seen.withUnsafeBytes { other in
+                for y in 0..<max(0, own.size.height - size.height) {
+                    for x in 0..<max(0, own.size.width - size.width) {
+                        var (sum, count) = (0, 0)
+                        for point in points {
+                            let here = (y + point.y) * own.bytesPerRow + (x + point.x) * own.format.bytesPerPixel
+                            let there =
+                                (corner.y + point.y) * seen.bytesPerRow + (corner.x + point.x)
+                                * seen.format.bytesPerPixel
+                            for channel in 0..<3 {
+                                sum += abs(Int(bytes[here + channel]) - Int(other[there + channel]))
+                            }
+                            count += 1
+                            if sum > 600 + count * 39 { break }
+                        }
+                        let isNew = !found.contains {
+                            abs($0.x - x) < size.width / 2 && abs($0.y - y) < size.height / 2
+                        }
+                        if count == points.count, sum < count * 39, isNew { found.append((x, y)) }
+                    }
+                }
+            }
+        }
+        return found.count
+    }
 }
