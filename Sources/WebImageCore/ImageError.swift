@@ -77,6 +77,8 @@ public struct ImageError: Error, Sendable {
     /// Whether the bytes are an image for another request, at another time or on another machine: what was asked of them went
     /// beyond a limit of memory, or against a setting.
     package var dependsOnRequest = false
+    /// Whether only frames after the first are missing, so that a request for the first one may succeed.
+    package var isOfLaterFrames = false
 
     /// Makes an error, for loaders, coders and transformers of an app.
     public init(

@@ -194,6 +194,44 @@ struct RetryTests {
         #expect(await isRemembered(secret) == false)
     }
 
+    @Test("A truncated animation is remembered as a failure, but not for requests of its first frame")
+    func truncatedAnimation() async throws {
+        let fixture = ManagerFixture()
+        let file = TestImage.animation([0xFF0000, 0x00FF00, 0x0000FF], size: PixelSize(width: 12, height: 10))
+        fixture.loader.answer(fixture.url("a"), with: .success(LoaderResult(data: file.dropLast(8))))
+        let whole = ImageRequest(url: fixture.url("a"))
+        for isRemembered in [false, true] {
+            let error = await thrownError { try await fixture.manager.image(for: whole) }
+            #expect(error?.code == .badImageData && error?.isRemembered == isRemembered)
+        }
+        #expect(fixture.loader.requests.count == 1)
+        // When the first frame is asked for, it is loaded
+        var first = whole
+        first.isFirstFrameOnly = true
+        #expect(try await fixture.manager.image(for: first).frameCount == 1)
+        #expect(fixture.loader.requests.count == 2)
+        // But bytes without a first frame are remembered for all requests
+        fixture.loader.answer(fixture.url("b"), with: .success(LoaderResult(data: file.prefix(20))))
+        _ = await thrownError { try await fixture.manager.image(for: fixture.url("b")) }
+        var none = ImageRequest(url: fixture.url("b"))
+        none.isFirstFrameOnly = true
+        #expect(await thrownError { try await fixture.manager.image(for: none) }?.isRemembered == true)
+    }
+
+    @Test("A format that is not allowed is not a failure to remember: its bytes are cached for who may show them")
+    func formatNotAllowed() async throws {
+        let fixture = ManagerFixture { $0.formats.network = [.jpeg] }
+        let file = TestImage.solid(0xFF0000, size: PixelSize(width: 8, height: 8))
+        fixture.loader.answer(fixture.url("a"), with: .success(LoaderResult(data: file)))
+        for _ in 0..<2 {
+            let error = await thrownError { try await fixture.manager.image(for: fixture.url("a")) }
+            #expect(error?.code == .formatNotAllowed && error?.isRemembered == false)
+        }
+        // The server is asked once, and a manager that shares the disk cache shows the image.
+        #expect(fixture.loader.requests.count == 1)
+        #expect(fixture.disk?.entry(for: fixture.url("a").absoluteString)?.data == file)
+    }
+
     @Test("A failure is forgotten when the clock is set back")
     func clockSetBack() async {
         let fixture = ManagerFixture()

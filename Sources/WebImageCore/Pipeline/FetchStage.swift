@@ -58,7 +58,7 @@ final class FetchStage: Sendable {
         if shouldLoad?(request.url) == false {
             delivery.fail(id, .loadRefused(request.url))
         } else if request.retry != .always, let error = failures.error(for: request, now: clock.now),
-            !error.isOfDecoding || !hasOwnDecoding(id)
+            !mayDecode(id, despite: error)
         {
             delivery.fail(id, error)
         } else if loader.requiresNetwork(request.url), case let status = network.status, !status.isAvailable {
@@ -69,8 +69,11 @@ final class FetchStage: Sendable {
     }
 
     /// Whether a task may be able to decode what others could not.
-    private func hasOwnDecoding(_ id: JobGraph.Fetch.ID) -> Bool {
-        graph.withLock { $0.tasks(of: id) }.contains { $0.request.hasOwnDecoding(of: nil) }
+    private func mayDecode(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> Bool {
+        guard error.isOfDecoding else { return false }
+        return graph.withLock { $0.tasks(of: id) }.contains { task in
+            task.request.hasOwnDecoding(of: nil) || error.isOfLaterFrames && task.request.isFirstFrameOnly
+        }
     }
 
     private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {

@@ -4,7 +4,11 @@ import WebImageCore
 extension DecodeOptions {
     /// The error for an animated file that ends too early. It would look like a whole one, since nothing tells the frames
     /// that are missing.
-    var truncatedAnimation: ImageError { badData("The file ends in the middle of its animation: it is truncated") }
+    var truncatedAnimation: ImageError {
+        var error = badData("The file ends in the middle of its animation: it is truncated")
+        error.isOfLaterFrames = true
+        return error
+    }
 }
 
 /// An animated file that is still arriving, of which the complete frames can be shown.
