@@ -39,6 +39,15 @@ public struct WebImage: Sendable {
             set { staleBits.store(newValue.bitPattern, ordering: .relaxed) }
         }
 
+        /// The bits of ``servingLimit``.
+        private let servingBits = Atomic<UInt64>(Double.infinity.bitPattern)
+
+        /// Until when the image serves while its server cannot be reached, in seconds since 1970; infinity for ever.
+        package var servingLimit: Double {
+            get { Double(bitPattern: servingBits.load(ordering: .relaxed)) }
+            set { servingBits.store(newValue.bitPattern, ordering: .relaxed) }
+        }
+
         init(_ content: Content) {
             self.content = content
         }

@@ -114,6 +114,35 @@ struct RevalidationTests {
         #expect(try await other.manager.response(for: ImageRequest(url: other.url("a"))).source == .memory)
     }
 
+    @Test(
+        "A stale image in memory serves offline though the disk cache has evicted it, as long as the server allows",
+        arguments: [CachePolicy.standard, .refresh]
+    )
+    func evictedFromDisk(policy: CachePolicy) async throws {
+        /// Loads what is in memory only, after a time.
+        func load(_ cacheControl: String, after seconds: Int) async throws -> ImageResponse {
+            answer("a", small, cacheControl)
+            _ = try await self.load(.reload)
+            await fixture.manager.cache.removeAllFromDisk()
+            fixture.clock.advance(by: .seconds(seconds))
+            answerFailure("a", .connectionFailed)
+            return try await self.load(policy, keepsMemory: true)
+        }
+        let response = try await load("max-age=60", after: 3600)
+        #expect(response.source == .memory && response.image.pixelSize == small)
+        #expect(response.refreshError?.code == .connectionFailed)
+        #expect(try await load("max-age=60, stale-if-error=100", after: 159).source == .memory)
+        await #expect(throws: ImageError.self) { try await load("max-age=60, stale-if-error=100", after: 161) }
+        await #expect(throws: ImageError.self) { try await load("max-age=60, must-revalidate", after: 61) }
+        // An answer of the server that the image is gone is no reason to show it.
+        answer("a", small, "max-age=60")
+        _ = try await self.load(.reload)
+        await fixture.manager.cache.removeAllFromDisk()
+        fixture.clock.advance(by: .seconds(61))
+        answerFailure("a", .badStatus, status: 404)
+        await #expect(throws: ImageError.self) { try await self.load(policy, keepsMemory: true) }
+    }
+
     @Test("A stale image that has changed is replaced in every size")
     func replacement() async throws {
         answer("a", small, "max-age=60")

@@ -36,9 +36,13 @@ package struct Freshness {
     /// 4). Unless the server sets a limit there is none: an old image is better than no image (RFC 9111, 4.2.4).
     package func isUsable(despite error: ImageError) -> Bool {
         guard error.isTransient else { return false }
-        if isFresh { return true }
-        guard !directives.isNoCache, !directives.mustRevalidate else { return false }
-        return directives.staleIfError.map { staleness < $0 } ?? true
+        return remainingDespiteErrors > 0
+    }
+
+    /// The time for which the response may be shown while the network or the server fails, in seconds from now.
+    package var remainingDespiteErrors: Double {
+        guard !directives.isNoCache, !directives.mustRevalidate else { return remaining }
+        return directives.staleIfError.map { remaining + max($0, 0) } ?? .infinity
     }
 
     /// The seconds since the response became stale.

@@ -72,6 +72,9 @@ final class DecodeStage: Sendable {
         do {
             if let cached = data.isConfirmed ? cachedImage(of: job, data) : nil {
                 outcome = self.outcome(cached, of: job, data)
+            } else if data.origin == .memory, let error = data.refreshError {
+                // The memory cache has evicted the image just now.
+                outcome = Outcome(result: .failure(error))
             } else {
                 let makesRendition = renditions.isUsed(by: job.request)
                 let cost = try maker.cost(of: data, for: job, makesRendition: makesRendition)

@@ -3,6 +3,7 @@ import FoundationEssentials
 /// After a failed stage 4: a stale copy serves, or the loader is asked again later, or the fetch fails.
 final class RetryStage: Sendable {
     private let policy: RetryPolicy
+    private let memoryCache: any MemoryCaching
     private let failures: FailureRecorder
     private let clock: any TimeKeeping
     private let observers: Observers<LoadTraceEvent>
@@ -12,6 +13,7 @@ final class RetryStage: Sendable {
 
     init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, next: DecodeStage, delivery: DeliveryStage) {
         policy = dependencies.retryPolicy
+        memoryCache = dependencies.memoryCache
         failures = FailureRecorder(dependencies)
         clock = dependencies.clock
         observers = dependencies.observers
@@ -30,6 +32,9 @@ final class RetryStage: Sendable {
         } else if case .renditions = fetch.validation, let data = staleRenditions(id, despite: error) {
             WebImageLog.debug("A stale cached image is used: \(error)")
             next.decode(id, data)
+        } else if let data = staleImagesInMemory(id, despite: error) {
+            WebImageLog.debug("A stale image in memory is used: \(error)")
+            next.decode(id, data)
         } else if !fetch.jobs.isEmpty, let delay = delay(after: error, fetch) {
             observers.notify(fetch.request.url, .retrying(error, after: delay))
             WebImageLog.debug("The load is retried in \(delay): \(error)")
@@ -47,7 +52,26 @@ final class RetryStage: Sendable {
     private func staleRenditions(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> FetchedData? {
         let renditions = graph.withLock { $0.renditions(of: id) }
         guard renditions.allSatisfy({ isUsable($0, despite: error) }) else { return nil }
-        var data = FetchedData(loaded: LoaderResult(data: Data()), origin: .disk, storeOriginal: nil)
+        return cachedImages(.disk, despite: error)
+    }
+
+    /// The images in memory, if every task has one and may be served it. The disk cache has evicted what they were made of,
+    /// or the server would have been asked about that.
+    private func staleImagesInMemory(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> FetchedData? {
+        guard error.isTransient else { return nil }
+        let (tasks, now) = (graph.withLock { $0.tasks(of: id) }, clock.now.timeIntervalSince1970)
+        let areThere = tasks.allSatisfy { task in
+            // The bytes of the file are not in memory.
+            guard task.request.readTiers.contains(.memory), !task.request.includesData,
+                let image = memoryCache.image(for: MemoryQuery(task.request))
+            else { return false }
+            return now < image.storage.servingLimit
+        }
+        return areThere && !tasks.isEmpty ? cachedImages(.memory, despite: error) : nil
+    }
+
+    private func cachedImages(_ origin: ImageResponse.Source, despite error: ImageError) -> FetchedData {
+        var data = FetchedData(loaded: LoaderResult(data: Data()), origin: origin, storeOriginal: nil)
         data.refreshError = error
         return data
     }

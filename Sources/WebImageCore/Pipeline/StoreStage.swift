@@ -34,7 +34,11 @@ final class StoreStage: Sendable {
     /// Prepares an image for display, and keeps it in the memory cache.
     /// - Parameter response: What the server has said about the bytes of the image.
     func storeInMemory(_ image: WebImage, for job: JobGraph.Job, response: ResponseMetadata) {
-        if let seconds = response.staleTime(clock.now) { image.storage.staleTime = seconds }
+        if let freshness = response.freshness(clock.now) {
+            let now = clock.now.timeIntervalSince1970
+            image.storage.staleTime = now + freshness.remaining
+            image.storage.servingLimit = now + freshness.remainingDespiteErrors
+        }
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
         guard job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.memory) }) else { return }
         memoryCache.store(image, for: job.key.image, from: .load)
@@ -72,12 +76,12 @@ final class StoreStage: Sendable {
 }
 
 extension ResponseMetadata {
-    /// When an image in memory is stale, in seconds since 1970; `nil` when the server says nothing about it. What it does not want
-    /// to be stored at all cannot be validated either.
-    fileprivate func staleTime(_ now: Date) -> Double? {
+    /// The freshness of an image in memory; `nil` when the server says nothing about it. What it does not want to be stored at
+    /// all cannot be validated either.
+    fileprivate func freshness(_ now: Date) -> Freshness? {
         guard cacheControl != nil || expires != nil || lastModifiedDate != nil else { return nil }
         let freshness = Freshness(self, now: now)
-        return freshness.directives.isNoStore ? nil : now.timeIntervalSince1970 + freshness.remaining
+        return freshness.directives.isNoStore ? nil : freshness
     }
 }
 
