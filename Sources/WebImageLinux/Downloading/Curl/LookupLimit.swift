@@ -6,7 +6,7 @@ import WebImageCore
 /// reaches its time limit, the thread stays until the name server has been given up, after half a minute or so. A list that is
 /// scrolled over images of such a host would leave one for each. After the first few, a host gets only one new lookup a
 /// second, until one is answered.
-struct LookupLimit {
+package struct LookupLimit {
     private struct Host {
         /// When lookups were left behind.
         var left: [ContinuousClock.Instant] = []
@@ -16,32 +16,41 @@ struct LookupLimit {
     }
 
     /// The lookups of a host that may be left behind before there are pauses.
-    static let freeCount = 8
+    package static let freeCount = 8
     /// The time for which they count.
-    static let window = Duration.seconds(30)
+    package static let window = Duration.seconds(30)
     /// The time between two lookups from then on.
-    static let pause = Duration.seconds(1)
+    package static let pause = Duration.seconds(1)
 
     private var hosts: [String: Host] = [:]
 
+    package init() {}
+
+    /// The number of hosts that are known.
+    package var hostCount: Int { hosts.count }
+
     /// When the next transfer that waits may start.
-    var nextStart: ContinuousClock.Instant? { hosts.values.compactMap(\.nextStart).min() }
+    package var nextStart: ContinuousClock.Instant? { hosts.values.compactMap(\.nextStart).min() }
 
     /// Takes note that a transfer has ended without an address.
-    mutating func noteLeftBehind(for host: String, now: ContinuousClock.Instant) {
-        hosts[host, default: Host()].left.removeAll { $0 + Self.window <= now }
-        hosts[host]?.left.append(now)
+    package mutating func noteLeftBehind(for host: String, now: ContinuousClock.Instant) {
+        // Hosts that are gone for good do not pile up.
+        for (host, var known) in hosts where known.nextStart == nil {
+            known.left.removeAll { $0 + Self.window <= now }
+            hosts[host] = known.left.isEmpty ? nil : known
+        }
+        hosts[host, default: Host()].left.append(now)
     }
 
     /// Takes note that a host has an address.
     /// - Returns: The host, if transfers waited for that.
-    mutating func noteAnswer(for host: String) -> [String] {
+    package mutating func noteAnswer(for host: String) -> [String] {
         guard !hosts.isEmpty, let known = hosts.removeValue(forKey: host) else { return [] }
         return known.nextStart == nil ? [] : [host]
     }
 
     /// Whether a transfer has to wait. If not, it counts as started.
-    mutating func pauses(_ host: String, now: ContinuousClock.Instant) -> Bool {
+    package mutating func pauses(_ host: String, now: ContinuousClock.Instant) -> Bool {
         guard !hosts.isEmpty, var known = hosts[host] else { return false }
         defer { hosts[host] = known }
         known.left.removeAll { $0 + Self.window <= now }
@@ -55,7 +64,7 @@ struct LookupLimit {
     }
 
     /// - Returns: The hosts of which a transfer may start again.
-    mutating func endPauses(now: ContinuousClock.Instant) -> [String] {
+    package mutating func endPauses(now: ContinuousClock.Instant) -> [String] {
         guard !hosts.isEmpty else { return [] }
         let ended = hosts.filter { $0.value.nextStart.map { $0 <= now } ?? false }.map(\.key)
         for host in ended { hosts[host]?.nextStart = nil }
