@@ -3,12 +3,14 @@ import WebImageCore
 import WebImageLinux
 
 // Uses a directory of the disk cache as one of several processes, until its time is over or it is killed:
-// CacheWorker DIRECTORY SECONDS KEYS LIMIT. Prints the numbers of its operations and of wrong entries.
+// CacheWorker DIRECTORY SECONDS KEYS LIMIT [OPERATIONS]. It does as many operations at least, however slow the machine is.
+// Prints the numbers of its operations and of wrong entries.
 
 let arguments = CommandLine.arguments
 let (directory, seconds, keyCount, limit) = (
     arguments[1], Double(arguments[2])!, Int(arguments[3])!, Int(arguments[4])!
 )
+let leastCount = arguments.count > 5 ? Int(arguments[5])! : 0
 let cache = DiskCache(directory: directory, limits: DiskLimits(sizeLimit: limit), hashes: .standard)
 var (stored, hits, misses, wrong) = (0, 0, 0, 0)
 
@@ -25,7 +27,9 @@ func isRight(_ entry: CacheEntry, _ number: Int) -> Bool {
 }
 
 let deadline = ContinuousClock.now + .seconds(seconds)
-while ContinuousClock.now < deadline {
+var count = 0
+while ContinuousClock.now < deadline || count < leastCount {
+    count += 1
     let number = Int.random(in: 0..<keyCount)
     let key = "http://host/\(number).jpg"
     switch Int.random(in: 0..<100) {

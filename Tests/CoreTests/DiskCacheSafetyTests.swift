@@ -86,7 +86,7 @@ struct DiskCacheSafetyTests {
     @Test("On a full tmpfs of 1 MB the cache keeps working with the entries that fit", .enabled(if: Self.canMount))
     func fullDisk() throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        let script = "mount -t tmpfs -o size=1m none '\(path)' && exec \"$0\" '\(path)' 3 2000 100000000"
+        let script = "mount -t tmpfs -o size=1m none '\(path)' && exec \"$0\" '\(path)' 0 400 100000000 4000"
         let command = ["--user", "--map-root-user", "--mount", "sh", "-c", script, BuiltProgram.path("CacheWorker")]
         let result = try ChildProcess.run("unshare", command)
         let counts = numbers(result.output)

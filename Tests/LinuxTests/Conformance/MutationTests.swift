@@ -42,7 +42,7 @@ struct MutationTests {
     }
 
     private static let environment = ProcessInfo.processInfo.environment
-    private static let mutantCount = environment["GWI_MUTANTS"].flatMap { Int($0) } ?? 5
+    private static let mutantCount = environment["GWI_MUTANTS"].flatMap { Int($0) } ?? 10
     private static let seed = environment["GWI_MUTANT_SEED"].flatMap { UInt64($0) } ?? 1
 
     private let registry = CoderRegistry.builtIn

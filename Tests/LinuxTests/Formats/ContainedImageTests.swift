@@ -102,22 +102,16 @@ struct ContainedImageTests {
         ]
     )
     func linear(text: String) {
-        // The time of this thread, which other tests do not change.
-        func processorTime() -> Double {
-            var time = timespec()
-            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-        }
-        func duration(_ byteCount: Int) -> Double {
+        func duration(_ byteCount: Int) -> Duration {
             let content = String(repeating: text, count: byteCount / text.utf8.count)
             let file = svg(text.contains("<") ? content : "<style>\(content)</style>")
-            let start = processorTime()
+            let start = threadTime()
             _ = check(file)
-            return processorTime() - start
+            return threadTime() - start
         }
         // Eight times as much takes sixty-four times as long where the time is quadratic.
         let (short, long) = (duration(1 << 16), duration(1 << 19))
-        #expect(long < short * 20 + 0.05, "\(short) s, \(long) s")
+        #expect(long < short * 20 + .milliseconds(50), "\(short), \(long)")
     }
 
     /// The drawings of icon themes, and those with which librsvg is tested (librsvg2-tests).
