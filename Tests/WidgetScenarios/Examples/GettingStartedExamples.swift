@@ -10,7 +10,7 @@ import Logging
 private func showAnImage(url: URL, box: UnsafeMutablePointer<GtkBox>) {
     let picture = Picture()
     picture.contentFit = .cover
-    gtk_box_append(box, picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self))
+    gtk_box_append(box, picture.widget)
     picture.setImage(with: url)
     picture.setImage(with: ImageRequest(url: url, cachePolicy: .refresh))
 }
