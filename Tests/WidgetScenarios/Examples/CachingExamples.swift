@@ -49,3 +49,7 @@ private func ownCaches(
 ) {
     configuration.dataCache = DataCacheGroup([own, shared])
 }
+
+private func workOffline() {
+    ImageManager.shared.isOffline = true
+}

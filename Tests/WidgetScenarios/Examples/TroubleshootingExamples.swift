@@ -1,0 +1,31 @@
+import FoundationEssentials
+import GtkWebImage
+import GtkWebImageWidgets
+import Logging
+
+// The samples of Troubleshooting.md and Packaging.md, compiled. What they do not declare is a parameter here.
+
+@MainActor private var observation: ObservationToken?
+
+private func lookAtTheLog() {
+    var logger = Logger(label: "org.example.App.images")
+    logger.logLevel = .debug
+    WebImageLog.logger = logger
+}
+
+@MainActor
+private func lookAtTheState(picture: Picture, url: URL) {
+    picture.setImage(with: url) { result in print(result) }
+    print(picture.imageProgress.state, picture.currentImageURL ?? "no URL")
+}
+
+@MainActor
+private func lookAtTheSteps() {
+    observation = ImageManager.shared.observe { step in print(step.kind, step.url) }
+}
+
+private func authorities() {
+    let files = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"]
+    ImageDownloader.shared.configuration.certificateAuthorityFile =
+        files.first { FileManager.default.isReadableFile(atPath: $0) }
+}
