@@ -1,0 +1,75 @@
+internal import CWebImageGtk4
+import Dispatch
+import FoundationEssentials
+import GtkWebImage
+import GtkWebImageWidgets
+
+// The samples of MigratingFromSDWebImage.md, compiled. What they do not declare is a parameter here.
+
+struct Photo {
+    let url: URL
+    let authorURL: URL
+    let nextURLs: [URL]
+}
+
+@MainActor
+final class PhotoScreen {
+    let avatarView = Picture()
+    let photoView = Picture()
+    let statusLabel: OpaquePointer
+
+    init(statusLabel: OpaquePointer) {
+        self.statusLabel = statusLabel
+        avatarView.imageTransition = .crossfade()
+        photoView.imageIndicator = .progress
+        photoView.contentFit = .contain
+    }
+
+    func show(_ photo: Photo) {
+        avatarView.setImage(
+            with: photo.authorURL,
+            placeholder: .icon("avatar-default-symbolic"),
+            transformer: .circle()
+        )
+        photoView.setImage(
+            with: photo.url,
+            loading: .progressive,
+            retry: .always,
+            progress: { [statusLabel] received, expected in
+                gtk_label_set_text(statusLabel, "\(received) of \(expected ?? 0) bytes")
+            },
+            completion: { [statusLabel] result in
+                switch result {
+                case .success(let response): gtk_label_set_text(statusLabel, "\(response.image.naturalSize)")
+                case .failure(let error) where error.isCancelled: break
+                case .failure(let error): gtk_label_set_text(statusLabel, error.reason)
+                }
+            }
+        )
+        ImagePrefetcher.shared.prefetch(photo.nextURLs)
+    }
+}
+
+func configureImages() {
+    var downloader = ImageDownloader.Configuration()
+    downloader.idleTimeout = .seconds(30)
+    downloader.requestModifier = .headers(["Referer": "https://example.org"])
+    var configuration = ImageManager.Configuration()
+    configuration.memoryCacheLimit = 64 << 20
+    configuration.diskCache?.maximumAge = .seconds(30 * 86_400)
+    configuration.downloader = ImageDownloader(configuration: downloader)
+    ImageManager.shared = ImageManager(configuration: configuration)
+}
+
+struct QueueDispatcher: CallbackDispatching {
+    let queue: DispatchQueue
+    var isCurrent: Bool { false }
+
+    func dispatch(_ work: @escaping @Sendable () -> Void) {
+        queue.async(execute: work)
+    }
+}
+
+private func load(_ request: ImageRequest, manager: ImageManager, queue: DispatchQueue) {
+    manager.load(request, on: QueueDispatcher(queue: queue)) { result in print(result) }
+}
