@@ -122,6 +122,27 @@ let package = Package(
             swiftSettings: strict
         ),
         .systemLibrary(name: "CGtk4", path: "Demo/Examples/FirstApp/Sources/CGtk4", pkgConfig: "gtk4"),
+        // The app of the page Testing, a package of its own, too, with its tests.
+        .target(
+            name: "PhotosUI",
+            dependencies: ["GtkWebImage", "GtkWebImageWidgets", "CGtk4"],
+            path: "Demo/Examples/TestedApp/Sources/PhotosUI"
+        ),
+        .executableTarget(
+            name: "Photos",
+            dependencies: ["PhotosUI", "CGtk4"],
+            path: "Demo/Examples/TestedApp/Sources/Photos"
+        ),
+        .executableTarget(
+            name: "PhotosScenario",
+            dependencies: ["PhotosUI", "GtkWebImage", "WebImageTesting", "CGtk4"],
+            path: "Demo/Examples/TestedApp/Sources/PhotosScenario"
+        ),
+        .testTarget(
+            name: "PhotosTests",
+            dependencies: ["PhotosScenario", "WebImageTesting"],
+            path: "Demo/Examples/TestedApp/Tests/PhotosTests"
+        ),
         .executableTarget(
             name: "example-list",
             dependencies: ["GtkWebImage", "CWebImageGtk4"],

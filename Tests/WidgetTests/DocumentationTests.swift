@@ -29,7 +29,8 @@ struct DocumentationTests {
     private static let pages = ["README.md"] + landingPages + articles
     /// The lines of code of each source that is compiled.
     private static let compiled = [
-        "Tests/WidgetScenarios", "Tests/WidgetTests/Examples", "Demo/Examples/FirstApp", "Tests/Interop/Sources",
+        "Tests/WidgetScenarios", "Tests/WidgetTests/Examples", "Demo/Examples/FirstApp", "Demo/Examples/TestedApp",
+        "Tests/Interop/Sources",
     ]
     .flatMap { files("swift", in: $0) }
     .map { lines(of: $0).map(code).filter { !$0.isEmpty } }
