@@ -23,6 +23,9 @@ public struct DecodeOptions: Sendable {
     public var convertsToSRGB = true
     /// Whether a still image keeps a gamut wider than sRGB, as Display P3, and 16 bits a channel. Default: no.
     package var keepsWideColors = false
+    /// The number of pixels for which memory is taken. A file whose header says nothing can turn out to have more; it is then
+    /// refused before they are decoded. Default: any number that the limit allows.
+    package var reservedPixelCount: Int?
     /// Where canvases of animations take their memory. Default: they take it without asking.
     package var budget: MemoryBudget?
 
@@ -55,8 +58,28 @@ extension DecodeOptions {
     /// The largest number of pixels that pass `check(_:)`.
     package var pixelLimit: Int { min(maximumPixelCount, Self.largestPixelCount) }
 
-    /// Throws when a size has no pixels or more than the limit, or a side that is too long.
+    /// Throws when a size has no pixels, more than the limit or more than memory is taken for, or a side that is too long.
     package func check(_ size: PixelSize) throws(ImageError) {
+        try checkLimits(size)
+        try checkReservation(size.pixelCount)
+    }
+
+    /// Throws when more pixels are about to be decoded than memory is taken for.
+    package func checkReservation(_ pixelCount: Int) throws(ImageError) {
+        guard let reservedPixelCount, pixelCount > reservedPixelCount else { return }
+        var error = ImageError(
+            .imageTooLarge,
+            url: url,
+            reason: "The image has \(pixelCount) pixels, and memory was taken for \(reservedPixelCount)",
+            remedy: "Decode it again with more memory."
+        ).dependingOnRequest()
+        error.unreservedPixelCount = pixelCount
+        throw error
+    }
+
+    /// Throws when a size has no pixels or more than the limit, or a side that is too long. It may be the size of a drawing,
+    /// of which fewer pixels are made.
+    package func checkLimits(_ size: PixelSize) throws(ImageError) {
         guard !size.isEmpty else {
             throw badData("The image's header says \(size) pixels")
         }

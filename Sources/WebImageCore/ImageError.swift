@@ -79,6 +79,8 @@ public struct ImageError: Error, Sendable {
     package var dependsOnRequest = false
     /// Whether only frames after the first are missing, so that a request for the first one may succeed.
     package var isOfLaterFrames = false
+    /// The number of pixels of an image that has more than memory was taken for. It can be decoded with more.
+    package var unreservedPixelCount: Int?
 
     /// Makes an error, for loaders, coders and transformers of an app.
     public init(

@@ -142,7 +142,12 @@ public struct WebImage: Sendable {
     /// The number of times to play an animated image; 0 means endlessly. It is 1 for a still image.
     public var loopCount: Int { animation?.loopCount ?? 1 }
     /// The options of the decoder; `nil` for an image that was created from pixels.
-    public var decodeOptions: DecodeOptions? { content.options }
+    public var decodeOptions: DecodeOptions? {
+        var options = content.options
+        // The memory was that of one decode.
+        options?.reservedPixelCount = nil
+        return options
+    }
     /// The size in memory in bytes: the pixels, and the file of an animated image. A renderer that has drawn the image
     /// keeps a copy of the pixels on top.
     public var cost: Int { content.pixels.byteCount + (animation?.byteCount ?? 0) }

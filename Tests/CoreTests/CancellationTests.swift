@@ -163,7 +163,12 @@ struct CancellationTests {
             try PNGCoder().decode(data, options: options)
         }
 
-        func decode(_ data: Data, options: DecodeOptions, isCancelled: () -> Bool) throws(ImageError) -> WebImage {
+        func decode(
+            _ data: Data,
+            options: DecodeOptions,
+            holding reservation: MemoryBudget.Reservation?,
+            isCancelled: () -> Bool
+        ) throws(ImageError) -> WebImage {
             decodes.add("begun")
             _ = EventLog<Int>.poll { isCancelled() || !releases.all.isEmpty }
             if isCancelled() {

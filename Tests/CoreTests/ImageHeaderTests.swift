@@ -118,6 +118,36 @@ struct ImageHeaderTests {
     }
 
     @Test(
+        "The size of an AVIF or HEIF with tracks is that of the largest of them and of its items",
+        arguments: [false, true]
+    )
+    func tracks(hasItem: Bool) throws {
+        func box(_ name: String, _ contents: [UInt8]) -> [UInt8] {
+            let length = contents.count + 8
+            return [0, 0, UInt8(length >> 8), UInt8(length & 255)] + Array(name.utf8) + contents
+        }
+        func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
+        /// A track of 512 x 256 pixels whose samples have other sizes.
+        func track(_ width: UInt8, _ height: UInt8) -> [UInt8] {
+            let sample = zeros(24) + [width, 0, height, 0] + zeros(50) + box("av1C", [0x81, 0, 0x40, 0])
+            let samples = zeros(8) + box("av01", sample)
+            let media = box("mdia", box("minf", box("stbl", box("stsd", samples))))
+            return box("trak", box("tkhd", zeros(76) + [2, 0, 0, 0, 1, 0, 0, 0]) + media)
+        }
+        let item = box(
+            "meta",
+            zeros(4) + box("iprp", box("ipco", box("ispe", zeros(4) + [0, 0, 0, 50, 0, 0, 0, 50])))
+        )
+        func file(_ tracks: [UInt8]) -> Data {
+            Data(box("ftyp", Array("avis".utf8) + zeros(4)) + (hasItem ? item : []) + box("moov", tracks))
+        }
+        let header = try #require(ImageHeader(reading: file(track(1, 1) + track(16, 8))))
+        #expect(header.format == .avif && header.size == PixelSize(width: 4096, height: 2048))
+        #expect(header.workingByteCount == 4096 * 2048 * 8)
+        #expect(ImageHeader(reading: file(track(1, 1)))?.size == PixelSize(width: 512, height: 256))
+    }
+
+    @Test(
         "No prefix and no damaged byte of a header traps or changes the format",
         arguments: ShippedImage.oneOfEach
     )

@@ -180,6 +180,102 @@ struct MemoryBudgetTests {
     }
 
     @Test(
+        "A rendition that the server confirms takes memory, whether it is shown before that or only then",
+        arguments: [true, false]
+    )
+    func confirmedRendition(isShownBefore: Bool) async throws {
+        // Given a rendition that is not fresh any more
+        let budget = MemoryBudget(limit: 1 << 20)
+        let fixture = ManagerFixture { $0.budget = budget }
+        var metadata = ResponseMetadata()
+        (metadata.cacheControl, metadata.etag, metadata.responseTime) = ("max-age=60", "\"1\"", fixture.clock.now)
+        let file = TestImage.solid(0xFF0000, size: PixelSize(width: 80, height: 80))
+        fixture.loader.answer(fixture.url("a"), with: .success(LoaderResult(data: file, metadata: metadata)))
+        let size = DecodeSize.contain(PixelSize(width: 30, height: 30))
+        fixture.load("a", size: size)
+        #expect(await fixture.polled { fixture.results.usage.count == 1 && fixture.isQuiet })
+        fixture.manager.cache.removeAllFromMemory()
+        fixture.clock.advance(by: .seconds(61))
+        let confirmed = LoaderResult(data: Data(), metadata: ResponseMetadata(), isNotModified: true)
+        fixture.loader.answer(fixture.url("a"), with: .success(confirmed))
+        // When it is loaded while others have all memory
+        let others = budget.takeForDecoding(budget.decodingLimit)
+        let previews = EventLog<PixelSize>()
+        let request = ImageRequest(url: fixture.url("a"), cachePolicy: .refresh, decodeSize: size)
+        let partial: @Sendable (WebImage) -> Void = { previews.add($0.pixelSize) }
+        fixture.load(request, partial: isShownBefore ? partial : nil) {
+            fixture.outcomes.add(ManagerFixture.Outcome($0))
+        }
+        // Then it waits for them
+        #expect(await fixture.polled { budget.waitingCount == 1 && fixture.loader.requests.count == 2 })
+        #expect(fixture.outcomes.all.count == 1 && previews.all.isEmpty)
+        others?.shrink(to: 0)
+        let shown = PixelSize(width: 30, height: 30)
+        #expect(await fixture.polled { fixture.outcomes.all.count == 2 })
+        #expect(fixture.outcomes.all.last == .image(shown, .revalidated) && fixture.decodes.count == 1)
+        #expect(previews.all == (isShownBefore ? [shown] : []))
+        withExtendedLifetime(others) {}
+    }
+
+    /// Decodes files without a header, of 3000 x 2000 pixels.
+    private struct HeaderlessCoder: ImageDecoding {
+        let budget: MemoryBudget
+        let used: EventLog<Int>
+
+        func canDecode(_ format: ImageFormat) -> Bool { true }
+
+        func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+            used.add(budget.used.decoding)
+            try options.check(PixelSize(width: 3000, height: 2000))
+            return WebImage(pixels: PixelBuffer(size: PixelSize(width: 1, height: 1), format: .rgb) { $0[0] = 1 }!)
+        }
+    }
+
+    @Test(
+        "An image whose size only its decoder finds is decoded with the memory for it, once there is that much",
+        arguments: [false, true]
+    )
+    func unknownSize(isShared: Bool) async throws {
+        // Given a file of which nothing is known before it is decoded
+        let (budget, used) = (MemoryBudget(limit: 160 << 20), EventLog<Int>())
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false, hasResults: false) { dependencies in
+            dependencies.coders = CoderRegistry([HeaderlessCoder(budget: budget, used: used)])
+            dependencies.budget = budget
+            dependencies.decodeQueue = WorkQueue(name: "test-decode", threadCount: 1)
+        }
+        fixture.loader.answer(fixture.url("a"), with: Data("a format of the app".utf8))
+        // When there is the memory for 4 megapixels, at first
+        let others = budget.takeForDecoding(50 << 20)
+        fixture.load("a")
+        if isShared { fixture.load("a", transformer: .crop(x: 0, y: 0, width: 1, height: 1)) }
+        fixture.loader.finish(fixture.url("a"))
+        #expect(await fixture.polled { !used.all.isEmpty && budget.waitingCount == (isShared ? 2 : 1) })
+        #expect(fixture.outcomes.all.isEmpty)
+        others?.shrink(to: 0)
+        // Then it is decoded with the memory for its six, for each of the sizes
+        #expect(await fixture.polled { fixture.outcomes.all.count == (isShared ? 2 : 1) })
+        #expect(fixture.outcomes.all.allSatisfy { $0 == .image(PixelSize(width: 1, height: 1), .loader) })
+        #expect(used.all.first == 98 << 20 && used.all.last == 72_000_000, "\(used.all)")
+        #expect(used.all.count == 2)
+        withExtendedLifetime(others) {}
+    }
+
+    @Test("An image whose size only its decoder finds fails when there can never be memory for it")
+    func unknownSizeTooLarge() async throws {
+        let (budget, used) = (MemoryBudget(limit: 80 << 20), EventLog<Int>())
+        let fixture = ManagerFixture { dependencies in
+            dependencies.coders = CoderRegistry([HeaderlessCoder(budget: budget, used: used)])
+            dependencies.budget = budget
+        }
+        fixture.loader.answer(fixture.url("a"), with: Data("a format of the app".utf8))
+        let error = await #expect(throws: ImageError.self) {
+            try await fixture.manager.image(for: ImageRequest(url: fixture.url("a")))
+        }
+        #expect(error?.code == .imageTooLarge && error?.reason.contains("control group") == true, "\(error as Any)")
+        #expect(used.all == [48 << 20] && EventLog<Int>.poll { budget.used == (0, 0, 0) })
+    }
+
+    @Test(
         "An image that takes more than there is for all fails with an error that says so, and partial images are left out"
     )
     func tooLarge() async throws {

@@ -2,10 +2,12 @@ import FoundationEssentials
 
 /// The memory that decoding a file takes, estimated from its header.
 struct DecodeCost {
-    /// The memory for formats whose headers the library does not read, such as SVG: about 12 megapixels, of which the image
-    /// takes what fits in the size that is asked for.
-    static func unknown(_ options: DecodeOptions) -> DecodeCost {
-        let guess = 48 << 20
+    /// The memory for files whose headers the library does not read, such as those of SVG, of which the image takes what fits
+    /// in the size that is asked for. Pixels are counted three times: as the loader decodes them, as it hands them out, and as
+    /// the image has them.
+    /// - Parameter pixelCount: The number of pixels: a guess, until the decoder has said that there are more.
+    static func unknown(_ options: DecodeOptions, pixelCount: Int = 1 << 22) -> DecodeCost {
+        let guess = pixelCount.boundedProduct(12)
         let imageByteCount =
             switch options.size {
             case .original: guess
@@ -14,21 +16,25 @@ struct DecodeCost {
             case .cover(let size): size.pixelCount.boundedProduct(8)
             case .within(let byteCount): byteCount
             }
-        return DecodeCost(byteCount: guess, imageByteCount: min(imageByteCount, guess))
+        return DecodeCost(byteCount: guess, imageByteCount: min(imageByteCount, guess), pixelCount: pixelCount)
     }
 
     /// The bytes until the pixels are there.
     let byteCount: Int
     /// The bytes of the pixels at the size that is asked for.
     let imageByteCount: Int
+    /// The number of pixels that may be decoded with it.
+    let pixelCount: Int
 
-    private init(byteCount: Int, imageByteCount: Int) {
+    private init(byteCount: Int, imageByteCount: Int, pixelCount: Int) {
         self.byteCount = byteCount
         self.imageByteCount = imageByteCount
+        self.pixelCount = pixelCount
     }
 
     init(of header: ImageHeader, _ options: DecodeOptions) {
         let pixels = header.storedSize.pixelCount
+        pixelCount = pixels
         let target = options.size.target(for: header.size).pixelCount
         var decoded = pixels
         if header.format == .jpeg {
@@ -58,15 +64,22 @@ struct DecodeCost {
 
 extension MemoryBudget {
     /// The memory of decoding a file.
+    /// - Parameter pixelCount: How many pixels the decoder has found when it was called before.
     /// - Throws: ``ImageError/Code/imageTooLarge`` when it is more than decodes may ever take.
     func cost(
         ofDecoding data: Data,
         as format: ImageFormat,
+        pixelCount: Int? = nil,
         _ options: DecodeOptions
     ) throws(ImageError) -> DecodeCost {
-        guard let header = ImageHeader(reading: data, as: format) else { return .unknown(options) }
-        try options.check(header.size)
-        let cost = DecodeCost(of: header, options)
+        let cost: DecodeCost
+        if let pixelCount {
+            cost = .unknown(options, pixelCount: pixelCount)
+        } else {
+            guard let header = ImageHeader(reading: data, as: format) else { return .unknown(options) }
+            try options.check(header.size)
+            cost = DecodeCost(of: header, options)
+        }
         guard cost.byteCount <= decodingLimit else {
             throw ImageError(
                 .imageTooLarge,

@@ -43,9 +43,16 @@ package protocol SlowImageDecoding: ImageDecoding {
 /// A decoder that may wait, such as for another process, and need not when nobody wants the image any more.
 package protocol CancellableImageDecoding: ImageDecoding {
     /// Decodes a whole file into upright pixels.
-    /// - Parameter isCancelled: Whether the image is no longer wanted; called several times a second while the decoder waits.
-    /// - Throws: As the method without this parameter, and ``ImageError/Code/cancelled``.
-    func decode(_ data: Data, options: DecodeOptions, isCancelled: () -> Bool) throws(ImageError) -> WebImage
+    /// - Parameters:
+    ///   - reservation: The memory of the decode, which what goes on when the decoder gives up has to retain.
+    ///   - isCancelled: Whether the image is no longer wanted; called several times a second while the decoder waits.
+    /// - Throws: As the method without these parameters, and ``ImageError/Code/cancelled``.
+    func decode(
+        _ data: Data,
+        options: DecodeOptions,
+        holding reservation: MemoryBudget.Reservation?,
+        isCancelled: () -> Bool
+    ) throws(ImageError) -> WebImage
 }
 
 /// Decodes one file while it arrives. One thread at a time uses it; a cancelled load releases it without finish(_:).

@@ -61,9 +61,26 @@ final class DecodeStage: Sendable {
         scheduler.submit(id, priority: priority, isSlow: isSlow) { self.decode(id, data) }
     }
 
+    /// How a decode goes on that was begun before.
+    private struct Continuation: Sendable {
+        /// How many pixels the decoder has found, more than there was memory for.
+        var pixelCount: Int?
+        /// Whether the rendition of the job is damaged.
+        var ignoresRendition = false
+    }
+
     /// Decodes the bytes for a job, within this call or once there is memory for it.
+    private func decode(_ id: JobGraph.Job.ID, _ data: FetchedData) {
+        decode(id, data, after: Continuation(), reservation: nil)
+    }
+
     /// - Parameter reservation: The memory, when the job has waited for it.
-    func decode(_ id: JobGraph.Job.ID, _ data: FetchedData, reservation: MemoryBudget.Reservation? = nil) {
+    private func decode(
+        _ id: JobGraph.Job.ID,
+        _ data: FetchedData,
+        after state: Continuation,
+        reservation: MemoryBudget.Reservation?
+    ) {
         guard let job = graph.job(id) else { return }
         // The memory is taken until the image is in the caches.
         var memory = reservation
@@ -75,19 +92,49 @@ final class DecodeStage: Sendable {
             } else if data.origin == .memory, let error = data.refreshError {
                 // The memory cache has evicted the image just now.
                 outcome = Outcome(result: .failure(error))
+            } else if data.isConfirmed, !state.ignoresRendition, let rendition = job.rendition,
+                scheduler.canReserve(rendition.pixelByteCount)
+            {
+                if memory == nil {
+                    memory = scheduler.reserve(rendition.pixelByteCount, for: id, isSlow: false) {
+                        self.decode(id, data, after: state, reservation: $0)
+                    }
+                }
+                guard memory != nil else { return }
+                guard let image = renditions.image(of: rendition, options: maker.decodeOptions(job.request)) else {
+                    memory = nil
+                    return decode(id, data, after: Continuation(ignoresRendition: true), reservation: nil)
+                }
+                storeConfirmed(image, of: job, data)
+                outcome = self.outcome(image, of: job, data)
             } else {
                 let makesRendition = renditions.isUsed(by: job.request)
-                let cost = try maker.cost(of: data, for: job, makesRendition: makesRendition)
+                let cost = try maker.cost(
+                    of: data,
+                    for: job,
+                    pixelCount: state.pixelCount,
+                    makesRendition: makesRendition
+                )
                 if memory == nil {
                     let isSlow = scheduler.isSlow(data, for: job.request)
                     memory = scheduler.reserve(cost.decoding, for: id, isSlow: isSlow) {
-                        self.decode(id, data, reservation: $0)
+                        self.decode(id, data, after: state, reservation: $0)
                     }
                 }
                 guard let memory else { return }
-                outcome = try decodedImage(of: job, id: id, data) { memory.shrink(to: cost.final) }
+                outcome = try decodedImage(of: job, id: id, data, with: (memory, cost))
             }
         } catch {
+            if let count = error.unreservedPixelCount, count > state.pixelCount ?? 0 {
+                // The memory is given back before more is taken, so that no decode waits for another one.
+                memory = nil
+                return decode(
+                    id,
+                    data,
+                    after: Continuation(pixelCount: count, ignoresRendition: true),
+                    reservation: nil
+                )
+            }
             WebImageLog.debug("\(error)")
             outcome = Outcome(result: .failure(error))
             keepConsequences(of: error, job.request, data)
@@ -108,10 +155,10 @@ final class DecodeStage: Sendable {
         of job: JobGraph.Job,
         id: JobGraph.Job.ID,
         _ data: FetchedData,
-        onPixels: () -> Void
+        with memory: (reservation: MemoryBudget.Reservation, cost: ImageMaker.Cost)
     ) throws(ImageError) -> Outcome {
         var durations = StageDurations()
-        let image = try sharedImage(of: job, id: id, data, &durations, onPixels: onPixels)
+        let image = try sharedImage(of: job, id: id, data, &durations, with: memory)
         next.storeInMemory(image, for: job, response: data.loaded.metadata)
         var outcome = outcome(image, of: job, data, durations: durations)
         outcome.decoded = image
@@ -133,22 +180,19 @@ final class DecodeStage: Sendable {
         return Outcome(result: .success(response))
     }
 
-    /// The image that was shown while the server was asked, or that could have been.
+    /// The image that was shown while the server was asked.
     private func cachedImage(of job: JobGraph.Job, _ data: FetchedData) -> WebImage? {
+        var image = memoryCache.image(for: MemoryQuery(job.request))
+        if image == nil, case .stale(.decoded(let stale)) = job.preview { image = stale }
+        if let image { storeConfirmed(image, of: job, data) }
+        return image
+    }
+
+    /// Stores an image of which the server has said anew for how long it is fresh.
+    private func storeConfirmed(_ image: WebImage, of job: JobGraph.Job, _ data: FetchedData) {
         // A confirmed rendition has the fields of the 304 only.
         let response = job.rendition?.response.renewed(by: data.loaded.metadata) ?? data.loaded.metadata
-        if let image = memoryCache.image(for: MemoryQuery(job.request)) {
-            // The server has said anew for how long it is fresh.
-            next.storeInMemory(image, for: job, response: response)
-            return image
-        }
-        var image: WebImage?
-        if case .stale(.decoded(let stale)) = job.preview { image = stale }
-        if image == nil, let rendition = job.rendition {
-            image = renditions.image(of: rendition, options: maker.decodeOptions(job.request))
-        }
-        if let image { next.storeInMemory(image, for: job, response: response) }
-        return image
+        next.storeInMemory(image, for: job, response: response)
     }
 
     /// The image with all steps of its transformer, each of them made once for all jobs of the fetch.
@@ -157,21 +201,23 @@ final class DecodeStage: Sendable {
         id: JobGraph.Job.ID,
         _ data: FetchedData,
         _ durations: inout StageDurations,
-        onPixels: () -> Void
+        with memory: (reservation: MemoryBudget.Reservation, cost: ImageMaker.Cost)
     ) throws(ImageError) -> WebImage {
         let image: WebImage
         let transformed: (image: WebImage, duration: Duration)
         if let coalescer = data.coalescer {
-            let base = job.decodeKey
-            image = try coalescer.image(base) { () throws(ImageError) in try decode(data, for: job, id: id, &durations)
+            // A decode with too little memory says nothing of one with more.
+            let base = "\(job.decodeKey) \(memory.cost.pixelCount)"
+            image = try coalescer.image(base) { () throws(ImageError) in
+                try decode(data, for: job, id: id, &durations, with: memory)
             }
-            onPixels()
+            memory.reservation.shrink(to: memory.cost.final)
             transformed = try maker.transform(image, for: job.request) { key, make throws(ImageError) in
                 try coalescer.image("\(base) \(key)", make)
             }
         } else {
-            image = try decode(data, for: job, id: id, &durations)
-            onPixels()
+            image = try decode(data, for: job, id: id, &durations, with: memory)
+            memory.reservation.shrink(to: memory.cost.final)
             transformed = try maker.transform(image, for: job.request) { _, make throws(ImageError) in try make() }
         }
         durations.transforming = transformed.duration
@@ -182,10 +228,13 @@ final class DecodeStage: Sendable {
         _ data: FetchedData,
         for job: JobGraph.Job,
         id: JobGraph.Job.ID,
-        _ durations: inout StageDurations
+        _ durations: inout StageDurations,
+        with memory: (reservation: MemoryBudget.Reservation, cost: ImageMaker.Cost)
     ) throws(ImageError) -> WebImage {
         let start = ContinuousClock.now
-        let image = try maker.decode(data, for: job) { graph.job(id) == nil }
+        let image = try maker.decode(data, for: job, (memory.reservation, memory.cost.pixelCount)) {
+            graph.job(id) == nil
+        }
         durations.decoding = .now - start
         observers.notify(job.request.url, .decoded(durations.decoding))
         // Bytes that decode are worth storing, whatever a transformer makes of them.

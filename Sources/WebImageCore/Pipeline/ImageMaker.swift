@@ -73,28 +73,41 @@ final class ImageMaker: Sendable {
     /// Starts to decode a file that is still arriving.
     /// - Returns: `nil` when the decoder cannot show parts of it.
     func makeIncrementalDecoder(for head: Data, of request: ImageRequest) -> (any IncrementalImageDecoding)? {
-        let options = decodeOptions(request)
+        var options = decodeOptions(request)
         let format = ImageFormat(sniffing: head, hint: request.formatHint)
+        let hasHeader = format.descriptor?.readHeader != nil
+        if !hasHeader { options.reservedPixelCount = DecodeCost.unknown(options).pixelCount }
         let decoder = (try? coder(for: head, as: format, of: request))?.makeIncrementalDecoder(
             for: format,
             options: options
         )
-        let hasHeader = format.descriptor?.readHeader != nil
         return decoder.map { BudgetedIncrementalDecoder($0, hasHeader: hasHeader, options: options, budget: budget) }
     }
 
-    /// The memory that decoding and changing the image of a job takes: until its pixels are there, and from then on.
-    /// - Throws: What ``decode(_:for:isCancelled:)`` would throw before it begins.
+    /// The memory that decoding and changing the image of a job takes.
+    struct Cost {
+        /// The bytes until its pixels are there.
+        let decoding: Int
+        /// The bytes from then on.
+        let final: Int
+        /// The number of pixels that may be decoded with it.
+        let pixelCount: Int
+    }
+
+    /// The memory that decoding and changing the image of a job takes.
+    /// - Parameter pixelCount: How many pixels the decoder has found when it was called before.
+    /// - Throws: What ``decode(_:for:_:isCancelled:)`` would throw before it begins.
     func cost(
         of source: FetchedData,
         for job: JobGraph.Job,
+        pixelCount: Int? = nil,
         makesRendition: Bool
-    ) throws(ImageError) -> (decoding: Int, final: Int) {
+    ) throws(ImageError) -> Cost {
         let data = source.loaded.data
         let format = format(source.format, of: job.request)
         let cost: DecodeCost
         do {
-            cost = try budget.cost(ofDecoding: data, as: format, decodeOptions(job.request))
+            cost = try budget.cost(ofDecoding: data, as: format, pixelCount: pixelCount, decodeOptions(job.request))
         } catch {
             // Without a decoder, or where the format is not allowed, the size does not matter.
             _ = try coder(for: data, as: format, of: job.request)
@@ -102,20 +115,28 @@ final class ImageMaker: Sendable {
         }
         let final = cost.finalByteCount(isChanged: makesRendition || job.request.transformer != nil)
         // A large image that is changed takes all that there is rather than failing.
-        return (max(cost.byteCount, min(final, budget.decodingLimit)), final)
+        return Cost(
+            decoding: max(cost.byteCount, min(final, budget.decodingLimit)),
+            final: final,
+            pixelCount: cost.pixelCount
+        )
     }
 
     /// Decodes the bytes for a job, with what its partial images have decoded already.
     ///
-    /// The caller has taken the memory that ``cost(of:for:makesRendition:)`` says.
-    /// - Parameter isCancelled: Whether the job is gone.
+    /// - Parameters:
+    ///   - memory: What ``cost(of:for:pixelCount:makesRendition:)`` says, and for how many pixels.
+    ///   - isCancelled: Whether the job is gone.
+    /// - Throws: Also an error with ``ImageError/unreservedPixelCount`` when there are more pixels.
     func decode(
         _ source: FetchedData,
         for job: JobGraph.Job,
+        _ memory: (reservation: MemoryBudget.Reservation, pixelCount: Int),
         isCancelled: () -> Bool
     ) throws(ImageError) -> WebImage {
         let data = source.loaded.data
-        let options = decodeOptions(job.request)
+        var options = decodeOptions(job.request)
+        options.reservedPixelCount = memory.pixelCount
         let format = format(source.format, of: job.request)
         let coder = try coder(for: data, as: format, of: job.request)
         if case .progressive(let decoding) = job.preview, case .running(let decoder) = decoding.decoder {
@@ -129,7 +150,7 @@ final class ImageMaker: Sendable {
         }
         let image =
             if let coder = coder as? any CancellableImageDecoding {
-                try coder.decode(data, options: options, isCancelled: isCancelled)
+                try coder.decode(data, options: options, holding: memory.reservation, isCancelled: isCancelled)
             } else {
                 try coder.decode(data, options: options)
             }

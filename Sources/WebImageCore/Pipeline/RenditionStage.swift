@@ -99,7 +99,7 @@ final class RenditionStage: Sendable {
         reservation: MemoryBudget.Reservation? = nil
     ) {
         guard let job = graph.job(id) else { return }
-        let byteCount = entry.rendition.map { $0.size.pixelCount.boundedProduct($0.isDeep == true ? 8 : 4) } ?? 0
+        let byteCount = entry.pixelByteCount
         // It was made where there is more memory. Decoding the original says what is wrong.
         guard scheduler.canReserve(byteCount) else { return graph.update { $0.discardRendition(id) } }
         let memory =

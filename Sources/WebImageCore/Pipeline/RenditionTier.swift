@@ -1,5 +1,12 @@
 import FoundationEssentials
 
+extension CacheEntry {
+    /// The memory of the pixels of a rendition.
+    var pixelByteCount: Int {
+        rendition.map { $0.size.pixelCount.boundedProduct($0.isDeep == true ? 8 : 4) } ?? 0
+    }
+}
+
 /// The decoded copies on disk, at the sizes at which images are shown.
 final class RenditionTier: Sendable {
     let cache: DiskCache?

@@ -36,7 +36,7 @@ final class StaleImageStage: Sendable {
         for job in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
             let isSlow = original.map { self.isSlow($0, job.id) } ?? false
             scheduler.submit(job.id, priority: job.priority, isSlow: isSlow) {
-                self.show(job.id, original, holding: reservation)
+                self.show(job.id, original, after: Continuation(body: reservation))
             }
         }
     }
@@ -45,36 +45,65 @@ final class StaleImageStage: Sendable {
         graph.job(id).map { scheduler.isSlow(FetchedData(stored: original, origin: .disk), for: $0.request) } ?? false
     }
 
-    /// - Parameters:
-    ///   - body: Counts the bytes of the original.
-    ///   - reservation: The memory for decoding the original, when the job has waited for it.
+    /// How showing an image goes on that has begun.
+    private struct Continuation: Sendable {
+        /// Counts the bytes of the original.
+        let body: MemoryBudget.Reservation?
+        /// Whether the rendition is not there, or damaged.
+        var ignoresRendition = false
+        /// How many pixels the decoder has found, more than there was memory for.
+        var pixelCount: Int?
+    }
+
+    /// - Parameter reservation: The memory, when the job has waited for it.
     private func show(
         _ id: JobGraph.Job.ID,
         _ original: CacheEntry?,
-        holding body: MemoryBudget.Reservation?,
+        after state: Continuation,
         reservation: MemoryBudget.Reservation? = nil
     ) {
-        defer { withExtendedLifetime(body) {} }
+        defer { withExtendedLifetime(state.body) {} }
         // What was to be shown in the meantime may not be needed any more.
         guard let job = graph.job(id), case .stale(.decoding) = job.preview else { return }
-        var image = reservation == nil ? cachedImage(of: job) : nil
+        var image = reservation == nil ? memoryCache.image(for: MemoryQuery(job.request)) : nil
         var memory = reservation
         defer { withExtendedLifetime(memory) {} }
+        if image == nil, !state.ignoresRendition, let rendition = job.rendition,
+            scheduler.canReserve(rendition.pixelByteCount)
+        {
+            if memory == nil {
+                memory = scheduler.reserve(rendition.pixelByteCount, for: id, isSlow: false) {
+                    self.show(id, original, after: state, reservation: $0)
+                }
+            }
+            guard memory != nil else { return }
+            image = renditions.image(of: rendition, options: maker.decodeOptions(job.request))
+            if image == nil { memory = nil }
+        }
         if image == nil, let original {
             let source = FetchedData(stored: original, origin: .disk)
+            var state = state
+            state.ignoresRendition = true
             do throws(ImageError) {
-                let cost = try maker.cost(of: source, for: job, makesRendition: false)
+                let cost = try maker.cost(of: source, for: job, pixelCount: state.pixelCount, makesRendition: false)
                 if memory == nil {
                     let isSlow = scheduler.isSlow(source, for: job.request)
-                    memory = scheduler.reserve(cost.decoding, for: id, isSlow: isSlow) {
-                        self.show(id, original, holding: body, reservation: $0)
+                    memory = scheduler.reserve(cost.decoding, for: id, isSlow: isSlow) { [state] in
+                        self.show(id, original, after: state, reservation: $0)
                     }
                 }
-                guard let memory else { return }
-                let decoded = try maker.decode(source, for: job) { graph.job(id) == nil }
-                memory.shrink(to: cost.final)
+                guard let reservation = memory else { return }
+                let decoded = try maker.decode(source, for: job, (reservation, cost.pixelCount)) {
+                    graph.job(id) == nil
+                }
+                reservation.shrink(to: cost.final)
                 image = try maker.transform(decoded, for: job.request)
             } catch {
+                if let count = error.unreservedPixelCount, count > state.pixelCount ?? 0 {
+                    memory = nil
+                    state.pixelCount = count
+                    return show(id, original, after: state)
+                }
                 WebImageLog.debug("The stale image is not shown: \(error)")
             }
         }
@@ -84,11 +113,5 @@ final class StaleImageStage: Sendable {
         memory?.shrink(to: 0)
         // The server may have answered in the meantime; this thread then decodes the answer.
         if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { next.continueDecoding(id, answer) }
-    }
-
-    private func cachedImage(of job: JobGraph.Job) -> WebImage? {
-        if let image = memoryCache.image(for: MemoryQuery(job.request)) { return image }
-        let options = maker.decodeOptions(job.request)
-        return job.rendition.flatMap { renditions.image(of: $0, options: options) }
     }
 }

@@ -145,6 +145,11 @@ struct OtherFormatTests {
     }
 
     private func expectLimit(_ file: OtherFormatFile) {
+        // More pixels than there is memory for are refused with their number. HEIC stores blocks of 64 x 64.
+        var small = DecodeOptions()
+        small.reservedPixelCount = 1000
+        let error = thrownError { try CoderRegistry.builtIn.decode(file.data, options: small) }
+        #expect(error?.code == .imageTooLarge && error?.unreservedPixelCount ?? 0 >= 1536, "\(error as Any)")
         var options = DecodeOptions()
         options.maximumPixelCount = 1000
         do {
@@ -233,6 +238,30 @@ struct OtherFormatTests {
         gate.open()
         // Then they count no longer.
         #expect(EventLog<Int>.poll { wait.leftBehind.count == 0 })
+    }
+
+    @Test("The memory of a call that is left behind is taken until it ends")
+    func memoryLeftBehind() {
+        // Given a decode with memory that does not end
+        let (gate, budget) = (Gate(), MemoryBudget(limit: 1600))
+        gate.close()
+        defer { gate.open() }
+        let refused = DecodeOptions().badData("The gate is open")
+        var memory = budget.takeForDecoding(500, isSlow: true)
+        // When its time is over, and its caller has given up
+        let error = thrownError {
+            try wait(limit: .zero, leftBehind: LoaderWait.CallsLeftBehind())
+                .run(holding: memory, until: { false }) { () throws(ImageError) in
+                    gate.wait()
+                    throw refused
+                }
+        }
+        #expect(error?.code == .timedOut)
+        memory = nil
+        // Then others do not get its memory before it ends.
+        #expect(budget.used.decoding == 500)
+        gate.open()
+        #expect(EventLog<Int>.poll { budget.used.decoding == 0 })
     }
 
     @Test(

@@ -7,36 +7,76 @@ enum BoxHeader {
 
     @Sendable static func readHEIF(_ bytes: ByteReader) -> ImageHeader? { read(bytes, .heif) }
 
-    /// Reads the size of the largest image: the main one, of which tiles, thumbnails and depth maps are parts or copies. The
-    /// loaders turn the pixels themselves, so there is no orientation.
+    /// Reads the size of the largest image: the main one, of which tiles, thumbnails and depth maps are parts or copies, or that
+    /// of a track, which loaders prefer. The loaders turn the pixels themselves, so there is no orientation.
     private static func read(_ bytes: ByteReader, _ format: ImageFormat) -> ImageHeader? {
-        // A meta box begins with its version and flags.
-        guard let meta = boxes(in: bytes).first(where: { $0.name == "meta" })?.contents,
-            let items = meta.slice(4, meta.count), let properties = child("iprp", of: items),
-            let container = child("ipco", of: properties)
-        else { return nil }
         var largest: PixelSize?
         var isDeep = false
-        for (name, contents) in boxes(in: container) {
+        func add(_ width: Int?, _ height: Int?) -> Bool {
+            guard let width, let height else { return false }
+            let size = PixelSize(width: width, height: height)
+            if size.pixelCount > largest?.pixelCount ?? -1 { largest = size }
+            return true
+        }
+        for (name, contents) in boxes(in: bytes).flatMap({ properties(of: $0.name, $0.contents) }) {
             switch name {
             case "ispe":
-                guard let width = contents.uint32BE(4), let height = contents.uint32BE(8) else { return nil }
-                let size = PixelSize(width: Int(width), height: Int(height))
-                if size.pixelCount > largest?.pixelCount ?? -1 { largest = size }
+                guard add(contents.uint32BE(4).map(Int.init), contents.uint32BE(8).map(Int.init)) else { return nil }
             case "pixi":
                 isDeep = isDeep || contents.uint8(5) ?? 8 > 8
             case "av1C":
                 // The bit is high_bitdepth of the AV1 codec's configuration.
                 isDeep = isDeep || contents.uint8(2).map { $0 & 0x40 != 0 } ?? false
+            case "tkhd":
+                // The last numbers, in 16.16 fixed point. Tracks of sound have none.
+                _ = add(
+                    contents.uint16BE(contents.count - 8).map(Int.init),
+                    contents.uint16BE(contents.count - 4).map(Int.init)
+                )
+            case "stsd":
+                // Eight bytes, then the descriptions of the samples.
+                for sample in contents.slice(8, contents.count - 8).map(boxes(in:)) ?? [] {
+                    _ = add(
+                        sample.contents.uint16BE(24).map(Int.init),
+                        sample.contents.uint16BE(26).map(Int.init)
+                    )
+                    // Their boxes follow 78 bytes of a visual sample entry.
+                    let configuration = sample.contents.slice(78, sample.contents.count - 78).flatMap {
+                        child("av1C", of: $0)
+                    }
+                    isDeep = isDeep || configuration?.uint8(2).map { $0 & 0x40 != 0 } ?? false
+                }
             default:
                 break
             }
         }
-        guard let largest else { return nil }
+        guard let largest, !largest.isEmpty else { return nil }
         var header = ImageHeader(format: format, storedSize: largest)
         // Planes of luma, chroma and alpha, of which decoders keep a copy, in one byte or two.
         header.workingByteCount = largest.pixelCount.boundedProduct(isDeep ? 8 : 4)
         return header
+    }
+
+    /// The boxes with sizes and depths in a box of the file.
+    private static func properties(of name: String, _ contents: ByteReader) -> [(name: String, contents: ByteReader)] {
+        switch name {
+        case "meta":
+            // It begins with its version and flags.
+            let items = contents.slice(4, contents.count - 4)
+            let container = items.flatMap { child("iprp", of: $0) }.flatMap { child("ipco", of: $0) }
+            return container.map(boxes(in:)) ?? []
+        case "moov":
+            return boxes(in: contents).filter { $0.name == "trak" }.flatMap { track in
+                let samples = ["mdia", "minf", "stbl", "stsd"].reduce(Optional(track.contents)) { parent, name in
+                    parent.flatMap { child(name, of: $0) }
+                }
+                return [("tkhd", child("tkhd", of: track.contents)), ("stsd", samples)].compactMap { name, contents in
+                    contents.map { (name, $0) }
+                }
+            }
+        default:
+            return []
+        }
     }
 
     private static func child(_ name: String, of parent: ByteReader) -> ByteReader? {

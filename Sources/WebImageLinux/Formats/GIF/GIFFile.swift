@@ -87,7 +87,8 @@ struct GIFFile: Sendable {
     /// Throws when a frame reaches so far beyond the screen that unpacking it makes no sense: the limits of pixels, of
     /// animations and of their memory go by the screen.
     func check(_ frame: Frame, _ options: DecodeOptions) throws(ImageError) {
-        try options.check(frame.rect.size)
+        // Memory is taken for the screen.
+        try options.checkLimits(frame.rect.size)
         let limit = max(size.pixelCount.boundedProduct(4), 1 << 22)
         guard frame.rect.size.pixelCount <= limit else {
             throw options.badData("A frame of the GIF has \(frame.rect.size) pixels, far more than its screen")

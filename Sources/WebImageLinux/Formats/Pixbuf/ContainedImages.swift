@@ -34,7 +34,7 @@ final class ContainedImages {
 
     /// Counts the pixels of an image.
     func add(_ size: PixelSize, in container: String) throws(ImageError) {
-        try options.check(size)
+        try options.checkLimits(size)
         pixelCount = pixelCount.boundedSum(size.pixelCount)
         guard pixelCount <= options.pixelLimit else {
             throw ImageError(
@@ -44,6 +44,7 @@ final class ContainedImages {
                 remedy: "Use a smaller file, or raise maximumPixelCount in the manager's configuration."
             )
         }
+        try options.checkReservation(pixelCount)
     }
 
     // MARK: - ICNS and ANI

@@ -37,10 +37,12 @@ struct LoaderWait {
     private static let isAnnounced = Mutex(false)
 
     /// - Parameters:
+    ///   - reservation: The memory of the decode, which is taken until the work ends, however long nobody has waited by then.
     ///   - isCancelled: Called several times a second.
     ///   - work: The call that waits for the process, made on another thread. It makes the loader and frees it, too:
     ///     freeing one that has not ended waits as well.
     func run(
+        holding reservation: MemoryBudget.Reservation? = nil,
         until isCancelled: () -> Bool,
         _ work: @escaping @Sendable () throws(ImageError) -> WebImage
     ) throws(ImageError) -> WebImage {
@@ -50,6 +52,7 @@ struct LoaderWait {
         WorkQueue(name: isElsewhere ? "gwi-glycin" : "gwi-loader", threadCount: 1, isBatch: true).submit {
             [leftBehind] in
             let result = Result { () throws(ImageError) in try work() }
+            withExtendedLifetime(reservation) {}
             if call.end(with: result) { leftBehind.add(-1) }
         }
         let start = ContinuousClock.now

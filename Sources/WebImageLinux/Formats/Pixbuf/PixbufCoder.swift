@@ -72,7 +72,7 @@ public struct PixbufCoder: ImageDecoding {
 
     /// Decodes a whole file.
     public func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
-        try decode(data, options: options) { false }
+        try decode(data, options: options, holding: nil) { false }
     }
 
     /// Starts to decode a file that is still arriving. Most loaders show nothing before its end.
@@ -90,6 +90,7 @@ extension PixbufCoder: CancellableImageDecoding {
     package func decode(
         _ data: Data,
         options: DecodeOptions,
+        holding reservation: MemoryBudget.Reservation?,
         isCancelled: () -> Bool
     ) throws(ImageError) -> WebImage {
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
@@ -108,7 +109,7 @@ extension PixbufCoder: CancellableImageDecoding {
             options: options
         )
         // Giving up a loader of this process does not end it.
-        return try wait.run(until: { loader.isElsewhere && isCancelled() }, work)
+        return try wait.run(holding: reservation, until: { loader.isElsewhere && isCancelled() }, work)
     }
 }
 

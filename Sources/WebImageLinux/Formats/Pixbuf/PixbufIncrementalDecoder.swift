@@ -9,8 +9,9 @@ import WebImageCore
 /// @unchecked: one thread at a time uses a decoder, and a loader works on any thread.
 final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     private let format: ImageFormat
-    private let options: DecodeOptions
+    private var options: DecodeOptions
     private let isElsewhere: Bool
+    private let isIncremental: Bool
     private let loader: UnsafeMutablePointer<GdkPixbufLoader>
     private var isClosed = false
     /// The beginning of the file, until its header is read.
@@ -36,6 +37,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         self.format = format
         self.options = options
         isElsewhere = loader.isElsewhere
+        self.isIncremental = isIncremental
         var failure: UnsafeMutablePointer<GError>?
         guard let loader = gdk_pixbuf_loader_new_with_mime_type(loader.mediaType, &failure) else {
             throw options.badData(takeMessage(&failure))
@@ -81,6 +83,10 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
                 head = Data()
                 // The check comes before the loader sees the size and allocates memory for it.
                 try options.check(header.size)
+                // Partial images have the memory that the header asked for.
+                if isIncremental, options.budget != nil {
+                    options.reservedPixelCount = header.storedSize.pixelCount
+                }
             }
         }
         var failure: UnsafeMutablePointer<GError>?
@@ -187,18 +193,21 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
     /// Handles the loader's size-prepared signal, before it allocates memory for the pixels.
     private func prepare(_ size: PixelSize) {
         storedSize = size
+        var target = size
         do {
-            try options.check(size)
+            try options.checkLimits(size)
+            target = self.target(for: size)
+            // librsvg keeps the aspect ratio and leaves the rest of a box empty; the area scaler stretches what covers it.
+            if case .stretch = options.size {
+                target = DecodeSize.cover(target).target(for: scalableSize(size) ?? size)
+            }
+            // A drawing has only the pixels that are asked for.
+            try options.checkReservation((format == .svg ? target : size).pixelCount)
         } catch {
             refusal = error
             // An empty size makes the loader stop.
             gdk_pixbuf_loader_set_size(loader, 0, 0)
             return
-        }
-        var target = target(for: size)
-        // librsvg keeps the aspect ratio and leaves the rest of a box empty; the area scaler stretches what covers it.
-        if case .stretch = options.size {
-            target = DecodeSize.cover(target).target(for: scalableSize(size) ?? size)
         }
         // Any other loader would scale decoded pixels, which the area scaler does better.
         guard format == .svg, target != size else { return }
