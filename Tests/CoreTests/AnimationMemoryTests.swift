@@ -113,6 +113,58 @@ struct AnimationMemoryTests {
         #expect(second.currentFrameIndex == (shown + 1) % 6)
     }
 
+    @Test("The clock of an animation stands still while it waits for memory, so that one that plays once is seen whole")
+    func waitsOnce() async throws {
+        // Given an animation that takes the memory of all
+        var first: AnimationPlayer? = try player()
+        first?.play()
+        await settle()
+        // When another one plays that ends
+        let second = try player(loops: 1)
+        let shown = EventLog<Int>()
+        second.onFrame = { shown.add($0) }
+        second.play()
+        await settle()
+        await advance(2)
+        // Then it has neither ended nor anything to wake up for
+        #expect(second.currentFrameIndex == 0 && second.isPlaying && !second.isFinished)
+        #expect(memory.lastingWaiterCount == 1 && clock.pendingCount == 1)
+        // And it shows all of its frames in their time, once there is memory.
+        first = nil
+        await settle()
+        await advance(0.3)
+        #expect(shown.all.count >= 2 && shown.all.count <= 4, "\(shown.all)")
+        await advance(0.5)
+        #expect(shown.all == [1, 2, 3, 4, 5] && second.isFinished && memory.used.lasting == 0, "\(shown.all)")
+    }
+
+    @Test("An animation that is paused or stopped gives its canvas back after ten seconds", arguments: [false, true])
+    func paused(isStopped: Bool) async throws {
+        let player = try player()
+        player.play()
+        await settle()
+        await advance(0.3)
+        #expect(player.currentFrameIndex == 3 && memory.used.lasting == Self.canvasByteCount)
+        // For a moment it keeps what it has.
+        player.pause()
+        await advance(9)
+        player.play()
+        await settle()
+        await advance(11)
+        #expect(memory.used.lasting == Self.canvasByteCount)
+        if isStopped { player.stop() } else { player.pause() }
+        await settle()
+        let shown = player.currentFrameIndex
+        await advance(10.1)
+        #expect(memory.used.lasting == 0 && clock.pendingCount == 0)
+        // It goes on where it was.
+        #expect(player.currentFrameIndex == shown)
+        player.play()
+        await settle()
+        await advance(0.15)
+        #expect(player.currentFrameIndex == (shown + 1) % 6 && memory.used.lasting == Self.canvasByteCount)
+    }
+
     @Test("An animation gives its canvas back after its last loop, and one that is gone waits for none")
     func ends() async throws {
         let first = try player(loops: 1)

@@ -43,12 +43,14 @@ public final class AnimationPlayer {
     private var hasOwnFrame = true
     /// Whether the frame that was due at the last update was not decoded.
     private var isLate = false
+    /// Whether time stands still until there is memory for a canvas.
+    private var isWaitingForMemory = false
     /// The number of frames before the first damaged one, as far as it is known.
     private var intactCount: Int
     private var isVisible = true
     private var cancelCall: (@MainActor () -> Void)?
     private var cancelRelease: (@MainActor () -> Void)?
-    /// How long an invisible animation keeps what it needs to go on at once, in seconds: longer than a row stays hidden that
+    /// How long an animation that is invisible or paused keeps what it needs to go on at once, in seconds: longer than a row stays hidden that
     /// scrolls to and fro.
     private static let releaseDelay = 10.0
 
@@ -188,6 +190,7 @@ public final class AnimationPlayer {
         cancelCall?()
         cancelCall = nil
         if isVisible { requestFrames(at: duePosition) }
+        releaseWhileNothingMoves()
     }
 
     /// Stops playback at the first frame, and drops frames that are decoded, unless the animation is small enough to keep all
@@ -236,10 +239,20 @@ public final class AnimationPlayer {
             cancelCall?()
             cancelCall = nil
             buffer.rest(shown: currentFrameIndex)
-            guard buffer.keepsDecoderMemory else { return }
-            cancelRelease = clock.call(at: clock.now + Self.releaseDelay) { [weak self] in
-                self?.buffer.releaseDecoderMemory()
-            }
+            releaseWhileNothingMoves()
+        }
+    }
+
+    /// Has the canvas given back once nothing has moved for a while, since others may wait for it.
+    private func releaseWhileNothingMoves() {
+        // What happens while the animation is hidden does not matter.
+        guard isVisible || cancelRelease == nil else { return }
+        cancelRelease?()
+        cancelRelease = nil
+        guard !isRunning, !isFinished, buffer.keepsDecoderMemory else { return }
+        cancelRelease = clock.call(at: clock.now + Self.releaseDelay) { [weak self] in
+            self?.cancelRelease = nil
+            self?.buffer.releaseDecoderMemory()
         }
     }
 
@@ -252,7 +265,7 @@ public final class AnimationPlayer {
     private var rate: Double { settings.rate.bounded(to: 0...1_000_000, ifNaN: 0) }
 
     private var elapsed: Duration {
-        guard isRunning else { return anchor.elapsed }
+        guard isRunning, !isWaitingForMemory else { return anchor.elapsed }
         return anchor.elapsed + .bounded(seconds: (clock.now - anchor.time) * rate)
     }
 
@@ -269,6 +282,7 @@ public final class AnimationPlayer {
     func update() {
         cancelCall?()
         cancelCall = nil
+        resumeClock()
         let end = buffer.end
         guard end > 1 else { return finish() }
         if end < intactCount {
@@ -282,13 +296,37 @@ public final class AnimationPlayer {
         if position.step != shownStep { show(position) }
         isLate = isRunning && position.step != shownStep
         if isVisible { requestFrames(at: position) }
+        releaseWhileNothingMoves()
         guard isRunning else { return }
+        if isLate, buffer.waitsForMemory { return waitForMemory() }
         if let due = position.end {
             let time = anchor.time + (due - anchor.elapsed) / .seconds(1) / rate
             cancelCall = clock.call(at: time) { [weak self] in self?.update() }
         } else if shownStep == position.step {
             finish()
         }
+    }
+
+    /// Holds the clock at the end of the frame on display until there is memory for a canvas, which may take minutes: nothing
+    /// is missed meanwhile, and nothing wakes the player but the frame.
+    private func waitForMemory() {
+        let next = shownStep.map { timeline.start(ofStep: $0 + 1) }
+        anchor = (min(next ?? elapsed, elapsed), clock.now)
+        isWaitingForMemory = true
+        let position = duePosition
+        _ = buffer.frame(position.frame)
+        requestFrames(at: position)
+        // The memory may have come in the meantime, and the frame with it.
+        guard !buffer.waitsForMemory else { return }
+        resumeClock()
+        cancelCall = clock.call(at: clock.now) { [weak self] in self?.update() }
+    }
+
+    /// Lets time pass again.
+    private func resumeClock() {
+        guard isWaitingForMemory else { return }
+        anchor.time = clock.now
+        isWaitingForMemory = false
     }
 
     /// Holds the clock where a slow decoder would otherwise never catch up: at the target of a jump, which would move

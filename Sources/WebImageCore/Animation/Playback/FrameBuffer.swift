@@ -102,6 +102,9 @@ package final class FrameBuffer: Sendable {
     /// The number of intact frames, as far as it is known.
     package var end: Int { state.withLock { $0.end } }
 
+    /// Whether no frame can be decoded before another animation gives memory for a canvas back.
+    package var waitsForMemory: Bool { state.withLock { $0.wait != nil } }
+
     /// Returns a frame if it is decoded. If not, `onFrame` is called once it is.
     package func frame(_ index: Int) -> WebImage? {
         if index == 0 { return image }
