@@ -80,9 +80,48 @@ struct DecodeAdmissionTests {
         #expect(decodes.names == ["raised", "high", "normal"])
         decodes.end("raised")
         #expect(decodes.names.last == "low")
-        // A large one of high priority is passed, too, but not for ever.
         for name in ["normal", "low"] { decodes.end(name) }
         #expect(budget.used.decoding == 0)
+    }
+
+    @Test("Small decodes of a lower priority pass a large one of a high priority, too, but not for ever")
+    func priorityOfLarge() {
+        let decodes = Decodes()
+        let first = budget.takeForDecoding(500)
+        wait("large", 900, priority: .high, decodes)
+        for number in 0..<20 {
+            wait("\(number)", 100, priority: .low, decodes)
+            decodes.end("\(number)")
+        }
+        #expect(decodes.names == (0..<8).map { "\($0)" } && budget.waitingCount == 13)
+        first?.shrink(to: 0)
+        #expect(decodes.names.last == "8" && decodes.names.contains("large") && decodes.names.count == 10)
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("A decode finds memory at once while slow ones wait, but does not keep them waiting for ever")
+    func takingBesideSlowDecodes() {
+        let decodes = Decodes()
+        // Given a slow decode that waits for another slow one
+        wait("slow", 400, isSlow: true, decodes)
+        wait("second slow", 400, isSlow: true, decodes)
+        // Then others need not wait at all, however many they are
+        for _ in 0..<20 { #expect(budget.takeForDecoding(100) != nil) }
+        #expect(budget.takeForDecoding(100, isSlow: true) == nil)
+        // Given one that waits for those that are quick
+        let first = budget.takeForDecoding(500)
+        decodes.end("slow")
+        let second = budget.takeForDecoding(100)
+        decodes.end("second slow")
+        wait("third slow", 450, isSlow: true, decodes)
+        #expect(decodes.names == ["slow", "second slow"])
+        // Then eight pass it
+        for _ in 0..<8 { #expect(budget.takeForDecoding(50) != nil) }
+        #expect(budget.takeForDecoding(50) == nil)
+        // And it is next.
+        second?.shrink(to: 0)
+        #expect(decodes.names.last == "third slow")
+        withExtendedLifetime((first, second)) {}
     }
 
     @Test("Slow decodes share half of the memory, and hold nobody else back")

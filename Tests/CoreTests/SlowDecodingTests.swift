@@ -52,15 +52,21 @@ struct SlowDecodingTests {
         #expect(used.all == [size.pixelCount * 4])
     }
 
-    @Test("Slow images wait for each other, and no other image waits for them", arguments: [false, true])
-    func fairness(isProgressive: Bool) throws {
-        // Given more slow images than there are threads, none of which gets done
+    @Test(
+        "Slow images wait for each other, and no other image waits for them",
+        arguments: [false, true],
+        [false, true]
+    )
+    func fairness(isProgressive: Bool, isShortOfMemory: Bool) throws {
+        // Given more slow images than there are threads, or than there is memory for, none of which gets done
         let coder = SlowCoder()
         coder.gate.close()
+        let budget = isShortOfMemory ? MemoryBudget(limit: 160 << 20) : MemoryBudget(limit: 1 << 30)
         let fixture = ManagerFixture { dependencies in
             dependencies.coders = CoderRegistry([coder])
-            dependencies.slowQueue = WorkQueue(name: "test-slow", threadCount: 1)
+            dependencies.slowQueue = WorkQueue(name: "test-slow", threadCount: isShortOfMemory ? 8 : 1)
             dependencies.formats.network.insert(.svg)
+            dependencies.budget = budget
         }
         for number in 0..<6 {
             fixture.loader.answer(fixture.url("\(number).svg"), with: Data("<svg width='1' height='1'/>".utf8))
@@ -68,6 +74,7 @@ struct SlowDecodingTests {
             if isProgressive { request.loading = .progressive }
             fixture.load(request) { fixture.outcomes.add(ManagerFixture.Outcome($0)) }
         }
+        if isShortOfMemory { #expect(EventLog<Int>.poll { budget.waitingCount == 5 }) }
         // When another image is loaded
         let size = PixelSize(width: 4, height: 3)
         fixture.loader.answer(fixture.url("a.png"), with: TestImage.solid(0xFF0000, size: size))

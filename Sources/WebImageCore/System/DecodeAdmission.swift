@@ -34,10 +34,12 @@ struct DecodeAdmission {
         slowLimit = limit / 2
     }
 
-    /// Takes memory for a decode if nothing waits.
+    /// Takes memory for a decode if nothing waits but slow ones, which hold nobody else back.
     mutating func take(_ byteCount: Int, isSlow: Bool) -> Bool {
-        guard waiters.isEmpty, hasRoom(byteCount, isSlow) else { return false }
+        guard hasRoom(byteCount, isSlow) else { return false }
+        guard waiters.isEmpty || !isSlow && waiters.allSatisfy({ $0.isSlow && !isDue($0) }) else { return false }
         add(byteCount, isSlow)
+        for index in waiters.indices { waiters[index].overtakenCount += 1 }
         return true
     }
 
@@ -84,9 +86,14 @@ struct DecodeAdmission {
     /// Whether a decode before this one has been overtaken often enough, and gets its memory when others end soon.
     private func isHeldBack(_ waiter: Waiter, behind count: Int) -> Bool {
         waiters[..<count].contains { earlier in
-            guard earlier.overtakenCount >= Self.maximumOvertakenCount else { return false }
-            let waitsForSlow = earlier.isSlow && slowUsed > 0 || earlier.byteCount > limit - slowUsed
-            return waiter.isSlow || !waitsForSlow
+            waiter.isSlow ? earlier.overtakenCount >= Self.maximumOvertakenCount : isDue(earlier)
         }
+    }
+
+    /// Whether a decode has been overtaken often enough, and waits for others only that end soon.
+    private func isDue(_ waiter: Waiter) -> Bool {
+        guard waiter.overtakenCount >= Self.maximumOvertakenCount else { return false }
+        let waitsForSlow = waiter.isSlow && slowUsed > 0 || waiter.byteCount > limit - slowUsed
+        return !waitsForSlow
     }
 }
