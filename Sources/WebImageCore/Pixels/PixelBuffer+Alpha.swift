@@ -53,18 +53,25 @@ extension PixelBuffer {
         }
     }
 
+    /// Divides colours by alpha, pixel by pixel.
+    package static func divideAlpha(in memory: UnsafeMutableRawBufferPointer) {
+        for index in stride(from: 0, to: memory.count, by: 4) {
+            let alpha = UInt32(memory[index + 3])
+            if alpha == 255 { continue }
+            for channel in index..<index + 3 {
+                let color = UInt32(memory[channel])
+                memory[channel] = alpha == 0 ? 0 : UInt8(min(255, (color * 255 + alpha / 2) / alpha))
+            }
+        }
+    }
+
     /// Calls body with red, green, blue and alpha as files store them: the colours are not multiplied by alpha.
     package func withStraightAlpha<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
         withUnsafeBytes { pixels in
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: pixels.count) { memory in
-                for index in stride(from: 0, to: pixels.count, by: 4) {
-                    let alpha = UInt32(pixels[index + 3])
-                    for channel in 0..<3 {
-                        let color = UInt32(pixels[index + channel])
-                        memory[index + channel] = alpha == 0 ? 0 : UInt8(min(255, (color * 255 + alpha / 2) / alpha))
-                    }
-                    memory[index + 3] = UInt8(alpha)
-                }
+                let straight = UnsafeMutableRawBufferPointer(memory)
+                straight.copyMemory(from: pixels)
+                Self.divideAlpha(in: straight)
                 return body(UnsafeBufferPointer(memory))
             }
         }

@@ -73,20 +73,15 @@ extension PixelBuffer {
         }
     }
 
-    /// Calls body with red, green, blue and alpha of 16 bits as files store them: the colours are not multiplied by alpha.
-    package func withStraightDeepAlpha<R>(_ body: (UnsafeBufferPointer<UInt16>) -> R) -> R {
-        withUnsafeBytes { pixels in
-            withUnsafeTemporaryAllocation(of: UInt16.self, capacity: pixels.count / 2) { memory in
-                let samples = pixels.bindMemory(to: UInt16.self)
-                for index in stride(from: 0, to: samples.count, by: 4) {
-                    let alpha = UInt32(samples[index + 3])
-                    for channel in index..<index + 3 {
-                        let color = UInt32(samples[channel])
-                        memory[channel] = alpha == 0 ? 0 : UInt16(min(0xFFFF, (color * 0xFFFF + alpha / 2) / alpha))
-                    }
-                    memory[index + 3] = UInt16(alpha)
-                }
-                return body(UnsafeBufferPointer(memory))
+    /// Divides colours of 16 bits a channel by alpha, pixel by pixel.
+    package static func divideDeepAlpha(in memory: UnsafeMutableRawBufferPointer) {
+        let samples = memory.bindMemory(to: UInt16.self)
+        for index in stride(from: 0, to: samples.count, by: 4) {
+            let alpha = UInt32(samples[index + 3])
+            if alpha == 0xFFFF { continue }
+            for channel in index..<index + 3 {
+                let color = UInt32(samples[channel])
+                samples[channel] = alpha == 0 ? 0 : UInt16(min(0xFFFF, (color * 0xFFFF + alpha / 2) / alpha))
             }
         }
     }

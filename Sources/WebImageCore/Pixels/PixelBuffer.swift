@@ -6,7 +6,7 @@
 
 /// Rows of pixels in memory, top to bottom and without padding, so that GTK's GL renderer uploads them in one call.
 ///
-/// `@unchecked`: the memory is written only inside `init` and never again.
+/// `@unchecked`: the memory is written inside `init`, by `update(_:)` before anything else has seen the buffer, and never again.
 public final class PixelBuffer: @unchecked Sendable {
     /// The layout of a pixel, 8 bits a channel in sRGB.
     public enum Format: Sendable {
@@ -91,6 +91,9 @@ public final class PixelBuffer: @unchecked Sendable {
         memory = pixels.memory
         release = { withExtendedLifetime(pixels) {} }
     }
+
+    /// Changes the pixels of a buffer that nothing else has seen yet, such as one that a decoder has just made.
+    package func update(_ body: (UnsafeMutableRawBufferPointer) -> Void) { body(memory) }
 
     /// Names the gamut of the colours, which stay as they are. The memory is shared.
     package func tagged(_ gamut: Colors.Gamut) -> PixelBuffer {

@@ -43,6 +43,11 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         Bomb("PNG of 121 megapixels") { png(width: 11_000, height: 11_000) },
         Bomb("ICO around a PNG of 121 megapixels") { icon(png(width: 11_000, height: 11_000)) },
         Bomb("GIF of 100 megapixels") { gif(side: 10_000, frames: 1) },
+        Bomb("PNG of 36 megapixels with a profile", way: "full") { profiled(side: 6000) },
+        Bomb("PNG of 25 megapixels with a profile and alpha", way: "full") { profiled(side: 5000, hasAlpha: true) },
+        Bomb("PNG of 16 megapixels with a profile and alpha that is turned", way: "full") {
+            profiled(side: 4000, hasAlpha: true, isTurned: true)
+        },
         Bomb("APNG of 30 megapixels") { png(width: 5500, height: 5500, isAnimated: true) },
         Bomb("WebP of 64 megapixels, lossless", way: "full") { webP(side: 8000) },
         Bomb("WebP of 64 megapixels, lossless, with metadata", way: "full") { webP(side: 8000, isExtended: true) },
@@ -72,6 +77,18 @@ struct Bomb: Sendable, CustomTestStringConvertible {
             ("IHDR", header), ("acTL", number(2) + number(0)), ("fcTL", number(0) + control), ("IDAT", rows),
             ("fcTL", number(1) + control), ("fdAT", number(2) + rows), ("IEND", []),
         ])
+    }
+
+    /// A grey file, all of it black, whose levels are not those of sRGB.
+    private static func profiled(side: Int, hasAlpha: Bool = false, isTurned: Bool = false) -> Data {
+        let rows = zeros((1 + (hasAlpha ? side * 2 : (side + 7) / 8)) * side)
+        let header: [UInt8] = number(side) + number(side) + (hasAlpha ? [8, 4] : [1, 0]) + [0, 0, 0]
+        // Orientation 6 of Exif.
+        let exif: [UInt8] = [0x49, 0x49, 42, 0, 8, 0, 0, 0, 1, 0, 18, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0]
+        let file = TestImage.png(
+            [("IHDR", header)] + (isTurned ? [("eXIf", exif)] : []) + [("IDAT", rows), ("IEND", [])]
+        )
+        return TestImage.png(file, with: TestProfile.linearGrey)
     }
 
     /// A lossless image in one colour, whose five codes have one symbol each and thus no bits (RFC 9649, section 3.7.2.1.1).

@@ -48,29 +48,36 @@ final class ColorConversion: Sendable {
             ? toWideColors.conversion(of: profile, make) : toSRGB.conversion(of: profile, make)
     }
 
+    /// Converts pixels that nothing else has seen yet, in their own memory.
+    func convertInPlace(_ pixels: PixelBuffer) -> PixelBuffer {
+        if changesColors { pixels.update { convert($0, hasAlpha: pixels.hasAlpha, isDeep: pixels.colors.isDeep) } }
+        return pixels.tagged(gamut)
+    }
+
+    /// Converts a copy of pixels.
     /// - Returns: `nil` when there is no memory.
-    func convert(_ pixels: PixelBuffer) -> PixelBuffer? {
+    func converted(_ pixels: PixelBuffer) -> PixelBuffer? {
         guard changesColors else { return pixels.tagged(gamut) }
-        let count = UInt32(clamping: pixels.size.pixelCount)
         let colors = PixelBuffer.Colors(gamut: gamut, isDeep: pixels.colors.isDeep)
         return PixelBuffer(size: pixels.size, format: pixels.format, colors: colors) { memory in
-            let depth = colors.isDeep ? 1 : 0
-            if !pixels.hasAlpha {
-                cmsDoTransform(opaque[depth].pointer, pixels.baseAddress, memory.baseAddress, count)
-                return
-            }
+            pixels.withUnsafeBytes { memory.copyMemory(from: $0) }
+            convert(memory, hasAlpha: pixels.hasAlpha, isDeep: colors.isDeep)
+        }
+    }
+
+    /// Converts some pixels after the others, so that each strip stays in the cache of the processor.
+    private func convert(_ memory: UnsafeMutableRawBufferPointer, hasAlpha: Bool, isDeep: Bool) {
+        let transform = (hasAlpha ? withAlpha : opaque)[isDeep ? 1 : 0].pointer
+        let bytesPerPixel = (hasAlpha ? 4 : 3) * (isDeep ? 2 : 1)
+        let step = 4096 * bytesPerPixel
+        for start in stride(from: 0, to: memory.count, by: step) {
+            let strip = UnsafeMutableRawBufferPointer(rebasing: memory[start..<min(start + step, memory.count)])
+            let count = UInt32(strip.count / bytesPerPixel)
             // The conversion is not linear, so it needs straight alpha.
-            if colors.isDeep {
-                pixels.withStraightDeepAlpha { straight in
-                    cmsDoTransform(withAlpha[depth].pointer, straight.baseAddress, memory.baseAddress, count)
-                }
-                PixelBuffer.multiplyDeepAlpha(in: memory)
-            } else {
-                pixels.withStraightAlpha { straight in
-                    cmsDoTransform(withAlpha[depth].pointer, straight.baseAddress, memory.baseAddress, count)
-                }
-                PixelBuffer.multiplyAlpha(in: memory)
-            }
+            if hasAlpha { isDeep ? PixelBuffer.divideDeepAlpha(in: strip) : PixelBuffer.divideAlpha(in: strip) }
+            // Little CMS reads a pixel before it writes it, and leaves alpha alone where both are the same.
+            cmsDoTransform(transform, strip.baseAddress, strip.baseAddress, count)
+            if hasAlpha { isDeep ? PixelBuffer.multiplyDeepAlpha(in: strip) : PixelBuffer.multiplyAlpha(in: strip) }
         }
     }
 
@@ -187,15 +194,14 @@ enum LCMS {
 
 extension WebImage {
     /// The same image in sRGB, with all of its frames; a still image in Display P3 if it and the options are of wide colours.
+    /// The pixels, which a decoder has just made, are converted in place.
     /// - Parameter profile: The profile of the file; `nil` changes nothing.
     func converted(from profile: Data?, _ options: DecodeOptions) -> WebImage {
         let keepsWideColors = options.keepsWideColors && animation == nil
-        guard let conversion = ColorConversion.from(profile, keepsWideColors: keepsWideColors),
-            let pixels = conversion.convert(content.pixels)
-        else { return self }
+        guard let conversion = ColorConversion.from(profile, keepsWideColors: keepsWideColors) else { return self }
         return with { content in
-            content.pixels = pixels
-            content.animation = animation?.mapFrames { conversion.convert($0) }
+            content.pixels = conversion.convertInPlace(content.pixels)
+            content.animation = animation?.mapFrames { conversion.converted($0) }
         }
     }
 }
