@@ -57,7 +57,7 @@ package struct AnimatedFile: Sendable {
         // The decode of the first frame has its memory already.
         var decoding = options
         decoding.budget = nil
-        let first = try make(decoding).frame(at: 0)
+        let first = try make(decoding).takeFirstFrame()
         var animation: ImageAnimation?
         if isAnimated {
             animation = ImageAnimation(

@@ -15,6 +15,8 @@ package final class FrameCanvas {
     package let size: PixelSize
     /// RGBA pixels, row after row.
     package let pixels: UnsafeMutablePointer<UInt32>
+    /// Whether an image has the memory.
+    private var isTaken = false
 
     /// - Returns: `nil` if memory runs out.
     package init?(size: PixelSize) {
@@ -24,7 +26,7 @@ package final class FrameCanvas {
     }
 
     deinit {
-        free(pixels)
+        if !isTaken { free(pixels) }
     }
 
     /// Returns the first pixel of one row of a rectangle.
@@ -77,6 +79,16 @@ package final class FrameCanvas {
                 row(y, of: rect).update(from: saved.baseAddress! + y * rect.size.width, count: rect.size.width)
             }
         }
+    }
+
+    /// Makes an image of the canvas in its own memory. Nothing may use the canvas any more.
+    func takePixels(hasAlpha: Bool) -> PixelBuffer {
+        isTaken = true
+        guard !hasAlpha else { return PixelBuffer(adopting: pixels, size: size, format: .rgbaPremultiplied) }
+        PixelBuffer.pack(pixels, into: pixels, size.pixelCount)
+        // Less memory is always there, without a copy where it is much.
+        let start = realloc(pixels, size.pixelCount * 3) ?? UnsafeMutableRawPointer(pixels)
+        return PixelBuffer(adopting: start, size: size, format: .rgb)
     }
 
     /// Returns a copy of the canvas, resized and oriented.

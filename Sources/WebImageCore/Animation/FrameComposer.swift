@@ -53,6 +53,26 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
         towards index: Int,
         stopsEarly: () -> Bool
     ) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
+        try compose(towards: index, stopsEarly: stopsEarly)
+        guard let pixels = canvas!.resized(to: target, orientation: orientation, hasAlpha: hasAlpha) else {
+            throw options.outOfMemory(target)
+        }
+        return (current ?? index, pixels)
+    }
+
+    /// Decodes the first frame, which takes the memory of the canvas.
+    package func takeFirstFrame() throws(ImageError) -> PixelBuffer {
+        try compose(towards: 0) { false }
+        let pixels = canvas!.takePixels(hasAlpha: hasAlpha)
+        releaseMemory()
+        guard let resized = pixels.resized(to: target, orientation: orientation) else {
+            throw options.outOfMemory(target)
+        }
+        return resized
+    }
+
+    /// Draws a frame, or one on the way to it, on the canvas.
+    private func compose(towards index: Int, stopsEarly: () -> Bool) throws(ImageError) {
         missingMemory = nil
         guard layouts.indices.contains(index) else {
             throw options.badData("The animation has \(layouts.count) frames, so there is no frame \(index)")
@@ -73,10 +93,6 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
             while next > 0, next - 1 != current, !isIndependent[next] { next -= 1 }
             try draw(from: next, through: index, stopsEarly)
         }
-        guard let pixels = canvas!.resized(to: target, orientation: orientation, hasAlpha: hasAlpha) else {
-            throw options.outOfMemory(target)
-        }
-        return (current ?? index, pixels)
     }
 
     package func releaseMemory() {

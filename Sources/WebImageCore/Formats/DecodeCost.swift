@@ -46,9 +46,9 @@ struct DecodeCost {
         var bytes = decoded.boundedProduct(bytesPerPixel)
         // The worst case stands for what has not arrived: coefficients of two bytes for each of four channels.
         bytes = bytes.boundedSum(header.workingByteCount ?? pixels.boundedProduct(8))
-        if target < decoded || header.format == .gif { bytes = bytes.boundedSum(imageByteCount) }
-        // The frames of a GIF are decoded into indices of colours, composed on a canvas, and copied from it.
-        if header.format == .gif { bytes = bytes.boundedSum(pixels) }
+        let scaled = target < decoded ? imageByteCount : 0
+        // The first frame of a GIF is decoded into indices of colours, which are gone when its canvas is scaled.
+        bytes = bytes.boundedSum(header.format == .gif ? max(scaled, pixels) : scaled)
         // What is turned is copied once the decoder is done.
         if header.orientation != .up { bytes = max(bytes, imageByteCount.boundedProduct(2)) }
         byteCount = bytes

@@ -78,8 +78,8 @@ extension PixelBuffer {
 }
 
 extension PixelBuffer {
-    /// Drops the fourth byte of each pixel, four pixels at a time.
-    private static func pack(_ source: UnsafeRawPointer, into target: UnsafeMutableRawPointer, _ count: Int) {
+    /// Drops the fourth byte of each pixel, four pixels at a time. The target may have the same start as the source.
+    static func pack(_ source: UnsafeRawPointer, into target: UnsafeMutableRawPointer, _ count: Int) {
         func pixel(_ index: Int) -> UInt32 {
             UInt32(littleEndian: source.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)) & 0xFF_FFFF
         }
