@@ -49,6 +49,27 @@ struct AreaScalerTests {
         }
     }
 
+    @Test("A fourth byte that is not used is left out, whatever it is", arguments: [(9, 4), (9, 8), (9, 9), (9, 20)])
+    func unusedByte(side: Int, target: Int) throws {
+        let size = PixelSize(width: side, height: side)
+        let target = PixelSize(width: target, height: target)
+        var (narrow, wide) = ([UInt8](), [UInt8]())
+        for index in 0..<size.pixelCount {
+            let color = [index * 37, index * 91, index * 13].map { UInt8($0 & 255) }
+            narrow += color
+            wide += color + [UInt8(index & 255)]
+        }
+        func scaled(_ bytes: [UInt8], _ layout: PixelRows.Layout) -> [UInt8]? {
+            bytes.withUnsafeBytes { bytes in
+                let row = side * layout.bytesPerPixel
+                let rows = PixelRows(start: bytes.baseAddress!, size: size, bytesPerRow: row, layout: layout)
+                return rows.resized(to: target, orientation: .right)?.withUnsafeBytes { Array($0) }
+            }
+        }
+        let expected = try #require(scaled(narrow, .rgb))
+        #expect(expected.count == target.pixelCount * 3 && scaled(wide, .rgbx) == expected)
+    }
+
     @Test("At half the size each pixel is the mean of four")
     func half() {
         let size = PixelSize(width: 4, height: 2)

@@ -65,11 +65,11 @@ _ = try? load("\(path).pixel")
 // A new peak is measured from here on (proc(5)).
 try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .ascii)
 let before = kilobytes("VmHWM")
-/// The most memory that decodes have reserved.
+/// The most memory that decodes and canvases have reserved.
 let reserved = Mutex(0)
 Thread.detachNewThread {
     while true {
-        let used = SystemResources.loadingBudget.used.decoding
+        let used = SystemResources.loadingBudget.used.decoding + SystemResources.loadingBudget.used.lasting
         reserved.withLock { $0 = max($0, used) }
         usleep(100)
     }

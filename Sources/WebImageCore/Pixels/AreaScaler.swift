@@ -62,14 +62,14 @@ package struct AreaScaler {
     /// The sum of the weights. 255 times its square just fits in 32 bits.
     static let unit: UInt32 = 4096
 
-    /// Scales rows of three channels, or of four with premultiplied alpha.
+    /// Scales rows of three channels, or of four with premultiplied alpha. A fourth byte that is not used is left out.
     /// - Parameters:
     ///   - size: The size to scale to, at least 1x1.
     ///   - target: Memory for the scaled pixels, row after row.
     package static func scale(_ rows: PixelRows, to size: PixelSize, into target: UnsafeMutablePointer<UInt8>) {
         let columns = Axis(from: rows.size.width, to: size.width)
         let lines = Axis(from: rows.size.height, to: size.height)
-        let channels = rows.layout.bytesPerPixel
+        let channels = rows.layout == .rgbx ? 3 : rows.layout.bytesPerPixel
         let count = size.width * channels
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: count * 2) { memory in
             let (row, sum) = (memory.baseAddress!, memory.baseAddress! + count)
@@ -83,9 +83,11 @@ package struct AreaScaler {
                     if current != lines.first[y] + offset {
                         current = lines.first[y] + offset
                         let source = rows.start + current * rows.bytesPerRow
-                        if channels == 3 {
-                            narrow(source, columns, width: size.width, into: row)
-                        } else {
+                        // A number that is known at compile time makes the loop faster.
+                        switch rows.layout {
+                        case .rgb: narrow(source, step: 3, columns, width: size.width, into: row)
+                        case .rgbx: narrow(source, step: 4, columns, width: size.width, into: row)
+                        case .rgba, .premultiplied:
                             narrowWithAlpha(source, columns, width: size.width, into: row)
                         }
                     }
@@ -98,8 +100,11 @@ package struct AreaScaler {
     }
 
     /// Scales one row of three channels to its final width. Each value is multiplied by `unit`.
+    /// - Parameter step: The bytes from one pixel to the next.
+    @inline(__always)
     private static func narrow(
         _ row: UnsafeRawPointer,
+        step: Int,
         _ columns: Axis,
         width: Int,
         into output: UnsafeMutablePointer<UInt32>
@@ -110,13 +115,13 @@ package struct AreaScaler {
             columns.weights.withUnsafeBufferPointer { weights in
                 var (target, weight) = (output, weights.baseAddress!)
                 for x in 0..<width {
-                    var pixel = source + first[x] * 3
+                    var pixel = source + first[x] * step
                     var (red, green, blue) = (UInt32(0), UInt32(0), UInt32(0))
                     for _ in 0..<count {
                         red &+= UInt32(pixel[0]) &* weight[0]
                         green &+= UInt32(pixel[1]) &* weight[0]
                         blue &+= UInt32(pixel[2]) &* weight[0]
-                        pixel += 3
+                        pixel += step
                         weight += 1
                     }
                     (target[0], target[1], target[2]) = (red, green, blue)

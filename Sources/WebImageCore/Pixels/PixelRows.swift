@@ -205,12 +205,13 @@ extension PixelRows {
     package func resized(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
         guard target != size else { return PixelBuffer(self, orientation: orientation) }
         switch layout {
-        case .rgb, .premultiplied:
-            let small = PixelBuffer(size: target, format: layout == .rgb ? .rgb : .rgbaPremultiplied) { memory in
+        case .rgb, .rgbx, .premultiplied:
+            let format = layout == .premultiplied ? PixelBuffer.Format.rgbaPremultiplied : .rgb
+            let small = PixelBuffer(size: target, format: format) { memory in
                 AreaScaler.scale(self, to: target, into: memory.bindMemory(to: UInt8.self).baseAddress!)
             }
             return orientation == .up ? small : small?.oriented(orientation)
-        case .rgba, .rgbx:
+        case .rgba:
             // Means of colours have to be weighted by alpha, which premultiplication does.
             return PixelBuffer(self, orientation: .up)?.resized(to: target, orientation: orientation)
         }

@@ -45,6 +45,7 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         Bomb("ICO around a PNG of 121 megapixels") { icon(png(width: 11_000, height: 11_000)) },
         Bomb("GIF of 100 megapixels") { gif(side: 10_000, frames: 1) },
         Bomb("GIF of 64 megapixels at its own size", way: "full") { gif(side: 8000, frames: 1) },
+        Bomb("GIF of 32 megapixels, shown", way: "shown") { gif(side: 5700) },
         Bomb("PNG of 36 megapixels with a profile", way: "full") { profiled(side: 6000) },
         Bomb("PNG of 25 megapixels with a profile and alpha", way: "full") { profiled(side: 5000, hasAlpha: true) },
         Bomb("PNG of 16 megapixels with a profile and alpha that is turned", way: "full") {
