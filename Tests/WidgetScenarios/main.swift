@@ -34,11 +34,14 @@ guard let scenario = Scenario.all.first(where: { $0.name == name }) else {
 let environment = ProcessInfo.processInfo.environment
 /// Where a scenario can click; `nil` on another display.
 var broadway: BroadwayDisplay?
+/// Where a scenario can do all that a user does; `nil` on another display.
+var xvfb: XvfbDisplay?
 let stopDisplay: () -> Void
 switch environment["GWI_DISPLAY"] {
 case "xvfb":
     let display = try XvfbDisplay.start()
     display.exportEnvironment()
+    xvfb = display
     stopDisplay = display.stop
 case "wayland", "wayland2":
     let scale = environment["GWI_DISPLAY"] == "wayland2" ? 2 : 1

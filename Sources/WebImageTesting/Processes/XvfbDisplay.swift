@@ -1,7 +1,9 @@
 import Glibc
 import Synchronization
+public import WebImageCore
 
-/// An X server without a screen (Xvfb), on which GTK draws with OpenGL in software.
+/// An X server without a screen (Xvfb), on which GTK draws with OpenGL in software. A test can look at what is drawn, and click,
+/// scroll and type.
 public final class XvfbDisplay: Sendable {
     /// The reason why a display could not be started.
     package struct Failure: Error, CustomStringConvertible {
@@ -9,11 +11,14 @@ public final class XvfbDisplay: Sendable {
         package let description: String
     }
 
+    /// The name, as in DISPLAY.
+    let name: String
     /// The environment variables that make a GTK program use the display.
     public let environment: [String: String]
     private let server: Mutex<DaemonProcess?>
 
-    private init(environment: [String: String], server: DaemonProcess) {
+    private init(name: String, environment: [String: String], server: DaemonProcess) {
+        self.name = name
         self.environment = environment
         self.server = Mutex(server)
     }
@@ -23,12 +28,13 @@ public final class XvfbDisplay: Sendable {
     }
 
     /// Starts the server on a free display. It ends with this process at the latest.
+    /// - Parameter size: The size of the screen in pixels. Default: 1280 x 900.
     /// - Throws: An error with the failed step and its cause, such as that the Debian package xvfb is not installed.
-    public static func start() throws -> XvfbDisplay {
+    public static func start(size: PixelSize = PixelSize(width: 1280, height: 900)) throws -> XvfbDisplay {
         let server = try DaemonProcess(
             "Xvfb",
             // Without -noreset the server restarts when its last client leaves, and loses a client that is connecting.
-            ["-displayfd", "1", "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-noreset"],
+            ["-displayfd", "1", "-screen", "0", "\(size.width)x\(size.height)x24", "-nolisten", "tcp", "-noreset"],
             environment: [:]
         )
         // The display number is on a line by itself, possibly after warnings.
@@ -40,7 +46,7 @@ public final class XvfbDisplay: Sendable {
             "DISPLAY": ":\(number)", "GDK_BACKEND": "x11", "GSK_RENDERER": "opengl", "LIBGL_ALWAYS_SOFTWARE": "1",
             "GTK_A11Y": "none", "GSETTINGS_BACKEND": "memory",
         ]
-        return XvfbDisplay(environment: environment, server: server)
+        return XvfbDisplay(name: ":\(number)", environment: environment, server: server)
     }
 
     /// Adds `environment` to the environment of this process. Call it before gtk_init.
