@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -17,6 +18,8 @@ void gwi_curl_initialize(void) {
     if (initialize) initialize(no_exit_handler, NULL);
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
+
+void gwi_thread_set_name(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 CURLcode gwi_curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);

@@ -25,13 +25,14 @@ struct JobGraph: Sendable {
         }
 
         /// What can be shown before the image is complete. The two never apply to the same job: partial images are not
-        /// worth decoding while a complete image shows.
+        /// worth decoding while a complete image shows. They are indirect because few jobs have one, while the compiler writes out
+        /// the copying of every value within, again for each type that holds a job.
         enum Preview: Sendable {
             case none
             /// Partial images of the bytes that have arrived.
-            case progressive(ProgressiveDecoding)
+            indirect case progressive(ProgressiveDecoding)
             /// The cached image, shown until the server has answered.
-            case stale(StaleImage)
+            indirect case stale(StaleImage)
         }
 
         let key: Key
@@ -111,7 +112,7 @@ struct JobGraph: Sendable {
         enum Validation: Sendable {
             case none
             /// The entry is without its bytes, which would take memory for as long as the server needs.
-            case original(CacheEntry)
+            indirect case original(CacheEntry)
             /// There is no original, but every job has a rendition.
             case renditions
         }

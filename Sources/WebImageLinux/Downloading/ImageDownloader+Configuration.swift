@@ -1,5 +1,4 @@
 internal import CWebImageShims
-import Foundation
 public import FoundationEssentials
 public import WebImageCore
 
@@ -147,7 +146,8 @@ extension ImageDownloader.Configuration {
     /// The program's name in printable ASCII, then that of the library: `viewer GtkWebImage/0.1.0`.
     private static var standardUserAgent: String {
         let library = "GtkWebImage/\(LibraryVersion.current)"
-        let name = ProcessInfo.processInfo.processName.filter {
+        let program = CommandLine.arguments.first?.split(separator: "/").last ?? ""
+        let name = program.filter {
             $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0))
         }
         return name.isEmpty ? library : "\(name) \(library)"

@@ -9,6 +9,8 @@
 
 // Initializes libcurl so that no exit handler of OpenSSL disturbs network threads.
 void gwi_curl_initialize(void);
+// Names the calling thread; pthread_setname_np(3) is not in the Glibc module.
+void gwi_thread_set_name(const char *name);
 // curl_easy_setopt, curl_easy_getinfo, curl_multi_setopt and curl_share_setopt are variadic.
 CURLcode gwi_curl_set_long(CURL *handle, CURLoption option, long value);
 CURLcode gwi_curl_set_offset(CURL *handle, CURLoption option, curl_off_t value);

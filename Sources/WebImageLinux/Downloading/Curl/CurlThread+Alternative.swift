@@ -1,6 +1,6 @@
 internal import CWebImageCurl
 import Dispatch
-import Foundation
+import FoundationEssentials
 import WebImageCore
 
 // HTTP/3, where libcurl has it and servers offer it.

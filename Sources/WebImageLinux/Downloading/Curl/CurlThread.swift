@@ -1,6 +1,8 @@
 internal import CWebImageCurl
 internal import CWebImageShims
-import Foundation
+import Dispatch
+import FoundationEssentials
+import Glibc
 import WebImageCore
 
 /// The network thread of a downloader. It alone uses this object and its transfers, so nothing here is locked.
@@ -44,9 +46,12 @@ final class CurlThread {
 
     static func start(_ commands: CurlCommandQueue) {
         ExitGuard.register()
-        let thread = Thread { CurlThread(commands).run() }
-        thread.name = "gwi-network"
-        thread.start()
+        // A Thread of Foundation would make every app load that library, with the Unicode data within.
+        let code = startDetachedThread {
+            gwi_thread_set_name("gwi-network")
+            CurlThread(commands).run()
+        }
+        if code != 0 { WebImageLog.error("There is no thread for downloads (error \(code)), so none begins") }
     }
 
     private init(_ commands: CurlCommandQueue) {
