@@ -172,6 +172,29 @@ struct ResponseTests {
         #expect(Download(ImageDownloader(), lying.url("/a")).failure()?.code == .badResponse)
     }
 
+    @Test(
+        "A connection that closes anywhere in the head is an error after which the load is repeated",
+        .timeLimit(.minutes(1))
+    )
+    func cutHead() throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: image/gif\r\nETag: \"1\"\r\n\r\n"
+        let server = try LocalImageServer { request in
+            var response = ServerResponse.status(200)
+            response.faults.rawResponse = Data(head.utf8.prefix(Int(request.path.dropFirst()) ?? 0))
+            return response
+        }
+        let downloader = ImageDownloader()
+        for count in 1..<head.utf8.count {
+            let error = Download(downloader, server.url("/\(count)")).failure()
+            #expect(
+                error?.code == .transferIncomplete && error?.isTransient == true,
+                "\(count): \(String(describing: error))"
+            )
+        }
+        // A head that is whole may have an empty body.
+        #expect(try Download(downloader, server.url("/\(head.utf8.count)")).end().data.isEmpty)
+    }
+
     @Test("A head without an end is refused", .timeLimit(.minutes(1)))
     func endlessHeaders() throws {
         let line = "X-Padding: \(String(repeating: "x", count: 1000))\r\n"

@@ -60,6 +60,11 @@ extension CurlTransfer {
         return error(.transferIncomplete, "The server sent more of the body than the range that it stated")
     }
 
+    /// The error for a head without an end, which libcurl takes for a response without a body.
+    var headIncomplete: ImageError {
+        error(.transferIncomplete, "The connection was closed before the end of the head")
+    }
+
     var headTooLarge: ImageError {
         error(
             .badResponse,

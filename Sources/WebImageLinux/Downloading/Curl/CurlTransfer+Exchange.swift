@@ -59,6 +59,8 @@ extension CurlTransfer {
         /// The bytes of all header lines.
         var headByteCount = 0
         var headLineCount = 0
+        /// Whether the empty line after the head has arrived. libcurl does not look for it when the connection is closed.
+        private(set) var hasWholeHead = false
         var isNearlyComplete = false
 
         /// The largest size of the head of a response, which is what browsers take.
@@ -75,6 +77,13 @@ extension CurlTransfer {
         init(_ request: RequestModifier.Request, inMemoryBodyLimit: Int, budget: MemoryBudget?) {
             self.request = request
             body = TransferBody(inMemoryBodyLimit: inMemoryBodyLimit, budget: budget)
+        }
+
+        /// Takes note of the begin and the end of a head. There is one for each interim response, too, and trailers, which
+        /// come after the body, have no status line.
+        mutating func noteHeaderLine(_ line: UnsafeRawBufferPointer) {
+            if line.starts(with: "HTTP/".utf8) { hasWholeHead = false }
+            if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { hasWholeHead = true }
         }
 
         /// Whether more or less of a resumed body has arrived than Content-Range says, which libcurl does not look at.

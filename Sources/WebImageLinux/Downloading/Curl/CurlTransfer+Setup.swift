@@ -40,9 +40,10 @@ extension CurlTransfer {
             return transfer.receive(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
         }
         handle.set(CURLOPT_HEADERDATA, to: Unmanaged.passUnretained(self).toOpaque())
-        handle.setCallback(CURLOPT_HEADERFUNCTION) { _, size, count, context in
+        handle.setCallback(CURLOPT_HEADERFUNCTION) { line, size, count, context in
             let transfer = Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
-            return transfer.receiveHeaderLine(byteCount: size * count) ? size * count : 0
+            let line = UnsafeRawBufferPointer(start: line, count: size * count)
+            return transfer.receiveHeaderLine(line) ? size * count : 0
         }
     }
 

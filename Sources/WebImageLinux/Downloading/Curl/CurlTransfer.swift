@@ -188,9 +188,10 @@ extension CurlTransfer {
 
     /// Takes note of a line of a head or of the trailers.
     /// - Returns: Whether the exchange continues.
-    func receiveHeaderLine(byteCount: Int) -> Bool {
-        noteArrival(byteCount)
-        exchange.headByteCount += byteCount
+    func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        noteArrival(line.count)
+        exchange.noteHeaderLine(line)
+        exchange.headByteCount += line.count
         exchange.headLineCount += 1
         guard exchange.headByteCount > Exchange.headLimit || exchange.headLineCount > Exchange.headLineLimit else {
             return true
@@ -241,6 +242,8 @@ extension CurlTransfer {
 
     /// Turns libcurl's result into the outcome of the exchange.
     func conclude(_ code: CURLcode) -> Outcome {
+        // A server that went away in the middle of the head has said nothing yet.
+        if code == CURLE_OK, !exchange.hasWholeHead { return .finished(.failure(headIncomplete)) }
         // A successful response without a body has not been looked at yet.
         if code == CURLE_OK, exchange.head == nil { receiveHead() }
         switch exchange.verdict {
