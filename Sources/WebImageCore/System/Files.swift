@@ -134,6 +134,9 @@ package struct FileStore: FileStoring {
     }
 
     package func write(_ pieces: [Data], to path: String) throws {
+        guard Self.allowsFile(of: pieces.reduce(0) { $0 + $1.count }) else {
+            throw FileError(call: "write", path: path, number: EFBIG)
+        }
         // A name no other process or thread uses, in the same directory, or rename would not be one step.
         let temporary = "\(path).\(getpid()).\(UInt32.random(in: 0 ... .max))\(Self.temporarySuffix)"
         let descriptor = try create(temporary)
@@ -149,6 +152,13 @@ package struct FileStore: FileStoring {
             unlink(temporary)
             throw FileError(call: "rename", path: path, number: number)
         }
+    }
+
+    /// Whether a file may have that many bytes (`ulimit -f`). Whoever writes more gets the signal SIGXFSZ, which ends the app.
+    package static func allowsFile(of byteCount: Int) -> Bool {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return true }
+        return UInt64(byteCount) <= UInt64(limit.rlim_cur)
     }
 
     package func remove(_ path: String) throws {

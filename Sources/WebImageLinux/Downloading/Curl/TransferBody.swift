@@ -88,6 +88,7 @@ private final class SpillFile {
 
     /// - Returns: Whether all bytes were written. If not, none of them count.
     func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard FileStore.allowsFile(of: count + bytes.count) else { return false }
         var written = 0
         while written < bytes.count {
             let result = pwrite(descriptor, bytes.baseAddress! + written, bytes.count - written, off_t(count + written))
