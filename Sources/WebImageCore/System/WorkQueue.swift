@@ -216,6 +216,16 @@ private final class QueueState: Sendable {
     }
 }
 
+/// Starts a thread with a name for one piece of work that needs the processor for long.
+/// - Returns: 0, or the error number of pthread_create(3). Then the work does not run.
+package func startBatchThread(name: String, _ work: @escaping @Sendable () -> Void) -> Int32 {
+    startDetachedThread {
+        nameThisThread(name)
+        markThisThreadAsBatch()
+        work()
+    }
+}
+
 /// Starts a POSIX thread. Those of Dispatch have no names, and work that waits for the disk would exhaust them.
 /// - Returns: 0, or the error number of pthread_create(3).
 package func startDetachedThread(_ body: @escaping @Sendable () -> Void) -> Int32 {

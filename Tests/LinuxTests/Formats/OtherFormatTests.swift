@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import TestSupport
 import Testing
 import WebImageCore
@@ -174,6 +175,25 @@ struct OtherFormatTests {
             options: DecodeOptions(url: URL(string: "https://example.org/a.avif")),
             leftBehind: leftBehind
         )
+    }
+
+    @Test("Where no thread can be started the calling thread decodes", arguments: [true, false])
+    func noThread(isElsewhere: Bool) throws {
+        let image = try WebImage(data: TestImage.quarters(size: PixelSize(width: 2, height: 2)))
+        let wait = LoaderWait(
+            format: .svg,
+            isElsewhere: isElsewhere,
+            limit: .seconds(10),
+            options: DecodeOptions(),
+            leftBehind: LoaderWait.CallsLeftBehind(),
+            startThread: { _, _ in EAGAIN }
+        )
+        let caller = pthread_self()
+        let decoded = try wait.run(until: { false }) { () throws(ImageError) in
+            #expect(pthread_equal(caller, pthread_self()) != 0)
+            return image
+        }
+        #expect(decoded.pixelSize == image.pixelSize)
     }
 
     @Test("A process that takes too long ends with an error, and one that nobody waits for with the load")

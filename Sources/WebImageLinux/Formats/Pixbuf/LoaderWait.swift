@@ -15,6 +15,8 @@ struct LoaderWait {
     let limit: Duration
     let options: DecodeOptions
     let leftBehind: CallsLeftBehind
+    /// Starts a thread with a name. Returns 0 or an error number. Tests replace it.
+    let startThread: @Sendable (String, @escaping @Sendable () -> Void) -> Int32
 
     /// The number of calls that may be left behind. Files that make loaders hang cannot use up threads and processes, nor
     /// those that make them work all processors.
@@ -25,12 +27,14 @@ struct LoaderWait {
         isElsewhere: Bool,
         limit: Duration,
         options: DecodeOptions,
-        leftBehind: CallsLeftBehind? = nil
+        leftBehind: CallsLeftBehind? = nil,
+        startThread: @escaping @Sendable (String, @escaping @Sendable () -> Void) -> Int32 = startBatchThread
     ) {
         self.format = format
         self.isElsewhere = isElsewhere
         self.limit = limit
         self.options = options
+        self.startThread = startThread
         self.leftBehind = leftBehind ?? (isElsewhere ? .elsewhere : .ofProcess)
     }
 
@@ -49,12 +53,13 @@ struct LoaderWait {
         if isElsewhere { announce() }
         guard leftBehind.count < maximumLeftBehind else { throw tooManyLeftBehind }
         let call = Call()
-        WorkQueue(name: isElsewhere ? "gwi-glycin" : "gwi-loader", threadCount: 1, isBatch: true).submit {
-            [leftBehind] in
+        // Where the system allows no thread, the wait would be for this one: an image without a time limit is better than none.
+        let code = startThread(isElsewhere ? "gwi-glycin" : "gwi-loader") { [leftBehind] in
             let result = Result { () throws(ImageError) in try work() }
             withExtendedLifetime(reservation) {}
             if call.end(with: result) { leftBehind.add(-1) }
         }
+        guard code == 0 else { return try work() }
         let start = ContinuousClock.now
         while call.semaphore.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
             let isLate = ContinuousClock.now - start > limit
