@@ -93,6 +93,30 @@ struct DiskCacheSafetyTests {
         #expect(counts["wrong"] == 0 && counts["failures"] ?? 0 > 0 && counts["hits"] ?? 0 > 0, "\(result.output)")
     }
 
+    @Test("Where files may have only a kilobyte (ulimit -f) the cache keeps what fits, and the process lives")
+    func fileSizeLimit() throws {
+        let command = ["-c", "ulimit -f 1 && exec \"$0\" '\(path)' 1 200 100000000", BuiltProgram.path("CacheWorker")]
+        let result = try ChildProcess.run("bash", command)
+        let counts = numbers(result.output)
+        #expect(result.signal == nil && counts["wrong"] == 0, "\(result.output)")
+        #expect(counts["failures"] ?? 0 > 0 && counts["hits"] ?? 0 > 0, "\(result.output)")
+    }
+
+    @Test("Entries that a clock in the future has left are evicted before those of today")
+    func filesFromTheFuture() {
+        let cache = cache(limit: 100_000)
+        for number in 0..<4 { cache.store(entry("future\(number)", 20_000)) }
+        cache.flush()
+        let nextYear = timespec(tv_sec: time(nil) + 365 * 86_400, tv_nsec: 0)
+        for file in FileStore().files(below: path) { utimensat(AT_FDCWD, file.path, [nextYear, nextYear], 0) }
+        // When more is stored than there is room for
+        for number in 0..<3 { cache.store(entry("today\(number)", 20_000)) }
+        cache.flush()
+        // Then the oldest go that nobody can date
+        #expect((0..<3).allSatisfy { cache.contains("today\($0)") })
+        #expect(!(0..<4).allSatisfy { cache.contains("future\($0)") })
+    }
+
     private static let canMount: Bool = {
         let test = ["--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
         return (try? ChildProcess.run("unshare", test))?.exitCode == 0

@@ -61,10 +61,21 @@ struct FreshnessTests {
         #expect(reuse(old, after: 30) == .validate)
     }
 
-    @Test("Setting the clock back makes a response neither younger nor older")
+    @Test("Setting the clock back by hours makes a response neither younger nor older")
     func clockSetBack() {
         #expect(reuse(metadata("max-age=60"), after: -1000) == .use)
         #expect(reuse(metadata("max-age=60") { $0.age = 60 }, after: -1000) == .validate)
+    }
+
+    @Test("A response from next year is asked for again, and serves offline")
+    func future() {
+        // A clock that was a year ahead would leave it fresh for a year.
+        #expect(reuse(metadata("max-age=60"), after: -365 * 86_400) == .validate)
+        let offline = ImageError(.hostNotFound, url: nil, reason: "", remedy: "")
+        let stored = Freshness(metadata("max-age=60"), now: Self.start.addingTimeInterval(-365 * 86_400))
+        #expect(stored.isUsable(despite: offline) && stored.remaining < 0)
+        // A response without a lifetime is limited by the cache alone.
+        #expect(reuse(metadata(nil), after: -365 * 86_400) == .use)
     }
 
     @Test("Expires counts from Date, and max-age takes precedence")

@@ -53,9 +53,16 @@ package struct Freshness {
         let apparent = metadata.date.map { max(0, responseTime.timeIntervalSince($0)) } ?? 0
         let delay = metadata.requestTime.map { max(0, responseTime.timeIntervalSince($0)) } ?? 0
         let initial = max(apparent, (metadata.age ?? 0) + delay)
-        // Setting the clock back must not make the response younger.
-        return initial + max(0, now.timeIntervalSince(responseTime))
+        let residence = now.timeIntervalSince(responseTime)
+        // The response is stored with the time of a clock that was wrong and has been set back since. Nobody knows how old it
+        // is; it would stay fresh until the clock is there again, which may take years.
+        guard residence >= -clockTolerance else { return .infinity }
+        return initial + max(0, residence)
     }
+
+    /// The seconds by which a clock may be set back without effect: those of a time zone, too, in which a machine that also
+    /// runs another system may start.
+    private static let clockTolerance = 86_400.0
 
     private static func lifetime(_ metadata: ResponseMetadata, _ directives: CacheDirectives) -> Double? {
         if let maxAge = directives.maxAge { return maxAge }

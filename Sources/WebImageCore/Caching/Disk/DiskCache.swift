@@ -368,7 +368,7 @@ extension DiskCache {
             attempt { try files.remove(file.path) }
         }
         stored.removeAll { file in
-            // A clock that was set back leaves files from the future; they count as new.
+            // A clock that was set back leaves files from the future. They are kept: it may be wrong now.
             let isOld = date(of: file) < now - limits.maximumAge
             // A process that was killed while it wrote leaves a temporary file.
             let isLeftover = file.path.hasSuffix(DiskCacheLayout.temporarySuffix) && file.modified < now - 600
@@ -378,7 +378,9 @@ extension DiskCache {
         if size > limits.sizeLimit || fraction != nil {
             let target = Int(bounded: Double(limits.sizeLimit) * 0.8)
             let goal = fraction.map { min(target, Int(bounded: Double(size) * $0)) } ?? target
-            for file in stored.sorted(by: { date(of: $0) < date(of: $1) }) where size > goal { remove(file) }
+            // Nothing used today could outlast files from next year, so that those go first.
+            func rank(_ file: StoredFile) -> (Int, Double) { (date(of: file) > now + 86_400 ? 0 : 1, date(of: file)) }
+            for file in stored.sorted(by: { rank($0) < rank($1) }) where size > goal { remove(file) }
         }
         state.withLock { state in
             state.size = size
