@@ -95,7 +95,7 @@ struct QueueTests {
         URL(string: "http://\(name):\(server.port)/\(path)")!
     }
 
-    @Test("Hosts that hang leave room for one that does not, and at last make room", .timeLimit(.minutes(1)))
+    @Test("Hosts that hang leave room for one that does not, and at last make room", .timeLimit(.minutes(4)))
     func manyHosts() throws {
         let (gate, longGate) = (ServerGate(), ServerGate())
         // The servers answer with a first byte, since the speed is measured from then on.
