@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 import WebImageTesting
 
@@ -33,6 +34,44 @@ struct DecodeCostTests {
         }
         #expect(cost(.up) == size.pixelCount * 4)
         #expect(cost(.right) == size.pixelCount * 8)
+    }
+
+    @Test(
+        "An image that is scaled and turned takes its pixels twice beside those of the file",
+        arguments: [false, true]
+    )
+    func scaledAndTurned(isWide: Bool) {
+        let size = PixelSize(width: 1000, height: 500)
+        var options = DecodeOptions(size: .contain(PixelSize(width: 500, height: 500)))
+        options.keepsWideColors = isWide
+        func cost(_ orientation: ImageOrientation, _ format: ImageFormat) -> Int {
+            DecodeCost(of: ImageHeader(format: format, storedSize: size, orientation: orientation), options).byteCount
+        }
+        let bytesPerPixel = isWide ? 8 : 4
+        for format in [ImageFormat.png, .webp] {
+            #expect(cost(.down, format) == (size.pixelCount + 2 * 500 * 250) * bytesPerPixel)
+            #expect(cost(.up, format) == (size.pixelCount + 500 * 250) * bytesPerPixel)
+        }
+    }
+
+    @Test("The chunks of a PNG count when there are several, up to what its rows can need")
+    func chunks() throws {
+        func cost(_ parts: [Int], animated: [String] = []) throws -> Int {
+            let header: [UInt8] = [0, 0, 0, 100, 0, 0, 0, 100, 8, 6, 0, 0, 0]
+            var chunks = [("IHDR", header)]
+            for name in animated where name != "fdAT" { chunks.append((name, [UInt8](repeating: 0, count: 26))) }
+            chunks += parts.map { ("IDAT", [UInt8](repeating: 0, count: $0)) }
+            if animated.contains("fdAT") { chunks += [("fcTL", []), ("fdAT", [UInt8](repeating: 0, count: 504))] }
+            let file = TestImage.png(chunks + [("IEND", [])])
+            return DecodeCost(of: try #require(ImageHeader(reading: file)), DecodeOptions()).byteCount - 40_000
+        }
+        #expect(try cost([900]) == 0)
+        #expect(try cost([900, 100]) == 1000)
+        // Four bytes a pixel, a filter type a row, and what deflate adds.
+        #expect(try cost([100_000, 100_000]) == 40_100 + 40 + 65_536)
+        // The frame, its file and the copy; or those of a frame behind the default image.
+        #expect(try cost([900, 100], animated: ["acTL", "fcTL"]) == 40_000 + 2 * 1000)
+        #expect(try cost([900, 100], animated: ["acTL", "fdAT"]) == 40_000 + 2 * 500)
     }
 
     @Test("The row of a JPEG that is stretched into a square is not divided, and counts whole")

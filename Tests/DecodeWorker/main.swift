@@ -5,8 +5,8 @@ import WebImageCore
 import WebImageLinux
 
 // Decodes a file and says what became of it and how much memory that took:
-// DecodeWorker FILE whole|full|parts|shown|limit. An image is decoded for 200 x 200 pixels, full at its own size. In parts, the file
-// arrives; shown, twenty players show four frames of an animation; with limit, nothing is decoded, and the memory that the process
+// DecodeWorker FILE whole|full|scaled|wide|parts|shown|limit. An image is decoded for 200 x 200 pixels, full at its own size, scaled
+// a little smaller, and wide the same with its wide colours. In parts, the file arrives; shown, twenty players show four frames of an animation; with limit, nothing is decoded, and the memory that the process
 // may use is printed in bytes, with the default limits of the cache and of decodes.
 
 let arguments = CommandLine.arguments
@@ -24,7 +24,13 @@ func kilobytes(_ name: String) -> Int {
     return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
 }
 
-let size = way == "full" ? DecodeSize.original : .contain(PixelSize(width: 200, height: 200))
+let size: DecodeSize =
+    switch way {
+    case "full": .original
+    case "scaled": .contain(PixelSize(width: 3600, height: 3600))
+    case "wide": .contain(PixelSize(width: 2800, height: 2800))
+    default: .contain(PixelSize(width: 200, height: 200))
+    }
 
 /// Feeds a decoder as a slow server does.
 func decodeInParts(_ data: Data) throws(ImageError) -> WebImage {
@@ -41,6 +47,23 @@ func decodeInParts(_ data: Data) throws(ImageError) -> WebImage {
 }
 
 let manager = {
+    guard way != "wide" else {
+        // As ImageManager does where GTK shows wide colours.
+        let queue = WorkQueue(name: "decode", threadCount: 1)
+        let budget = SystemResources.loadingBudget
+        var dependencies = Pipeline.Dependencies(
+            memoryCache: MemoryCache(costLimit: 1 << 30),
+            dataCache: nil,
+            loaders: LoaderRegistry([LocalLoader.files(queue: queue, maximumByteCount: 1 << 30, budget: budget)]),
+            coders: .builtIn,
+            dispatcher: InlineDispatcher(),
+            ioQueue: queue,
+            decodeQueue: queue
+        )
+        dependencies.budget = budget
+        dependencies.keepsWideColors = true
+        return ImageManager(dependencies: dependencies)
+    }
     var configuration = ImageManager.Configuration()
     configuration.diskCache = nil
     return ImageManager(configuration: configuration)
@@ -65,12 +88,12 @@ _ = try? load("\(path).pixel")
 // A new peak is measured from here on (proc(5)).
 try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .ascii)
 let before = kilobytes("VmHWM")
-/// The most memory that decodes and canvases have reserved.
+/// The most memory that decodes, canvases and bodies have reserved.
 let reserved = Mutex(0)
 Thread.detachNewThread {
     while true {
-        let used = SystemResources.loadingBudget.used.decoding + SystemResources.loadingBudget.used.lasting
-        reserved.withLock { $0 = max($0, used) }
+        let used = SystemResources.loadingBudget.used
+        reserved.withLock { $0 = max($0, used.decoding + used.lasting + used.bodies) }
         usleep(100)
     }
 }

@@ -98,7 +98,7 @@ static bool undo_filter(uint8_t type, uint8_t *target, const uint8_t *source, co
     }
 }
 
-// The contents of consecutive IDAT chunks.
+// The contents of consecutive IDAT chunks. There are no bytes when there is no memory, or more of them than rows can need.
 typedef struct {
     const uint8_t *bytes;
     size_t count;
@@ -120,7 +120,12 @@ static ptrdiff_t pixels_at(const gwi_png_layout *file, size_t offset) {
     return (ptrdiff_t)length;
 }
 
-static compressed collect(const gwi_png_layout *file) {
+// Returns the most bytes that a stream of so many bytes can need: deflate stores what it cannot compress, with five bytes for
+// each 65,535 (RFC 1951, section 3.2.4). Encoders differ by some bytes, which the last summand covers.
+static size_t longest_stream(size_t count) { return count + count / 1000 + (64 << 10); }
+
+// A copy of more than the bytes of the rows can need would be memory that nothing has counted (PNGHeader.swift).
+static compressed collect(const gwi_png_layout *file, size_t rows_count) {
     compressed pixels = {0};
     size_t count = 0, total = 0;
     ptrdiff_t length;
@@ -131,7 +136,7 @@ static compressed collect(const gwi_png_layout *file) {
     pixels.bytes = file->data + file->offset + 8;
     pixels.count = total;
     if (count < 2) return pixels;
-    pixels.copy = malloc(total);
+    if (total <= longest_stream(rows_count)) pixels.copy = malloc(total);
     pixels.bytes = pixels.copy;
     if (!pixels.copy) pixels.count = 0;
     size_t offset = file->offset;
@@ -145,7 +150,7 @@ static compressed collect(const gwi_png_layout *file) {
 
 // Inflates into memory that the rows fill.
 static bool inflate_rows(const gwi_png_layout *file, uint8_t *rows, size_t count) {
-    compressed pixels = collect(file);
+    compressed pixels = collect(file, count);
     bool is_sound = false;
     // zlib refuses a distance beyond the window that the stream announces, libdeflate does not look at the window.
     size_t window = pixels.count > 0 ? (size_t)256 << (pixels.bytes[0] >> 4) : 0;
@@ -196,6 +201,9 @@ static void expand(const gwi_png_layout *file, uint8_t *target, const uint8_t *s
     }
 }
 
+// The width has 32 bits and a pixel 32 at most, so that their product fits.
+_Static_assert(sizeof(size_t) >= 8 && sizeof(((gwi_png_layout *)0)->width) == 4, "the bits of a row overflow");
+
 uint8_t *gwi_png_decode_whole(const gwi_png_layout *file) {
     static const uint8_t channels[7] = {1, 0, 3, 1, 2, 0, 4};
     size_t width = file->width, height = file->height;
@@ -205,8 +213,10 @@ uint8_t *gwi_png_decode_whole(const gwi_png_layout *file) {
     bool is_expanded = stride != length || file->type == 3 || file->type == 0;
     // Rows are inflated with their filter types to the end of the memory, and expanded from its start: no row is overwritten
     // before it is read.
-    size_t count = (length + 1) * height;
-    size_t total = height * (stride > length ? stride : length) + height;
+    size_t count, total;
+    if (__builtin_mul_overflow(length + 1, height, &count)) return NULL;
+    if (__builtin_mul_overflow((stride > length ? stride : length) + 1, height, &total)) return NULL;
+    if (total > SIZE_MAX - spare_count) return NULL;
     uint8_t *memory = malloc(total + spare_count);
     uint8_t *zeros = calloc(1, length + spare_count);
     bool is_read = memory && zeros && inflate_rows(file, memory + total - count, count);

@@ -19,6 +19,8 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
     private var current: Int?
     /// The pixels beneath the current frame, if its disposal restores them.
     private var saved: [UInt32] = []
+    /// Whether what is beneath a frame is kept for its disposal.
+    private var keepsBeneath = true
 
     /// - Parameters:
     ///   - source: Decodes single frames.
@@ -62,6 +64,9 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
 
     /// Decodes the first frame, which takes the memory of the canvas.
     package func takeFirstFrame() throws(ImageError) -> PixelBuffer {
+        // Nothing follows that would restore what is beneath the frame.
+        keepsBeneath = false
+        defer { keepsBeneath = true }
         try compose(towards: 0) { false }
         let pixels = canvas!.takePixels(hasAlpha: hasAlpha)
         releaseMemory()
@@ -128,7 +133,7 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
                 dispose(of: index - 1)
             }
             let layout = layouts[index]
-            if layout.disposal == .restore { canvas!.save(layout.rect, in: &saved) }
+            if layout.disposal == .restore, keepsBeneath { canvas!.save(layout.rect, in: &saved) }
             try source.draw(index, on: canvas!)
             current = index
             if index < last, stopsEarly() { return }

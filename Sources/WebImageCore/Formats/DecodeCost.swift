@@ -45,12 +45,22 @@ struct DecodeCost {
         imageByteCount = target.boundedProduct(bytesPerPixel)
         var bytes = decoded.boundedProduct(bytesPerPixel)
         // The worst case stands for what has not arrived: coefficients of two bytes for each of four channels.
-        bytes = bytes.boundedSum(header.workingByteCount ?? pixels.boundedProduct(8))
-        let scaled = target < decoded ? imageByteCount : 0
-        // The first frame of a GIF is decoded into indices of colours, which are gone when its canvas is scaled.
-        bytes = bytes.boundedSum(header.format == .gif ? max(scaled, pixels) : scaled)
+        let working = header.workingByteCount ?? pixels.boundedProduct(8)
+        // What is scaled is turned afterwards, while the decoded pixels are still there.
+        let isTurned = header.orientation != .up
+        let scaled = target < decoded ? imageByteCount.boundedProduct(isTurned ? 2 : 1) : 0
+        switch header.format {
+        case .gif:
+            // The first frame is decoded into indices of colours, which are gone when the canvas is scaled.
+            bytes = bytes.boundedSum(max(scaled, pixels))
+        case .png, .ico:
+            // So are the copies of compressed pixels, and the frame beside a canvas.
+            bytes = bytes.boundedSum(max(scaled, working))
+        default:
+            bytes = bytes.boundedSum(working).boundedSum(scaled)
+        }
         // What is turned is copied once the decoder is done.
-        if header.orientation != .up { bytes = max(bytes, imageByteCount.boundedProduct(2)) }
+        if isTurned { bytes = max(bytes, imageByteCount.boundedProduct(2)) }
         byteCount = bytes
     }
 

@@ -46,6 +46,17 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         Bomb("GIF of 100 megapixels") { gif(side: 10_000, frames: 1) },
         Bomb("GIF of 64 megapixels at its own size", way: "full") { gif(side: 8000, frames: 1) },
         Bomb("GIF of 32 megapixels, shown", way: "shown") { gif(side: 5700) },
+        Bomb("GIF of 36 megapixels that would be undone", way: "full") { gif(side: 6000, frames: 1, isUndone: true) },
+        Bomb("PNG of 16 megapixels that are not compressed, in two chunks", way: "full") { stored(side: 4000) },
+        Bomb("APNG of 4 megapixels that are not compressed, in two chunks", way: "full") {
+            stored(side: 2000, isAnimated: true)
+        },
+        Bomb("ICO around a PNG that is not compressed, in two chunks", way: "full") { icon(stored(side: 4000)) },
+        Bomb("PNG of one pixel and 70 MB, in ten chunks", way: "full", make: pixel),
+        Bomb("PNG of 16 megapixels with alpha, scaled and turned", way: "scaled") { turned(side: 4000) },
+        Bomb("PNG of 9 megapixels with wide colours, scaled and turned", way: "wide") {
+            turned(side: 3000, bits: 16)
+        },
         Bomb("PNG of 36 megapixels with a profile", way: "full") { profiled(side: 6000) },
         Bomb("PNG of 25 megapixels with a profile and alpha", way: "full") { profiled(side: 5000, hasAlpha: true) },
         Bomb("PNG of 16 megapixels with a profile and alpha that is turned", way: "full") {
@@ -59,11 +70,12 @@ struct Bomb: Sendable, CustomTestStringConvertible {
     ]
 
     /// Compresses zeros.
-    private static func zeros(_ count: Int) -> [UInt8] {
-        let compressor = libdeflate_alloc_compressor(6)
+    /// - Parameter level: 0 stores them.
+    private static func zeros(_ count: Int, level: Int32 = 6) -> [UInt8] {
+        let compressor = libdeflate_alloc_compressor(level)
         defer { libdeflate_free_compressor(compressor) }
         let zeros = [UInt8](repeating: 0, count: count)
-        var result = [UInt8](repeating: 0, count: count / 500 + 1000)
+        var result = [UInt8](repeating: 0, count: (level == 0 ? count + count / 1000 : count / 500) + 1000)
         result.removeLast(result.count - libdeflate_zlib_compress(compressor, zeros, count, &result, result.count))
         return result
     }
@@ -82,14 +94,61 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         ])
     }
 
+    /// A file of chunks, of which some are too long for the checksums of TestImage.
+    private static func png(_ chunks: [(name: String, contents: [UInt8])]) -> Data {
+        chunks.reduce(into: Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])) { file, chunk in
+            let named = Array(chunk.name.utf8) + chunk.contents
+            file += number(chunk.contents.count)
+            file += named
+            file += number(Int(libdeflate_crc32(0, named, named.count)))
+        }
+    }
+
+    /// Rows of four bytes a pixel, in a stream that is as long.
+    static func storedRows(side: Int) -> [UInt8] { zeros((1 + side * 4) * side, level: 0) }
+
+    /// A file of four bytes a pixel, all of them transparent, which are stored in two chunks.
+    static func stored(side: Int, isAnimated: Bool = false) -> Data {
+        let rows = storedRows(side: side)
+        let halves = [Array(rows.prefix(rows.count / 2)), Array(rows.dropFirst(rows.count / 2))]
+        let header = number(side) + number(side) + [8, 6, 0, 0, 0]
+        let control = number(0) + number(side) + number(side) + number(0) + number(0) + [0, 10, 0, 100, 0, 0]
+        let pixel = number(1) + number(1) + number(1) + number(0) + number(0) + [0, 10, 0, 100, 0, 0]
+        return png(
+            [("IHDR", header)] + (isAnimated ? [("acTL", number(2) + number(0)), ("fcTL", control)] : [])
+                + halves.map { ("IDAT", $0) }
+                + (isAnimated ? [("fcTL", pixel), ("fdAT", number(2) + zeros(5))] : []) + [("IEND", [])]
+        )
+    }
+
+    /// A file with much behind its pixel.
+    private static func pixel() -> Data {
+        let rest = [UInt8](repeating: 0, count: 7_000_000)
+        return png(
+            [("IHDR", number(1) + number(1) + [8, 6, 0, 0, 0]), ("IDAT", zeros(5))]
+                + (0..<10).map { _ in ("IDAT", rest) } + [("IEND", [])]
+        )
+    }
+
+    /// A file with alpha, all of it transparent, that is turned.
+    private static func turned(side: Int, bits: UInt8 = 8) -> Data {
+        let rows = zeros((1 + side * 4 * Int(bits / 8)) * side)
+        return png([
+            ("IHDR", number(side) + number(side) + [bits, 6, 0, 0, 0]), ("eXIf", turn), ("IDAT", rows), ("IEND", []),
+        ])
+    }
+
+    /// Exif data with the orientation 6.
+    private static let turn: [UInt8] = [
+        0x49, 0x49, 42, 0, 8, 0, 0, 0, 1, 0, 18, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0,
+    ]
+
     /// A grey file, all of it black, whose levels are not those of sRGB.
     private static func profiled(side: Int, hasAlpha: Bool = false, isTurned: Bool = false) -> Data {
         let rows = zeros((1 + (hasAlpha ? side * 2 : (side + 7) / 8)) * side)
         let header: [UInt8] = number(side) + number(side) + (hasAlpha ? [8, 4] : [1, 0]) + [0, 0, 0]
-        // Orientation 6 of Exif.
-        let exif: [UInt8] = [0x49, 0x49, 42, 0, 8, 0, 0, 0, 1, 0, 18, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0]
         let file = TestImage.png(
-            [("IHDR", header)] + (isTurned ? [("eXIf", exif)] : []) + [("IDAT", rows), ("IEND", [])]
+            [("IHDR", header)] + (isTurned ? [("eXIf", turn)] : []) + [("IDAT", rows), ("IEND", [])]
         )
         return TestImage.png(file, with: TestProfile.linearGrey)
     }
@@ -102,29 +161,29 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         return chunk("VP8L", [0x2F] + TestBitmap.long(size) + codes + [0, 0])
     }
 
-    private static func chunk(_ name: String, _ contents: [UInt8]) -> [UInt8] {
+    static func chunk(_ name: String, _ contents: [UInt8]) -> [UInt8] {
         Array(name.utf8) + TestBitmap.long(UInt32(contents.count)) + contents + (contents.count % 2 == 0 ? [] : [0])
     }
 
-    private static func webP(_ chunks: [UInt8]) -> Data { Data(chunk("RIFF", Array("WEBP".utf8) + chunks)) }
+    static func webP(_ chunks: [UInt8]) -> Data { Data(chunk("RIFF", Array("WEBP".utf8) + chunks)) }
 
-    private static func extended(side: Int, flags: UInt8) -> [UInt8] {
+    static func extended(side: Int, flags: UInt8) -> [UInt8] {
         let size = TestBitmap.long(UInt32(side - 1)).prefix(3)
         return chunk("VP8X", [flags, 0, 0, 0] + size + size)
     }
 
-    private static func webP(side: Int, isExtended: Bool = false) -> Data {
+    static func webP(side: Int, isExtended: Bool = false) -> Data {
         webP((isExtended ? extended(side: side, flags: 0) : []) + losslessChunk(side: side))
     }
 
-    private static func animatedWebP(side: Int) -> Data {
+    static func animatedWebP(side: Int) -> Data {
         let size = Array(TestBitmap.long(UInt32(side - 1)).prefix(3))
         let frame = chunk("ANMF", [0, 0, 0, 0, 0, 0] + size + size + [100, 0, 0, 0] + losslessChunk(side: side))
         return webP(extended(side: side, flags: 2) + chunk("ANIM", [0, 0, 0, 0, 0, 0]) + frame + frame)
     }
 
     /// A file of three bytes a pixel, all of them black, in one compressed strip.
-    private static func tiff(side: Int) -> Data {
+    static func tiff(side: Int) -> Data {
         let pixels = zeros(side * side * 3)
         let tags: [(tag: UInt8, type: UInt8, count: Int, value: Int)] = [
             (0x00, 4, 1, side), (0x01, 4, 1, side), (0x02, 3, 3, 8 + 2 + 10 * 12 + 4), (0x03, 3, 1, 8), (0x06, 3, 1, 2),
@@ -161,7 +220,8 @@ struct Bomb: Sendable, CustomTestStringConvertible {
     /// - Parameters:
     ///   - screen: The side of the canvas. Default: that of the first frame.
     ///   - frameCount: 1 for the square only.
-    static func gif(side: Int, screen: Int? = nil, frames frameCount: Int = 2) -> Data {
+    ///   - isUndone: Whether what is beneath a frame is shown again after it.
+    static func gif(side: Int, screen: Int? = nil, frames frameCount: Int = 2, isUndone: Bool = false) -> Data {
         let canvas = [UInt8(side & 255), UInt8(side >> 8), UInt8(side & 255), UInt8(side >> 8)]
         var file: [UInt8] = Array("GIF89a".utf8)
         let screen = screen ?? side
@@ -170,7 +230,7 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         let frames: [(size: [UInt8], count: Int)] = [(canvas, side * side), ([1, 0, 1, 0], 1)]
         // A screen that is too small would grow with the first frame.
         for frame in (screen < side ? frames.reversed() : frames).prefix(frameCount) {
-            file += [0x21, 0xF9, 4, 4, 10, 0, 0, 0, 0x2C, 0, 0, 0, 0]
+            file += [0x21, 0xF9, 4, isUndone ? 12 : 4, 10, 0, 0, 0, 0x2C, 0, 0, 0, 0]
             file += frame.size
             file += [0, 2]
             file += run(frame.count)
@@ -236,7 +296,7 @@ struct Bomb: Sendable, CustomTestStringConvertible {
     }
 
     /// A progressive file whose only scan has the mean of each block, in one bit for each of its channels.
-    private static func progressiveJPEG(side: Int, channels: Int = 3) -> Data {
+    static func progressiveJPEG(side: Int, channels: Int = 3) -> Data {
         var file = jpegHead(0xC2, side: side, channels: channels)
         file += [0xFF, 0xDA, 0, UInt8(6 + channels * 2), UInt8(channels)]
         for channel in 1...channels { file += [UInt8(channel), 0] }

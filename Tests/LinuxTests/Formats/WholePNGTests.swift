@@ -128,4 +128,20 @@ struct WholePNGTests {
         #expect(try decode(TestImage.png(chunks)).whole == nil, "chunks of pixels that are not consecutive")
         #expect(try decode(TestImage.png(Sample(depth: 16).chunks(&random))).whole == nil, "sixteen bits a channel")
     }
+
+    @Test("Chunks are copied up to what rows that nothing compresses need, and libpng reads those that are longer")
+    func longStreams() throws {
+        var random = SeededGenerator(seed: 4)
+        // Level 0 of deflate stores the rows.
+        for sample in [Sample(width: 300, height: 200, type: 6, level: 0, partLength: 8192), Sample(partLength: 5)] {
+            let (whole, rows) = try decode(TestImage.png(sample.chunks(&random)))
+            #expect(rows != nil && whole == rows)
+        }
+        // What follows the stream is ignored.
+        for (excess, partLength, isWhole) in [(60_000, 9000, true), (70_000, 9000, false), (70_000, .max, true)] {
+            let chunks = Sample(partLength: partLength).chunks(&random) { $0 += [UInt8](repeating: 0, count: excess) }
+            let (whole, rows) = try decode(TestImage.png(chunks))
+            #expect(rows != nil && whole == (isWhole ? rows : nil), "\(excess) bytes in chunks of \(partLength)")
+        }
+    }
 }

@@ -7,16 +7,22 @@ package enum PNGHeader {
         }
         let size = PixelSize(width: Int(width), height: Int(height))
         var orientation = ImageOrientation.up
-        var isAnimated = false
-        for chunk in PNGChunks(bytes) {
+        var (isAnimated, hasFrame) = (false, false)
+        var chunks = PNGChunks(bytes)
+        while let chunk = chunks.next() {
             switch chunk.name {
             case .pixels, .end:
                 var header = ImageHeader(format: .png, storedSize: size, orientation: orientation)
-                // A frame is decoded beside the canvas, which is then copied.
-                if isAnimated { header.workingByteCount = size.pixelCount.boundedProduct(4) }
+                let still = Stream(of: chunk, chunks)
+                header.workingByteCount =
+                    isAnimated
+                    ? animationByteCount(size, still: still, first: hasFrame ? still : Stream(ofFrameIn: chunks))
+                    : still.copiedByteCount(size)
                 return header
             case .animation:
                 isAnimated = true
+            case .frame:
+                hasFrame = true
             case .exif:
                 guard chunk.contents.upperBound <= bytes.count else { return nil }
                 let exif = bytes.slice(chunk.contents.lowerBound, chunk.contents.count)
@@ -26,6 +32,62 @@ package enum PNGHeader {
             }
         }
         return nil
+    }
+
+    /// A frame is decoded beside the canvas, and read from a file of its own, whose chunks are copied like those of a still image.
+    private static func animationByteCount(_ size: PixelSize, still: Stream, first: Stream) -> Int {
+        // The worst case stands for what has not arrived.
+        let count = first.isWhole ? first.byteCount : max(first.byteCount, longestStream(size))
+        let frame = size.pixelCount.boundedProduct(4).boundedSum(count).boundedSum(min(count, longestStream(size)))
+        // The default image is shown when the animation is damaged.
+        return max(frame, still.copiedByteCount(size))
+    }
+
+    /// The most bytes of compressed pixels that a decoder copies: of four bytes a pixel and a filter type a row, which deflate
+    /// stores (longest_stream of png_whole.c).
+    static func longestStream(_ size: PixelSize) -> Int {
+        let rows = size.pixelCount.boundedProduct(4).boundedSum(size.height)
+        return rows.boundedSum(rows / 1000).boundedSum(64 << 10)
+    }
+
+    /// The compressed pixels of an image or of a frame, as far as they are there.
+    private struct Stream {
+        private(set) var byteCount = 0
+        private var partCount = 0
+        /// Whether something follows them.
+        private(set) var isWhole = false
+
+        /// - Parameters:
+        ///   - first: The first chunk of pixels.
+        ///   - rest: The chunks behind it.
+        init(of first: PNGChunks.Chunk, _ rest: PNGChunks) {
+            var (rest, next) = (rest, Optional(first))
+            while let chunk = next {
+                isWhole = chunk.name != .pixels
+                guard !isWhole, chunk.isWhole else { return }
+                add(chunk.contents.count)
+                next = rest.next()
+            }
+        }
+
+        /// The first frame of an animation of which the default image is no part.
+        init(ofFrameIn rest: PNGChunks) {
+            var hasBegun = false
+            for chunk in rest {
+                isWhole = chunk.name == .end || chunk.name == .frame && hasBegun
+                guard !isWhole, chunk.isWhole else { return }
+                if chunk.name == .frame { hasBegun = true }
+                if chunk.name == .framePixels, hasBegun { add(max(chunk.contents.count - 4, 0)) }
+            }
+        }
+
+        private mutating func add(_ count: Int) {
+            byteCount += count
+            partCount += 1
+        }
+
+        /// The bytes that the decoder copies to inflate several chunks together.
+        func copiedByteCount(_ size: PixelSize) -> Int { partCount < 2 ? 0 : min(byteCount, longestStream(size)) }
     }
 
     /// Whether the file has an end chunk. Decoders leave out the missing rows of a truncated file and report nothing.
