@@ -102,7 +102,7 @@ final class DecodeStage: Sendable {
                 }
                 guard memory != nil else { return }
                 guard let image = renditions.image(of: rendition, options: maker.decodeOptions(job.request)) else {
-                    memory = nil
+                    memory?.shrink(to: 0)
                     return decode(id, data, after: Continuation(ignoresRendition: true), reservation: nil)
                 }
                 storeConfirmed(image, of: job, data)
@@ -126,8 +126,9 @@ final class DecodeStage: Sendable {
             }
         } catch {
             if let count = error.unreservedPixelCount, count > state.pixelCount ?? 0 {
-                // The memory is given back before more is taken, so that no decode waits for another one.
-                memory = nil
+                // The memory is given back before more is taken, so that no decode waits for another one. Whoever has called
+                // this still has the reservation, so that releasing it is not enough.
+                memory?.shrink(to: 0)
                 return decode(
                     id,
                     data,

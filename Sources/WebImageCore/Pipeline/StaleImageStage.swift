@@ -78,7 +78,11 @@ final class StaleImageStage: Sendable {
             }
             guard memory != nil else { return }
             image = renditions.image(of: rendition, options: maker.decodeOptions(job.request))
-            if image == nil { memory = nil }
+            if image == nil {
+                // Whoever has called this still has the reservation, so that releasing it is not enough.
+                memory?.shrink(to: 0)
+                memory = nil
+            }
         }
         if image == nil, let original {
             let source = FetchedData(stored: original, origin: .disk)
@@ -100,7 +104,7 @@ final class StaleImageStage: Sendable {
                 image = try maker.transform(decoded, for: job.request)
             } catch {
                 if let count = error.unreservedPixelCount, count > state.pixelCount ?? 0 {
-                    memory = nil
+                    memory?.shrink(to: 0)
                     state.pixelCount = count
                     return show(id, original, after: state)
                 }

@@ -1,0 +1,96 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("Decodes that begin again because there are more pixels than memory was taken for")
+struct RepeatedDecodeTests {
+    /// Decodes files of the app without a header: those named "large" have 3000 x 2000 pixels, the others one.
+    private struct HeaderlessCoder: ImageDecoding {
+        let log: EventLog<String>
+        let gate: Gate
+
+        func canDecode(_ format: ImageFormat) -> Bool { true }
+
+        func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+            let name = String(decoding: data.suffix(5), as: UTF8.self)
+            log.add(name)
+            gate.wait()
+            if name == "large" { try options.check(PixelSize(width: 3000, height: 2000)) }
+            return WebImage(pixels: PixelBuffer(size: PixelSize(width: 1, height: 1), format: .rgb) { $0[0] = 1 }!)
+        }
+    }
+
+    /// Loads of files of which nothing is known before they are decoded, with memory for more than either decode of the large
+    /// one takes, and for less than both, and with one thread.
+    private func fixture(_ log: EventLog<String>, _ gate: Gate, holdsResponses: Bool) -> (ManagerFixture, MemoryBudget)
+    {
+        let budget = MemoryBudget(limit: 160 << 20)
+        let fixture = ManagerFixture(holdsResponses: holdsResponses, hasResults: false) { dependencies in
+            dependencies.coders = CoderRegistry([HeaderlessCoder(log: log, gate: gate)])
+            dependencies.budget = budget
+            dependencies.decodeQueue = WorkQueue(name: "test-decode", threadCount: 1)
+        }
+        for name in ["large", "other"] {
+            fixture.loader.answer(fixture.url(name), with: Data("a format of the app \(name)".utf8))
+        }
+        return (fixture, budget)
+    }
+
+    @Test("A decode that has waited for memory and takes more goes on with it at once")
+    func decode() async {
+        // Given a decode that has waited for its first memory, and runs with it
+        let (log, gate) = (EventLog<String>(), Gate())
+        let (fixture, budget) = fixture(log, gate, holdsResponses: false)
+        let others = budget.takeForDecoding(60 << 20)
+        gate.close()
+        fixture.load("large")
+        #expect(await fixture.polled { budget.waitingCount == 1 })
+        others?.shrink(to: 0)
+        #expect(await fixture.polled { log.all == ["large"] })
+        // When another one is to go before it
+        fixture.load("other", priority: .high)
+        #expect(await fixture.polled { fixture.manager.activeCounts.fetches == 0 })
+        gate.open()
+        // Then it gives back what it has, takes more, and does not wait again
+        #expect(await fixture.polled { fixture.outcomes.all.count == 2 })
+        #expect(log.all == ["large", "large", "other"])
+        #expect(await fixture.polled { budget.used == (0, 0, 0) })
+        withExtendedLifetime(others) {}
+    }
+
+    @Test("The decode of a stale image that has waited for memory and takes more goes on with it at once")
+    func staleImage() async {
+        // Given a cached file that is decoded while the server is asked, and has waited for its first memory
+        let (log, gate) = (EventLog<String>(), Gate())
+        let (fixture, budget) = fixture(log, gate, holdsResponses: true)
+        fixture.load("large")
+        #expect(await fixture.polled { fixture.loader.runningCount == 1 })
+        fixture.loader.finish(fixture.url("large"))
+        #expect(await fixture.polled { fixture.outcomes.all.count == 1 && fixture.isQuiet })
+        fixture.manager.cache.removeAllFromMemory()
+        let others = budget.takeForDecoding(60 << 20)
+        gate.close()
+        let previews = EventLog<PixelSize>()
+        let request = ImageRequest(url: fixture.url("large"), cachePolicy: .refresh)
+        fixture.load(request, partial: { previews.add($0.pixelSize) }) {
+            fixture.outcomes.add(ManagerFixture.Outcome($0))
+        }
+        #expect(await fixture.polled { budget.waitingCount == 1 && fixture.loader.runningCount == 1 })
+        others?.shrink(to: 0)
+        #expect(await fixture.polled { log.all.count == 3 })
+        // When another one is to go before it
+        fixture.load("other", priority: .high)
+        #expect(await fixture.polled { fixture.loader.runningCount == 2 })
+        fixture.loader.finish(fixture.url("other"))
+        #expect(await fixture.polled { fixture.manager.activeCounts.fetches == 1 })
+        gate.open()
+        // Then it takes more at once, and is shown
+        #expect(await fixture.polled { fixture.outcomes.all.count == 2 && previews.all.count == 1 })
+        #expect(log.all == ["large", "large", "large", "large", "other"])
+        fixture.loader.finish(fixture.url("large"))
+        #expect(await fixture.polled { fixture.outcomes.all.count == 3 && budget.used == (0, 0, 0) })
+        withExtendedLifetime(others) {}
+    }
+}
