@@ -174,7 +174,7 @@ struct JobGraphTests {
             graph.change { $0.validate(entry, in: fetch) }
             #expect(graph.change { $0.beginStaleImages(of: fetch) }.map(\.id) == [job])
             let ticket = WorkQueue(name: "test", threadCount: 1).submit {}
-            _ = graph.change { $0.setDecodeTicket(ticket, of: job) }
+            _ = graph.change { $0.setDecodeTicket(ticket, of: job, making: .staleImage) }
             #expect(graph.change { $0.takeCancellations() }.isEmpty)
             graph.change { change(&$0, job, fetch) }
             #expect(graph.jobs[job]?.decodeTicket == nil)
@@ -196,14 +196,44 @@ struct JobGraphTests {
         let budget = MemoryBudget(limit: 1600)
         let tickets = (0..<3).map { _ in budget.makeTicket() }
         // The work waits for memory before the thread that has submitted it has kept its ticket.
-        #expect(graph.change { $0.setDecodeTicket(tickets[1], of: job) } == .normal)
-        _ = graph.change { $0.setDecodeTicket(tickets[0], of: job, where: { $0 == nil }) }
+        #expect(graph.change { $0.setDecodeTicket(tickets[1], of: job, making: .image) } == .normal)
+        _ = graph.change { $0.setDecodeTicket(tickets[0], of: job, making: .image, where: { $0 == nil }) }
         #expect(graph.jobs[job]?.decodeTicket == tickets[1])
-        _ = graph.change { $0.setDecodeTicket(tickets[2], of: job, where: { $0 == tickets[1] }) }
+        _ = graph.change { $0.setDecodeTicket(tickets[2], of: job, making: .image, where: { $0 == tickets[1] }) }
         #expect(graph.jobs[job]?.decodeTicket == tickets[2])
         // A job that is gone has no priority.
         _ = graph.change { $0.cancel(task) }
-        #expect(graph.change { $0.setDecodeTicket(tickets[2], of: job) } == nil)
+        #expect(graph.change { $0.setDecodeTicket(tickets[2], of: job, making: .image) } == nil)
+    }
+
+    @Test("A stale image that is not wanted any more takes no ticket from the image that has come in its place")
+    func ticketsOfEndedStaleImages() {
+        // Given a stale image on its thread, and the bytes of the image
+        let request = ImageRequest(url: fixture.url("a"), cachePolicy: .refresh)
+        let graph = TestGraph()
+        let task = fixture.manager.makeTask(
+            for: request,
+            on: InlineDispatcher(),
+            handlers: .nonisolated(progress: nil, partial: { _ in }, completion: { _ in })
+        )
+        _ = graph.change { $0.join(task, queriesRenditions: false) }
+        let (job, fetch) = (only(graph.jobs).id, only(graph.fetches).id)
+        let entry = CacheEntry(key: "a", data: Data([1]), storedAt: .now)
+        graph.change { $0.validate(entry, in: fetch) }
+        #expect(graph.change { $0.beginStaleImages(of: fetch) }.map(\.id) == [job])
+        graph.change { $0.validate(entry, in: fetch) }
+        _ = graph.change { $0.finishFetch(fetch) }
+        let budget = MemoryBudget(limit: 1600)
+        let tickets = (0..<2).map { _ in budget.makeTicket() }
+        // When it asks for memory before the image has a ticket, and after that
+        #expect(graph.change { $0.setDecodeTicket(tickets[0], of: job, making: .staleImage) } == nil)
+        #expect(graph.jobs[job]?.decodeTicket == nil)
+        #expect(
+            graph.change { $0.setDecodeTicket(tickets[1], of: job, making: .image, where: { $0 == nil }) } == .normal
+        )
+        #expect(graph.change { $0.setDecodeTicket(tickets[0], of: job, making: .staleImage) } == nil)
+        // Then the image is cancelled with its own
+        #expect(graph.jobs[job]?.decodeTicket == tickets[1])
     }
 }
 

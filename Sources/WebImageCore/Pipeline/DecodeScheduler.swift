@@ -26,9 +26,12 @@ final class DecodeScheduler: Sendable {
     func canReserve(_ byteCount: Int) -> Bool { byteCount <= budget.decodingLimit }
 
     /// Submits work for a job, which cancels it and changes its priority.
-    /// - Parameter last: The ticket with which the job has waited for memory.
+    /// - Parameters:
+    ///   - product: What the work makes.
+    ///   - last: The ticket with which the job has waited for memory.
     func submit(
         _ id: JobGraph.Job.ID,
+        making product: JobGraph.Job.Product,
         after last: WorkQueue.Ticket? = nil,
         priority: ImagePriority,
         isSlow: Bool,
@@ -37,33 +40,39 @@ final class DecodeScheduler: Sendable {
         let queue = isSlow ? slowQueue : queue
         let ticket = queue.submit(priority: priority, isOldest: last != nil, work)
         // The work may have begun, and be waiting for memory with a ticket of its own.
-        let current = graph.withLock { $0.setDecodeTicket(ticket, of: id, where: { $0 == last }) }
+        let current = graph.withLock { $0.setDecodeTicket(ticket, of: id, making: product, where: { $0 == last }) }
         // The priority may have changed before the graph had the ticket.
         if let current, current != priority { queue.setPriority(current, of: ticket) }
     }
 
     /// Takes memory for a job.
-    /// - Parameter again: What goes on with the memory, on a thread of the queue, when there is none now.
+    /// - Parameters:
+    ///   - product: What the memory is for.
+    ///   - again: What goes on with the memory, on a thread of the queue, when there is none now.
     /// - Returns: The memory; `nil` when this thread has nothing left to do.
     func reserve(
         _ byteCount: Int,
         for id: JobGraph.Job.ID,
+        making product: JobGraph.Job.Product,
         isSlow: Bool,
         again: @escaping @Sendable (MemoryBudget.Reservation) -> Void
     ) -> MemoryBudget.Reservation? {
         if let reservation = budget.takeForDecoding(byteCount, isSlow: isSlow) { return reservation }
         let ticket = budget.makeTicket()
-        guard let priority = graph.withLock({ $0.setDecodeTicket(ticket, of: id) }) else { return nil }
+        // Whoever does not want the image any more would take the ticket of what has come in its place.
+        let wanted = graph.withLock { $0.setDecodeTicket(ticket, of: id, making: product) }
+        guard let priority = wanted else { return nil }
         budget.waitForDecoding(byteCount, ticket: ticket, priority: priority, isSlow: isSlow) { [self] reservation in
             guard let priority = graph.job(id)?.priority else { return }
-            submit(id, after: ticket, priority: priority, isSlow: isSlow) { again(reservation) }
+            submit(id, making: product, after: ticket, priority: priority, isSlow: isSlow) { again(reservation) }
         }
-        // The job may have been cancelled, or its priority changed, before it waited.
-        guard let current = graph.job(id)?.priority else {
+        // The decode may have been cancelled, or its priority changed, before it waited. One that does not wait any more has
+        // another ticket, and this one does nothing.
+        guard let job = graph.job(id), job.decodeTicket == ticket else {
             budget.cancel(ticket)
             return nil
         }
-        if current != priority { budget.setPriority(current, of: ticket) }
+        if job.priority != priority { budget.setPriority(job.priority, of: ticket) }
         return nil
     }
 }

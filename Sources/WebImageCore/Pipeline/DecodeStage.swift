@@ -58,7 +58,7 @@ final class DecodeStage: Sendable {
 
     private func submit(_ id: JobGraph.Job.ID, _ data: FetchedData, priority: ImagePriority) {
         let isSlow = graph.job(id).map { scheduler.isSlow(data, for: $0.request) } ?? false
-        scheduler.submit(id, priority: priority, isSlow: isSlow) { self.decode(id, data) }
+        scheduler.submit(id, making: .image, priority: priority, isSlow: isSlow) { self.decode(id, data) }
     }
 
     /// How a decode goes on that was begun before.
@@ -96,7 +96,7 @@ final class DecodeStage: Sendable {
                 scheduler.canReserve(rendition.pixelByteCount)
             {
                 if memory == nil {
-                    memory = scheduler.reserve(rendition.pixelByteCount, for: id, isSlow: false) {
+                    memory = scheduler.reserve(rendition.pixelByteCount, for: id, making: .image, isSlow: false) {
                         self.decode(id, data, after: state, reservation: $0)
                     }
                 }
@@ -117,7 +117,7 @@ final class DecodeStage: Sendable {
                 )
                 if memory == nil {
                     let isSlow = scheduler.isSlow(data, for: job.request)
-                    memory = scheduler.reserve(cost.decoding, for: id, isSlow: isSlow) {
+                    memory = scheduler.reserve(cost.decoding, for: id, making: .image, isSlow: isSlow) {
                         self.decode(id, data, after: state, reservation: $0)
                     }
                 }

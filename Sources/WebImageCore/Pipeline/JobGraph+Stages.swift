@@ -359,21 +359,27 @@ extension JobGraph {
     }
 
     /// Keeps the ticket of what a job decodes.
-    /// - Parameter isNext: Whether the ticket follows the one that the job has.
-    /// - Returns: The priority of the job; `nil` when it is gone.
+    /// - Parameters:
+    ///   - product: What the decode makes.
+    ///   - isNext: Whether the ticket follows the one that the job has.
+    /// - Returns: The priority of the job; `nil` when it does not make that any more.
     @discardableResult
     mutating func setDecodeTicket(
         _ ticket: WorkQueue.Ticket,
         of id: Job.ID,
+        making product: Job.Product,
         where isNext: (WorkQueue.Ticket?) -> Bool = { _ in true }
     ) -> ImagePriority? {
-        updateJob(id) { job in
-            if case .stale(.decoding(let last, let answer)) = job.preview {
+        updateJob(id) { job -> ImagePriority? in
+            switch (product, job.preview, job.phase) {
+            case (.staleImage, .stale(.decoding(let last, let answer)), _):
                 if isNext(last) { job.preview = .stale(.decoding(ticket, answer: answer)) }
-            } else if case .decoding(let last) = job.phase {
+            case (.image, _, .decoding(let last)):
                 if isNext(last) { job.phase = .decoding(ticket) }
+            case (.staleImage, _, _), (.image, _, _):
+                return nil
             }
-        }
-        return jobs[id]?.priority
+            return job.priority
+        } ?? nil
     }
 }

@@ -24,6 +24,14 @@ struct JobGraph: Sendable {
             case decoding(WorkQueue.Ticket?)
         }
 
+        /// What a decode of the job makes. There is one decode of each at a time, and a stale image that has ended can be on
+        /// its thread still while the image is decoded.
+        enum Product: Sendable {
+            /// The image that is shown until the server has answered.
+            case staleImage
+            case image
+        }
+
         /// What can be shown before the image is complete. The two never apply to the same job: partial images are not
         /// worth decoding while a complete image shows. They are indirect because few jobs have one, while the compiler writes out
         /// the copying of every value within, again for each type that holds a job.

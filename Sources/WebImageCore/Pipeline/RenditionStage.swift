@@ -85,7 +85,7 @@ final class RenditionStage: Sendable {
         guard let (priority, effects) = graph.withLock({ $0.useRendition(id) }) else { return }
         if observers.isActive, let url = graph.job(id)?.request.url { observers.notify(url, .renditionHit) }
         graph.apply(effects)
-        scheduler.submit(id, priority: priority, isSlow: false) {
+        scheduler.submit(id, making: .image, priority: priority, isSlow: false) {
             self.show(entry, id, readingDuration: readingDuration, completion: completion)
         }
     }
@@ -104,7 +104,7 @@ final class RenditionStage: Sendable {
         guard scheduler.canReserve(byteCount) else { return graph.update { $0.discardRendition(id) } }
         let memory =
             reservation
-            ?? scheduler.reserve(byteCount, for: id, isSlow: false) {
+            ?? scheduler.reserve(byteCount, for: id, making: .image, isSlow: false) {
                 self.show(entry, id, readingDuration: readingDuration, completion: completion, reservation: $0)
             }
         guard let memory else { return }

@@ -35,7 +35,7 @@ final class StaleImageStage: Sendable {
     ) {
         for job in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
             let isSlow = original.map { self.isSlow($0, job.id) } ?? false
-            scheduler.submit(job.id, priority: job.priority, isSlow: isSlow) {
+            scheduler.submit(job.id, making: .staleImage, priority: job.priority, isSlow: isSlow) {
                 self.show(job.id, original, after: Continuation(body: reservation))
             }
         }
@@ -72,7 +72,12 @@ final class StaleImageStage: Sendable {
             scheduler.canReserve(rendition.pixelByteCount)
         {
             if memory == nil {
-                memory = scheduler.reserve(rendition.pixelByteCount, for: id, isSlow: false) {
+                memory = scheduler.reserve(
+                    rendition.pixelByteCount,
+                    for: id,
+                    making: .staleImage,
+                    isSlow: false
+                ) {
                     self.show(id, original, after: state, reservation: $0)
                 }
             }
@@ -92,7 +97,12 @@ final class StaleImageStage: Sendable {
                 let cost = try maker.cost(of: source, for: job, pixelCount: state.pixelCount, makesRendition: false)
                 if memory == nil {
                     let isSlow = scheduler.isSlow(source, for: job.request)
-                    memory = scheduler.reserve(cost.decoding, for: id, isSlow: isSlow) { [state] in
+                    memory = scheduler.reserve(
+                        cost.decoding,
+                        for: id,
+                        making: .staleImage,
+                        isSlow: isSlow
+                    ) { [state] in
                         self.show(id, original, after: state, reservation: $0)
                     }
                 }
