@@ -6,7 +6,7 @@ import WebImageTesting
 
 @Suite("Decodes that begin again because there are more pixels than memory was taken for")
 struct RepeatedDecodeTests {
-    /// Decodes files of the app without a header: those named "large" have 3000 x 2000 pixels, the others one.
+    /// Decodes files without a header, which have 3000 x 2000 pixels, and others.
     private struct HeaderlessCoder: ImageDecoding {
         let log: EventLog<String>
         let gate: Gate
@@ -14,7 +14,7 @@ struct RepeatedDecodeTests {
         func canDecode(_ format: ImageFormat) -> Bool { true }
 
         func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
-            let name = String(decoding: data.suffix(5), as: UTF8.self)
+            let name = ImageFormat(sniffing: data) == .unknown ? "large" : "other"
             log.add(name)
             gate.wait()
             if name == "large" { try options.check(PixelSize(width: 3000, height: 2000)) }
@@ -22,8 +22,8 @@ struct RepeatedDecodeTests {
         }
     }
 
-    /// Loads of files of which nothing is known before they are decoded, with memory for more than either decode of the large
-    /// one takes, and for less than both, and with one thread.
+    /// Loads of a file of which nothing is known before it is decoded, and of a small one, with one thread and with memory for
+    /// either decode of the first, but not for both.
     private func fixture(_ log: EventLog<String>, _ gate: Gate, holdsResponses: Bool) -> (ManagerFixture, MemoryBudget)
     {
         let budget = MemoryBudget(limit: 160 << 20)
@@ -32,9 +32,9 @@ struct RepeatedDecodeTests {
             dependencies.budget = budget
             dependencies.decodeQueue = WorkQueue(name: "test-decode", threadCount: 1)
         }
-        for name in ["large", "other"] {
-            fixture.loader.answer(fixture.url(name), with: Data("a format of the app \(name)".utf8))
-        }
+        fixture.loader.answer(fixture.url("large"), with: Data("a format of the app".utf8))
+        // There is always memory for this one.
+        fixture.loader.answer(fixture.url("other"), with: TestImage.solid(0, size: PixelSize(width: 9, height: 9)))
         return (fixture, budget)
     }
 
