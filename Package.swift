@@ -259,7 +259,7 @@ if Context.environment["FUZZING"] != nil {
     package.targets.append(
         .executableTarget(
             name: "DecodeFuzzer",
-            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageDeflate"],
+            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageDeflate", "CWebImageShims"],
             path: "Tests/DecodeFuzzer",
             exclude: ["leaks"],
             swiftSettings: strict

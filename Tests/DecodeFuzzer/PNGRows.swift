@@ -1,21 +1,25 @@
 import CWebImageDeflate
+import CWebImageShims
 import Foundation
-import WebImageCore
-import WebImageLinux
 
-/// PNG files whose checksums are right, so that the fuzzer reaches the rows. They have to show the same pixels decoded as a whole,
-/// where libdeflate inflates them, as in parts, where libpng does.
+/// PNG files whose checksums are right, so that the fuzzer reaches the rows. What libdeflate inflates as a whole, libpng has to read
+/// row by row, with the same pixels.
 enum PNGRows {
     @Sendable static func compare(_ input: Data) {
         guard let file = file(input) else { return }
-        let options = DecodeOptions(maximumPixelCount: 1 << 18)
-        guard let whole = try? PNGCoder().decode(file, options: options),
-            let decoder = PNGCoder().makeIncrementalDecoder(for: .png, options: options),
-            (try? decoder.append(file)) != nil, let parts = try? decoder.finish(file)
-        else { return }
-        precondition(whole.pixelSize == parts.pixelSize && whole.pixels.format == parts.pixels.format)
-        whole.pixels.withUnsafeBytes { left in
-            parts.pixels.withUnsafeBytes { right in precondition(left.elementsEqual(right), "The pixels differ") }
+        file.withUnsafeBytes { bytes in
+            guard let png = gwi_png_new(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, true) else { return }
+            defer { gwi_png_free(png) }
+            var (width, height, hasAlpha) = (UInt32(0), UInt32(0), false)
+            guard gwi_png_read_header(png, &width, &height, &hasAlpha), let whole = gwi_png_decode(png) else { return }
+            defer { free(whole) }
+            let stride = Int(width) * (hasAlpha ? 4 : 3)
+            var rows = [UInt8](repeating: 0, count: stride * Int(height))
+            precondition(
+                gwi_png_read_pixels(png, &rows, stride),
+                "Only libdeflate reads it: \(String(cString: gwi_png_message(png)))"
+            )
+            precondition(rows.elementsEqual(UnsafeBufferPointer(start: whole, count: rows.count)), "The pixels differ")
         }
     }
 
