@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import WebImageCore
+import WebImageLinux
 import WebImageTesting
 
 @Suite("Decodes that begin again because there are more pixels than memory was taken for")
@@ -91,6 +92,79 @@ struct RepeatedDecodeTests {
         #expect(log.all == ["large", "large", "large", "large", "other"])
         fixture.loader.finish(fixture.url("large"))
         #expect(await fixture.polled { fixture.outcomes.all.count == 3 && budget.used == (0, 0, 0) })
+        withExtendedLifetime(others) {}
+    }
+
+    /// Writes renditions, of which every one is damaged when it is read.
+    private struct DamagingCoder: RenditionCoding {
+        let log: EventLog<String>
+        let gate: Gate
+
+        func encode(_ image: WebImage, hasRoom: Bool) -> (Data, RenditionInfo.Encoding)? {
+            RenditionCoder().encode(image, hasRoom: hasRoom)
+        }
+
+        func decode(_ data: Data, _ info: RenditionInfo) -> PixelBuffer? {
+            log.add("rendition")
+            gate.wait()
+            return nil
+        }
+    }
+
+    private struct LoggingCoder: ImageDecoding {
+        let log: EventLog<String>
+
+        func canDecode(_ format: ImageFormat) -> Bool { true }
+
+        func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+            log.add("\(ImageHeader(reading: data)?.size.width ?? 0)")
+            return try CoderRegistry.builtIn.decode(data, options: options)
+        }
+    }
+
+    @Test(
+        "The original of a damaged rendition that has waited for memory is decoded at once, before the server has answered or then",
+        arguments: [true, false]
+    )
+    func damagedRendition(isShownBefore: Bool) async {
+        // Given a rendition that is not fresh any more, and memory for it or for its original of 80 x 80 pixels
+        let (log, gate, budget) = (EventLog<String>(), Gate(), MemoryBudget(limit: 49_000))
+        let fixture = ManagerFixture { dependencies in
+            dependencies.coders = CoderRegistry([LoggingCoder(log: log)])
+            dependencies.renditionCoder = DamagingCoder(log: log, gate: gate)
+            dependencies.budget = budget
+            dependencies.decodeQueue = WorkQueue(name: "test-decode", threadCount: 1)
+        }
+        var metadata = ResponseMetadata()
+        (metadata.cacheControl, metadata.etag, metadata.responseTime) = ("max-age=60", "\"1\"", fixture.clock.now)
+        let file = TestImage.solid(0xFF0000, size: PixelSize(width: 80, height: 80))
+        fixture.loader.answer(fixture.url("a"), with: .success(LoaderResult(data: file, metadata: metadata)))
+        fixture.loader.answer(fixture.url("other"), with: TestImage.solid(0, size: PixelSize(width: 9, height: 9)))
+        let size = DecodeSize.contain(PixelSize(width: 30, height: 30))
+        fixture.load("a", size: size)
+        #expect(await fixture.polled { fixture.results.usage.count == 1 && fixture.isQuiet })
+        fixture.manager.cache.removeAllFromMemory()
+        fixture.clock.advance(by: .seconds(61))
+        let confirmed = LoaderResult(data: Data(), metadata: ResponseMetadata(), isNotModified: true)
+        fixture.loader.answer(fixture.url("a"), with: .success(confirmed))
+        let others = budget.takeForDecoding(budget.decodingLimit)
+        gate.close()
+        let request = ImageRequest(url: fixture.url("a"), cachePolicy: .refresh, decodeSize: size)
+        let partial: @Sendable (WebImage) -> Void = { _ in }
+        fixture.load(request, partial: isShownBefore ? partial : nil) {
+            fixture.outcomes.add(ManagerFixture.Outcome($0))
+        }
+        #expect(await fixture.polled { budget.waitingCount == 1 && fixture.loader.requests.count == 2 })
+        others?.shrink(to: 0)
+        #expect(await fixture.polled { log.all == ["80", "rendition"] })
+        // When another image is to go before the original
+        fixture.load("other", priority: .high)
+        #expect(await fixture.polled { fixture.manager.activeCounts.fetches == 0 })
+        gate.open()
+        // Then the original takes the memory that the rendition has given back
+        #expect(await fixture.polled { fixture.outcomes.all.count == 3 })
+        #expect(log.all == ["80", "rendition", "80", "9"])
+        #expect(fixture.outcomes.all.contains(.image(PixelSize(width: 30, height: 30), .revalidated)))
         withExtendedLifetime(others) {}
     }
 }
