@@ -48,6 +48,7 @@ struct RepeatedDecodeTests {
         gate.close()
         fixture.load("large")
         #expect(await fixture.polled { budget.waitingCount == 1 })
+        #expect(others != nil)
         others?.shrink(to: 0)
         #expect(await fixture.polled { log.all == ["large"] })
         // When another one is to go before it
@@ -70,6 +71,7 @@ struct RepeatedDecodeTests {
         #expect(await fixture.polled { fixture.loader.runningCount == 1 })
         fixture.loader.finish(fixture.url("large"))
         #expect(await fixture.polled { fixture.outcomes.all.count == 1 && fixture.isQuiet })
+        #expect(await fixture.polled { budget.used == (0, 0, 0) })
         fixture.manager.cache.removeAllFromMemory()
         let others = budget.takeForDecoding(60 << 20)
         gate.close()
@@ -79,6 +81,7 @@ struct RepeatedDecodeTests {
             fixture.outcomes.add(ManagerFixture.Outcome($0))
         }
         #expect(await fixture.polled { budget.waitingCount == 1 && fixture.loader.runningCount == 1 })
+        #expect(others != nil)
         others?.shrink(to: 0)
         #expect(await fixture.polled { log.all.count == 3 })
         // When another one is to go before it
@@ -143,6 +146,7 @@ struct RepeatedDecodeTests {
         let size = DecodeSize.contain(PixelSize(width: 30, height: 30))
         fixture.load("a", size: size)
         #expect(await fixture.polled { fixture.results.usage.count == 1 && fixture.isQuiet })
+        #expect(await fixture.polled { budget.used == (0, 0, 0) })
         fixture.manager.cache.removeAllFromMemory()
         fixture.clock.advance(by: .seconds(61))
         let confirmed = LoaderResult(data: Data(), metadata: ResponseMetadata(), isNotModified: true)
@@ -155,6 +159,7 @@ struct RepeatedDecodeTests {
             fixture.outcomes.add(ManagerFixture.Outcome($0))
         }
         #expect(await fixture.polled { budget.waitingCount == 1 && fixture.loader.requests.count == 2 })
+        #expect(others != nil)
         others?.shrink(to: 0)
         #expect(await fixture.polled { log.all == ["80", "rendition"] })
         // When another image is to go before the original
