@@ -56,6 +56,14 @@ public final class ImageDownloader: DataLoading {
         commands = CurlCommandQueue(configuration, ProxyResolver(timeLimit: proxyTimeLimit, lookUp: proxyLookup))
     }
 
+    /// - Parameter startThread: Starts a thread that runs a body. Returns 0 or an error number. Tests replace it.
+    package init(
+        configuration: Configuration,
+        startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32
+    ) {
+        commands = CurlCommandQueue(configuration, .desktop, startThread: startThread)
+    }
+
     deinit {
         commands.post(.stop)
     }

@@ -1,4 +1,6 @@
 import FoundationEssentials
+import Glibc
+import Synchronization
 import TestSupport
 import Testing
 import WebImageCore
@@ -253,6 +255,27 @@ struct QueueTests {
             #expect(download.results.count == 1)
         }
         #expect(EventLog<Int>.poll { gate.waitingCount == 0 && downloader.transferCounts == (0, 0) })
+    }
+
+    @Test("Where the system starts no thread, a download fails with an error that says so, and a later one tries again")
+    func noThread() throws {
+        let server = try LocalImageServer { _ in .ok(Download.body, contentType: "image/png") }
+        let startCount = Mutex(0)
+        let isAllowed = Mutex(false)
+        let downloader = ImageDownloader(configuration: ImageDownloader.Configuration()) { body in
+            startCount.withLock { $0 += 1 }
+            return isAllowed.withLock { $0 } ? startDetachedThread(body) : EAGAIN
+        }
+        // Given a system that starts none
+        for number in 0..<2 {
+            let error = try #require(Download(downloader, server.url("/\(number)")).failure())
+            #expect(error.code == .connectionFailed && error.isTransient)
+            #expect(error.url == server.url("/\(number)") && "\(error)".contains("ulimit -u"))
+        }
+        #expect(startCount.withLock { $0 } == 2)
+        // When it starts one again, then downloads succeed
+        isAllowed.withLock { $0 = true }
+        #expect(try Download(downloader, server.url("/2")).end().data == Download.body)
     }
 
     @Test("Starts that are cancelled are limited to a rate after a burst")

@@ -31,13 +31,22 @@ final class CurlCommandQueue: Sendable {
     private let state: Mutex<State>
     let observers = Observers<ImageDownloader.Event>()
     let proxyResolver: ProxyResolver
+    private let startThread: ThreadStarter
 
-    init(_ configuration: ImageDownloader.Configuration, _ proxyResolver: ProxyResolver) {
+    /// Starts a thread that runs a body. Returns 0 or an error number.
+    typealias ThreadStarter = @Sendable (@escaping @Sendable () -> Void) -> Int32
+
+    init(
+        _ configuration: ImageDownloader.Configuration,
+        _ proxyResolver: ProxyResolver,
+        startThread: @escaping ThreadStarter = startDetachedThread
+    ) {
         self.proxyResolver = proxyResolver
+        self.startThread = startThread
         state = Mutex(State(configuration: configuration))
     }
 
-    /// Adds a command, and starts the thread for the first operation.
+    /// Adds a command, and starts the thread for the first operation. Without a thread the operation fails within this call.
     func post(_ command: CurlCommand) {
         // The thread is woken under the lock, so that it cannot free the multi handle meanwhile.
         let startsThread = state.withLock { state in
@@ -47,7 +56,32 @@ final class CurlCommandQueue: Sendable {
             defer { state.isStarted = true }
             return !state.isStarted
         }
-        if startsThread { CurlThread.start(self) }
+        guard startsThread else { return }
+        let code = CurlThread.start(self, startThread)
+        if code != 0 { failAll(code) }
+    }
+
+    /// Fails the operations that wait for a thread that the system does not start. The next operation tries again.
+    private func failAll(_ code: Int32) {
+        let commands = state.withLock { state in
+            defer { state.commands = [] }
+            state.isStarted = false
+            return state.commands
+        }
+        for case .start(let operation) in commands {
+            operation.send(
+                .finished(
+                    .failure(
+                        ImageError(
+                            .connectionFailed,
+                            url: operation.request.url,
+                            reason: "The system starts no thread for downloads (error \(code))",
+                            remedy: "Raise the limit of processes (ulimit -u, or pids.max of the control group)."
+                        )
+                    )
+                )
+            )
+        }
     }
 
     /// Removes and returns all commands, oldest first.

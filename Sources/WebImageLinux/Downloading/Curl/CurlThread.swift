@@ -44,14 +44,14 @@ final class CurlThread {
         let multi: UnsafeMutableRawPointer
     }
 
-    static func start(_ commands: CurlCommandQueue) {
+    /// - Returns: 0, or the error number when the system starts no thread.
+    static func start(_ commands: CurlCommandQueue, _ startThread: CurlCommandQueue.ThreadStarter) -> Int32 {
         ExitGuard.register()
         // A Thread of Foundation would make every app load that library, with the Unicode data within.
-        let code = startDetachedThread {
+        return startThread {
             gwi_thread_set_name("gwi-network")
             CurlThread(commands).run()
         }
-        if code != 0 { WebImageLog.error("There is no thread for downloads (error \(code)), so none begins") }
     }
 
     private init(_ commands: CurlCommandQueue) {
