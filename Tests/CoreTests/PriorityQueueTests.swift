@@ -39,15 +39,19 @@ struct PriorityQueueTests {
         #expect(drain(&queue, order) == (order == .newestFirst ? "ca" : "ac"))
     }
 
-    @Test("An element can be added before the others of its priority, and be moved and removed like them")
-    func oldest() {
-        var (queue, _) = queue([("a", .normal), ("b", .high), ("c", .normal)])
-        _ = queue.push("x", .normal, isOldest: true)
-        let moved = queue.push("y", .normal, isOldest: true)
-        let removed = queue.push("z", .high, isOldest: true)
+    @Test("Resumed elements go before the others of their priority, oldest first, also after a move")
+    func resumed() {
+        // Given three elements that are resumed among others, and one that is removed
+        var (queue, _) = queue([("a", .normal), ("b", .high), ("c", .normal), ("d", .low)])
+        let moved = queue.push("x", .normal, isResumed: true)
+        for element in ["y", "z"] { _ = queue.push(element, .normal, isResumed: true) }
+        let removed = queue.push("r", .high, isResumed: true)
+        // When the first of them moves to a priority that has others
         queue.move(moved, to: .low)
-        #expect(queue.remove(removed) == "z")
-        #expect(drain(&queue) == "bxacy")
+        #expect(queue.remove(removed) == "r")
+        // Then each goes first in its own priority
+        #expect(queue.first() == "b")
+        #expect(drain(&queue) == "byzacxd")
     }
 
     @Test("An element that is moved and moved back is popped once")

@@ -11,26 +11,29 @@ package struct PriorityQueue<Element> {
     }
 
     private struct Entry {
-        var priority: ImagePriority
+        /// The list that has the element's number; the other numbers of that element are stale.
+        var list: Int
         let element: Element
     }
 
     private var entries: [UInt64: Entry] = [:]
+    /// Two lists a priority, the second one with the resumed elements; the later a list, the earlier its elements go.
     private var lists = Self.emptyLists
     private var serial = Serial()
 
-    private static var emptyLists: [Deque<UInt64>] { Array(repeating: [], count: ImagePriority.allCases.count) }
+    private static var emptyLists: [Deque<UInt64>] { Array(repeating: [], count: ImagePriority.allCases.count * 2) }
 
     package init() {}
 
     package var count: Int { entries.count }
 
-    /// - Parameter isOldest: Whether the element counts as older than the others of its priority.
+    /// - Parameter isResumed: Whether the element had its turn before. Resumed elements go before the others of their priority.
     /// - Returns: The number of the element, which no other element of this queue ever has.
-    package mutating func push(_ element: Element, _ priority: ImagePriority, isOldest: Bool = false) -> UInt64 {
+    package mutating func push(_ element: Element, _ priority: ImagePriority, isResumed: Bool = false) -> UInt64 {
         let number = serial.next()
-        entries[number] = Entry(priority: priority, element: element)
-        if isOldest { lists[priority.rank].prepend(number) } else { lists[priority.rank].append(number) }
+        let list = priority.rank * 2 + (isResumed ? 1 : 0)
+        entries[number] = Entry(list: list, element: element)
+        lists[list].append(number)
         return number
     }
 
@@ -40,8 +43,8 @@ package struct PriorityQueue<Element> {
         _ order: Order = .oldestFirst,
         where isReady: (Element) -> Bool = { _ in true }
     ) -> Element? {
-        for priority in lists.indices.reversed() {
-            if let number = takeNumber(priority, order, where: isReady) {
+        for list in lists.indices.reversed() where !lists[list].isEmpty {
+            if let number = takeNumber(list, order, where: isReady) {
                 return entries.removeValue(forKey: number)?.element
             }
         }
@@ -50,29 +53,29 @@ package struct PriorityQueue<Element> {
 
     /// The element that ``pop(_:where:)`` would return.
     package mutating func first(_ order: Order = .oldestFirst) -> Element? {
-        for priority in lists.indices.reversed() {
-            while let number = order == .oldestFirst ? lists[priority].first : lists[priority].last {
-                if let entry = entries[number], entry.priority.rank == priority { return entry.element }
-                if order == .oldestFirst { lists[priority].removeFirst() } else { lists[priority].removeLast() }
+        for list in lists.indices.reversed() {
+            while let number = order == .oldestFirst ? lists[list].first : lists[list].last {
+                if let entry = entries[number], entry.list == list { return entry.element }
+                if order == .oldestFirst { lists[list].removeFirst() } else { lists[list].removeLast() }
             }
         }
         return nil
     }
 
-    private mutating func takeNumber(_ priority: Int, _ order: Order, where isReady: (Element) -> Bool) -> UInt64? {
+    private mutating func takeNumber(_ list: Int, _ order: Order, where isReady: (Element) -> Bool) -> UInt64? {
         var offset = 0
-        while offset < lists[priority].count {
-            let index = order == .oldestFirst ? offset : lists[priority].count - 1 - offset
-            let number = lists[priority][index]
-            guard let entry = entries[number], entry.priority.rank == priority else {
-                lists[priority].remove(at: index)
+        while offset < lists[list].count {
+            let index = order == .oldestFirst ? offset : lists[list].count - 1 - offset
+            let number = lists[list][index]
+            guard let entry = entries[number], entry.list == list else {
+                lists[list].remove(at: index)
                 continue
             }
             guard isReady(entry.element) else {
                 offset += 1
                 continue
             }
-            lists[priority].remove(at: index)
+            lists[list].remove(at: index)
             return number
         }
         return nil
@@ -94,10 +97,11 @@ package struct PriorityQueue<Element> {
         return entries.values.map(\.element)
     }
 
-    /// Moves an element to the end of another priority.
+    /// Moves an element to the end of another priority. A resumed one goes before that priority's others, too.
     package mutating func move(_ number: UInt64, to priority: ImagePriority) {
-        guard let old = entries[number]?.priority, old != priority else { return }
-        entries[number]?.priority = priority
-        lists[priority.rank].append(number)
+        guard let old = entries[number]?.list, old / 2 != priority.rank else { return }
+        let new = priority.rank * 2 + old % 2
+        entries[number]?.list = new
+        lists[new].append(number)
     }
 }
