@@ -14,6 +14,12 @@ protocol ImageTaskRunning: AnyObject, Sendable {
     func unstartedTaskIsAwaited(_ task: ImageTask)
 }
 
+/// The place of a widget's image.
+package protocol ImageTaskPlace: AnyObject, Sendable {
+    /// Whether the widget is in no window on screen, so that the load may never start.
+    @MainActor var isOutsideOfWindows: Bool { get }
+}
+
 /// The handle of one load: it can be cancelled, made more or less urgent, and awaited. It can be
 /// used from any thread.
 ///
@@ -52,6 +58,8 @@ public final class ImageTask: Sendable {
         var hasPartial = false
         /// The loads of other URLs or attempts on behalf of this task.
         var children: [ImageTask] = []
+        /// Where the image goes, for a task that waits until that is on screen.
+        weak var place: (any ImageTaskPlace)?
         /// How often the children were cancelled to be replaced by others.
         var childGeneration = 0
 
@@ -130,7 +138,7 @@ public final class ImageTask: Sendable {
     /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
     public var response: ImageResponse {
         get async throws(ImageError) {
-            if !hasEverStarted { runner.unstartedTaskIsAwaited(self) }
+            if mayNeverStart { runner.unstartedTaskIsAwaited(self) }
             let result = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     addCompletion { continuation.resume(returning: $0) }
@@ -151,7 +159,8 @@ public final class ImageTask: Sendable {
 
 // These calls serve bindings, whose tasks load through children and end when the image is in place.
 extension ImageTask {
-    /// Hands the task to the first stage of the runner. The handlers may be called within this call when it is made where they belong.
+    /// Hands the task to the first stage of the runner. The handlers may be called within this call when it is made where they
+    /// belong.
     package func start() {
         runner.start(self)
     }
@@ -221,11 +230,23 @@ extension ImageTask {
         return known
     }
 
-    /// Whether the task, or a child of it, was started, or has ended.
-    var hasEverStarted: Bool {
+    /// Sets where the image goes, on which the start of the task depends.
+    package func setPlace(_ place: any ImageTaskPlace) {
+        state.withLock { $0.place = place }
+    }
+
+    /// Whether the task waits for its place, and neither it nor a child of it was ever started.
+    private var mayNeverStart: Bool { unstartedPlace != nil }
+
+    /// Whether the task may never start, because its place is in no window on screen.
+    @MainActor
+    var isOutsideOfWindows: Bool { unstartedPlace?.isOutsideOfWindows ?? false }
+
+    private var unstartedPlace: (any ImageTaskPlace)? {
         state.withLock { state in
-            guard case .unstarted = state.phase, !state.isCancelled else { return true }
-            return state.childGeneration > 0 || !state.children.isEmpty
+            guard case .unstarted = state.phase, !state.isCancelled, state.childGeneration == 0, state.children.isEmpty
+            else { return nil }
+            return state.place
         }
     }
 

@@ -132,6 +132,29 @@ extension Scenario {
             expect(MainLoopPump.run(until: { log.all.count == 3 }))
         },
 
+        Scenario("The main actor runs again after another thread has run the default main context") {
+            let messages = EventLog<String>()
+            WebImageLog.logger = Logger(label: "test") { _ in RecordingHandler(log: messages) }
+            MainActorBridge.install()
+            for round in 1...2 {
+                // Given work for the main actor
+                let log = EventLog<String>()
+                Task { @MainActor in log.add("task") }
+                // When another thread runs the default main context, then it does not spin
+                let turns = EventLog<Bool>()
+                DispatchQueue.global().async {
+                    for _ in 0..<20 { turns.add(g_main_context_iteration(nil, 0) != 0) }
+                }
+                expect(turns.wait { $0.count == 20 })
+                expectEqual(turns.all.suffix(10).filter { $0 }.count, 0, "turns in round \(round)")
+                expectEqual(log.all, [])
+                // and the work runs once the main thread runs the context
+                expect(MainLoopPump.run(until: { log.all == ["task"] }), "round \(round)")
+            }
+            // and the log names the mistake once
+            expectEqual(messages.all.filter { $0.contains("main thread") }.count, 1)
+        },
+
         Scenario("An awaited load says in the log what to do about a widget that is never mapped") {
             let log = EventLog<String>()
             WebImageLog.logger = Logger(label: "test") { _ in RecordingHandler(log: log) }
@@ -151,14 +174,29 @@ extension Scenario {
                     }
                 }
             }
-            expect(MainLoopPump.run(until: { clock.pendingDelays.filter { $0 == 5 }.count == 2 }))
+            // while another page of a stack on screen has a widget that is awaited as well, which is no mistake
+            let stage = try Stage()
+            let stack = gtk_stack_new()!
+            let hidden = Picture()
+            gtk_stack_add_named(stack.opaque, gtk_label_new("first"), "first")
+            gtk_stack_add_named(stack.opaque, hidden.widget, "second")
+            stage.append(stack)
+            stage.present()
+            let hiddenLoad = hidden.setImage(with: URL(string: "https://example.org/hidden.png"), manager: manager)
+            Task { try? await hiddenLoad.response }
+            expect(MainLoopPump.run(until: { clock.pendingDelays.contains(5) }))
+            expect(settle())
+            expectEqual(clock.pendingDelays.filter { $0 == 5 }.count, 1, "timers")
             expectEqual(log.all, [])
             // Whoever waits is told once
-            clock.advance(by: .seconds(5))
+            for _ in 0..<2 {
+                clock.advance(by: .seconds(5))
+                expect(settle())
+            }
             expectEqual(log.all.count, 1)
             let message = log.all.first ?? ""
-            expect(message.contains("not mapped <https://example.org/a.png") && !message.contains("secret"), message)
-            expect(message.contains("BindingOptions.start to .immediately"), message)
+            expect(message.contains("on screen: <https://example.org/a.png") && !message.contains("secret"), message)
+            expect(message.contains("BindingOptions.start to .immediately") && !message.contains("hidden"), message)
             // and ends with an error together with the widget
             picture = nil
             expect(MainLoopPump.run(until: { ends.all.count == 2 }))
@@ -176,7 +214,7 @@ extension Scenario {
             let url = try require(URL(string: "https://example.org/a.png"))
             let load = picture.setImage(with: url, manager: manager)
             Task { try? await load.response }
-            expect(MainLoopPump.run(until: { clock.pendingDelays.contains(5) }))
+            expect(settle())
             stage.present()
             expect(MainLoopPump.run(until: { loader.requests.count == 1 }))
             clock.advance(by: .seconds(6))
@@ -224,6 +262,14 @@ extension Scenario {
             expectEqual(log.all, ["64x48 true", "true", "status 404 true"])
         },
     ]
+
+    /// Runs the tasks of the main actor and the deliveries that are due.
+    @MainActor
+    private static func settle() -> Bool {
+        let log = EventLog<Int>()
+        Task { MainLoopDispatcher.shared.dispatch { log.add(0) } }
+        return MainLoopPump.run(until: { !log.all.isEmpty })
+    }
 
     @MainActor
     private static func onActivate(_ app: UnsafeMutablePointer<GApplication>, _ body: @escaping @MainActor () -> Void) {

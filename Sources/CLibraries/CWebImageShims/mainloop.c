@@ -20,15 +20,18 @@ static void gwi_main_queue_drain(void) {
 typedef struct {
     GSource source;
     bool is_prepared;
+    bool is_silent;
     int descriptor;
+    gpointer tag;
 } MainQueueSource;
 
 static _Atomic(gwi_misplaced_handler) misplaced_handler;
 static atomic_bool is_misplaced;
+static atomic_bool is_reported;
 
 static void report_misplaced(void) {
     gwi_misplaced_handler handler = atomic_load(&misplaced_handler);
-    if (handler && atomic_exchange(&is_misplaced, false)) handler();
+    if (handler && atomic_load(&is_misplaced) && !atomic_exchange(&is_reported, true)) handler();
 }
 
 // The eventfd is made when a main loop first runs, so a program that has none pays for nothing.
@@ -38,7 +41,10 @@ static gboolean main_queue_prepare(GSource *source, gint *timeout) {
     if (!self->is_prepared) {
         self->is_prepared = true;
         self->descriptor = gwi_main_queue_handle();
-        if (self->descriptor >= 0) g_source_add_unix_fd(source, self->descriptor, G_IO_IN);
+        if (self->descriptor >= 0) self->tag = g_source_add_unix_fd(source, self->descriptor, G_IO_IN);
+    } else if (self->is_silent && gwi_is_main_thread()) {
+        self->is_silent = false;
+        g_source_modify_unix_fd(source, self->tag, G_IO_IN);
     }
     return FALSE;
 }
@@ -46,14 +52,18 @@ static gboolean main_queue_prepare(GSource *source, gint *timeout) {
 static gboolean main_queue_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
     (void)callback;
     (void)data;
+    MainQueueSource *self = (MainQueueSource *)source;
     if (!gwi_is_main_thread()) {
+        // The descriptor stays readable, so this thread must not poll it again. The main thread does when it runs the context.
+        self->is_silent = true;
+        g_source_modify_unix_fd(source, self->tag, 0);
         atomic_store(&is_misplaced, true);
         report_misplaced();
-        return G_SOURCE_REMOVE;
+        return G_SOURCE_CONTINUE;
     }
     // The counter is read first: work that is added while the queue is drained signals again.
     uint64_t counter = 0;
-    ssize_t length = read(((MainQueueSource *)source)->descriptor, &counter, sizeof counter);
+    ssize_t length = read(self->descriptor, &counter, sizeof counter);
     (void)length;
     gwi_main_queue_drain();
     return G_SOURCE_CONTINUE;

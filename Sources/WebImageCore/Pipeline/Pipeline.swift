@@ -53,10 +53,11 @@ package final class Pipeline: Sendable {
     private let diskStage: DiskStage
     private let fetchStage: FetchStage
     private let deliveryStage: DeliveryStage
-    private let hasReportedAwaitedTask = Atomic(false)
+    private let awaitedTasks: AwaitedTasks
 
     init(_ dependencies: Dependencies) {
         self.dependencies = dependencies
+        awaitedTasks = AwaitedTasks(clock: dependencies.clock, dispatcher: dependencies.dispatcher)
         graph = SharedGraph(decodeQueue: dependencies.decodeQueue)
         let renditions = RenditionTier(dependencies)
         let fallback = FallbackStage(dependencies)
@@ -189,18 +190,8 @@ extension Pipeline: ImageTaskRunning {
         deliveryStage.reportEnd(of: task, result)
     }
 
-    /// Logs once that code waits for a widget that is not on screen, where it could wait for ever without a word.
     func unstartedTaskIsAwaited(_ task: ImageTask) {
-        dependencies.clock.run(after: .seconds(5)) { [weak self, weak task] in
-            guard let self, let task, !task.hasEverStarted,
-                !hasReportedAwaitedTask.exchange(true, ordering: .relaxed)
-            else { return }
-            WebImageLog.mistake(
-                "Code has been waiting for 5 seconds for the image of a widget that is not mapped "
-                    + "<\(task.request.url.textForMessages)>. Show the widget in a window that is presented, set "
-                    + "BindingOptions.start to .immediately, or load the image with ImageManager.image(for:)."
-            )
-        }
+        awaitedTasks.add(task)
     }
 }
 

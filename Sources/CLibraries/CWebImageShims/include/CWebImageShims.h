@@ -38,8 +38,8 @@ bool gwi_curl_has_ngtcp2(void);
 // libdispatch does not export the functions. A source of the default main context, attached when the program is loaded, watches it
 // and drains the queue.
 int gwi_main_queue_handle(void);
-// Sets the function to call, on any thread, when another thread than the main one runs the default main context, so that the queue
-// cannot be drained there. It is called at once when that was seen before.
+// Sets the function to call, on any thread, the first time that another thread than the main one runs the default main context while
+// the queue has work, which waits then until the main thread runs it. It is called at once when that was seen before.
 typedef void (*gwi_misplaced_handler)(void);
 void gwi_main_queue_on_misplaced(gwi_misplaced_handler handler);
 

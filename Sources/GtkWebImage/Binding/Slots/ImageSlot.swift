@@ -128,6 +128,7 @@ final class ImageSlot {
         if let task = join(request, completion) { return task }
         end(request.options.previousLoad)
         let task = request.manager.makeParentTask(for: image.onScreen, completion: completion)
+        task.setPlace(self)
         prepareLoad(SlotLoad(task: task, request: request, image: image))
         return task
     }
@@ -397,4 +398,12 @@ extension UnsafeMutablePointer<GtkWidget> {
     /// Whether the widget is part of a row of a GtkListView or a similar list. Those also bind rows that the next
     /// layout moves off screen; a load waits for that layout.
     fileprivate var isInList: Bool { gtk_widget_get_ancestor(self, gtk_list_base_get_type()) != nil }
+}
+
+extension ImageSlot: ImageTaskPlace {
+    var isOutsideOfWindows: Bool {
+        guard let pointer = widget?.pointer else { return false }
+        guard let root = gtk_widget_get_root(pointer) else { return true }
+        return gtk_widget_get_mapped(UnsafeMutableRawPointer(root).assumingMemoryBound(to: GtkWidget.self)) == 0
+    }
 }
