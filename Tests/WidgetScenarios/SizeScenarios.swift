@@ -56,6 +56,29 @@ extension Scenario {
             expectEqual(gdk_paintable_get_intrinsic_width(paintable), 800)
         },
 
+        Scenario("An image is decoded for a place of which only one side is known before it arrives", .drawing) {
+            // Given buttons of a fixed size, the child of one of which is narrow until it has an image, and a GtkPicture that fills
+            // the window's width
+            let stage = try Stage()
+            let (button, menu, picture) = (Button(), MenuButton(), Picture())
+            for widget in [button.widget, menu.widget] {
+                gtk_widget_set_size_request(widget, 120, 90)
+                gtk_widget_set_halign(widget, GTK_ALIGN_CENTER)
+            }
+            for widget in [button.widget, menu.widget, picture.widget] { stage.append(widget) }
+            gtk_widget_set_size_request(stage.window, 400, -1)
+            stage.present()
+            // When they get images
+            let urls = (0..<3).map { stage.url(0x336699 + $0, "800x600", type: "jpg") }
+            button.setImage(with: urls[0], manager: stage.manager, completion: stage.completion)
+            menu.setImage(with: urls[1], manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: urls[2], manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(3)
+            // Then none is shown small first
+            let widths = try stage.results.map { try $0.get().image.pixelSize.width }
+            expect(widths.allSatisfy { $0 > 40 }, "\(widths)")
+        },
+
         Scenario("A vector image is drawn at the size of its widget, also when that grows, from one transfer", .drawing)
         {
             // Given an SVG of 24 pixels, whose left half is red
