@@ -46,7 +46,8 @@ struct GalleryPageTests {
             guard display == .xvfb else { continue }
             for image in Self.images[name] ?? [] {
                 let data = ShippedImage.data(image.file)
-                let expected = try CoderRegistry.builtIn.decode(data, options: DecodeOptions(size: .cover(image.size)))
+                let decoded = try CoderRegistry.builtIn.decode(data, options: DecodeOptions(size: .cover(image.size)))
+                let expected = image.transformer?.transform(decoded) ?? decoded
                 #expect(picture.count(of: expected, size: image.size) == image.count, "\(image.file)")
             }
         }
@@ -57,20 +58,37 @@ struct GalleryPageTests {
         let file: String
         let size: PixelSize
         let count: Int
+        let transformer: ImageTransformer?
 
-        init(_ file: String, _ width: Int, _ height: Int, count: Int = 1) {
+        init(_ file: String, _ width: Int, _ height: Int, count: Int = 1, _ transformer: ImageTransformer? = nil) {
             (self.file, size, self.count) = (file, PixelSize(width: width, height: height), count)
+            self.transformer = transformer
         }
     }
 
     /// What the pages promise to show: still images, in the boxes of the pages.
     private static let images: [String: [Shown]] = [
+        "wall": ["astronaut.jpg", "autumn-trees.jpg", "citrus.webp", "coffee.jpg", "dusk-mountains.jpg"].map {
+            Shown($0, 184, 120)
+        },
+        "buttons": [
+            Shown("dusk-mountains.jpg", 98, 62), Shown("citrus.webp", 98, 74), Shown("moonlit-lake.jpg", 98, 62),
+            Shown("stained-glass.png", 188, 88), Shown("balloons.jpg", 98, 62, count: 0),
+        ],
         // Upright, whatever the EXIF orientation of the file
         "orientation": [Shown("lighthouse.jpg", 150, 112, count: 8), Shown("citrus.webp", 149, 112)],
         "accessibility": [Shown("lighthouse.jpg", 200, 150), Shown("moonlit-lake.jpg", 200, 150)],
         "caches": ["astronaut.jpg", "aurora.webp", "autumn-trees.jpg", "balloons.jpg"].map { Shown($0, 120, 90) },
         "placeholders": [Shown("desert-dunes.jpg", 180, 135, count: 5)],
         "transitions": [Shown("misty-forest.jpg", 200, 150, count: 5)],
+        "transformers": [
+            // As it is, and with round corners
+            Shown("astronaut.jpg", 140, 140, count: 2), Shown("astronaut.jpg", 140, 140, .blur(8)),
+            Shown("astronaut.jpg", 140, 140, .grayscale), Shown("astronaut.jpg", 140, 140, .sepia),
+            Shown("astronaut.jpg", 140, 140, .brightness(0.25)), Shown("astronaut.jpg", 140, 140, .contrast(1.6)),
+            Shown("astronaut.jpg", 140, 140, .flip(horizontally: true)),
+        ],
+        "zoom": [Shown("deep-field.jpg", 570, 497)],
         "progressive": [Shown("rocket.jpg", 300, 200, count: 2)],
         "density": [Shown("coffee.jpg", 120, 90)],
         // The truncated file and the others that fail show none of it.
