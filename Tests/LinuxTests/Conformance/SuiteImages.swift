@@ -2,7 +2,7 @@ import Foundation
 import WebImageTesting
 
 /// The images with which other projects test their decoders, which Tests/corpus/fetch has fetched, and what Pillow and
-/// ImageMagick decode from them (Tests/corpus/reference).
+/// libheif decode from them (Tests/corpus/reference).
 struct SuiteImages: Sendable {
     struct Entry: Decodable, Sendable {
         struct Frame: Decodable {

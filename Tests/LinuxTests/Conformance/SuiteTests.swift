@@ -83,7 +83,7 @@ struct SuiteTests {
     /// The mean and the largest difference that rounding makes, in levels of 255.
     private func tolerance(_ format: String) -> (mean: Double, largest: Int) {
         switch format {
-        // libheif, libavif and ImageMagick spread the smaller chroma planes in different ways, which shows at edges.
+        // libheif and libavif spread the smaller chroma planes in different ways, which shows at edges.
         case "avif", "heic": (1, 40)
         // Pillow cuts 16 bits off where the library rounds, then both multiply by alpha. Most formats are exact.
         default: (0.5, 2)
