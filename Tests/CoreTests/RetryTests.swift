@@ -1,4 +1,6 @@
+import Dispatch
 import FoundationEssentials
+import Synchronization
 import TestSupport
 import Testing
 import WebImageCore
@@ -300,11 +302,37 @@ struct RetryTests {
         // A change of the machine's network does not end what the app wants.
         fixture.network.status = NetworkStatus(isMetered: true)
         #expect(fixture.loader.requests.count == 1)
+        #expect(fixture.manager.networkStatus.isOfflineByApp)
+        // Nor is one reported that changes nothing.
+        fixture.network.status = NetworkStatus(isMetered: true)
+        fixture.manager.isOffline = true
         fixture.manager.isOffline = false
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all == [.image(PixelSize(width: 8, height: 8), .loader)])
         #expect(fixture.manager.networkStatus == NetworkStatus(isMetered: true))
         #expect(changes.all == [false, false, true])
+        token.cancel()
+    }
+
+    @Test("Observers hear of changes in their order, the last one last, whatever threads make them")
+    func changesFromManyThreads() {
+        let fixture = ManagerFixture()
+        let seen = Mutex<[NetworkStatus]>([])
+        let token = fixture.manager.observeNetwork { status in seen.withLock { $0.append(status) } }
+        // When two threads switch at once, a thousand times
+        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+            for number in 0..<1000 {
+                if thread == 0 {
+                    fixture.manager.isOffline = number % 2 == 0
+                } else {
+                    fixture.network.status = NetworkStatus(isMetered: number % 2 == 0)
+                }
+            }
+        }
+        // Then no status is reported twice in a row, and the last one is what is
+        let all = seen.withLock { $0 }
+        #expect(zip(all, all.dropFirst()).allSatisfy { $0 != $1 })
+        #expect(all.last == fixture.manager.networkStatus)
         token.cancel()
     }
 

@@ -16,7 +16,7 @@ public struct NetworkStatus: Sendable, Equatable {
     /// Whether the power saver is on.
     public var isPowerSaving: Bool
     /// Whether there is no connection because the app has set ``ImageManager/isOffline``.
-    var isOfflineByApp = false
+    public internal(set) var isOfflineByApp = false
 
     /// Makes a status. Default: online, not metered, not saving power.
     package init(isAvailable: Bool = true, isMetered: Bool = false, isPowerSaving: Bool = false) {

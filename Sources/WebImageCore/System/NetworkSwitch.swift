@@ -6,20 +6,26 @@ final class NetworkSwitch: NetworkMonitoring {
     private let isOff = Atomic(false)
     private let observers = Observers<NetworkStatus>()
     private let observation = Mutex<ObservationToken?>(nil)
+    private let notifications: Mutex<Notifications>
+
+    private struct Notifications {
+        var last: NetworkStatus
+        /// What observers have not been told yet.
+        var pending: [NetworkStatus] = []
+        var isNotifying = false
+    }
 
     init(_ machine: any NetworkMonitoring) {
         self.machine = machine
-        let token = machine.observe { [weak self] status in
-            guard let self else { return }
-            observers.notify(seenByApp(status))
-        }
+        notifications = Mutex(Notifications(last: machine.status))
+        let token = machine.observe { [weak self] _ in self?.notify() }
         observation.withLock { $0 = token }
     }
 
     var isOffline: Bool {
         get { isOff.load(ordering: .relaxed) }
         set {
-            if isOff.exchange(newValue, ordering: .relaxed) != newValue { observers.notify(status) }
+            if isOff.exchange(newValue, ordering: .relaxed) != newValue { notify() }
         }
     }
 
@@ -27,6 +33,28 @@ final class NetworkSwitch: NetworkMonitoring {
 
     func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
         observers.add(handler)
+    }
+
+    /// Tells the observers of a change, in the order of the changes whatever thread makes them: one thread at a time notifies, also
+    /// for the others.
+    private func notify() {
+        let isFirst = notifications.withLock { notifications in
+            let new = status
+            guard new != notifications.last else { return false }
+            notifications.last = new
+            notifications.pending.append(new)
+            return !exchange(&notifications.isNotifying, with: true)
+        }
+        guard isFirst else { return }
+        while let next = nextNotification() { observers.notify(next) }
+    }
+
+    private func nextNotification() -> NetworkStatus? {
+        notifications.withLock { notifications in
+            guard notifications.pending.isEmpty else { return notifications.pending.removeFirst() }
+            notifications.isNotifying = false
+            return nil
+        }
     }
 
     private func seenByApp(_ status: NetworkStatus) -> NetworkStatus {
