@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 public import WebImageCore
 
@@ -45,7 +44,7 @@ extension ImageManager {
         ]
         let disk = configuration.diskCache.map { DiskCaches($0) }
         // The manager's own threads start with its first load.
-        if let disk { DispatchQueue.global(qos: .utility).async { disk.prepare() } }
+        if let disk { startOptionalWork { disk.prepare() } }
         let other = PixbufCoder()
         var dependencies = Pipeline.Dependencies(
             memoryCache: MemoryCache(

@@ -58,14 +58,14 @@ package final class WorkQueue: Sendable {
     }
 
     /// Adds work, which runs on one of the threads unless it is cancelled first.
-    /// - Parameter isOldest: Whether the work goes before the other work of its priority.
+    /// - Parameter isResumed: Whether the work goes before the other work of its priority, because it had its turn before.
     @discardableResult
     package func submit(
         priority: ImagePriority = .normal,
-        isOldest: Bool = false,
+        isResumed: Bool = false,
         _ work: @escaping @Sendable () -> Void
     ) -> Ticket {
-        Ticket(shared.push(priority, isOldest: isOldest, work), of: self)
+        Ticket(shared.push(priority, isResumed: isResumed, work), of: self)
     }
 
     /// Removes work from the queue, unless it has begun or is that of another queue.
@@ -150,9 +150,9 @@ private final class QueueState: Sendable {
         return true
     }
 
-    func push(_ priority: ImagePriority, isOldest: Bool = false, _ work: @escaping @Sendable () -> Void) -> UInt64 {
+    func push(_ priority: ImagePriority, isResumed: Bool = false, _ work: @escaping @Sendable () -> Void) -> UInt64 {
         let (number, hasThread) = state.withLock { state in
-            (state.queue.push(work, priority, isOldest: isOldest), state.threadCount > 0)
+            (state.queue.push(work, priority, isResumed: isResumed), state.threadCount > 0)
         }
         if hasThread { signal.signal() } else { runElsewhere(priority) }
         return number
@@ -238,6 +238,13 @@ package func startDetachedThread(_ body: @escaping @Sendable () -> Void) -> Int3
         Unmanaged<ThreadBody>.fromOpaque(context).release()
     }
     return code
+}
+
+/// Starts work that the library can do without, on a thread of its own. Where the system allows no thread the work does not run;
+/// libdispatch would wait for one on the calling thread, which may be the main thread.
+package func startOptionalWork(_ work: @escaping @Sendable () -> Void) {
+    let code = startBatchThread(name: "gwi-setup", work)
+    if code != 0 { WebImageLog.debug("The system starts no thread (error \(code)).") }
 }
 
 private final class ThreadBody: Sendable {

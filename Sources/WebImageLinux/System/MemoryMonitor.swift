@@ -1,5 +1,4 @@
 internal import CWebImageGLib
-import Dispatch
 import Glibc
 package import WebImageCore
 
@@ -15,7 +14,7 @@ package final class MemoryMonitor: Sendable {
 
     private init() {
         // GLib calls services on the bus to make its monitor, which may block.
-        DispatchQueue.global().async {
+        startOptionalWork {
             let monitor = Monitor(pointer: g_memory_monitor_dup_default())
             MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { startMemoryMonitors(monitor) } }
         }

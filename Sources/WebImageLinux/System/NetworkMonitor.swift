@@ -1,5 +1,4 @@
 internal import CWebImageGLib
-import Dispatch
 import Synchronization
 package import WebImageCore
 
@@ -15,7 +14,7 @@ package final class NetworkMonitor: NetworkMonitoring {
 
     private init() {
         // GLib calls services on the bus to make its monitors, which may block.
-        DispatchQueue.global().async {
+        startOptionalWork {
             _ = g_network_monitor_get_default()
             // The monitor is not released, so that it emits signals for the life of the process.
             _ = g_power_profile_monitor_dup_default()

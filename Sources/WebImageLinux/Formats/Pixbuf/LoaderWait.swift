@@ -41,7 +41,7 @@ struct LoaderWait {
     private static let isAnnounced = Mutex(false)
 
     /// - Parameters:
-    ///   - reservation: The memory of the decode, which is taken until the work ends, however long nobody has waited by then.
+    ///   - reservation: The memory of the decode, which is taken until the work ends, also when nobody waits for it any more.
     ///   - isCancelled: Called several times a second.
     ///   - work: The call that waits for the process, made on another thread. It makes the loader and frees it, too:
     ///     freeing one that has not ended waits as well.
@@ -53,13 +53,13 @@ struct LoaderWait {
         if isElsewhere { announce() }
         guard leftBehind.count < maximumLeftBehind else { throw tooManyLeftBehind }
         let call = Call()
-        // Where the system allows no thread, the wait would be for this one: an image without a time limit is better than none.
         let code = startThread(isElsewhere ? "gwi-glycin" : "gwi-loader") { [leftBehind] in
             let result = Result { () throws(ImageError) in try work() }
             withExtendedLifetime(reservation) {}
             if call.end(with: result) { leftBehind.add(-1) }
         }
-        guard code == 0 else { return try work() }
+        // On this thread the call could not be given up, and some loaders hang where they get no threads either.
+        guard code == 0 else { throw noThread(code) }
         let start = ContinuousClock.now
         while call.semaphore.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
             let isLate = ContinuousClock.now - start > limit
@@ -101,6 +101,16 @@ struct LoaderWait {
             reason:
                 "\(maximumLeftBehind) loaders of gdk-pixbuf still work on earlier files, so that no more are started",
             remedy: "Load \(name) only from servers that you trust (AllowedFormats), or later."
+        )
+    }
+
+    private func noThread(_ code: Int32) -> ImageError {
+        ImageError(
+            .decoderUnavailable,
+            url: options.url,
+            reason: "The system starts no thread on which gdk-pixbuf could decode \(name) (error \(code))",
+            remedy:
+                "Raise the limit of processes (ulimit -u, or pids.max of the control group), then load the image again."
         )
     }
 
