@@ -35,6 +35,13 @@ struct LookupLimitTests {
         #expect(!last)
     }
 
+    @Test("Thirty thousand hosts without an answer cost no more each than a thousand", .timeLimit(.minutes(1)))
+    func manyHosts() {
+        var limit = LookupLimit()
+        for number in 0..<30_000 { limit.noteLeftBehind(for: "\(number)", now: start + .microseconds(number)) }
+        #expect(limit.hostCount == 30_000)
+    }
+
     @Test("Hosts without an answer are forgotten once their lookups are over, so that a thousand of them cost nothing")
     func forgotten() {
         var limit = LookupLimit()

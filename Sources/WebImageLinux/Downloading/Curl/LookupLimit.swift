@@ -23,6 +23,8 @@ package struct LookupLimit {
     package static let pause = Duration.seconds(1)
 
     private var hosts: [String: Host] = [:]
+    /// When hosts were last looked through for those that are gone.
+    private var lastRemoval: ContinuousClock.Instant?
 
     package init() {}
 
@@ -34,10 +36,13 @@ package struct LookupLimit {
 
     /// Takes note that a transfer has ended without an address.
     package mutating func noteLeftBehind(for host: String, now: ContinuousClock.Instant) {
-        // Hosts that are gone for good do not pile up.
-        for (host, var known) in hosts where known.nextStart == nil {
-            known.left.removeAll { $0 + Self.window <= now }
-            hosts[host] = known.left.isEmpty ? nil : known
+        // Hosts that are gone for good do not pile up. Once a second is enough, or thousands of them would cost their square.
+        if lastRemoval.map({ $0 + Self.pause <= now }) ?? true {
+            lastRemoval = now
+            for (host, var known) in hosts where known.nextStart == nil {
+                known.left.removeAll { $0 + Self.window <= now }
+                hosts[host] = known.left.isEmpty ? nil : known
+            }
         }
         hosts[host, default: Host()].left.append(now)
     }
