@@ -50,8 +50,8 @@ public final class AnimationPlayer {
     private var isVisible = true
     private var cancelCall: (@MainActor () -> Void)?
     private var cancelRelease: (@MainActor () -> Void)?
-    /// How long an animation that is invisible or paused keeps what it needs to go on at once, in seconds: longer than a row stays hidden that
-    /// scrolls to and fro.
+    /// How long an animation that is invisible or paused keeps what it needs to go on at once, in seconds: longer than a row is out
+    /// of view while the user scrolls up and down.
     private static let releaseDelay = 10.0
 
     /// - Parameters:

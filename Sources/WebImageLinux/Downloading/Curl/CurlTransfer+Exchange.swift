@@ -79,7 +79,7 @@ extension CurlTransfer {
             body = TransferBody(inMemoryBodyLimit: inMemoryBodyLimit, budget: budget)
         }
 
-        /// Takes note of the begin and the end of a head. There is one for each interim response, too, and trailers, which
+        /// Takes note of the beginning and the end of a head. There is one for each interim response, too, and trailers, which
         /// come after the body, have no status line.
         mutating func noteHeaderLine(_ line: UnsafeRawBufferPointer) {
             if line.starts(with: "HTTP/".utf8) { hasWholeHead = false }

@@ -12,8 +12,8 @@ public import WebImageCore
 ///
 /// On many systems gdk-pixbuf decodes in another process (glycin), which takes some milliseconds more and shows no parts, and
 /// all images fail with ``/WebImageCore/ImageError/Code/decoderUnavailable`` where the process cannot start.
-/// Pixels from there are always in sRGB. An image that takes more than 30 seconds there, or 10 in this process if it is an SVG or another format whose
-/// loader takes as long as the file wants, fails with ``/WebImageCore/ImageError/Code/timedOut``.
+/// Pixels from there are always in sRGB. An image that takes more than 30 seconds there, or 10 in this process if it is an SVG or
+/// another format whose loader takes as long as the file wants, fails with ``/WebImageCore/ImageError/Code/timedOut``.
 public struct PixbufCoder: ImageDecoding {
     /// A loader of gdk-pixbuf.
     struct Loader {
