@@ -60,11 +60,18 @@ public final class ImageTask: Sendable {
         var children: [ImageTask] = []
         /// Where the image goes, for a task that waits until that is on screen.
         weak var place: (any ImageTaskPlace)?
+        var hasPlace = false
         /// How often the children were cancelled to be replaced by others.
         var childGeneration = 0
 
         var isFinished: Bool {
             if case .finished = phase { true } else { false }
+        }
+
+        /// Whether neither the task nor a child of it was ever started.
+        var isUntouched: Bool {
+            guard case .unstarted = phase else { return false }
+            return !isCancelled && childGeneration == 0 && children.isEmpty
         }
 
         /// Whether the task may still be cancelled and adopt children.
@@ -232,22 +239,21 @@ extension ImageTask {
 
     /// Sets where the image goes, on which the start of the task depends.
     package func setPlace(_ place: any ImageTaskPlace) {
-        state.withLock { $0.place = place }
+        state.withLock { state in
+            state.place = place
+            state.hasPlace = true
+        }
     }
 
     /// Whether the task waits for its place, and neither it nor a child of it was ever started.
-    private var mayNeverStart: Bool { unstartedPlace != nil }
+    private var mayNeverStart: Bool { state.withLock { $0.hasPlace && $0.isUntouched } }
 
     /// Whether the task may never start, because its place is in no window on screen.
     @MainActor
-    var isOutsideOfWindows: Bool { unstartedPlace?.isOutsideOfWindows ?? false }
-
-    private var unstartedPlace: (any ImageTaskPlace)? {
-        state.withLock { state in
-            guard case .unstarted = state.phase, !state.isCancelled, state.childGeneration == 0, state.children.isEmpty
-            else { return nil }
-            return state.place
-        }
+    var isOutsideOfWindows: Bool {
+        // Places are objects of the main thread, on which the last reference to one may be released.
+        let place = state.withLock { $0.isUntouched ? $0.place : nil }
+        return place?.isOutsideOfWindows ?? false
     }
 
     /// Tells the end of a child that was cancelled for the sake of another one from that of the last one.

@@ -57,26 +57,33 @@ extension Scenario {
         },
 
         Scenario("An image is decoded for a place of which only one side is known before it arrives", .drawing) {
-            // Given buttons of a fixed size, the child of one of which is narrow until it has an image, and a GtkPicture that fills
-            // the window's width
+            // Given buttons of a fixed size, the child of one of which is narrow until it has an image, and GtkPictures of which the
+            // window or a request fixes the width
             let stage = try Stage()
             let (button, menu, picture) = (Button(), MenuButton(), Picture())
+            let (filling, requested) = (Picture(), Picture())
+            gtk_picture_set_content_fit(filling.widget.opaque, GTK_CONTENT_FIT_FILL)
+            gtk_widget_set_size_request(requested.widget, 300, -1)
+            gtk_widget_set_halign(requested.widget, GTK_ALIGN_CENTER)
             for widget in [button.widget, menu.widget] {
                 gtk_widget_set_size_request(widget, 120, 90)
                 gtk_widget_set_halign(widget, GTK_ALIGN_CENTER)
             }
-            for widget in [button.widget, menu.widget, picture.widget] { stage.append(widget) }
+            let widgets = [button.widget, menu.widget, picture.widget, filling.widget, requested.widget]
+            for widget in widgets { stage.append(widget) }
             gtk_widget_set_size_request(stage.window, 400, -1)
             stage.present()
             // When they get images
-            let urls = (0..<3).map { stage.url(0x336699 + $0, "800x600", type: "jpg") }
+            let urls = (0..<5).map { stage.url(0x336699 + $0, "800x600", type: "jpg") }
             button.setImage(with: urls[0], manager: stage.manager, completion: stage.completion)
             menu.setImage(with: urls[1], manager: stage.manager, completion: stage.completion)
             picture.setImage(with: urls[2], manager: stage.manager, completion: stage.completion)
-            stage.waitForResults(3)
+            filling.setImage(with: urls[3], manager: stage.manager, completion: stage.completion)
+            requested.setImage(with: urls[4], manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(5)
             // Then none is shown small first
-            let widths = try stage.results.map { try $0.get().image.pixelSize.width }
-            expect(widths.allSatisfy { $0 > 40 }, "\(widths)")
+            let sizes = try stage.results.map { try $0.get().image.pixelSize }
+            expect(sizes.allSatisfy { $0.width > 40 && $0.height > 40 }, "\(sizes)")
         },
 
         Scenario("A vector image is drawn at the size of its widget, also when that grows, from one transfer", .drawing)

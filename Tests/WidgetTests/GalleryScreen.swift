@@ -120,7 +120,7 @@ extension WebImage {
                                 sum += abs(Int(bytes[here + channel]) - Int(other[there + channel]))
                             }
                             count += 1
-                            if sum > 600 + count * 39 { break }
+                            if sum > 300 + count * 39 { break }
                         }
                         let isNew = !found.contains {
                             abs($0.x - x) < size.width / 2 && abs($0.y - y) < size.height / 2

@@ -6,6 +6,8 @@ import Synchronization
 /// A widget that is not mapped although its window is, such as one on a page of a GtkStack that is not shown yet, is no mistake.
 final class AwaitedTasks: Sendable {
     private struct WeakTask: Sendable {
+        /// Tells tasks apart without owning one under the lock.
+        let id: ObjectIdentifier
         weak var task: ImageTask?
     }
 
@@ -19,6 +21,8 @@ final class AwaitedTasks: Sendable {
     private static let delay = Duration.seconds(5)
     /// The number of URLs in one message.
     private static let maximumNamed = 5
+    /// The number of tasks that are looked at. Whoever makes the mistake more often learns of it from these.
+    private static let maximumCount = 100
 
     private let clock: any TimeKeeping
     private let dispatcher: any CallbackDispatching
@@ -30,13 +34,15 @@ final class AwaitedTasks: Sendable {
     }
 
     func add(_ task: ImageTask) {
+        let entry = WeakTask(id: ObjectIdentifier(task), task: task)
         let startsTimer = state.withLock { state in
-            guard !(state.timed + state.later).contains(where: { $0.task === task }) else { return false }
+            let isKnown = state.timed.contains { $0.id == entry.id } || state.later.contains { $0.id == entry.id }
+            guard !isKnown, state.later.count < Self.maximumCount else { return false }
             guard state.timed.isEmpty else {
-                state.later.append(WeakTask(task: task))
+                state.later.append(entry)
                 return false
             }
-            state.timed = [WeakTask(task: task)]
+            state.timed = [entry]
             return true
         }
         if startsTimer { startTimer() }
@@ -63,7 +69,7 @@ final class AwaitedTasks: Sendable {
         for url in urls where !seen.contains(url) { seen.append(url) }
         let more = seen.count > maximumNamed ? " and \(seen.count - maximumNamed) more" : ""
         WebImageLog.mistake(
-            "Code has been waiting for 5 seconds for images of widgets that are in no window on screen: "
+            "Code has been waiting for at least 5 seconds for images of widgets that are in no window on screen: "
                 + seen.prefix(maximumNamed).joined(separator: ", ") + more
                 + ". Show the widgets in a window that is presented, set BindingOptions.start to .immediately, or load the "
                 + "images with ImageManager.image(for:)."

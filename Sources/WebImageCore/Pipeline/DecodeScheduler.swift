@@ -41,6 +41,8 @@ final class DecodeScheduler: Sendable {
         let ticket = queue.submit(priority: priority, isResumed: last != nil, work)
         // The work may have begun, and be waiting for memory with a ticket of its own.
         let current = graph.withLock { $0.setDecodeTicket(ticket, of: id, making: product, where: { $0 == last }) }
+        // What has waited for memory holds it, and nobody could cancel it any more.
+        if current == nil, last != nil { queue.cancel(ticket) }
         // The priority may have changed before the graph had the ticket.
         if let current, current != priority { queue.setPriority(current, of: ticket) }
     }

@@ -1,6 +1,6 @@
 /// A monitor of whether the machine is online, and at whose cost. It can be used from any thread.
 package protocol NetworkMonitoring: Sendable {
-    /// The status now.
+    /// The status now. Reading it must notify nobody.
     var status: NetworkStatus { get }
 
     /// Calls a handler with every change, on any thread, for as long as the token exists.

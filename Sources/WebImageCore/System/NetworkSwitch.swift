@@ -20,6 +20,8 @@ final class NetworkSwitch: NetworkMonitoring {
         notifications = Mutex(Notifications(last: machine.status))
         let token = machine.observe { [weak self] _ in self?.notify() }
         observation.withLock { $0 = token }
+        // What has changed before the machine was observed is not told, but what changes back is.
+        notify()
     }
 
     var isOffline: Bool {

@@ -97,7 +97,8 @@ package struct PriorityQueue<Element> {
         return entries.values.map(\.element)
     }
 
-    /// Moves an element to the end of another priority. A resumed one goes before that priority's others, too.
+    /// Moves an element to the end of another priority, where a resumed one goes before the others, too. One that is moved back
+    /// has its old place again.
     package mutating func move(_ number: UInt64, to priority: ImagePriority) {
         guard let old = entries[number]?.list, old / 2 != priority.rank else { return }
         let new = priority.rank * 2 + old % 2

@@ -243,7 +243,11 @@ package func startDetachedThread(_ body: @escaping @Sendable () -> Void) -> Int3
 /// Starts work that the library can do without, on a thread of its own. Where the system allows no thread the work does not run;
 /// libdispatch would wait for one on the calling thread, which may be the main thread.
 package func startOptionalWork(_ work: @escaping @Sendable () -> Void) {
-    let code = startBatchThread(name: "gwi-setup", work)
+    // Not as batch work: threads that GLib starts within would inherit that.
+    let code = startDetachedThread {
+        nameThisThread("gwi-setup")
+        work()
+    }
     if code != 0 { WebImageLog.debug("The system starts no thread (error \(code)).") }
 }
 

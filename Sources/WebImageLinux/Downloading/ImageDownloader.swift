@@ -124,7 +124,8 @@ public final class ImageDownloader: DataLoading {
         configuration.request(request.url, options: request.options, isSameOrigin: true)?.headers ?? [:]
     }
 
-    /// Starts a transfer, or joins the transfer of an equal request. Events arrive on the network thread.
+    /// Starts a transfer, or joins the transfer of an equal request. Events arrive on the network thread; where the system starts
+    /// none, the failure arrives within a call, on the thread of the caller.
     public func load(
         _ request: LoaderRequest,
         onEvent: @escaping @Sendable (LoaderEvent) -> Void

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 import WebImageCore
@@ -260,11 +259,10 @@ struct QueueTests {
     @Test("Where the system starts no thread, a download fails with an error that says so, and a later one tries again")
     func noThread() throws {
         let server = try LocalImageServer { _ in .ok(Download.body, contentType: "image/png") }
-        let startCount = Mutex(0)
-        let isAllowed = Mutex(false)
+        let (starts, permits) = (EventLog<Int>(), EventLog<Int>())
         let downloader = ImageDownloader(configuration: ImageDownloader.Configuration()) { body in
-            startCount.withLock { $0 += 1 }
-            return isAllowed.withLock { $0 } ? startDetachedThread(body) : EAGAIN
+            starts.add(0)
+            return permits.all.isEmpty ? EAGAIN : startDetachedThread(body)
         }
         // Given a system that starts none
         for number in 0..<2 {
@@ -272,9 +270,9 @@ struct QueueTests {
             #expect(error.code == .connectionFailed && error.isTransient)
             #expect(error.url == server.url("/\(number)") && "\(error)".contains("ulimit -u"))
         }
-        #expect(startCount.withLock { $0 } == 2)
+        #expect(starts.all.count == 2)
         // When it starts one again, then downloads succeed
-        isAllowed.withLock { $0 = true }
+        permits.add(0)
         #expect(try Download(downloader, server.url("/2")).end().data == Download.body)
     }
 

@@ -6,7 +6,7 @@ import WebImageTesting
 
 @testable import WebImageLinux
 
-@Suite("Files that are small and decode to much", .serialized)
+@Suite("Files that are small and decode to much")
 struct BombTests {
     @Test("A small file never takes more than 300 MB", arguments: Bomb.all)
     func memory(bomb: Bomb) throws {

@@ -148,7 +148,8 @@ struct EncoderTests {
         arguments: [true, false]
     )
     func animation(isLossless: Bool) throws {
-        let original = try decode(ShippedImage.data("bouncing-ball.gif"))
+        let box = DecodeSize.contain(PixelSize(width: 80, height: 80))
+        let original = try decode(ShippedImage.data("bouncing-ball.gif"), box)
         var options = EncodeOptions()
         options.isLossless = isLossless
         let written = try decode(try registry.encode(original, as: .webp, options: options))

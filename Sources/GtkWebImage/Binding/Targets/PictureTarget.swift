@@ -30,36 +30,39 @@ final class PictureTarget: SlotTarget {
         let width = Int(gtk_widget_get_width(picture))
         let height = Int(gtk_widget_get_height(picture))
         let placeholder = placeholderSize(in: picture)
-        let sized = (width: width > placeholder.width, height: height > placeholder.height)
-        guard width > 1, height > 1, sized.width || sized.height else { return nil }
+        let known = (width: width != placeholder.width, height: height != placeholder.height)
+        guard width > 1, height > 1, known.width || known.height else { return nil }
         let native = OpaquePointer(picture)
         guard gtk_picture_get_can_shrink(native) != 0 else { return .original }
-        var box = picture.deviceSize
+        let box = picture.deviceSize
         switch gtk_picture_get_content_fit(native) {
         case GTK_CONTENT_FIT_COVER: return .cover(box)
-        case GTK_CONTENT_FIT_FILL: return .stretch(box)
+        case GTK_CONTENT_FIT_FILL where known.width && known.height: return .stretch(box)
         default:
-            // The other side of the box grows with the image.
-            if !sized.width { box = PixelSize(width: Self.unlimited, height: box.height) }
-            if !sized.height { box = PixelSize(width: box.width, height: Self.unlimited) }
-            return .contain(box)
+            // A side that is not known grows with the image.
+            return .contain(
+                PixelSize(
+                    width: known.width ? box.width : Self.unlimited,
+                    height: known.height ? box.height : Self.unlimited
+                )
+            )
         }
     }
 
     /// Longer than the sides of screens.
     private static let unlimited = 1 << 16
 
-    /// The size up to which the widget owes its size to a missing image or a small placeholder, and will take the size of its
-    /// image. GtkPicture allocates 16 application pixels to content without a size.
-    private func placeholderSize(in picture: UnsafeMutablePointer<GtkWidget>) -> (width: Int, height: Int) {
-        guard paintable.image == nil else { return (0, 0) }
+    /// The sides that the widget has because its image is missing or it shows a placeholder, and which it will not keep; `nil` for
+    /// one that it would keep. GtkPicture takes 16 application pixels for content without a size.
+    private func placeholderSize(in picture: UnsafeMutablePointer<GtkWidget>) -> (width: Int?, height: Int?) {
+        guard paintable.image == nil else { return (nil, nil) }
         var requested: (Int32, Int32) = (-1, -1)
         gtk_widget_get_size_request(picture, &requested.0, &requested.1)
-        guard requested.0 < 0, requested.1 < 0 else { return (0, 0) }
         let native = OpaquePointer(paintable.nativePaintablePointer)
+        let width = Int(gdk_paintable_get_intrinsic_width(native))
+        let height = Int(gdk_paintable_get_intrinsic_height(native))
         return (
-            max(16, Int(gdk_paintable_get_intrinsic_width(native))),
-            max(16, Int(gdk_paintable_get_intrinsic_height(native)))
+            requested.0 < 0 ? (width > 0 ? width : 16) : nil, requested.1 < 0 ? (height > 0 ? height : 16) : nil
         )
     }
 }

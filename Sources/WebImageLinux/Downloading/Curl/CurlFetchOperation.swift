@@ -59,7 +59,7 @@ extension CurlFetchOperation {
     }
 }
 
-// Called on the network thread, or on the thread that decrypts.
+// Called on the network thread, on the thread that decrypts, or on that of a caller for whom no network thread starts.
 extension CurlFetchOperation {
     func send(_ event: LoaderEvent) {
         let closure = state.withLock { state in
