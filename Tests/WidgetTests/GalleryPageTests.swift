@@ -25,8 +25,10 @@ struct GalleryPageTests {
         let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-page-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
+        // The whole image of this page is to be seen.
+        let wide = name == "links" ? "779x880" : "1000x720"
         let runs: [(GalleryDisplay, String, [String])] = [
-            (.xvfb, "1000x720", []), (.broadway, "360x640", ["--dark"]),
+            (.xvfb, wide, []), (.broadway, "360x640", ["--dark"]),
         ]
         for (display, size, extra) in runs {
             let file = folder.appending(path: "\(size).png")
@@ -89,6 +91,7 @@ struct GalleryPageTests {
             Shown("astronaut.jpg", 140, 140, .flip(horizontally: true)),
         ],
         "zoom": [Shown("deep-field.jpg", 570, 497)],
+        "links": [Shown("photographer.jpg", 512, 512)],
         "progressive": [Shown("rocket.jpg", 300, 200, count: 2)],
         "density": [Shown("coffee.jpg", 120, 90)],
         // The truncated file and the others that fail show none of it.
@@ -131,6 +134,23 @@ struct GalleryPageTests {
         #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<460, y: 70..<110).count) ?? 0 < 30 })
         screen.press("Escape")
         #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<460, y: 70..<110).count) ?? 0 > 30 })
+    }
+
+    @Test("What has been prefetched is shown when it is wanted")
+    func prefetched() throws {
+        let screen = try GalleryScreen(["--page", "prefetching", "--size", "1000x720"])
+        #expect(screen.hasWindow("Prefetching") && screen.isDrawn, "\(screen.output)")
+        let data = ShippedImage.data("autumn-trees.jpg")
+        let size = PixelSize(width: 120, height: 90)
+        let image = try CoderRegistry.builtIn.decode(data, options: DecodeOptions(size: .cover(size)))
+        // When one clicks on "To memory and disk", then nothing is shown until one clicks on "Show some of them"
+        screen.click(x: 322, y: 182)
+        #expect(try screen.photograph().count(of: image, size: size) == 0)
+        let isShown = EventLog<Int>.poll {
+            screen.click(x: 750, y: 182)
+            return (try? screen.photograph().count(of: image, size: size)) == 1
+        }
+        #expect(isShown)
     }
 
     @Test("A click on a failed image retries it")
