@@ -30,6 +30,8 @@ struct CoalescingTests {
         fixture.load("a", size: .contain(PixelSize(width: 32, height: 32)))
         fixture.load("a", size: .contain(PixelSize(width: 16, height: 16)))
         fixture.load("a")
+        // The look-up of a smaller copy may start the fetch, on a thread of its own.
+        #expect(EventLog<Int>.poll { fixture.loader.started.count == 1 })
         fixture.loader.finish(fixture.url("a"))
         #expect(fixture.outcomes.wait { $0.count == 3 })
         #expect(
