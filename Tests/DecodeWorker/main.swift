@@ -104,7 +104,7 @@ do throws(ImageError) {
     if way == "shown", let animation = image.animation {
         decoders = (0..<20).map { _ in animation.makeDecoder() }
         for decoder in decoders {
-            for index in 0..<min(animation.frameCount, 4) { _ = try? decoder.frame(at: index) }
+            for index in 0..<min(animation.frameCount, 2) { _ = try? decoder.frame(at: index) }
         }
     }
     print("image of \(image.naturalSize)")

@@ -85,11 +85,19 @@ extension WebImage {
         var counts: [UInt32: Int] = [:]
         pixels.withUnsafeBytes { bytes in
             for row in rows.clamped(to: 0..<size.height) {
-                for column in columns {
-                    let index = row * pixels.bytesPerRow + column * pixels.format.bytesPerPixel
+                // Runs of a colour are counted at once, since a look-up for each pixel takes a second without optimisation.
+                var run: (color: UInt32, length: Int) = (0, 0)
+                var index = row * pixels.bytesPerRow + columns.lowerBound * pixels.format.bytesPerPixel
+                for _ in columns {
                     let color = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
-                    counts[color, default: 0] += 1
+                    if color != run.color, run.length > 0 {
+                        counts[run.color, default: 0] += run.length
+                        run.length = 0
+                    }
+                    run = (color, run.length + 1)
+                    index += pixels.format.bytesPerPixel
                 }
+                if run.length > 0 { counts[run.color, default: 0] += run.length }
             }
         }
         return counts
@@ -108,28 +116,53 @@ extension WebImage {
         var found: [(x: Int, y: Int)] = []
         own.withUnsafeBytes { bytes in
             seen.withUnsafeBytes { other in
+                guard let bytes = bytes.baseAddress, let other = other.baseAddress else { return }
+                // Where each point is in either image, in bytes.
+                let offsets = points.map { point in
+                    (
+                        here: own.offset(x: point.x, y: point.y),
+                        there: seen.offset(x: corner.x + point.x, y: corner.y + point.y)
+                    )
+                }
                 for y in 0..<max(0, own.size.height - size.height) {
+                    var start = bytes + y * own.bytesPerRow
                     for x in 0..<max(0, own.size.width - size.width) {
-                        var (sum, count) = (0, 0)
-                        for point in points {
-                            let here = (y + point.y) * own.bytesPerRow + (x + point.x) * own.format.bytesPerPixel
-                            let there =
-                                (corner.y + point.y) * seen.bytesPerRow + (corner.x + point.x)
-                                * seen.format.bytesPerPixel
-                            for channel in 0..<3 {
-                                sum += abs(Int(bytes[here + channel]) - Int(other[there + channel]))
-                            }
-                            count += 1
-                            if sum > 300 + count * 39 { break }
+                        if Self.matches(start, other, offsets),
+                            !found.contains(where: {
+                                abs($0.x - x) < size.width / 2 && abs($0.y - y) < size.height / 2
+                            })
+                        {
+                            found.append((x, y))
                         }
-                        let isNew = !found.contains {
-                            abs($0.x - x) < size.width / 2 && abs($0.y - y) < size.height / 2
-                        }
-                        if count == points.count, sum < count * 39, isNew { found.append((x, y)) }
+                        start += own.format.bytesPerPixel
                     }
                 }
             }
         }
         return found.count
     }
+
+    /// Whether the mean difference of the points is less than 13 a channel. Gives up as soon as it is far above.
+    private static func matches(
+        _ own: UnsafeRawPointer,
+        _ other: UnsafeRawPointer,
+        _ offsets: [(here: Int, there: Int)]
+    ) -> Bool {
+        var limit = 300
+        var sum = 0
+        for offset in offsets {
+            let (a, b) = (own + offset.here, other + offset.there)
+            sum += abs(Int(a.load(as: UInt8.self)) - Int(b.load(as: UInt8.self)))
+            sum += abs(Int(a.load(fromByteOffset: 1, as: UInt8.self)) - Int(b.load(fromByteOffset: 1, as: UInt8.self)))
+            sum += abs(Int(a.load(fromByteOffset: 2, as: UInt8.self)) - Int(b.load(fromByteOffset: 2, as: UInt8.self)))
+            limit += 39
+            if sum > limit { return false }
+        }
+        return sum < offsets.count * 39
+    }
+}
+
+extension PixelBuffer {
+    /// Where a pixel begins, in bytes.
+    fileprivate func offset(x: Int, y: Int) -> Int { y * bytesPerRow + x * format.bytesPerPixel }
 }

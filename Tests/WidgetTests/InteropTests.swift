@@ -8,15 +8,13 @@ import WebImageTesting
 struct InteropTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
+    /// The library is compiled here a second time, and without what only debuggers and editors need.
+    private static let buildArguments = [
+        "build", "--package-path", root.appending(path: "Tests/Interop").path(), "--scratch-path",
+        root.appending(path: ".build/interop").path(), "--disable-index-store", "-debug-info-format", "none",
+    ]
     private static let build = Result {
-        try ChildProcess.run(
-            "swift",
-            [
-                "build", "--package-path", root.appending(path: "Tests/Interop").path(), "--scratch-path",
-                root.appending(path: ".build/interop").path(), "--disable-index-store",
-            ],
-            seconds: 550
-        )
+        try ChildProcess.run("swift", buildArguments, seconds: 550)
     }
 
     @Test(
@@ -56,10 +54,7 @@ struct InteropTests {
         #expect(expected.count > 5)
         let build = try ChildProcess.run(
             "swift",
-            [
-                "build", "--package-path", Self.root.appending(path: "Tests/Interop").path(), "--scratch-path",
-                Self.root.appending(path: ".build/interop").path(), "--disable-index-store", "--target", "Mistakes",
-            ],
+            Self.buildArguments + ["--target", "Mistakes"],
             environment: ["INTEROP_MISTAKES": "1"],
             seconds: 300
         )
