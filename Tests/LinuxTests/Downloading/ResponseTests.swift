@@ -174,7 +174,7 @@ struct ResponseTests {
 
     @Test(
         "A connection that closes anywhere in the head is an error after which the load is repeated",
-        .timeLimit(.minutes(1))
+        .timeLimit(.minutes(5))
     )
     func cutHead() throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: image/gif\r\nETag: \"1\"\r\n\r\n"
@@ -195,7 +195,7 @@ struct ResponseTests {
         #expect(try Download(downloader, server.url("/\(head.utf8.count)")).end().data.isEmpty)
     }
 
-    @Test("A head without an end is refused", .timeLimit(.minutes(1)))
+    @Test("A head without an end is refused", .timeLimit(.minutes(5)))
     func endlessHeaders() throws {
         let line = "X-Padding: \(String(repeating: "x", count: 1000))\r\n"
         let server = try LocalImageServer { _ in
@@ -207,7 +207,7 @@ struct ResponseTests {
         #expect(error?.code == .badResponse && error?.isTransient == false, "\(String(describing: error))")
     }
 
-    @Test("A head of very many short fields is refused, and delays no other host", .timeLimit(.minutes(1)))
+    @Test("A head of very many short fields is refused, and delays no other host", .timeLimit(.minutes(5)))
     func manyFields() throws {
         let server = try LocalImageServer { request in
             var response = ServerResponse.ok(Data(count: 10), contentType: "image/png")
