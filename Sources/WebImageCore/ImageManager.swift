@@ -274,6 +274,9 @@ public final class ImageManager: Sendable {
         dependencies.decodeQueues.reduce(dependencies.ioQueue.pendingCount) { $0 + $1.pendingCount }
     }
 
+    /// The number of loads and changes of loads that are on their way into the job graph, for tests.
+    package var pendingChangeCount: Int { pipeline.pendingChangeCount }
+
     /// The numbers of jobs and fetches in flight, for tests that look for leaks.
     package var activeCounts: (jobs: Int, fetches: Int) { pipeline.activeCounts }
 }

@@ -13,11 +13,16 @@ extern void *__libc_memalign(size_t alignment, size_t size);
 extern void __libc_free(void *memory);
 
 static atomic_long count;
+static _Thread_local long own_count;
 static atomic_long bytes;
 static atomic_long peak;
 
 long allocation_count(void) {
     return atomic_load_explicit(&count, memory_order_relaxed);
+}
+
+long own_allocation_count(void) {
+    return own_count;
 }
 
 long allocated_bytes(void) {
@@ -34,6 +39,7 @@ void allocated_peak_reset(void) {
 
 static void *add(void *memory) {
     atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
+    own_count++;
     long size = memory ? (long)malloc_usable_size(memory) : 0;
     long now = atomic_fetch_add_explicit(&bytes, size, memory_order_relaxed) + size;
     long highest = atomic_load_explicit(&peak, memory_order_relaxed);

@@ -5,41 +5,44 @@ import GtkWebImage
 import TestSupport
 import WebImageTesting
 
-// Prints how many allocations one operation takes on average: AllocationWorker bind, or AllocationWorker KIND with a kind of
-// RequestWork. AllocationTests compares the number with a budget. It is a program of its own since the counter replaces
+// Prints how many allocations one operation takes on average: AllocationWorker bind, AllocationWorker start (those of the main
+// thread, for widgets that start a load), or AllocationWorker KIND with a kind of RequestWork. AllocationTests compares the number with a budget. It is a program of its own since the counter replaces
 // malloc for the whole process.
 
 let operation = CommandLine.arguments.dropFirst().first ?? ""
 
 /// Runs the operation once to fill pools and caches, and then as often as the count says.
-func report(_ count: Int, _ body: (Int) -> Void) {
+/// - Parameter isOwn: Whether only this thread counts.
+func report(_ count: Int, isOwn: Bool = false, _ body: (Int) -> Void) {
     body(count)
-    let before = allocation_count()
+    let (before, ownBefore) = (allocation_count(), own_allocation_count())
     body(count)
-    print(Double(allocation_count() - before) / Double(count))
+    let sum = isOwn ? own_allocation_count() - ownBefore : allocation_count() - before
+    print(Double(sum) / Double(count))
 }
 
 if let kind = RequestWork.Kind(rawValue: operation) {
     let work = RequestWork(kind)
     report(kind.count) { work.run(count: $0) }
-} else if operation == "bind" {
+} else if operation == "bind" || operation == "start" {
     let display = try BroadwayDisplay.start()
     display.exportEnvironment()
     guard gtk_init_check() != 0 else {
         FileHandle.standardError.write(Data("GTK finds no display\n".utf8))
         exit(2)
     }
-    reportBinding()
+    reportBinding(isHit: operation == "bind")
     display.stop()
 } else {
-    FileHandle.standardError.write(Data("Usage: AllocationWorker bind|load|hit|miss|coalesced|cancelled\n".utf8))
+    FileHandle.standardError.write(Data("Usage: AllocationWorker bind|start|load|hit|miss|coalesced|cancelled\n".utf8))
     exit(2)
 }
 
-/// Sets images that are in memory on widgets that are on screen.
+/// Sets images on widgets that are on screen.
+/// - Parameter isHit: Whether the images are in memory. Otherwise each starts a load, and ends that of the image before.
 @MainActor
-func reportBinding() {
-    let loader = FakeLoader()
+func reportBinding(isHit: Bool) {
+    let loader = FakeLoader(holdsResponses: !isHit)
     let file = TestImage.solid(0x336699, size: PixelSize(width: 160, height: 120))
     let urls = (0..<50).map { URL(string: "https://example.org/some/folder/\($0).png")! }
     for url in urls { loader.answer(url, with: file) }
@@ -53,11 +56,18 @@ func reportBinding() {
         gtk_box_append(UnsafeMutableRawPointer(box).assumingMemoryBound(to: GtkBox.self), picture)
         return PicturePointer(picture)
     }
-    for (picture, url) in zip(pictures, urls) { picture.setImage(with: url, manager: manager) }
+    for (picture, url) in zip(pictures, urls) where isHit { picture.setImage(with: url, manager: manager) }
     gtk_window_present(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self))
-    _ = MainLoopPump.run(until: { pictures.allSatisfy { $0.currentImage != nil } })
+    _ = MainLoopPump.run(until: {
+        pictures.allSatisfy {
+            isHit
+                ? $0.currentImage != nil
+                : gtk_widget_get_mapped($0.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)) != 0
+        }
+    })
+    let count = loader.started.count
     var round = 0
-    report(pictures.count * 20) { count in
+    report(pictures.count * 20, isOwn: !isHit) { count in
         for _ in 0..<count / pictures.count {
             round += 1
             for (index, picture) in pictures.enumerated() {
@@ -65,4 +75,5 @@ func reportBinding() {
             }
         }
     }
+    guard isHit || MainLoopPump.run(until: { loader.started.count > count }) else { fatalError("Nothing was loaded") }
 }

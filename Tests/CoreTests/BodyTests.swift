@@ -50,6 +50,7 @@ struct BodyTests {
         fixture.loader.send(file.prefix(40), for: fixture.url("b"))
         #expect(budget.arrivingByteCount == 40)
         other.cancel()
+        fixture.settle()
         #expect(budget.arrivingByteCount == 0)
     }
 

@@ -17,8 +17,10 @@ struct CancellationTests {
         let tasks = (0..<3).map { _ in fixture.load("a") }
         tasks[0].cancel()
         tasks[1].cancel()
+        fixture.settle()
         #expect(fixture.loader.cancelled.isEmpty)
         tasks[2].cancel()
+        fixture.settle()
         #expect(fixture.loader.cancelled == [fixture.url("a")])
         #expect(fixture.outcomes.all == [.failure(.cancelled), .failure(.cancelled), .failure(.cancelled)])
         #expect(fixture.isIdle)

@@ -76,8 +76,10 @@ struct CoalescingTests {
         #expect(fixture.loader.priority(of: url) == .high)
         let other = fixture.load("a", priority: .normal, size: .contain(PixelSize(width: 9, height: 9)))
         high.cancel()
+        fixture.settle()
         #expect(fixture.loader.priority(of: url) == .normal)
         low.priority = .veryHigh
+        fixture.settle()
         #expect(fixture.loader.priority(of: url) == .veryHigh)
         low.cancel()
         other.cancel()

@@ -99,7 +99,7 @@ struct ManagerFixture {
         return load(request) { outcomes.add(Outcome($0)) }
     }
 
-    /// The load of a request with callbacks on the fixture's dispatcher.
+    /// The load of a request with callbacks on the fixture's dispatcher. It has joined its job when this call returns.
     @discardableResult
     func load(
         _ request: ImageRequest,
@@ -107,7 +107,14 @@ struct ManagerFixture {
         partial: (@Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
-        manager.load(request, on: dispatcher, progress: progress, partial: partial, completion: completion)
+        let task = manager.load(request, on: dispatcher, progress: progress, partial: partial, completion: completion)
+        settle()
+        return task
+    }
+
+    /// Waits until all that was asked of the manager has reached its loads.
+    func settle() {
+        _ = EventLog<Int>.poll(seconds: 10) { manager.pendingChangeCount == 0 }
     }
 
     /// Whether all work has ended, including the writes to disk.
@@ -120,6 +127,7 @@ struct ManagerFixture {
 
     /// Whether no load is in progress.
     var isIdle: Bool {
+        settle()
         let counts = manager.activeCounts
         return counts.jobs == 0 && counts.fetches == 0 && loader.runningCount == 0
     }

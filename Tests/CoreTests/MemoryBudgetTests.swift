@@ -106,6 +106,7 @@ struct MemoryBudgetTests {
         #expect(EventLog<Int>.poll { budget.waitingCount == 3 })
         larger.priority = .high
         large.cancel()
+        fixture.settle()
         #expect(budget.waitingCount == 2)
         gate.open()
         fixture.outcomes.wait { $0.count == 4 }

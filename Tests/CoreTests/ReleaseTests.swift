@@ -109,7 +109,7 @@ struct ReleaseTests {
         let fixture = ManagerFixture(holdsResponses: true)
         func load() -> ImageTask {
             var request = ImageRequest(url: fixture.url("a"))
-            request.userInfo["farewell"] = Farewell { log.add("jobs \(fixture.manager.activeCounts.jobs)") }
+            request.userInfo["farewell"] = Farewell { log.add("fetches \(fixture.manager.activeCounts.fetches)") }
             return fixture.load(request) { _ in }
         }
         // The job and the fetch keep the request of the first task until the second one is cancelled.
@@ -122,7 +122,7 @@ struct ReleaseTests {
         let second = loadTwice()
         #expect(log.all.isEmpty)
         second.cancel()
-        #expect(EventLog<Int>.poll { log.all == ["jobs 0"] && fixture.isIdle })
+        #expect(EventLog<Int>.poll { log.all == ["fetches 0"] && fixture.isIdle })
     }
 
     @Test("The decoder of partial images may use the manager when a load begins anew")

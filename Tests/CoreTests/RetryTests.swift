@@ -365,6 +365,7 @@ struct RetryTests {
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
         task.cancel()
         #expect(fixture.outcomes.all == [.failure(.cancelled)])
+        fixture.settle()
         #expect(fixture.loader.cancelled.isEmpty)
         fixture.loader.finish(fixture.url("a"))
         #expect(disk.entry(for: fixture.url("a").absoluteString)?.data == Self.picture)
@@ -373,6 +374,7 @@ struct RetryTests {
         let other = fixture.load("b", cacheAccess: .memoryOnly)
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
         other.cancel()
+        fixture.settle()
         #expect(fixture.loader.cancelled.count == 1)
     }
 
@@ -384,6 +386,7 @@ struct RetryTests {
         let task = fixture.load("a")
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
         task.cancel()
+        fixture.settle()
         fixture.loader.finish(fixture.url("a"))
         #expect(EventLog<Int>.poll { fixture.isIdle })
         #expect(fixture.clock.pendingDelays.isEmpty && fixture.loader.requests.count == 1)

@@ -91,7 +91,7 @@ package struct RequestWork {
             group.enter()
             manager.load(request, on: AnyThread()) { _ in group.leave() }
         }
-        while loader.runningCount == 0 { sched_yield() }
+        while manager.pendingChangeCount > 0 { sched_yield() }
         loader.finish(request.url)
         group.wait()
     }

@@ -50,7 +50,8 @@ struct GalleryPageTests {
                 let data = ShippedImage.data(image.file)
                 let decoded = try CoderRegistry.builtIn.decode(data, options: DecodeOptions(size: .cover(image.size)))
                 let expected = image.transformer?.transform(decoded) ?? decoded
-                #expect(picture.count(of: expected, size: image.size) == image.count, "\(image.file)")
+                let count = picture.count(of: expected, size: image.size, tolerance: image.tolerance)
+                #expect(count == image.count, "\(image.file)")
             }
         }
     }
@@ -60,11 +61,19 @@ struct GalleryPageTests {
         let file: String
         let size: PixelSize
         let count: Int
+        var tolerance = 13
         let transformer: ImageTransformer?
 
         init(_ file: String, _ width: Int, _ height: Int, count: Int = 1, _ transformer: ImageTransformer? = nil) {
             (self.file, size, self.count) = (file, PixelSize(width: width, height: height), count)
             self.transformer = transformer
+        }
+
+        /// The same image where a theme makes its place a pixel larger, which shows at the edges of a mosaic.
+        var roughly: Self {
+            var copy = self
+            copy.tolerance = 40
+            return copy
         }
     }
 
@@ -75,7 +84,7 @@ struct GalleryPageTests {
         },
         "buttons": [
             Shown("dusk-mountains.jpg", 98, 62), Shown("citrus.webp", 98, 74), Shown("moonlit-lake.jpg", 98, 62),
-            Shown("stained-glass.png", 188, 88), Shown("balloons.jpg", 98, 62, count: 0),
+            Shown("stained-glass.png", 188, 88).roughly, Shown("balloons.jpg", 98, 62, count: 0),
         ],
         // Upright, whatever the EXIF orientation of the file
         "orientation": [Shown("lighthouse.jpg", 150, 112, count: 8), Shown("citrus.webp", 149, 112)],

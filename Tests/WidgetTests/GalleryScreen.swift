@@ -104,8 +104,10 @@ extension WebImage {
     }
 
     /// How often another image is seen in this one, a screenshot, at its own size. Small differences of scaling do not count.
-    /// - Parameter size: The size of the part that is seen, the middle one.
-    func count(of other: WebImage, size: PixelSize) -> Int {
+    /// - Parameters:
+    ///   - size: The size of the part that is seen, the middle one.
+    ///   - tolerance: The mean difference of a channel that does not count.
+    func count(of other: WebImage, size: PixelSize, tolerance: Int = 13) -> Int {
         let (own, seen) = (pixels, other.pixels)
         let corner = (x: (seen.size.width - size.width) / 2, y: (seen.size.height - size.height) / 2)
         // Sixty-four points, in an order that looks all over the image before it looks closely.
@@ -127,7 +129,7 @@ extension WebImage {
                 for y in 0..<max(0, own.size.height - size.height) {
                     var start = bytes + y * own.bytesPerRow
                     for x in 0..<max(0, own.size.width - size.width) {
-                        if Self.matches(start, other, offsets),
+                        if Self.matches(start, other, offsets, tolerance),
                             !found.contains(where: {
                                 abs($0.x - x) < size.width / 2 && abs($0.y - y) < size.height / 2
                             })
@@ -142,11 +144,12 @@ extension WebImage {
         return found.count
     }
 
-    /// Whether the mean difference of the points is less than 13 a channel. Gives up as soon as it is far above.
+    /// Whether the mean difference of the points is less than the tolerance. Gives up as soon as it is far above.
     private static func matches(
         _ own: UnsafeRawPointer,
         _ other: UnsafeRawPointer,
-        _ offsets: [(here: Int, there: Int)]
+        _ offsets: [(here: Int, there: Int)],
+        _ tolerance: Int
     ) -> Bool {
         var limit = 300
         var sum = 0
@@ -155,10 +158,10 @@ extension WebImage {
             sum += abs(Int(a.load(as: UInt8.self)) - Int(b.load(as: UInt8.self)))
             sum += abs(Int(a.load(fromByteOffset: 1, as: UInt8.self)) - Int(b.load(fromByteOffset: 1, as: UInt8.self)))
             sum += abs(Int(a.load(fromByteOffset: 2, as: UInt8.self)) - Int(b.load(fromByteOffset: 2, as: UInt8.self)))
-            limit += 39
+            limit += tolerance * 3
             if sum > limit { return false }
         }
-        return sum < offsets.count * 39
+        return sum < offsets.count * tolerance * 3
     }
 }
 

@@ -19,6 +19,8 @@ extension Pipeline {
         package var decodeQueue: WorkQueue
         /// Decodes what can take seconds, so that all other images need not wait for it.
         package var slowQueue: WorkQueue
+        /// Changes the job graph on behalf of callers: one thread, which keeps their order.
+        package var intakeQueue = WorkQueue(name: "gwi-intake", threadCount: 1)
         /// The memory of all loads.
         package var budget = MemoryBudget(limit: 1 << 30)
         package var formats = AllowedFormats()

@@ -8,24 +8,18 @@ final class MemoryStage: Sendable {
     private let dependencies: Pipeline.Dependencies
     private let memoryCache: any MemoryCaching
     private let observers: Observers<LoadTraceEvent>
-    private let graph: SharedGraph
-    private let renditions: RenditionTier
-    private let fallback: FallbackStage
+    private let intake: GraphIntake
     private let delivery: DeliveryStage
 
     init(
         _ dependencies: Pipeline.Dependencies,
-        graph: SharedGraph,
-        renditions: RenditionTier,
-        fallback: FallbackStage,
+        intake: GraphIntake,
         delivery: DeliveryStage
     ) {
         self.dependencies = dependencies
         memoryCache = dependencies.memoryCache
         observers = dependencies.observers
-        self.graph = graph
-        self.renditions = renditions
-        self.fallback = fallback
+        self.intake = intake
         self.delivery = delivery
     }
 
@@ -45,15 +39,7 @@ final class MemoryStage: Sendable {
             observers.notify(request.url, .memoryMiss)
             if reads.contains(.memory) { showOtherSize(to: task) }
         }
-        guard !request.url.absoluteString.isEmpty else {
-            delivery.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
-            return
-        }
-        fallback.startPreview(for: task)
-        let queriesRenditions = reads.contains(.renditions) && renditions.isUsed(by: request)
-        graph.update { $0.join(task, queriesRenditions: queriesRenditions) }
-        // A cancel that came before the task was in the graph found nothing to remove.
-        if task.isCancelled { graph.update { $0.cancel(task) } }
+        intake.add(.join(task))
     }
 
     /// Shows the image at another size until it is there at the right one.

@@ -9,6 +9,8 @@ import Synchronization
 /// 1 MemoryStage ───────── the image is in memory ───────────────────────────────┐
 ///   │ caller's thread                                                           │
 ///   ▼                                                                           │
+/// GraphIntake             a thread of its own, so that callers are not kept     │
+///   ▼                                                                           │
 /// [JobGraph] the task joins the job of its image; the job joins a fetch         │
 ///   │                                                                           │
 /// 2 RenditionStage ────── the disk has the image at this size ──────────────────┤
@@ -48,6 +50,7 @@ import Synchronization
 package final class Pipeline: Sendable {
     package let dependencies: Dependencies
     private let graph: SharedGraph
+    private let intake: GraphIntake
     private let memoryStage: MemoryStage
     private let renditionStage: RenditionStage
     private let diskStage: DiskStage
@@ -116,13 +119,14 @@ package final class Pipeline: Sendable {
             store: store,
             delivery: deliveryStage
         )
-        memoryStage = MemoryStage(
+        intake = GraphIntake(
             dependencies,
             graph: graph,
             renditions: renditions,
             fallback: fallback,
             delivery: deliveryStage
         )
+        memoryStage = MemoryStage(dependencies, intake: intake, delivery: deliveryStage)
         graph.connect(to: self)
     }
 
@@ -178,11 +182,11 @@ extension Pipeline: ImageTaskRunning {
     }
 
     func cancel(_ task: ImageTask) {
-        graph.update { $0.cancel(task) }
+        intake.add(.cancel(task))
     }
 
     func updatePriority(of task: ImageTask) {
-        graph.update { $0.updatePriority(of: task) }
+        intake.add(.updatePriority(task))
     }
 
     /// Reports the end of a task to the observers.
@@ -202,10 +206,13 @@ extension Pipeline {
         graph.update { $0.endAllBackoffs() }
     }
 
-    /// The numbers of jobs and fetches in flight.
+    /// The numbers of jobs and fetches in flight. A task that is on its way into the graph counts as a job.
     var activeCounts: (jobs: Int, fetches: Int) {
-        graph.withLock { ($0.jobs.count, $0.fetches.count) }
+        let pendingCount = intake.pendingCount
+        return graph.withLock { ($0.jobs.count + pendingCount, $0.fetches.count) }
     }
+
+    var pendingChangeCount: Int { intake.pendingCount }
 
     /// The request as the configuration of the app wants it. Whatever looks at a request does so after this call.
     func prepare(_ request: ImageRequest) -> ImageRequest {

@@ -1,0 +1,87 @@
+import Dispatch
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("The way of loads into the job graph, past the caller")
+struct GraphIntakeTests {
+    /// Keeps the thread that changes the graph.
+    private let gate = DispatchSemaphore(value: 0)
+    private let queue = WorkQueue(name: "test-intake", threadCount: 1)
+    private let size = PixelSize(width: 8, height: 6)
+
+    private func fixture() -> ManagerFixture {
+        let fixture = ManagerFixture(hasDisk: false) { $0.intakeQueue = queue }
+        queue.submit { [gate] in gate.wait() }
+        return fixture
+    }
+
+    private func load(_ fixture: ManagerFixture, _ name: String) -> ImageTask {
+        fixture.loader.answer(fixture.url(name), with: TestImage.solid(0xFF0000, size: size))
+        return fixture.manager.load(fixture.url(name), on: InlineDispatcher()) { fixture.outcomes.add(.init($0)) }
+    }
+
+    @Test("Loads start in the order of their calls, however long nobody has taken them in")
+    func order() {
+        let fixture = fixture()
+        for number in 0..<1000 { _ = load(fixture, "\(number)") }
+        #expect(fixture.loader.started.isEmpty && fixture.manager.pendingChangeCount == 1000)
+        gate.signal()
+        #expect(fixture.outcomes.wait { $0.count == 1000 })
+        #expect(fixture.loader.started == (0..<1000).map { fixture.url("\($0)") })
+        #expect(fixture.outcomes.all.allSatisfy { $0 == .image(size, .loader) } && fixture.isIdle)
+    }
+
+    @Test("A load that is cancelled on its way fails at once and asks no loader")
+    func cancelled() {
+        let fixture = fixture()
+        let (first, second) = (load(fixture, "a"), load(fixture, "b"))
+        first.cancel()
+        #expect(first.isFinished && fixture.outcomes.all == [.failure(.cancelled)])
+        gate.signal()
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        #expect(second.isFinished && fixture.loader.started == [fixture.url("b")] && fixture.isIdle)
+    }
+
+    @Test("A load has the priority that it was given on its way")
+    func priority() {
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.intakeQueue = queue }
+        queue.submit { [gate] in gate.wait() }
+        let task = load(fixture, "a")
+        task.priority = .veryHigh
+        gate.signal()
+        fixture.settle()
+        #expect(fixture.loader.requests.map(\.priority) == [.veryHigh])
+        task.cancel()
+        #expect(fixture.isIdle && fixture.loader.cancelled == [fixture.url("a")])
+    }
+
+    @Test("A memory hit is delivered within its call, whatever waits")
+    func hit() throws {
+        let fixture = fixture()
+        defer { gate.signal() }
+        _ = load(fixture, "a")
+        let pixels = try #require(PixelBuffer(size: size, format: .rgb) { _ in })
+        fixture.manager.cache.storeInMemory(WebImage(pixels: pixels), for: fixture.url("b"))
+        _ = load(fixture, "b")
+        #expect(fixture.outcomes.all == [.image(size, .memory)])
+    }
+
+    @Test("A manager that is released on the way of its loads still completes them")
+    func release() {
+        let outcomes = EventLog<ManagerFixture.Outcome>()
+        func start() {
+            let fixture = fixture()
+            for name in ["a", "b", "c"] {
+                fixture.loader.answer(fixture.url(name), with: TestImage.solid(0xFF0000, size: size))
+                fixture.manager.load(fixture.url(name), on: InlineDispatcher()) { outcomes.add(.init($0)) }
+            }
+        }
+        start()
+        gate.signal()
+        #expect(outcomes.wait { $0.count == 3 })
+        #expect(outcomes.all.allSatisfy { $0 == .image(size, .loader) })
+    }
+}
