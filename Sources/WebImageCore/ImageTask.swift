@@ -74,6 +74,10 @@ public final class ImageTask: Sendable {
             return !isCancelled && childGeneration == 0 && children.isEmpty
         }
 
+        var isRunning: Bool {
+            if case .running = phase { true } else { false }
+        }
+
         /// Whether the task may still be cancelled and adopt children.
         var isOpen: Bool {
             switch phase {
@@ -113,7 +117,8 @@ public final class ImageTask: Sendable {
         set {
             let (isChanged, children) = state.withLock { state in
                 defer { state.priority = newValue }
-                return (state.priority != newValue, state.children)
+                // The pipeline asks for the priority of a task when that starts.
+                return (state.priority != newValue && state.isRunning, state.children)
             }
             if isChanged { runner.updatePriority(of: self) }
             for child in children { child.priority = newValue }
@@ -129,13 +134,13 @@ public final class ImageTask: Sendable {
     /// Ends the load with ``ImageError/Code/cancelled``, unless it has ended. The completion is called later, never
     /// within this call.
     public func cancel() {
-        let children = state.withLock { state -> [ImageTask]? in
-            guard state.isOpen else { return nil }
+        let (isOpen, isRunning, children) = state.withLock { state -> (Bool, Bool, [ImageTask]) in
+            guard state.isOpen else { return (false, false, []) }
             state.isCancelled = true
-            return state.children
+            return (true, state.isRunning, state.children)
         }
-        guard let children else { return }
-        runner.cancel(self)
+        guard isOpen else { return }
+        if isRunning { runner.cancel(self) }
         for child in children { child.cancel() }
         finish(.failure(.cancelled(request.url)))
     }

@@ -1,8 +1,10 @@
 // Numbers from outside (settings of an app, fields of a file) can be NaN, infinite or huge. Swift traps where C would
-// wrap, so every conversion and product of such a number goes through this file.
+// wrap, so every conversion and product of such a number goes through this file. The functions are inlinable since other modules
+// would call them through the witnesses of the protocol, and the size of a widget takes several.
 
 extension FixedWidthInteger {
     /// The integer part of a number, or the nearest integer that the type has. NaN counts as zero.
+    @inlinable
     package init(bounded value: Double) {
         if value.isNaN {
             self = 0
@@ -25,12 +27,14 @@ extension FixedWidthInteger {
     }
 
     /// The sum, or the nearest integer that the type has.
+    @inlinable
     package func boundedSum(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }
 
     /// The product of two numbers that are not negative, or the largest integer that the type has.
+    @inlinable
     package func boundedProduct(_ other: Self) -> Self {
         let (product, overflow) = multipliedReportingOverflow(by: other)
         return overflow ? .max : product

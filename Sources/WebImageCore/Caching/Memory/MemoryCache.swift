@@ -8,20 +8,28 @@ package final class MemoryCache: MemoryCaching {
         weak var storage: WebImage.Storage?
     }
 
+    /// What is known of an image besides its pixels.
     fileprivate struct Slot {
         let key: ImageKey
         let origin: MemoryImageOrigin
-        /// The image while it counts towards the limit.
-        var image: WebImage?
-        var weak: Weak
+    }
+
+    fileprivate struct Links {
         var previous = -1
         var next = -1
     }
 
     /// A doubly linked list through an array: the head was used last. The slot of an evicted image
     /// stays until a sweep finds that the image is no longer in use.
+    ///
+    /// The parts of a slot are in arrays of their own, since a look-up that read one of them copied all of it.
     fileprivate struct State {
         var slots: [Slot?] = []
+        /// The images that count towards the limit.
+        var images: [WebImage?] = []
+        /// The evicted images. Only those have a weak reference: it makes each retain of an object slower for good.
+        var evicted: [Weak] = []
+        var links: [Links] = []
         var free: [Int] = []
         var byKey: [ImageKey: [Int]] = [:]
         var head = -1
@@ -72,11 +80,7 @@ package final class MemoryCache: MemoryCaching {
             }
             var best: (index: Int, image: WebImage)?
             for index in indices {
-                // Fields are read one by one, because a copy of the slot would retain everything in it.
-                let kept = state.slots[index]?.image
-                guard let image = kept ?? state.slots[index]?.weak.storage.map(WebImage.init(storage:)) else {
-                    continue
-                }
+                guard let image = state.image(at: index) else { continue }
                 guard query.isServed(by: image, from: state.slots[index]?.origin ?? .load) else { continue }
                 if let best, !Self.isBetter(image, than: best.image, for: query) { continue }
                 best = (index, image)
@@ -86,8 +90,9 @@ package final class MemoryCache: MemoryCaching {
                 return nil
             }
             state.statistics.hitCount += 1
-            if state.slots[best.index]?.image == nil {
-                state.slots[best.index]?.image = best.image
+            if state.images[best.index] == nil {
+                state.images[best.index] = best.image
+                state.evicted[best.index].storage = nil
                 state.cost += best.image.cost
                 state.evictedCount -= 1
             } else if state.head != best.index {
@@ -105,7 +110,7 @@ package final class MemoryCache: MemoryCaching {
         defer { _ = released }
         released = state.withLock { state in
             // An image that is decoded again at the same size replaces the old one.
-            let same = state.byKey[key]?.first { state.slots[$0]?.isSameSize(as: image) ?? false }
+            let same = state.byKey[key]?.first { state.isSameSize($0, image) }
             var released = same.map { state.removeSlot($0) } ?? []
             state.insert(image, for: key, from: origin)
             released += state.evict(downTo: limits)
@@ -145,23 +150,30 @@ package final class MemoryCache: MemoryCaching {
     }
 }
 
-extension MemoryCache.Slot {
-    fileprivate func isSameSize(as other: WebImage) -> Bool {
-        guard let mine = image ?? weak.storage.map(WebImage.init(storage:)) else { return true }
+extension MemoryCache.State {
+    /// The image of a slot, unless it was evicted and is no longer in use.
+    fileprivate func image(at index: Int) -> WebImage? {
+        images[index] ?? evicted[index].storage.map(WebImage.init(storage:))
+    }
+
+    fileprivate func isSameSize(_ index: Int, _ other: WebImage) -> Bool {
+        guard let mine = image(at: index) else { return true }
         return mine.decodedSize == other.decodedSize
     }
-}
 
-extension MemoryCache.State {
     fileprivate mutating func insert(_ image: WebImage, for key: ImageKey, from origin: MemoryImageOrigin) {
-        let slot = MemoryCache.Slot(key: key, origin: origin, image: image, weak: .init(storage: image.storage))
+        let slot = MemoryCache.Slot(key: key, origin: origin)
         let index: Int
         if let reused = free.popLast() {
             index = reused
             slots[index] = slot
+            images[index] = image
         } else {
             index = slots.count
             slots.append(slot)
+            images.append(image)
+            evicted.append(MemoryCache.Weak())
+            links.append(MemoryCache.Links())
         }
         byKey[key, default: []].append(index)
         cost += image.cost
@@ -175,10 +187,11 @@ extension MemoryCache.State {
         // Nearly every call returns here, without allocating an array.
         guard cost > limits.cost || keptCount > limits.count else { return [] }
         var evicted: [WebImage] = []
-        while cost > limits.cost || keptCount > limits.count, tail >= 0, let image = slots[tail]?.image {
+        while cost > limits.cost || keptCount > limits.count, tail >= 0, let image = images[tail] {
             let index = tail
             unlink(index)
-            slots[index]?.image = nil
+            images[index] = nil
+            self.evicted[index].storage = image.storage
             cost -= image.cost
             evictedCount += 1
             statistics.evictionCount += 1
@@ -192,37 +205,38 @@ extension MemoryCache.State {
     /// Removes the slots of evicted images that are no longer in use.
     private mutating func sweep() {
         for index in slots.indices {
-            guard let slot = slots[index], slot.image == nil, slot.weak.storage == nil else { continue }
+            guard slots[index] != nil, images[index] == nil, evicted[index].storage == nil else { continue }
             _ = removeSlot(index)
         }
     }
 
     fileprivate mutating func removeSlot(_ index: Int) -> [WebImage] {
         guard let slot = slots[index] else { return [] }
-        if let image = slot.image {
+        let image = exchange(&images[index], with: nil)
+        if let image {
             unlink(index)
             cost -= image.cost
         } else {
             evictedCount -= 1
+            evicted[index].storage = nil
         }
         slots[index] = nil
         free.append(index)
         byKey[slot.key]?.removeAll { $0 == index }
         if byKey[slot.key]?.isEmpty == true { byKey[slot.key] = nil }
-        return slot.image.map { [$0] } ?? []
+        return image.map { [$0] } ?? []
     }
 
     fileprivate mutating func linkFirst(_ index: Int) {
-        slots[index]?.previous = -1
-        slots[index]?.next = head
-        if head >= 0 { slots[head]?.previous = index }
+        links[index] = MemoryCache.Links(previous: -1, next: head)
+        if head >= 0 { links[head].previous = index }
         head = index
         if tail < 0 { tail = index }
     }
 
     fileprivate mutating func unlink(_ index: Int) {
-        guard let previous = slots[index]?.previous, let next = slots[index]?.next else { return }
-        if previous >= 0 { slots[previous]?.next = next } else { head = next }
-        if next >= 0 { slots[next]?.previous = previous } else { tail = previous }
+        let (previous, next) = (links[index].previous, links[index].next)
+        if previous >= 0 { links[previous].next = next } else { head = next }
+        if next >= 0 { links[next].previous = previous } else { tail = previous }
     }
 }
