@@ -70,7 +70,7 @@ bool gwi_png_is_deep(const gwi_png *png);
 bool gwi_png_read_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha);
 /// The colour profile, once the header was read; valid as long as `png` is.
 bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count);
-/// Decodes the pixels in one go, which takes a third of the time of gwi_png_read_pixels. To be called before it, and freed.
+/// Decodes the pixels in one go, which takes half of the time of gwi_png_read_pixels. To be called before it, and freed.
 /// NULL when the file is damaged or of a kind for which only gwi_png_read_pixels does.
 uint8_t *gwi_png_decode(gwi_png *png);
 /// Reads the pixels.
