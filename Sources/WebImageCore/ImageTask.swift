@@ -117,7 +117,7 @@ public final class ImageTask: Sendable {
         set {
             let (isChanged, children) = state.withLock { state in
                 defer { state.priority = newValue }
-                // The pipeline asks for the priority of a task when that starts.
+                // The pipeline asks for the priority of a task when it joins its job.
                 return (state.priority != newValue && state.isRunning, state.children)
             }
             if isChanged { runner.updatePriority(of: self) }

@@ -69,11 +69,16 @@ struct CancellationTests {
     @Test("A cancelled load releases its decoder of partial images with no lock held, on another thread")
     func decoder() {
         // Given a load with partial images
-        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
+        let intake = WorkQueue(name: "test-intake", threadCount: 1)
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.intakeQueue = intake }
         let url = fixture.url("a")
         fixture.loader.answer(url, with: Data(count: 600))
         let releases = EventLog<Bool>()
-        let caller = pthread_self()
+        // The thread that cancels it, on behalf of every caller
+        let threads = EventLog<pthread_t>()
+        intake.submit { threads.add(pthread_self()) }
+        #expect(threads.wait { $0.count == 1 })
+        let caller = threads.all[0]
         var request = ImageRequest(url: url, loading: .progressive)
         request.decoder = ReleaseNotingCoder { [weak manager = fixture.manager] in
             _ = manager?.activeCounts
@@ -140,7 +145,8 @@ struct CancellationTests {
                             cachePolicy: id % 5 == 0 ? .reload : .standard,
                             decodeSize: id % 3 == 0 ? .original : .contain(PixelSize(width: 4 + id % 30, height: 30))
                         )
-                        let task = fixture.load(request) { _ in log.add(id) }
+                        // Not the fixture's load, which waits until the task has joined its job
+                        let task = fixture.manager.load(request, on: InlineDispatcher()) { _ in log.add(id) }
                         if id % 4 == 0 { task.cancel() }
                         if id % 7 == 0 { task.priority = .veryHigh }
                     }

@@ -1,5 +1,5 @@
 import Dispatch
-import FoundationEssentials
+import Foundation
 import TestSupport
 import Testing
 import WebImageCore
@@ -83,5 +83,48 @@ struct GraphIntakeTests {
         gate.signal()
         #expect(outcomes.wait { $0.count == 3 })
         #expect(outcomes.all.allSatisfy { $0 == .image(size, .loader) })
+    }
+
+    @Test("A load whose image is stored on its way does not load it again")
+    func storedMeanwhile() throws {
+        let fixture = fixture()
+        let events = EventLog<LoadTraceEvent.Kind>()
+        let observation = fixture.manager.observe { events.add($0.kind) }
+        _ = load(fixture, "a")
+        let pixels = try #require(PixelBuffer(size: size, format: .rgb) { _ in })
+        fixture.manager.cache.storeInMemory(WebImage(pixels: pixels), for: fixture.url("a"))
+        gate.signal()
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        #expect(fixture.outcomes.all == [.image(size, .memory)] && fixture.loader.started.isEmpty)
+        #expect(events.all.count == 4, "\(events.all)")
+        // The cache counts one look for each load.
+        #expect(fixture.memory.statistics.missCount == 1)
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test("The previews of many loads start before their images")
+    func previews() {
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.intakeQueue = queue }
+        queue.submit { [gate] in gate.wait() }
+        for number in 0..<3 {
+            var request = ImageRequest(url: fixture.url("\(number)"))
+            request.previewURL = fixture.url("small\(number)")
+            fixture.manager.load(request, on: InlineDispatcher(), partial: { _ in }) { _ in }
+        }
+        gate.signal()
+        fixture.settle()
+        #expect(
+            fixture.loader.started == (0..<3).flatMap { [fixture.url("small\($0)"), fixture.url("\($0)")] }
+        )
+        for url in fixture.loader.started { fixture.loader.finish(url) }
+    }
+
+    @Test("Loads work where the system starts no thread for them")
+    func noThread() {
+        let queue = WorkQueue(name: "test-intake", threadCount: 1, startThread: { _ in EAGAIN })
+        let fixture = ManagerFixture(hasDisk: false) { $0.intakeQueue = queue }
+        let tasks = (0..<50).map { load(fixture, "\($0)") }
+        for task in tasks.prefix(10) { task.cancel() }
+        #expect(fixture.outcomes.wait { $0.count == 50 } && fixture.isIdle)
     }
 }

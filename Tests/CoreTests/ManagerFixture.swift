@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
@@ -114,7 +115,8 @@ struct ManagerFixture {
 
     /// Waits until all that was asked of the manager has reached its loads.
     func settle() {
-        _ = EventLog<Int>.poll(seconds: 10) { manager.pendingChangeCount == 0 }
+        let isSettled = EventLog<Int>.poll { manager.pendingChangeCount == 0 }
+        if !isSettled { Issue.record("The changes of loads are stuck") }
     }
 
     /// Whether all work has ended, including the writes to disk.

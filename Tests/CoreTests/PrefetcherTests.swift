@@ -218,6 +218,7 @@ struct PrefetcherTests {
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         let urls = urls(fixture, 5)
         prefetcher.prefetch(urls) { results.add($0) }
+        fixture.settle()
         #expect(fixture.loader.requests.isEmpty)
         if status.isMetered {
             let eager = ImagePrefetcher(manager: fixture.manager, ignoresNetworkStatus: true)
@@ -235,6 +236,7 @@ struct PrefetcherTests {
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         prefetcher.isPaused = true
         let task = prefetcher.prefetch(urls(fixture, 5))
+        fixture.settle()
         #expect(fixture.loader.requests.isEmpty && !task.isFinished)
         prefetcher.isPaused = false
         #expect(EventLog<Int>.poll { task.isFinished })

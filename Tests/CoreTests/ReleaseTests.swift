@@ -120,6 +120,7 @@ struct ReleaseTests {
             return second
         }
         let second = loadTwice()
+        fixture.settle()
         #expect(log.all.isEmpty)
         second.cancel()
         #expect(EventLog<Int>.poll { log.all == ["fetches 0"] && fixture.isIdle })

@@ -81,6 +81,8 @@ package struct RequestWork {
                 manager.load(requests[index % 500], on: AnyThread()) { _ in group.leave() }.cancel()
             }
             group.wait()
+            // The completions come within cancel().
+            while manager.pendingChangeCount > 0 { sched_yield() }
         }
     }
 

@@ -16,7 +16,7 @@ public protocol DataLoading: Sendable {
     /// (RFC 9110, section 12.5.5). Default: those of the request's options.
     func headers(for request: LoaderRequest) -> [String: String]
 
-    /// Starts a load.
+    /// Starts a load. The other loads of a manager wait meanwhile, so work that takes time belongs on a thread of the loader.
     /// - Parameters:
     ///   - request: The URL, and how its bytes are wanted.
     ///   - onEvent: Receives one event at a time, on any thread, and ``LoaderEvent/finished(_:)`` exactly once as the last

@@ -1,10 +1,9 @@
-import FoundationEssentials
 import Synchronization
 
 /// What callers ask of the job graph, in the order in which they have asked.
 ///
 /// A caller is often the main thread in the middle of a frame, so it only adds to a list. One thread makes the changes and carries
-/// out their effects: a caller never waits for the lock of the graph, and its cost does not grow with the work under way.
+/// out their effects: a call never waits for the lock of the graph, and costs the same however much is under way.
 final class GraphIntake: Sendable {
     enum Change: Sendable {
         /// The image of a task is not in memory, so the task joins the job of its image.
@@ -22,9 +21,11 @@ final class GraphIntake: Sendable {
         var isScheduled = false
     }
 
+    private let dependencies: Pipeline.Dependencies
+    private let memoryCache: any MemoryCaching
+    private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let renditions: RenditionTier
-    private let fallback: FallbackStage
     private let delivery: DeliveryStage
     private let queue: WorkQueue
     private let state = Mutex(State())
@@ -33,13 +34,14 @@ final class GraphIntake: Sendable {
         _ dependencies: Pipeline.Dependencies,
         graph: SharedGraph,
         renditions: RenditionTier,
-        fallback: FallbackStage,
         delivery: DeliveryStage
     ) {
+        self.dependencies = dependencies
+        memoryCache = dependencies.memoryCache
+        observers = dependencies.observers
         queue = dependencies.intakeQueue
         self.graph = graph
         self.renditions = renditions
-        self.fallback = fallback
         self.delivery = delivery
     }
 
@@ -86,15 +88,24 @@ final class GraphIntake: Sendable {
     }
 
     private func join(_ task: ImageTask) {
+        // A task that was cancelled on its way does not join. One that is cancelled from here on leaves with a later change.
+        guard !task.isCancelled else { return }
         let request = task.request
-        guard !request.url.absoluteString.isEmpty else {
-            delivery.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
+        if let image = imageStoredMeanwhile(request) {
+            observers.notify(request.url, .memoryHit)
+            delivery.deliver(ImageResponse(image: image, source: .memory, url: request.url), to: task)
             return
         }
-        fallback.startPreview(for: task)
-        // A cancelled task has left already; one that is cancelled from here on leaves with a later change.
-        guard !task.isCancelled else { return }
         let queriesRenditions = request.readTiers.contains(.renditions) && renditions.isUsed(by: request)
         graph.update { $0.join(task, queriesRenditions: queriesRenditions) }
+    }
+    /// The image of a job that has ended since the task looked into memory. The task would be too late for that job, and load the
+    /// image again.
+    private func imageStoredMeanwhile(_ request: ImageRequest) -> WebImage? {
+        guard request.readTiers.contains(.memory), !request.cachePolicy.revalidatesCachedImage else { return nil }
+        var query = MemoryQuery(request)
+        query.isRepeated = true
+        let image = memoryCache.image(for: query)
+        return image.flatMap { dependencies.validates($0, for: request) ? nil : $0 }
     }
 }

@@ -9,17 +9,20 @@ final class MemoryStage: Sendable {
     private let memoryCache: any MemoryCaching
     private let observers: Observers<LoadTraceEvent>
     private let intake: GraphIntake
+    private let fallback: FallbackStage
     private let delivery: DeliveryStage
 
     init(
         _ dependencies: Pipeline.Dependencies,
         intake: GraphIntake,
+        fallback: FallbackStage,
         delivery: DeliveryStage
     ) {
         self.dependencies = dependencies
         memoryCache = dependencies.memoryCache
         observers = dependencies.observers
         self.intake = intake
+        self.fallback = fallback
         self.delivery = delivery
     }
 
@@ -39,6 +42,12 @@ final class MemoryStage: Sendable {
             observers.notify(request.url, .memoryMiss)
             if reads.contains(.memory) { showOtherSize(to: task) }
         }
+        guard !request.url.absoluteString.isEmpty else {
+            delivery.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
+            return
+        }
+        // The preview goes first, since it is smaller.
+        fallback.startPreview(for: task)
         intake.add(.join(task))
     }
 

@@ -9,7 +9,7 @@ import Synchronization
 /// 1 MemoryStage ───────── the image is in memory ───────────────────────────────┐
 ///   │ caller's thread                                                           │
 ///   ▼                                                                           │
-/// GraphIntake             a thread of its own, so that callers are not kept     │
+/// GraphIntake             a thread of its own, so that callers do not wait      │
 ///   ▼                                                                           │
 /// [JobGraph] the task joins the job of its image; the job joins a fetch         │
 ///   │                                                                           │
@@ -119,14 +119,8 @@ package final class Pipeline: Sendable {
             store: store,
             delivery: deliveryStage
         )
-        intake = GraphIntake(
-            dependencies,
-            graph: graph,
-            renditions: renditions,
-            fallback: fallback,
-            delivery: deliveryStage
-        )
-        memoryStage = MemoryStage(dependencies, intake: intake, delivery: deliveryStage)
+        intake = GraphIntake(dependencies, graph: graph, renditions: renditions, delivery: deliveryStage)
+        memoryStage = MemoryStage(dependencies, intake: intake, fallback: fallback, delivery: deliveryStage)
         graph.connect(to: self)
     }
 
@@ -206,7 +200,7 @@ extension Pipeline {
         graph.update { $0.endAllBackoffs() }
     }
 
-    /// The numbers of jobs and fetches in flight. A task that is on its way into the graph counts as a job.
+    /// The numbers of jobs and fetches in flight. What callers have asked for and is not done yet counts as jobs.
     var activeCounts: (jobs: Int, fetches: Int) {
         let pendingCount = intake.pendingCount
         return graph.withLock { ($0.jobs.count + pendingCount, $0.fetches.count) }

@@ -27,7 +27,7 @@ package final class MemoryCache: MemoryCaching {
         var slots: [Slot?] = []
         /// The images that count towards the limit.
         var images: [WebImage?] = []
-        /// The evicted images. Only those have a weak reference: it makes each retain of an object slower for good.
+        /// The evicted images. Only they have a weak reference, because each later retain of an object that has one is slower.
         var evicted: [Weak] = []
         var links: [Links] = []
         var free: [Int] = []
@@ -75,7 +75,7 @@ package final class MemoryCache: MemoryCaching {
         defer { _ = evicted }
         return state.withLock { state -> WebImage? in
             guard let indices = state.byKey[query.key] else {
-                state.statistics.missCount += 1
+                if !query.isRepeated { state.statistics.missCount += 1 }
                 return nil
             }
             var best: (index: Int, image: WebImage)?
@@ -86,7 +86,7 @@ package final class MemoryCache: MemoryCaching {
                 best = (index, image)
             }
             guard let best else {
-                state.statistics.missCount += 1
+                if !query.isRepeated { state.statistics.missCount += 1 }
                 return nil
             }
             state.statistics.hitCount += 1

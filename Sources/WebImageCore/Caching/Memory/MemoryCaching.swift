@@ -33,6 +33,8 @@ package struct MemoryQuery: Sendable {
     package let size: DecodeSize?
     /// Whether an image up to twice as large serves as well.
     package let acceptsLarger: Bool
+    /// Whether the cache was asked for the same load before, so that it counts no second miss.
+    package var isRepeated = false
 
     package init(key: ImageKey, size: DecodeSize?, acceptsLarger: Bool) {
         self.key = key
