@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Glibc
+import Synchronization
 import TestSupport
 import WebImageCore
 import WebImageLinux
@@ -9,7 +10,7 @@ import WebImageTesting
 /// Measures the whole pipeline for many images, without widgets.
 struct Loading: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Loads a list of images at the size of a cell: cold, and again from disk with an empty memory cache."
+        abstract: "Loads a list of images at the size of a cell: without a disk cache, cold, and again from disk."
     )
 
     @Option(help: "A file with one URL per line. Default: generated photographs of 1600x1200, served by nginx.")
@@ -20,6 +21,8 @@ struct Loading: ParsableCommand {
     var width = 256
     @Option(help: "The height of the box in pixels.")
     var height = 192
+    @Flag(help: "Load the generated photographs as local files, without a server.")
+    var local = false
     @Option(help: "The number of rounds.")
     var rounds = 5
     @Option(help: "Load the list only once, with this cache directory, to compare it with another program.")
@@ -34,11 +37,15 @@ struct Loading: ParsableCommand {
     private func measure() throws {
         let server: Nginx?
         let urls: [URL]
+        let files = TemporaryDirectory()
         if let list {
             server = nil
             urls = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n").compactMap {
                 URL(string: String($0))
             }
+        } else if local {
+            server = nil
+            urls = try Photograph.write(count: count, to: files.path)
         } else {
             (server, urls) = try Photograph.serve(count: count)
         }
@@ -50,19 +57,26 @@ struct Loading: ParsableCommand {
             return
         }
         print("\(urls.count) images at \(width)x\(height), \(rounds) rounds")
-        var (cold, warm) = ([Measurement](), [Measurement]())
+        var (uncached, cold, warm) = ([Measurement](), [Measurement](), [Measurement]())
         for _ in 0..<rounds {
             let folder = TemporaryDirectory()
+            uncached.append(load(urls, nil))
             cold.append(load(urls, folder.path))
             warm.append(load(urls, folder.path))
         }
+        report("without a disk cache", uncached)
         report("cold", cold)
         report("warm", warm)
-        withExtendedLifetime(server) {}
+        for (name, value) in [("wall", \Measurement.wall), ("first 16", \.first), ("CPU", \.cpu)] {
+            let ratios = zip(cold, uncached).map { $0[keyPath: value] / $1[keyPath: value] }
+            print("cold to without a disk cache, \(name): \(Rounds.format(Rounds.median(ratios)))")
+        }
+        withExtendedLifetime((server, files)) {}
     }
 
     private struct Measurement {
         var wall = 0.0
+        var transfer = 0.0
         var first = 0.0
         var cpu = 0.0
         var cpuInAll = 0.0
@@ -70,9 +84,9 @@ struct Loading: ParsableCommand {
     }
 
     @MainActor
-    private func load(_ urls: [URL], _ directory: String) -> Measurement {
+    private func load(_ urls: [URL], _ directory: String?) -> Measurement {
         var configuration = ImageManager.Configuration()
-        configuration.diskCache = ImageManager.Configuration.DiskCache(directory: directory)
+        configuration.diskCache = directory.map { ImageManager.Configuration.DiskCache(directory: $0) }
         configuration.diskCache?.sizeLimit = 2_000_000_000
         configuration.downloader = ImageDownloader()
         let manager = ImageManager(configuration: configuration)
@@ -81,6 +95,11 @@ struct Loading: ParsableCommand {
         // A list on screen would keep them, too.
         var images: [WebImage] = []
         let (start, cpu) = (ContinuousClock.now, Self.cpuSeconds())
+        let transfer = Mutex<ContinuousClock.Instant?>(nil)
+        let observation = manager.observe { step in
+            guard case .started = step.kind else { return }
+            transfer.withLock { $0 = $0 ?? step.time }
+        }
         for url in urls {
             manager.load(ImageRequest(url: url, decodeSize: box)) { result in
                 MainActor.assumeIsolated {
@@ -95,11 +114,12 @@ struct Loading: ParsableCommand {
         }
         _ = MainLoopPump.run(until: { done == urls.count }, timeout: .seconds(300))
         measurement.wall = (.now - start) / .seconds(1)
+        measurement.transfer = transfer.withLock { ($0.map { $0 - start } ?? .zero) / .seconds(1) }
         measurement.cpu = Self.cpuSeconds() - cpu
         // The writes after delivery count as work, although no load waits for them.
         _ = MainLoopPump.run(until: { manager.pendingWorkCount == 0 })
         measurement.cpuInAll = Self.cpuSeconds() - cpu
-        withExtendedLifetime(images) {}
+        withExtendedLifetime((images, observation)) {}
         return measurement
     }
 
@@ -109,7 +129,8 @@ struct Loading: ParsableCommand {
         }
         let failures = measurements.reduce(0) { $0 + $1.failures }
         print(
-            "\(name): wall \(median(\.wall)) s, first 16 \(median(\.first)) s, CPU \(median(\.cpu)) s,"
+            "\(name): wall \(median(\.wall)) s, first transfer after \(median(\.transfer)) s,"
+                + " 16 images after \(median(\.first)) s, CPU \(median(\.cpu)) s,"
                 + " \(median(\.cpuInAll)) s with what is stored afterwards"
                 + (failures > 0 ? ", \(failures) FAILED" : "")
         )

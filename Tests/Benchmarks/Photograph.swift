@@ -12,7 +12,17 @@ enum Photograph {
         let names = (0..<count).map { "\($0).jpg" }
         let files = names.enumerated().map { ($1, images[$0 % images.count]) }
         let nginx = try Nginx(files: Dictionary(uniqueKeysWithValues: files))
-        return (nginx, names.map { nginx.url($0) })
+        return (nginx, names.map { nginx.freshURL($0) })
+    }
+
+    /// Writes that many files, whose contents repeat.
+    static func write(count: Int, to directory: String) throws -> [URL] {
+        let images = (0..<16).map { jpeg(seed: $0) }
+        return try (0..<count).map { number in
+            let url = URL(filePath: "\(directory)/\(number).jpg")
+            try images[number % images.count].write(to: url)
+            return url
+        }
     }
 
     static func jpeg(seed: Int, size: PixelSize = PixelSize(width: 1600, height: 1200)) -> Data {

@@ -101,6 +101,9 @@ package final class Nginx: Sendable {
 
     package func url(_ name: String) -> URL { URL(string: "http://127.0.0.1:\(ports["clear"]!)/\(name)")! }
 
+    /// The URL of a file that stays fresh for an hour.
+    package func freshURL(_ name: String) -> URL { url("fresh/\(name)") }
+
     package func url(_ name: String, _ certificate: Certificate) -> URL {
         URL(string: "https://\(certificate == .good ? host : "127.0.0.1"):\(ports["\(certificate)"]!)/\(name)")!
     }
@@ -148,7 +151,11 @@ package final class Nginx: Sendable {
                 access_log \(root)/access.log test;
                 client_body_temp_path \(root)/a; proxy_temp_path \(root)/b; fastcgi_temp_path \(root)/c;
                 uwsgi_temp_path \(root)/d; scgi_temp_path \(root)/e;
-                server { listen 127.0.0.1:\(ports["clear"]!); root \(root)/files; }
+                server {
+                    listen 127.0.0.1:\(ports["clear"]!);
+                    root \(root)/files;
+                    location /fresh/ { alias \(root)/files/; expires 1h; }
+                }
                 \(secure.joined(separator: "\n"))
                 server {
                     listen 127.0.0.1:\(ports["dropped"]!) ssl http2;

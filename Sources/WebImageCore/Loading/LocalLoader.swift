@@ -6,22 +6,30 @@ package struct LocalLoader: DataLoading {
     private let scheme: String
     private let queue: WorkQueue
     private let budget: MemoryBudget?
+    private let version: (@Sendable (URL) -> FileVersion?)?
     private let read: @Sendable (URL) throws(ImageError) -> LoaderResult
 
     /// - Parameters:
     ///   - budget: Has no room while too many bytes wait to be decoded. Default: there is always room.
+    ///   - version: Returns the version that the bytes have now, whose entity tag `read` returns with them. It may block. Default:
+    ///     the bytes have no versions.
     ///   - read: Returns the bytes. It may block.
     package init(
         scheme: String,
         queue: WorkQueue,
         budget: MemoryBudget? = nil,
+        version: (@Sendable (URL) -> FileVersion?)? = nil,
         read: @escaping @Sendable (URL) throws(ImageError) -> LoaderResult
     ) {
         self.scheme = scheme
         self.queue = queue
         self.budget = budget
+        self.version = version
         self.read = read
     }
+
+    /// Whether the loader tells versions of its bytes apart, so that what was decoded of them can be used again.
+    var hasVersions: Bool { version != nil }
 
     package func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == scheme }
 
@@ -44,6 +52,10 @@ package struct LocalLoader: DataLoading {
     ) {
         operation.start(priority: request.priority) {
             guard !operation.isCancelled else { return }
+            if let known = request.validators?.etag, version?(request.url)?.etag == known {
+                onEvent(.finished(.success(LoaderResult(data: Data(), isNotModified: true))))
+                return
+            }
             if let budget, !budget.hasRoomForBody {
                 budget.whenRoomForBody { start(operation, request, onEvent: onEvent) }
                 return
@@ -102,24 +114,40 @@ private final class LocalLoad: FetchOperation {
 
 extension LocalLoader {
     /// The loader of file: URLs.
-    /// - Parameter maximumByteCount: The size limit of a file, in bytes.
+    /// - Parameters:
+    ///   - maximumByteCount: The size limit of a file, in bytes.
+    ///   - now: The clock of the file system.
     package static func files(
         queue: WorkQueue,
         maximumByteCount: Int,
-        budget: MemoryBudget? = nil
+        budget: MemoryBudget? = nil,
+        now: @escaping @Sendable () -> Date = { Date() }
     ) -> LocalLoader {
-        LocalLoader(scheme: "file", queue: queue, budget: budget, read: reader(maximumByteCount: maximumByteCount))
+        LocalLoader(
+            scheme: "file",
+            queue: queue,
+            budget: budget,
+            version: { url in (try? localPathBytes(of: url)).flatMap { FileVersion(pathBytes: $0) } },
+            read: reader(maximumByteCount: maximumByteCount, now: now)
+        )
     }
 
     /// Reads file: URLs on the thread of its caller. Other things than regular files, such as pipes, are errors.
-    /// - Parameter maximumByteCount: The size limit of a file, in bytes.
-    package static func reader(maximumByteCount: Int) -> @Sendable (URL) throws(ImageError) -> LoaderResult {
+    /// - Parameters:
+    ///   - maximumByteCount: The size limit of a file, in bytes.
+    ///   - now: The clock of the file system.
+    package static func reader(
+        maximumByteCount: Int,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) -> @Sendable (URL) throws(ImageError) -> LoaderResult {
         let store = FileStore()
         return { url throws(ImageError) in
             let path = try localPathBytes(of: url)
             do {
-                let data = try store.read(pathBytes: path, maximumByteCount: maximumByteCount)
-                return LoaderResult(data: data)
+                let (data, version) = try store.readVersion(pathBytes: path, maximumByteCount: maximumByteCount)
+                var metadata = ResponseMetadata()
+                if let version, version.isDistinct(at: now()) { metadata.etag = version.etag }
+                return LoaderResult(data: data, metadata: metadata)
             } catch {
                 throw ImageError(
                     .unreadable,

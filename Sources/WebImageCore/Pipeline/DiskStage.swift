@@ -53,7 +53,8 @@ final class DiskStage: Sendable {
             next.load(id, with: loader)
             return
         }
-        let ticket = ioQueue.submit(priority: priority) { self.read(id, loader) }
+        // Before the looks for renditions of loads that came later, or the first transfer would wait for all of those.
+        let ticket = ioQueue.submit(priority: priority, isResumed: true) { self.read(id, loader) }
         graph.withLock { $0.setReadTicket(ticket, of: id) }
     }
 

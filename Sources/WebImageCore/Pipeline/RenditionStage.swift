@@ -5,8 +5,6 @@ import FoundationEssentials
 final class RenditionStage: Sendable {
     private let dataCache: (any DataCaching)?
     private let ioQueue: WorkQueue
-    private let loaders: LoaderRegistry
-    private let clock: any TimeKeeping
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let watch: DiskWatch
@@ -28,8 +26,6 @@ final class RenditionStage: Sendable {
     ) {
         dataCache = dependencies.dataCache
         ioQueue = dependencies.ioQueue
-        loaders = dependencies.loaders
-        clock = dependencies.clock
         observers = dependencies.observers
         self.graph = graph
         self.watch = watch
@@ -62,7 +58,7 @@ final class RenditionStage: Sendable {
             graph.update { $0.endLookUp(id, rendition: nil) }
             return
         }
-        switch loaders.use(of: (original ?? entry).response, for: job.request, now: clock.now) {
+        switch renditions.use(of: original ?? entry, for: job.request) {
         case .use:
             decode(entry, id, readingDuration: .now - start, completion: nil)
         case .useAndRefresh:

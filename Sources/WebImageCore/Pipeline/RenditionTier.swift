@@ -24,7 +24,17 @@ final class RenditionTier: Sendable {
     /// Whether a request reads or writes a rendition. An image at its own size decodes as quickly from the original.
     func isUsed(by request: ImageRequest) -> Bool {
         guard cache != nil, request.resolvedDecodeSize != .original || request.transformer != nil else { return false }
-        return loaders.loader(for: request)?.shouldCacheOnDisk(request.url) == true
+        guard let loader = loaders.loader(for: request) else { return false }
+        return loader.shouldCacheOnDisk(request.url) || loader.hasVersions
+    }
+
+    /// How a rendition is used for a request now.
+    /// - Parameter entry: The original of the rendition, or the rendition itself when there is none.
+    func use(of entry: CacheEntry, for request: ImageRequest) -> StoredResponseUse {
+        let use = loaders.use(of: entry.response, for: request, now: clock.now)
+        // A file changes without notice. Its loader confirms the rendition, as a server does.
+        let isOfFile = loaders.loader(for: request)?.hasVersions == true
+        return isOfFile && use == .use && request.cachePolicy.validatesStaleImage ? .validate : use
     }
 
     /// The image of an entry; `nil` when the entry is damaged.
@@ -51,6 +61,8 @@ final class RenditionTier: Sendable {
         // The rendition of an animation would be a still image.
         guard image.animation == nil, let cache, isUsed(by: job.request),
             job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.renditions) }),
+            // A file that is changing has no version yet, by which the rendition would be found outdated.
+            response.etag != nil || loaders.loader(for: job.request)?.hasVersions != true,
             // A rendition with fewer than half of the pixels decodes faster than the original.
             job.request.transformer != nil
                 || image.decodedSize.pixelCount * 2 <= image.naturalSizeBeforeTransform.pixelCount,
@@ -60,4 +72,9 @@ final class RenditionTier: Sendable {
         entry.rendition = RenditionInfo(image, encoding: encoding, source: originalDate)
         return entry
     }
+}
+
+extension DataLoading {
+    /// Whether the loader is one for files, which tell their versions apart.
+    fileprivate var hasVersions: Bool { (self as? LocalLoader)?.hasVersions == true }
 }

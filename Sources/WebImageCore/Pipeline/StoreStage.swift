@@ -5,6 +5,7 @@ final class StoreStage: Sendable {
     private let memoryCache: any MemoryCaching
     private let dataCache: (any DataCaching)?
     private let queue: WorkQueue
+    private let writer: DiskWriter
     private let serializer: CacheSerializer?
     private let keepsThumbHashes: Bool
     private let clock: any TimeKeeping
@@ -22,6 +23,7 @@ final class StoreStage: Sendable {
         memoryCache = dependencies.memoryCache
         dataCache = dependencies.dataCache
         queue = dependencies.ioQueue
+        writer = DiskWriter(dependencies)
         serializer = dependencies.serializer
         keepsThumbHashes = dependencies.keepsThumbHashes
         clock = dependencies.clock
@@ -116,10 +118,7 @@ extension StoreStage {
             if keepsThumbHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
             dataCache?.store(entry)
             observers.notify(url, .stored)
-            queue.submit(priority: .veryLow) { [renditions, dataCache] in
-                renditions.cache?.flush()
-                dataCache?.flush()
-            }
+            writer.schedule()
         }
         return (store, date)
     }
@@ -133,7 +132,7 @@ extension StoreStage {
             removeFromDisk(entry.key)
         } else {
             dataCache.store(entry)
-            queue.submit(priority: .veryLow) { dataCache.flush() }
+            writer.schedule()
         }
         return entry
     }
@@ -154,13 +153,13 @@ extension StoreStage {
     /// Adds a ThumbHash to an original that was stored without one.
     private func addThumbHash(of image: WebImage, to entry: CacheEntry) {
         guard keepsThumbHashes, entry.thumbHash == nil, let dataCache else { return }
-        queue.submit(priority: .veryLow) {
+        queue.submit(priority: .veryLow) { [writer] in
             // The original may have been replaced or removed in the meantime.
             guard dataCache.metadata(for: entry.key)?.storedAt == entry.storedAt else { return }
             var entry = entry
             entry.thumbHash = ThumbHash(of: image)
             dataCache.store(entry)
-            dataCache.flush()
+            writer.schedule()
         }
     }
 }
@@ -179,7 +178,7 @@ extension StoreStage {
             )
         else { return }
         cache.store(entry)
-        queue.submit(priority: .veryLow) { cache.flush() }
+        writer.schedule()
     }
 
     /// Updates the renditions of a fetch, whose original is no longer cached, with the header fields of a 304.
@@ -188,9 +187,12 @@ extension StoreStage {
         let (entries, key) = graph.withLock { ($0.renditions(of: id), $0.fetches[id]?.key.url) }
         if let key, CacheDirectives(response.cacheControl).isNoStore { return removeFromDisk(key) }
         for var entry in entries {
-            entry.response = entry.response.renewed(by: response)
+            let renewed = entry.response.renewed(by: response)
+            // A file says nothing new, and its renditions need not be written again.
+            guard renewed != entry.response else { continue }
+            entry.response = renewed
             cache.store(entry)
         }
-        queue.submit(priority: .veryLow) { cache.flush() }
+        writer.schedule()
     }
 }

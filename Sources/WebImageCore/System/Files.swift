@@ -79,15 +79,27 @@ package struct FileStore: FileStoring {
 
     /// Reads a whole file, whose name need not be UTF-8.
     package func read(pathBytes: [UInt8], maximumByteCount: Int) throws -> Data {
+        try readVersion(pathBytes: pathBytes, maximumByteCount: maximumByteCount).data
+    }
+
+    /// Reads a whole file, whose name need not be UTF-8.
+    /// - Returns: The bytes and their version; `nil` for the version when the file has changed while it was read.
+    package func readVersion(pathBytes: [UInt8], maximumByteCount: Int) throws -> (data: Data, version: FileVersion?) {
         let path = String(decoding: pathBytes, as: UTF8.self)
-        return try open(pathBytes) { descriptor, size in
+        return try open(pathBytes) { descriptor, status in
+            let size = Int(status.st_size)
             guard size <= maximumByteCount else { throw FileError(call: "read", path: path, number: EFBIG) }
-            return try read(descriptor, from: 0, byteCount: size, path: path)
+            let data = try read(descriptor, from: 0, byteCount: size, path: path)
+            var statusAfterwards = stat()
+            guard fstat(descriptor, &statusAfterwards) == 0 else { return (data, nil) }
+            let version = FileVersion(status)
+            return (data, version == FileVersion(statusAfterwards) ? version : nil)
         }
     }
 
     package func readTail(_ path: String, byteCount: Int) throws -> (Data, size: Int) {
-        try open(Array(path.utf8)) { descriptor, size in
+        try open(Array(path.utf8)) { descriptor, status in
+            let size = Int(status.st_size)
             let count = min(byteCount, size)
             return (try read(descriptor, from: size - count, byteCount: count, path: path), size)
         }
@@ -95,7 +107,7 @@ package struct FileStore: FileStoring {
 
     package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    private func open<R>(_ pathBytes: [UInt8], _ body: (_ descriptor: Int32, _ size: Int) throws -> R) throws -> R {
+    private func open<R>(_ pathBytes: [UInt8], _ body: (_ descriptor: Int32, _ status: stat) throws -> R) throws -> R {
         let path = String(decoding: pathBytes, as: UTF8.self)
         // O_NONBLOCK keeps a named pipe from blocking the I/O queue; it has no effect on regular files.
         let descriptor = (pathBytes + [0]).withUnsafeBufferPointer { bytes in
@@ -108,7 +120,7 @@ package struct FileStore: FileStoring {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileError(call: "fstat", path: path, number: errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw FileError(call: "read", path: path, number: EINVAL) }
-        return try body(descriptor, Int(status.st_size))
+        return try body(descriptor, status)
     }
 
     /// Reads up to a number of bytes: fewer when the file has shrunk in the meantime.

@@ -94,7 +94,12 @@ private final class QueueState: Sendable {
         var queue = PriorityQueue<@Sendable () -> Void>()
         var running = 0
         var threadCount = 0
+        /// Whether a thread of another queue, or of a caller, runs the work.
+        var isRunElsewhere = false
         var isClosed = false
+
+        var hasThread: Bool { threadCount > 0 && !isClosed }
+        var hasIdleThread: Bool { hasThread && running + queue.count < threadCount }
     }
 
     struct Weak: Sendable {
@@ -165,30 +170,34 @@ private final class QueueState: Sendable {
             signal.signal()
             return
         }
-        let waiting = state.withLock { $0.queue.count }
-        let other = Self.known.withLock { known in
-            known.lazy.compactMap(\.state).first { other in
-                other !== self && other.state.withLock { $0.threadCount > 0 && !$0.isClosed }
-            }
+        let isFirst = state.withLock { state in
+            defer { state.isRunElsewhere = true }
+            return !state.isRunElsewhere
         }
-        for _ in 0..<waiting {
-            if let other {
-                _ = other.push(priority) { self.runNext() }
-            } else {
-                runNext()
-            }
+        // One thread runs all of it, in order.
+        guard isFirst else { return }
+        let others = Self.known.withLock { known in
+            known.compactMap(\.state).filter { $0 !== self && $0.state.withLock { $0.hasThread } }
+        }
+        // The threads of one that is busy may wait for a disk that hangs.
+        if let other = others.first(where: { $0.state.withLock { $0.hasIdleThread } }) ?? others.first {
+            _ = other.push(priority) { self.runAll() }
+        } else {
+            runAll()
         }
     }
 
-    private func runNext() {
-        let work = state.withLock { state in
-            let work = state.queue.pop()
-            if work != nil { state.running += 1 }
-            return work
+    private func runAll() {
+        while true {
+            let work = state.withLock { state in
+                let work = state.queue.pop()
+                if work != nil { state.running += 1 } else { state.isRunElsewhere = false }
+                return work
+            }
+            guard let work else { return }
+            work()
+            state.withLock { $0.running -= 1 }
         }
-        guard let work else { return }
-        work()
-        state.withLock { $0.running -= 1 }
     }
 
     func close() {

@@ -13,6 +13,11 @@ package final class DiskCache: DataCaching {
         let number: UInt64
     }
 
+    fileprivate enum Work {
+        case removeVariants(String)
+        case write(Staged)
+    }
+
     fileprivate struct State {
         /// Base keys whose variants on disk are of an image that is no longer there.
         var outdated: Set<String> = []
@@ -29,6 +34,10 @@ package final class DiskCache: DataCaching {
         /// Nothing is written until then, because the disk is full or read-only.
         var pausedUntil = -Double.infinity
 
+        var nextWork: Work? {
+            outdated.first.map { .removeVariants($0) } ?? staged.values.first.map { .write($0) }
+        }
+
         mutating func unstage(_ key: String) {
             stagedBytes -= staged.removeValue(forKey: key)?.entry.byteCount ?? 0
         }
@@ -36,6 +45,8 @@ package final class DiskCache: DataCaching {
 
     /// The limit for bytes of staged entries. Further entries are dropped: the disk is slower than the network.
     private static let stagedLimit = 64 << 20
+    /// The bytes of staged entries from which on writing them is urgent.
+    private static let urgentByteCount = 16 << 20
     private static let tailLength = 2048
     /// The largest file in a directory of the app, which is read whole. The largest entry depends on the limit.
     private static let largestBundledFile = 128 << 20
@@ -79,6 +90,9 @@ package final class DiskCache: DataCaching {
 
     /// Whether less than half of the limit is in use, as far as is known.
     package var isHalfEmpty: Bool { state.withLock { $0.size ?? 0 } < limits.sizeLimit / 2 }
+
+    /// Whether so much is staged that it should be written although there is other work.
+    var isWritingUrgent: Bool { state.withLock { $0.stagedBytes > Self.urgentByteCount } }
 
     package var usage: CacheUsage {
         let stored = files.files(below: directory).filter { !$0.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
@@ -203,22 +217,31 @@ extension DiskCache {
         }
     }
 
-    package func waitUntilWritten(_ key: String) {
-        while let staged = state.withLock({ $0.staged[key] }) { write(staged) }
+    /// Writes accepted entries, and stops after one when asked to.
+    /// - Parameter isEnough: Whether other work goes first.
+    /// - Returns: Whether there are more.
+    func flush(until isEnough: () -> Bool) -> Bool {
+        limits.measure()
+        repeat {
+            switch state.withLock({ $0.nextWork }) {
+            case nil: return false
+            case .removeVariants(let base): removeOutdatedVariants(of: base)
+            case .write(let staged): write(staged)
+            }
+        } while !isEnough()
+        return state.withLock { $0.nextWork != nil }
     }
 
-    private enum Work {
-        case removeVariants(String)
-        case write(Staged)
+    package func waitUntilWritten(_ key: String) {
+        while let staged = state.withLock({ $0.staged[key] }) { write(staged) }
     }
 
     /// The next thing to write or remove. Once it returns `nil`, the calling thread is no longer the writer.
     private func nextWork() -> Work? {
         state.withLock { state in
-            if let base = state.outdated.first { return .removeVariants(base) }
-            if let staged = state.staged.first?.value { return .write(staged) }
-            state.isFlushing = false
-            return nil
+            let work = state.nextWork
+            if work == nil { state.isFlushing = false }
+            return work
         }
     }
 

@@ -1,0 +1,42 @@
+import FoundationEssentials
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// What tells the present bytes of a file from earlier ones without reading them.
+package struct FileVersion: Hashable, Sendable {
+    private let device: UInt64
+    private let inode: UInt64
+    private let size: Int64
+    /// The last change of the bytes, the name or the permissions. Programs cannot set it back, as they can the time of writing.
+    private let changed: Double
+    private let changedNanoseconds: Int
+
+    init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        size = Int64(status.st_size)
+        changed = Double(status.st_ctim.tv_sec)
+        changedNanoseconds = Int(status.st_ctim.tv_nsec)
+    }
+
+    /// The version of the file at a path, whose symbolic links are followed; `nil` when there is none.
+    package init?(pathBytes: [UInt8]) {
+        var status = stat()
+        let code = (pathBytes + [0]).withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { stat($0.baseAddress!, &status) }
+        }
+        guard code == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// Whether a later change of the file gives it another version. File systems count time in steps of up to two seconds, so
+    /// that a file that has just changed can change again within the same step.
+    func isDistinct(at now: Date) -> Bool { changed + 3 < now.timeIntervalSince1970 }
+
+    /// The version as an entity tag (RFC 9110, 8.8.3), with its quotes.
+    package var etag: String { "\"\(device)-\(inode)-\(size)-\(Int64(changed)).\(changedNanoseconds)\"" }
+}
