@@ -39,6 +39,19 @@ public final class ImageTask: Sendable {
         case finished(ImageResult)
     }
 
+    /// What can be shown before the image. Each gives way to those after it, and a partial image to the next one.
+    enum Preview: Int {
+        case none
+        /// The ThumbHash of the image.
+        case hash
+        /// The thumbnail in the file.
+        case thumbnail
+        /// The image of the preview URL.
+        case other
+        /// Part of the image, or the image as it is cached.
+        case partial
+    }
+
     private struct State {
         var phase = Phase.unstarted
         var priority: ImagePriority
@@ -54,8 +67,8 @@ public final class ImageTask: Sendable {
         var partial: WebImage?
         /// Whether an image from the memory cache was shown at the start.
         var hasCachedImage = false
-        /// Whether anything was shown, after which no preview is.
-        var hasPartial = false
+        /// The best that was shown.
+        var preview = Preview.none
         /// The loads of other URLs or attempts on behalf of this task.
         var children: [ImageTask] = []
         /// Where the image goes, for a task that waits until that is on screen.
@@ -310,6 +323,11 @@ extension ImageTask {
         request.loading == .progressive && showsPartialImages
     }
 
+    /// Whether the thumbnail in the file would be shown.
+    var wantsThumbnail: Bool {
+        wantsPartialImages && state.withLock { $0.preview.rawValue < Preview.thumbnail.rawValue }
+    }
+
     var showsPartialImages: Bool {
         state.withLock { $0.handlers?.wantsPartialImages == true }
     }
@@ -329,12 +347,15 @@ extension ImageTask {
         if isFirst { dispatcher.dispatch { self.deliverProgress() } }
     }
 
-    func report(partial: WebImage) {
+    /// Shows an image, unless what it is gives way to what is shown.
+    func report(partial: WebImage, as preview: Preview = .partial) {
         let isFirst = state.withLock { state in
-            guard state.handlers?.wantsPartialImages == true else { return false }
+            guard state.handlers?.wantsPartialImages == true,
+                preview == .partial || preview.rawValue > state.preview.rawValue
+            else { return false }
             defer {
                 state.partial = partial
-                state.hasPartial = true
+                state.preview = preview
             }
             return state.partial == nil
         }
@@ -343,15 +364,9 @@ extension ImageTask {
 
     /// Shows an image within this call, when the caller is on the thread of the callbacks.
     func reportNow(partial: WebImage) {
-        state.withLock { ($0.hasCachedImage, $0.hasPartial) = (true, true) }
+        state.withLock { ($0.hasCachedImage, $0.preview) = (true, .partial) }
         guard dispatcher.isCurrent else { return report(partial: partial) }
         state.withLock { $0.isCancelled ? nil : $0.handlers }?.report(partial: partial)
-    }
-
-    /// Shows an image until a better one arrives, unless one has arrived.
-    func report(preview: WebImage) {
-        guard state.withLock({ !$0.hasPartial }) else { return }
-        report(partial: preview)
     }
 
     /// Finishes the task in a later turn of its dispatcher.

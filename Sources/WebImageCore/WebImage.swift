@@ -15,6 +15,8 @@ public struct WebImage: Sendable {
         package var isPartial = false
         /// Whether a partial image is a whole one that stands for another, rather than the beginning of it.
         package var isPreview = false
+        /// Whether a partial image is the thumbnail in its file, which gives way to all but a ThumbHash.
+        package var isThumbnail = false
         package var orientation = ImageOrientation.up
         package var animation: ImageAnimation?
         package var options: DecodeOptions?
@@ -127,6 +129,7 @@ public struct WebImage: Sendable {
     /// Whether more of the image is still to arrive.
     public var isPartial: Bool { content.isPartial }
     package var isPreview: Bool { content.isPreview }
+    package var isThumbnail: Bool { content.isThumbnail }
 
     /// The image as a preview of another one: the same in another size, or a small version of it.
     var asPreview: WebImage {

@@ -35,6 +35,7 @@ struct Decoding: ParsableCommand {
         for (name, data, _) in [("JPEG", jpeg, plain_jpeg as Plain)] + files where name != "TIFF" && name != "BMP" {
             try progressive(name, data, coders)
         }
+        try thumbnails(folder.path)
         print("All frames of an animation of 480x360, once")
         try animations(folder.path, coders)
     }

@@ -40,6 +40,14 @@ package protocol SlowImageDecoding: ImageDecoding {
     func isSlow(_ format: ImageFormat) -> Bool
 }
 
+/// A decoder that finds the thumbnail in a file.
+package protocol ThumbnailDecoding: ImageDecoding {
+    /// The thumbnail of a file as the first partial image: upright, at the size of the options as far as that is worth it.
+    /// - Returns: `nil` when there is none, or none that can be a small version of the image. It takes no more than a
+    ///   millisecond or two.
+    func thumbnail(in data: Data, options: DecodeOptions) -> WebImage?
+}
+
 /// A decoder that may wait, such as for another process, and need not when nobody wants the image any more.
 package protocol CancellableImageDecoding: ImageDecoding {
     /// Decodes a whole file into upright pixels.

@@ -40,7 +40,7 @@ package struct LocalLoader: DataLoading {
         _ request: LoaderRequest,
         onEvent: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any FetchOperation {
-        let operation = LocalLoad(queue: queue, wantsData: request.wantsData)
+        let operation = LocalLoad(queue: queue)
         start(operation, request, onEvent: onEvent)
         return operation
     }
@@ -65,7 +65,6 @@ package struct LocalLoader: DataLoading {
             if case .success(let loaded) = result {
                 let count = Int64(loaded.data.count)
                 onEvent(.progress(received: count, expected: count))
-                if operation.wantsData { onEvent(.data(loaded.data)) }
             }
             onEvent(.finished(result))
         }
@@ -76,19 +75,16 @@ private final class LocalLoad: FetchOperation {
     private struct State {
         var ticket: WorkQueue.Ticket?
         var isCancelled = false
-        var wantsData: Bool
     }
 
     private let queue: WorkQueue
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
-    init(queue: WorkQueue, wantsData: Bool) {
+    init(queue: WorkQueue) {
         self.queue = queue
-        state = Mutex(State(wantsData: wantsData))
     }
 
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
-    var wantsData: Bool { state.withLock { $0.wantsData } }
 
     func start(priority: ImagePriority, _ work: @escaping @Sendable () -> Void) {
         let ticket = queue.submit(priority: priority, work)
@@ -108,7 +104,7 @@ private final class LocalLoad: FetchOperation {
     }
 
     func startStreaming() {
-        state.withLock { $0.wantsData = true }
+        // The bytes come all at once, with the end of the load.
     }
 }
 

@@ -16,6 +16,7 @@ final class DecodeStage: Sendable {
     private let maker: ImageMaker
     private let scheduler: DecodeScheduler
     private let renditions: RenditionTier
+    private let partials: PartialImageStage
     private let next: StoreStage
 
     init(
@@ -24,6 +25,7 @@ final class DecodeStage: Sendable {
         maker: ImageMaker,
         scheduler: DecodeScheduler,
         renditions: RenditionTier,
+        partials: PartialImageStage,
         next: StoreStage
     ) {
         memoryCache = dependencies.memoryCache
@@ -33,6 +35,7 @@ final class DecodeStage: Sendable {
         self.maker = maker
         self.scheduler = scheduler
         self.renditions = renditions
+        self.partials = partials
         self.next = next
     }
 
@@ -44,6 +47,9 @@ final class DecodeStage: Sendable {
             data.storeOriginal?.perform(nil)
         }
         let data = jobs.count > 1 ? data.shared() : data
+        for job in jobs where job.wantsThumbnail {
+            partials.submitThumbnail(of: data, for: job.id, priority: job.priority)
+        }
         for job in jobs where !graph.withLock({ $0.handOver(data, to: job.id) }) {
             submit(job.id, data, priority: job.priority)
         }

@@ -150,6 +150,6 @@ final class DiskStage: Sendable {
     private func show(_ hash: ThumbHash, _ id: JobGraph.Fetch.ID) {
         let tasks = graph.withLock { $0.tasks(of: id) }.filter(\.wantsPartialImages)
         guard !tasks.isEmpty, let image = hash.image?.asPreview else { return }
-        for task in tasks { task.report(preview: image) }
+        for task in tasks { task.report(partial: image, as: .hash) }
     }
 }

@@ -38,7 +38,7 @@ final class FallbackStage: Sendable {
             request,
             .completion { result in
                 guard case .success(let response) = result else { return }
-                task.report(preview: response.image.asPreview)
+                task.report(partial: response.image.asPreview, as: .other)
             }
         )
     }

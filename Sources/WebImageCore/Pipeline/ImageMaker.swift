@@ -84,6 +84,17 @@ final class ImageMaker: Sendable {
         return decoder.map { BudgetedIncrementalDecoder($0, hasHeader: hasHeader, options: options, budget: budget) }
     }
 
+    /// Whether a decoder of the library finds thumbnails in files of a format.
+    func mayHaveThumbnail(_ format: ImageFormat) -> Bool { coders.decoder(for: format) is any ThumbnailDecoding }
+
+    /// The thumbnail in a file or the beginning of one, as a partial image.
+    /// - Returns: `nil` when there is none of use, or the decoder does not look for it.
+    func thumbnail(in data: Data, for request: ImageRequest) -> WebImage? {
+        let format = ImageFormat(sniffing: data, hint: request.formatHint)
+        let coder = try? coder(for: data, as: format, of: request)
+        return (coder as? any ThumbnailDecoding)?.thumbnail(in: data, options: decodeOptions(request))
+    }
+
     /// The memory that decoding and changing the image of a job takes.
     struct Cost {
         /// The bytes until its pixels are there.

@@ -219,13 +219,13 @@ extension JobGraph {
     }
 
     /// Ends a fetch that has its bytes. Its jobs decode them.
-    mutating func finishFetch(_ id: Fetch.ID) -> [(id: Job.ID, priority: ImagePriority)] {
+    mutating func finishFetch(_ id: Fetch.ID) -> [(id: Job.ID, priority: ImagePriority, wantsThumbnail: Bool)] {
         guard let fetch = removeFetch(id) else { return [] }
         return fetch.jobs.compactMap { job in
             updateJob(job) { job in
                 job.phase = .decoding(nil)
-                return job.priority
-            }.map { (job, $0) }
+                return (job.priority, job.wantsThumbnail)
+            }.map { (job, $0.0, $0.1) }
         }
     }
 

@@ -60,6 +60,11 @@ struct JobGraph: Sendable {
             }
         }
 
+        /// Whether the thumbnail in the file can be shown: partial images are wanted, and none was shown.
+        var wantsThumbnail: Bool {
+            if case .progressive(let decoding) = preview { decoding.lastPartial == nil } else { false }
+        }
+
         var isLookingUp: Bool {
             if case .lookingUp = phase { true } else { false }
         }

@@ -29,6 +29,7 @@ import Synchronization
 ///   │   has answered                                         ─▶   │             │
 ///   ▼                                                             │             │
 /// 5 DecodeStage ◀─────────────────────────────────────────────────┘             │
+///   ├─▶ PartialImageStage: the thumbnail in the file                            │
 ///   │ decode queue; each job decodes and transforms, and shares what            │
 ///   │ another job of the fetch has made. The original goes to the disk cache    │
 ///   │ once it has decoded.                                                      │
@@ -68,12 +69,14 @@ package final class Pipeline: Sendable {
         let scheduler = DecodeScheduler(dependencies, graph: graph, maker: imageMaker)
         deliveryStage = DeliveryStage(dependencies, graph: graph, fallback: fallback)
         let store = StoreStage(dependencies, graph: graph, renditions: renditions, next: deliveryStage)
+        let partials = PartialImageStage(dependencies, graph: graph, maker: imageMaker)
         let decode = DecodeStage(
             dependencies,
             graph: graph,
             maker: imageMaker,
             scheduler: scheduler,
             renditions: renditions,
+            partials: partials,
             next: store
         )
         let staleImages = StaleImageStage(
@@ -84,7 +87,13 @@ package final class Pipeline: Sendable {
             renditions: renditions,
             next: decode
         )
-        let progressive = ProgressiveStage(dependencies, graph: graph, maker: imageMaker, next: decode)
+        let progressive = ProgressiveStage(
+            dependencies,
+            graph: graph,
+            maker: imageMaker,
+            partials: partials,
+            next: decode
+        )
         let retry = RetryStage(dependencies, graph: graph, next: decode, delivery: deliveryStage)
         fetchStage = FetchStage(
             dependencies,

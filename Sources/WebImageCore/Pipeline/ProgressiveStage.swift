@@ -3,19 +3,28 @@ import FoundationEssentials
 
 /// Beside stage 4, on the decode queue: partial images while the bytes arrive.
 final class ProgressiveStage: Sendable {
+    /// From how many bytes on it takes long to decode what has arrived, so that the thumbnail comes first.
+    private static let longHead = 1 << 17
+
     private let queue: WorkQueue
     private let interval: Duration
-    private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let maker: ImageMaker
+    private let partials: PartialImageStage
     private let next: DecodeStage
 
-    init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, maker: ImageMaker, next: DecodeStage) {
+    init(
+        _ dependencies: Pipeline.Dependencies,
+        graph: SharedGraph,
+        maker: ImageMaker,
+        partials: PartialImageStage,
+        next: DecodeStage
+    ) {
         queue = dependencies.decodeQueue
         interval = dependencies.partialInterval
-        observers = dependencies.observers
         self.graph = graph
         self.maker = maker
+        self.partials = partials
         self.next = next
     }
 
@@ -31,6 +40,9 @@ final class ProgressiveStage: Sendable {
             case .show(let decoder):
                 show(decoder, for: id, job)
             case .feed(let chunks, let decoder):
+                if case .none = decoder, chunks.reduce(0, { $0 + $1.count }) >= Self.longHead {
+                    partials.showThumbnail(in: chunks.count == 1 ? chunks[0] : Data(chunks.joined()), for: id)
+                }
                 let decoder = feed(chunks, to: decoder, job)
                 graph.withLock { $0.setDecoder(decoder, of: id) }
                 if case .running(let running) = decoder { show(running, for: id, job) }
@@ -69,16 +81,8 @@ final class ProgressiveStage: Sendable {
             }
             return
         }
-        guard let image = decoder.partialImage(), let changed = try? maker.transform(image, for: job.request) else {
-            return
-        }
-        job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(changed)
-        let tasks = graph.withLock { graph in
-            graph.updateProgressiveDecoding(of: id) { $0.lastPartial = now }
-            return graph.jobs[id]?.tasks ?? []
-        }
-        observers.notify(job.request.url, .partial)
-        for task in tasks { task.report(partial: changed) }
+        guard let image = decoder.partialImage() else { return }
+        partials.show(image, to: id, job, at: now)
     }
 
     /// Shows what has arrived since the last partial image.

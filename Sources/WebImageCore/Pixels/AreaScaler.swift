@@ -65,8 +65,14 @@ package struct AreaScaler {
     /// Scales rows of three channels, or of four with premultiplied alpha. A fourth byte that is not used is left out.
     /// - Parameters:
     ///   - size: The size to scale to, at least 1x1.
-    ///   - target: Memory for the scaled pixels, row after row.
-    package static func scale(_ rows: PixelRows, to size: PixelSize, into target: UnsafeMutablePointer<UInt8>) {
+    ///   - first: The first row that is written. Default: that at the top.
+    ///   - target: Memory for the scaled pixels, row after row from the top.
+    package static func scale(
+        _ rows: PixelRows,
+        to size: PixelSize,
+        from first: Int = 0,
+        into target: UnsafeMutablePointer<UInt8>
+    ) {
         let columns = Axis(from: rows.size.width, to: size.width)
         let lines = Axis(from: rows.size.height, to: size.height)
         let channels = rows.layout == .rgbx ? 3 : rows.layout.bytesPerPixel
@@ -74,7 +80,7 @@ package struct AreaScaler {
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: count * 2) { memory in
             let (row, sum) = (memory.baseAddress!, memory.baseAddress! + count)
             var current = -1
-            for y in 0..<size.height {
+            for y in first..<max(first, size.height) {
                 sum.initialize(repeating: 0, count: count)
                 for offset in 0..<lines.count {
                     let weight = lines.weights[y * lines.count + offset]

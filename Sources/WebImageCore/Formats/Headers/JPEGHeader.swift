@@ -81,7 +81,7 @@ package enum JPEGHeader {
     }
 
     /// The first marker at or after start, the position of its contents, and their length without the length field.
-    private static func segment(_ bytes: ByteReader, at start: Int) -> (marker: UInt8, contents: Int, length: Int)? {
+    static func segment(_ bytes: ByteReader, at start: Int) -> (marker: UInt8, contents: Int, length: Int)? {
         // Decoders skip garbage between segments, and fill bytes before a marker.
         guard var offset = bytes.firstIndex(of: 0xFF, from: start) else { return nil }
         while bytes.uint8(offset) == 0xFF { offset += 1 }

@@ -10,10 +10,12 @@ enum TIFFHeader {
         static let rowsPerStrip: UInt16 = 0x0116
         static let tileWidth: UInt16 = 0x0142
         static let tileHeight: UInt16 = 0x0143
+        static let thumbnailStart: UInt16 = 0x0201
+        static let thumbnailLength: UInt16 = 0x0202
     }
 
     @Sendable static func read(_ bytes: ByteReader) -> ImageHeader? {
-        guard let tags = firstDirectory(bytes), let width = tags[Tag.width], let height = tags[Tag.height] else {
+        guard let tags = directory(0, of: bytes), let width = tags[Tag.width], let height = tags[Tag.height] else {
             return nil
         }
         var header = ImageHeader(
@@ -38,11 +40,21 @@ enum TIFFHeader {
     }
 
     static func orientation(_ bytes: ByteReader) -> ImageOrientation? {
-        firstDirectory(bytes)?[Tag.orientation].flatMap { ImageOrientation(rawValue: Int($0)) }
+        directory(0, of: bytes)?[Tag.orientation].flatMap { ImageOrientation(rawValue: Int($0)) }
+    }
+
+    /// Where the thumbnail of Exif data lies: the JPEG that the second directory names (EXIF 2.32, 4.6.5 and table 7).
+    /// - Returns: `nil` when there is none, or it is not within the bytes.
+    static func thumbnail(_ bytes: ByteReader) -> Range<Int>? {
+        guard let tags = directory(1, of: bytes), let start = tags[Tag.thumbnailStart].map(Int.init),
+            let length = tags[Tag.thumbnailLength].map(Int.init), start <= bytes.count, length <= bytes.count - start
+        else { return nil }
+        return start..<start + length
     }
 
     /// The values of the tags that hold one number, and the first one of the bits per sample.
-    private static func firstDirectory(_ bytes: ByteReader) -> [UInt16: UInt32]? {
+    /// - Parameter number: The number of the directory, from 0.
+    private static func directory(_ number: Int, of bytes: ByteReader) -> [UInt16: UInt32]? {
         let isBigEndian = bytes.matches("MM", at: 0)
         guard isBigEndian || bytes.matches("II", at: 0) else { return nil }
         func short(_ offset: Int) -> UInt16? { isBigEndian ? bytes.uint16BE(offset) : bytes.uint16LE(offset) }
@@ -60,10 +72,19 @@ enum TIFFHeader {
         case 43: isBig = true
         default: return nil
         }
-        guard let start = isBig ? wide(8) : long(4).map(Int.init),
-            let count = isBig ? wide(start) : short(start).map(Int.init)
-        else { return nil }
-        let (first, stride, value) = isBig ? (start + 8, 20, 12) : (start + 2, 12, 8)
+        let (header, stride, value) = isBig ? (8, 20, 12) : (2, 12, 8)
+        func position(_ offset: Int) -> Int? { isBig ? wide(offset) : long(offset).map(Int.init) }
+        func entryCount(_ start: Int) -> Int? { isBig ? wide(start) : short(start).map(Int.init) }
+        guard var start = position(isBig ? 8 : 4) else { return nil }
+        for _ in 0..<number {
+            // The position of the next directory follows the entries of one.
+            guard let count = entryCount(start), let next = position(start + header + count * stride) else {
+                return nil
+            }
+            start = next
+        }
+        guard let count = entryCount(start) else { return nil }
+        let first = start + header
         var tags: [UInt16: UInt32] = [:]
         for index in 0..<count {
             let entry = first + index * stride

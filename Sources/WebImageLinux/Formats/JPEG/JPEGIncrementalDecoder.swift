@@ -16,10 +16,15 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     private var size = PixelSize(width: 0, height: 0)
     private var rowCount = 0
     private var shownRowCount = 0
+    /// Whether the rows of the thumbnail stand where none has been decoded.
+    private var isFilled = false
     private var isWhole = false
     /// Whether there are no partial images, because libjpeg reads only the whole file.
     private var needsWholeFile = false
     private var profile: Data?
+    /// The thumbnails in the head of the file, until the first of them that is of use is decoded.
+    private var thumbnails: [EmbeddedThumbnail] = []
+    private var thumbnail: JPEGThumbnail?
 
     init?(_ options: DecodeOptions) {
         guard let reader = JPEGReader(options) else { return nil }
@@ -45,20 +50,37 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     }
 
     func partialImage() -> WebImage? {
-        guard let canvas, let header else { return nil }
-        if (try? reader.drawScans(into: canvas, width: size.width)) == true {
+        guard let header else { return nil }
+        if let canvas, (try? reader.drawScans(into: canvas, width: size.width)) == true {
             // Each scan covers the whole image, coarsely at first.
             (rowCount, shownRowCount) = (size.height, 0)
         }
-        guard rowCount > shownRowCount else { return nil }
+        let isNewThumbnail = decodeThumbnail(of: header)
+        guard let canvas, rowCount > shownRowCount else {
+            return isNewThumbnail ? thumbnail?.partialImage(of: header, profile: profile, options) : nil
+        }
         shownRowCount = rowCount
         let rows = PixelRows(start: canvas, size: size, bytesPerRow: size.width * 3, layout: .rgb)
-        let pixels = rows.resized(top: rowCount, to: target(header), orientation: header.orientation)
+        // The rows that arrive take the place of those of the thumbnail, one after the other.
+        if thumbnail?.fill(canvas, size, from: rowCount) == true { isFilled = true }
+        thumbnail = nil
+        let top = isFilled ? size.height : rowCount
+        let pixels = rows.resized(top: top, to: target(header), orientation: header.orientation)
         return pixels.map { pixels in
             WebImage(pixels: pixels, naturalSize: header.size, format: .jpeg, header.orientation, options)
                 .with { $0.isPartial = true }
                 .converted(from: profile, options)
         }
+    }
+
+    /// Decodes the thumbnail, unless it was tried before or the whole image is there in some way.
+    /// - Returns: Whether there is one that was not shown.
+    private func decodeThumbnail(of header: ImageHeader) -> Bool {
+        guard !thumbnails.isEmpty else { return false }
+        defer { thumbnails = [] }
+        guard canvas == nil || rowCount < size.height else { return false }
+        thumbnail = JPEGThumbnail(thumbnails, of: header, options)
+        return thumbnail != nil
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
@@ -90,12 +112,13 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         if let known { try options.check(known.size) }
         try options.check(stored)
         needsWholeFile = reader.needsWholeFile
-        guard !needsWholeFile else { return }
         let orientation = known?.orientation ?? .up
         let header = ImageHeader(format: .jpeg, storedSize: stored, orientation: orientation)
         self.header = header
         profile = reader.profile
+        thumbnails = head.withUnsafeBytes { EmbeddedThumbnail.all(in: ByteReader($0)) }
         head = Data()
+        guard !needsWholeFile else { return }
         size = try reader.setUp(divisor: stored.divisor(for: target(header)))
         try options.check(size)
         canvas = malloc(size.width * size.height * 3)?.assumingMemoryBound(to: UInt8.self)

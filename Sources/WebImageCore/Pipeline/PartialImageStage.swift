@@ -1,0 +1,50 @@
+import FoundationEssentials
+
+/// Beside stages 4 and 5, on the decode queue: shows partial images to the tasks of a job, and before a whole file is decoded,
+/// the thumbnail in it.
+final class PartialImageStage: Sendable {
+    private let queue: WorkQueue
+    private let observers: Observers<LoadTraceEvent>
+    private let graph: SharedGraph
+    private let maker: ImageMaker
+
+    init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, maker: ImageMaker) {
+        queue = dependencies.decodeQueue
+        observers = dependencies.observers
+        self.graph = graph
+        self.maker = maker
+    }
+
+    /// Shows the thumbnail in a file to a job that shows partial images and has shown none, in a moment.
+    func submitThumbnail(of data: FetchedData, for id: JobGraph.Job.ID, priority: ImagePriority) {
+        guard maker.mayHaveThumbnail(data.format) else { return }
+        // It takes less than a millisecond, so the decodes that are waiting can wait for it.
+        queue.submit(priority: priority, isResumed: true) { self.showThumbnail(in: data.loaded.data, for: id) }
+    }
+
+    /// Shows the thumbnail in a file, or in the part of it that has arrived.
+    func showThumbnail(in data: Data, for id: JobGraph.Job.ID) {
+        guard let job = graph.job(id), job.wantsThumbnail, job.tasks.contains(where: \.wantsThumbnail),
+            let image = maker.thumbnail(in: data, for: job.request)
+        else { return }
+        show(image, to: id, job, at: .now)
+    }
+
+    /// Shows a partial image to the tasks of a job.
+    func show(_ image: WebImage, to id: JobGraph.Job.ID, _ job: JobGraph.Job, at time: ContinuousClock.Instant) {
+        // Rectangles and radii of a transformer are those of the image at its size.
+        let hasSize = !image.isThumbnail || image.pixelSize == image.decodedSize
+        guard hasSize || job.request.transformer == nil,
+            let changed = try? maker.transform(image, for: job.request)
+        else { return }
+        job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(changed)
+        let tasks = graph.withLock { graph in
+            graph.updateProgressiveDecoding(of: id) { $0.lastPartial = time }
+            return graph.jobs[id]?.tasks ?? []
+        }
+        observers.notify(job.request.url, .partial)
+        for task in tasks where !image.isThumbnail || task.wantsPartialImages {
+            task.report(partial: changed, as: image.isThumbnail ? .thumbnail : .partial)
+        }
+    }
+}
