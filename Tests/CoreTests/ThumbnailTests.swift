@@ -121,7 +121,7 @@ struct ThumbnailTests {
         load(ImageRequest(url: fixture.url("a"), loading: .progressive, transformer: crop), in: fixture)
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(isCyan == [true] && partials.all[0].pixelSize == PixelSize(width: 30, height: 40))
-        // Given an image of more than half a megapixel
+        // Given an image of more than a quarter of a megapixel
         let image = TestImage.solid(0xFF0000, size: PixelSize(width: 1000, height: 750), format: .jpeg)
         let thumbnail = TestImage.solid(0x00FFFF, size: PixelSize(width: 64, height: 48), format: .jpeg)
         let large = TestImage.jpeg(image, with: [TestImage.exifSegment(thumbnail: thumbnail)])

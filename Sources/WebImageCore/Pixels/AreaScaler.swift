@@ -77,29 +77,44 @@ package struct AreaScaler {
         let lines = Axis(from: rows.size.height, to: size.height)
         let channels = rows.layout == .rgbx ? 3 : rows.layout.bytesPerPixel
         let count = size.width * channels
-        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: count * 2) { memory in
-            let (row, sum) = (memory.baseAddress!, memory.baseAddress! + count)
-            var current = -1
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: count * 3) { memory in
+            let sum = memory.baseAddress!
+            // The last row of one target row is often the first row of the next; scaled up, so are both of its rows.
+            var kept = (-1, -1)
+            func narrowed(_ number: Int) -> UnsafeMutablePointer<UInt32> {
+                let row = sum + (number & 1 == 0 ? count : 2 * count)
+                guard number != (number & 1 == 0 ? kept.0 : kept.1) else { return row }
+                if number & 1 == 0 { kept.0 = number } else { kept.1 = number }
+                let source = rows.start + number * rows.bytesPerRow
+                // A number that is known at compile time makes the loop faster.
+                switch rows.layout {
+                case .rgb: narrow(source, step: 3, columns, width: size.width, into: row)
+                case .rgbx: narrow(source, step: 4, columns, width: size.width, into: row)
+                case .rgba, .premultiplied: narrowWithAlpha(source, columns, width: size.width, into: row)
+                }
+                return row
+            }
             for y in first..<max(first, size.height) {
+                let output = target + y * count
+                guard lines.count > 2 else {
+                    // Two rows at most are one pass over the target.
+                    let number = lines.first[y]
+                    let (one, other) = (narrowed(number), narrowed(number + lines.count - 1))
+                    let weight = lines.weights[y * lines.count]
+                    let otherWeight = lines.count > 1 ? lines.weights[y * 2 + 1] : 0
+                    for index in 0..<count {
+                        let value = one[index] &* weight &+ other[index] &* otherWeight
+                        output[index] = UInt8(truncatingIfNeeded: (value &+ 1 << 23) >> 24)
+                    }
+                    continue
+                }
                 sum.initialize(repeating: 0, count: count)
                 for offset in 0..<lines.count {
                     let weight = lines.weights[y * lines.count + offset]
                     guard weight > 0 else { continue }
-                    // The last row of one target row is often the first row of the next.
-                    if current != lines.first[y] + offset {
-                        current = lines.first[y] + offset
-                        let source = rows.start + current * rows.bytesPerRow
-                        // A number that is known at compile time makes the loop faster.
-                        switch rows.layout {
-                        case .rgb: narrow(source, step: 3, columns, width: size.width, into: row)
-                        case .rgbx: narrow(source, step: 4, columns, width: size.width, into: row)
-                        case .rgba, .premultiplied:
-                            narrowWithAlpha(source, columns, width: size.width, into: row)
-                        }
-                    }
+                    let row = narrowed(lines.first[y] + offset)
                     for index in 0..<count { sum[index] &+= row[index] &* weight }
                 }
-                let output = target + y * count
                 for index in 0..<count { output[index] = UInt8(truncatingIfNeeded: (sum[index] &+ 1 << 23) >> 24) }
             }
         }

@@ -98,7 +98,7 @@ struct ThumbnailTests {
     }
 
     @Test(
-        "It has the size of the image in every decode size, up to half a megapixel",
+        "It has the size of the image in every decode size, up to a quarter of a megapixel",
         arguments: [
             DecodeSize.contain(PixelSize(width: 20, height: 20)), .cover(PixelSize(width: 33, height: 17)),
             .stretch(PixelSize(width: 31, height: 29)), .within(byteCount: 4000), .original,
@@ -114,7 +114,7 @@ struct ThumbnailTests {
         let file = TestImage.jpeg(Self.solid(Self.red, large), with: [Self.segments[0].bytes])
         let shown = try #require(try firstPartial(file))
         #expect(shown.naturalSize == large && shown.decodedSize == large)
-        #expect(shown.pixelSize.pixelCount <= 1 << 19 && shown.pixelSize.pixelCount > 1 << 18)
+        #expect(shown.pixelSize.pixelCount <= 1 << 18 && shown.pixelSize.pixelCount > 1 << 17)
     }
 
     @Test("Rows that arrive take the place of those of the thumbnail")

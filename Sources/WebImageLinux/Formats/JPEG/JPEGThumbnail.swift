@@ -8,7 +8,7 @@ struct JPEGThumbnail {
     /// What is smaller shows nothing.
     private static let shortestLongSide = 32
     /// A thumbnail is enlarged to at most so many pixels. From there on GTK does the rest while it draws.
-    private static let largestPixelCount = 1 << 19
+    private static let largestPixelCount = 1 << 18
     /// By how many per cent the aspect ratio may differ from that of the image, because sides are rounded.
     private static let tolerance = 3
     /// The mean of a channel up to which a bar counts as black.
