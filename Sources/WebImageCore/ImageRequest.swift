@@ -6,7 +6,8 @@ public struct ImageRequest: Hashable, Sendable {
     public enum Loading: Hashable, Sendable {
         /// Only the complete image. The default.
         case complete
-        /// Partial images as well, while the bytes arrive.
+        /// Partial images as well, while the bytes arrive; the first one of a JPEG is the thumbnail in its head, also where all
+        /// bytes are there at once.
         case progressive
     }
 

@@ -2,6 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
+import TestSupport
 import WebImageTesting
 
 extension Scenario {
@@ -46,6 +47,42 @@ extension Scenario {
             expectEqual(picture.currentImage?.isPartial, false)
             expectEqual(picture.currentImage?.pixelSize, PixelSize(width: 300, height: 200))
             expectEqual(stage.server.requests.count, 1)
+        },
+
+        Scenario("The thumbnail of a camera is visible before the image arrives, in its layout", .drawing) {
+            // Given a server that pauses behind the head of the file, whose thumbnail has another colour
+            let gate = ServerGate()
+            let thumbnail = TestImage.solid(0x00FFFF, size: PixelSize(width: 60, height: 40), format: .jpeg)
+            let file = TestImage.jpeg(
+                TestImage.solid(0xFF0000, size: PixelSize(width: 300, height: 200), format: .jpeg),
+                with: [TestImage.exifSegment(thumbnail: thumbnail)]
+            )
+            let stage = try Stage { _ in
+                var response = ServerResponse.ok(file, contentType: "image/jpeg")
+                response.faults.bodyGate = (afterBytes: TestImage.headLength(of: file), gate: gate)
+                return response
+            }
+            let picture = stage.addImage(width: -1, height: -1)
+            stage.present()
+            picture.setImage(
+                with: stage.server.url("/a.jpg"),
+                loading: .progressive,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            expect(MainLoopPump.run(until: { picture.currentImage != nil }))
+            expect(stage.waitForFrame())
+            // Then it is drawn over the area of the image
+            expectEqual(gtk_widget_get_width(picture.widget), 300)
+            let early = try require(rendered(picture.widget))
+            for (x, y) in [(0.02, 0.02), (0.98, 0.98)] { expect(isNear(early.color(x, y), 0x00FFFF, within: 8)) }
+            expect(stage.results.isEmpty)
+            // When the rest arrives
+            gate.open()
+            stage.waitForResults(1)
+            stage.waitForFrame()
+            expectEqual(gtk_widget_get_width(picture.widget), 300)
+            expect(isNear(try require(rendered(picture.widget)).color(0.5, 0.5), 0xFF0000, within: 8))
         },
 
         Scenario("With display .manual the app gets the partial images, and the widget none") {
