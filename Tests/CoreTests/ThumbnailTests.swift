@@ -37,7 +37,7 @@ struct ThumbnailTests {
     private var isCyan: [Bool] { partials.all.map { $0.firstChannel < 64 } }
 
     @Test("The thumbnail is shown when the head of the file has arrived, at the size of the image")
-    func arriving() {
+    func arriving() throws {
         let fixture = fixture(holdsResponses: true)
         let url = fixture.url("a")
         fixture.loader.answer(url, with: file)
@@ -46,7 +46,7 @@ struct ThumbnailTests {
         fixture.loader.send(file.prefix(head), for: url)
         #expect(partials.wait { $0.count == 1 })
         #expect(isCyan == [true])
-        let thumbnail = partials.all[0]
+        let thumbnail = try #require(partials.all.first)
         #expect(thumbnail.isPartial && thumbnail.pixelSize == size && thumbnail.naturalSize == size)
         #expect(fixture.outcomes.all.isEmpty)
         // When the rest arrives, the image takes its place and is cached
@@ -120,7 +120,7 @@ struct ThumbnailTests {
         let crop = ImageTransformer.crop(x: 10, y: 20, width: 30, height: 40)
         load(ImageRequest(url: fixture.url("a"), loading: .progressive, transformer: crop), in: fixture)
         #expect(fixture.outcomes.wait { $0.count == 1 })
-        #expect(isCyan == [true] && partials.all[0].pixelSize == PixelSize(width: 30, height: 40))
+        #expect(isCyan == [true] && partials.all.first?.pixelSize == PixelSize(width: 30, height: 40))
         // Given an image of more than a quarter of a megapixel
         let image = TestImage.solid(0xFF0000, size: PixelSize(width: 1000, height: 750), format: .jpeg)
         let thumbnail = TestImage.solid(0x00FFFF, size: PixelSize(width: 64, height: 48), format: .jpeg)
