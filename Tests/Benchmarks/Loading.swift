@@ -129,8 +129,8 @@ struct Loading: ParsableCommand {
         }
         let failures = measurements.reduce(0) { $0 + $1.failures }
         print(
-            "\(name): wall \(median(\.wall)) s, first transfer after \(median(\.transfer)) s,"
-                + " 16 images after \(median(\.first)) s, CPU \(median(\.cpu)) s,"
+            "\(name): wall \(median(\.wall)) s, first 16 \(median(\.first)) s,"
+                + " first transfer \(median(\.transfer)) s, CPU \(median(\.cpu)) s,"
                 + " \(median(\.cpuInAll)) s with what is stored afterwards"
                 + (failures > 0 ? ", \(failures) FAILED" : "")
         )

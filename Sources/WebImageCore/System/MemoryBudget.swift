@@ -101,12 +101,15 @@ package final class MemoryBudget: Sendable {
     private let state: Mutex<State>
     private let serial = Mutex(Serial())
 
+    /// The most that is of use: decoders are busy with so many bytes for longer than a transfer takes to begin.
+    private static let largestBodyLimit = 32 << 20
+
     /// - Parameter limit: The bytes of all together.
     package init(limit: Int) {
         let sixteenth = max(limit, 0) / 16
         decodingLimit = max(sixteenth * 10, 1)
         lastingLimit = max(sixteenth * 3, 1)
-        bodyLimit = max(sixteenth * 3, 1)
+        bodyLimit = min(max(sixteenth * 3, 1), Self.largestBodyLimit)
         state = Mutex(State(decodes: DecodeAdmission(limit: decodingLimit)))
     }
 
