@@ -9,8 +9,8 @@ struct Benchmarks: ParsableCommand {
         subcommands: [
             Downloads.self, Protocols.self, Caches.self, Renditions.self, Loading.self, Rivals.self, Decoding.self,
             Requests.self,
-            RequestWorkCommand.self, Binding.self, Scrolling.self, Playing.self, Transforming.self,
-            Stalls.self, Scale.self, Gate.self,
+            RequestWorkCommand.self, Binding.self, Scrolling.self, Playing.self, Pages.self,
+            Transforming.self, Stalls.self, Scale.self, Gate.self,
         ]
     )
 }
