@@ -7,6 +7,8 @@ package final class AnimationBudget: Sendable {
         weak var buffer: FrameBuffer?
         /// Whether the animation plays, so that it has a share.
         var isActive = true
+        /// Whether an animation that is hidden or finished may still have frames.
+        var mayKeepFrames = false
     }
 
     private struct State {
@@ -15,6 +17,8 @@ package final class AnimationBudget: Sendable {
         var members: [ObjectIdentifier: Member] = [:]
         /// How many more frames are decoded with shares in force, after an animation with less than its share has found no room.
         var shortage = 0
+        /// How often an animation has ended or stopped playing, which leaves more to the others.
+        var departureCount = 0
     }
 
     /// How long shares stay in force: some seconds of an animation.
@@ -39,15 +43,21 @@ package final class AnimationBudget: Sendable {
         state.withLock { state in
             state.members[ObjectIdentifier(buffer)] = nil
             state.shortage = 0
+            state.departureCount &+= 1
         }
     }
 
     func setActive(_ isActive: Bool, _ buffer: FrameBuffer) {
         state.withLock { state in
             state.members[ObjectIdentifier(buffer)]?.isActive = isActive
+            state.members[ObjectIdentifier(buffer)]?.mayKeepFrames = !isActive
             state.shortage = 0
+            if !isActive { state.departureCount &+= 1 }
         }
     }
+
+    /// Changes when an animation has ended or stopped playing, so that there may be more room for the others.
+    var departureCount: Int { state.withLock { $0.departureCount } }
 
     /// Reserves bytes.
     /// - Parameter own: The bytes that the animation has already.
@@ -75,6 +85,19 @@ package final class AnimationBudget: Sendable {
 
     func release(_ byteCount: Int) {
         state.withLock { $0.used -= byteCount }
+    }
+
+    /// Makes the animations that are hidden or finished drop the frames that they keep, for one that plays and finds no room.
+    /// The caller holds the lock of no frame buffer.
+    /// - Returns: Whether there were any.
+    func clearResting() -> Bool {
+        let buffers = state.withLock { state in
+            let resting = state.members.filter { $0.value.mayKeepFrames }
+            for key in resting.keys { state.members[key]?.mayKeepFrames = false }
+            return resting.values.compactMap(\.buffer)
+        }
+        for buffer in buffers { buffer.clearWhileResting() }
+        return !buffers.isEmpty
     }
 
     /// Makes every animation drop the frames that it has decoded ahead or keeps for the next loop, whether it plays or not, and

@@ -25,6 +25,12 @@ package final class FrameBuffer: Sendable {
         var isReleasing = false
         /// Whether the animation is hidden or finished.
         var isResting = false
+        /// Whether frames stay after they were shown, for the next loop.
+        var keepsAllFrames: Bool
+        /// What ``AnimationBudget/departureCount`` was when there was no room for all frames.
+        var crowdedSince: Int?
+        /// Whether a requested frame found no room.
+        var lacksRoom = false
         var isClosed = false
     }
 
@@ -42,7 +48,8 @@ package final class FrameBuffer: Sendable {
     private let budget: AnimationBudget
     private let preparation: (any DisplayPreparation)?
     private let maximumByteCount: Int
-    private let keepsAllFrames: Bool
+    /// Whether the animation is small enough to keep all of its frames.
+    private let isSmall: Bool
     private let state: Mutex<State>
     /// Decodes the frames. Only the decoding job uses it, and there is one at a time.
     private let decoder: any FrameDecoding
@@ -74,10 +81,10 @@ package final class FrameBuffer: Sendable {
         self.maximumByteCount = maximumByteCount
         self.longestStep = longestStep
         self.onFrame = onFrame
-        keepsAllFrames =
+        isSmall =
             animation.bytesPerFrame.boundedProduct(animation.frameCount) <= min(wholeByteCount, maximumByteCount)
         decoder = animation.makeDecoder()
-        state = Mutex(State(end: animation.frameCount))
+        state = Mutex(State(end: animation.frameCount, keepsAllFrames: isSmall))
         budget.add(self)
     }
 
@@ -139,21 +146,43 @@ package final class FrameBuffer: Sendable {
     }
 
     private func request(_ frames: [Int], shown: Int?, isResting: Bool) {
-        let (isIdle, isOther) = state.withLock { state -> (Bool, Bool) in
-            guard !state.isClosed else { return (false, false) }
+        let (isIdle, isOther, lacksRoom) = state.withLock { state -> (Bool, Bool, Bool) in
+            guard !state.isClosed else { return (false, false, false) }
             let isOther = exchange(&state.isResting, with: isResting) != isResting
+            state.lacksRoom = false
+            reconsiderKeeping(&state)
             if !isResting { state.isReleaseDue = false }
             var requested: [Int] = []
             for frame in frames where frame != 0 && !requested.contains(frame) { requested.append(frame) }
             state.requested = requested
             state.shown = shown
             if let awaited = state.awaited, !requested.contains(awaited) { state.awaited = nil }
-            if !keepsAllFrames { dropFrames(except: Set(requested), &state) }
+            if !state.keepsAllFrames { dropFrames(except: Set(requested), &state) }
             leaveFairShare(&state)
-            return (beginDecoding(&state), isOther)
+            return (beginDecoding(&state), isOther, state.lacksRoom)
         }
         if isOther { budget.setActive(!isResting, self) }
-        if isIdle { queue.submit { [weak self] in self?.decode() } }
+        if isIdle || lacksRoom && makeRoom() { queue.submit { [weak self] in self?.decode() } }
+    }
+
+    /// Has animations that are hidden or finished give up their frames for those that this one lacks.
+    /// - Returns: Whether there is a frame to decode now.
+    private func makeRoom() -> Bool {
+        guard budget.clearResting() else { return false }
+        return state.withLock { beginDecoding(&$0) }
+    }
+
+    /// Keeps all frames of a small animation again once there may be room for them.
+    private func reconsiderKeeping(_ state: inout State) {
+        guard isSmall, let since = state.crowdedSince, since != budget.departureCount else { return }
+        (state.keepsAllFrames, state.crowdedSince) = (true, nil)
+    }
+
+    /// Drops the frames that are kept for the next loop, because those that are due come first. Some of them would be of no use:
+    /// the decoder would have to pass them all the same to get to the first one that is missing.
+    private func stopKeeping(_ state: inout State) {
+        (state.keepsAllFrames, state.crowdedSince) = (false, budget.departureCount)
+        dropFrames(except: Set(state.requested), &state)
     }
 
     /// Chooses the frame to decode next, unless something keeps the decoder busy.
@@ -171,6 +200,9 @@ package final class FrameBuffer: Sendable {
         let bytes = animation.bytesPerFrame
         // Frames that are kept for the next loop come first.
         let kept = Array(state.budgetedFrames.subtracting(state.requested))
+        if state.keepsAllFrames, state.budgetedFrames.count * bytes > share {
+            (state.keepsAllFrames, state.crowdedSince) = (false, budget.departureCount)
+        }
         for index in kept + state.requested.reversed() where state.budgetedFrames.count * bytes > share {
             guard index != state.decoding, state.budgetedFrames.contains(index) else { continue }
             state.frames[index] = nil
@@ -189,6 +221,18 @@ package final class FrameBuffer: Sendable {
         // Frames are released with the lock free.
         withExtendedLifetime(dropped) {}
         if isResting { releaseDecoderMemory() }
+    }
+
+    /// Drops the frames beyond those that every animation may keep, if the animation is hidden or finished.
+    func clearWhileResting() {
+        let dropped = state.withLock { state in
+            guard state.isResting else { return [:] }
+            let frames = state.frames
+            dropFrames(except: Set(state.requested.prefix(Self.guaranteedCount)), &state)
+            return frames
+        }
+        // Frames are released with the lock free.
+        withExtendedLifetime(dropped) {}
     }
 
     /// Stops decoding, and drops all frames but the one on display, unless the animation is small enough to keep all of them.
@@ -262,14 +306,28 @@ package final class FrameBuffer: Sendable {
 
     /// Returns the next frame to decode after charging it to the budget; `nil` if none is missing or the budget is used up.
     private func nextMissing(_ state: inout State) -> Int? {
+        state.lacksRoom = false
         guard let next = nextInOrder(state) else { return nil }
-        let freeCount = state.frames.count { !state.budgetedFrames.contains($0.key) }
-        guard freeCount >= Self.guaranteedCount else { return next }
-        let bytes = animation.bytesPerFrame
-        let own = state.budgetedFrames.count * bytes
-        guard own + bytes <= maximumByteCount, budget.reserve(bytes, beside: own) else { return nil }
-        state.budgetedFrames.insert(next)
+        while isOverAllowance(state) {
+            let bytes = animation.bytesPerFrame
+            let own = state.budgetedFrames.count * bytes
+            guard own + bytes <= maximumByteCount else { return nil }
+            if budget.reserve(bytes, beside: own) {
+                state.budgetedFrames.insert(next)
+                break
+            }
+            guard state.keepsAllFrames else {
+                state.lacksRoom = true
+                return nil
+            }
+            stopKeeping(&state)
+        }
         return next
+    }
+
+    /// Whether the frames that every animation may keep are there, so that another one is charged to the budget.
+    private func isOverAllowance(_ state: State) -> Bool {
+        state.frames.count { !state.budgetedFrames.contains($0.key) } >= Self.guaranteedCount
     }
 
     /// Returns the most urgent frame. For backwards playback, it returns the lowest frame of a run, because a decoder only
@@ -316,7 +374,7 @@ package final class FrameBuffer: Sendable {
             preparation?.prepare(frame)
             decoded = (reached, frame)
         }
-        let (isExpected, hasMore, isReleasing) = state.withLock { state in
+        let (isExpected, hasMore, lacksRoom, isReleasing) = state.withLock { state in
             let isExpected: Bool
             if let decoded {
                 keep(decoded.frame, at: decoded.index, decodedFor: index, in: &state)
@@ -331,13 +389,14 @@ package final class FrameBuffer: Sendable {
             if state.isReleaseDue, state.decoding == nil {
                 (state.isReleaseDue, state.isReleasing) = (false, !state.isClosed)
             }
-            return (isExpected, state.decoding != nil, state.isReleasing)
+            return (isExpected, state.decoding != nil, state.lacksRoom, state.isReleasing)
         }
         if case .failure(let error) = result {
             WebImageLog.debug("The animation ends before damaged frame \(index): \(error)")
         }
         if isExpected { onFrame() }
-        return isReleasing ? finishRelease() : hasMore
+        if isReleasing { return finishRelease() }
+        return hasMore || lacksRoom && makeRoom()
     }
 
     /// Waits where a frame lacks nothing but memory for the canvas, which another animation gives back one day.
@@ -383,11 +442,11 @@ package final class FrameBuffer: Sendable {
             }
         }
         let isRequested = state.requested.contains(reached)
-        guard !state.isClosed, keepsAllFrames || isRequested || state.awaited != nil, reached != 0 else {
+        guard !state.isClosed, state.keepsAllFrames || isRequested || state.awaited != nil, reached != 0 else {
             return releaseBudget(of: reached, &state)
         }
         // Of frames that are late, only the newest is of use.
-        if !keepsAllFrames, !isRequested { dropFrames(except: Set(state.requested + [reached]), &state) }
+        if !state.keepsAllFrames, !isRequested { dropFrames(except: Set(state.requested + [reached]), &state) }
         state.frames[reached] = frame
     }
 }
