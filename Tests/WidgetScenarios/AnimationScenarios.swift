@@ -9,7 +9,7 @@ private let colors: [UInt32] = [0xFF0000, 0x00FF00, 0x0000FF, 0xFFFF00, 0x00FFFF
 
 /// A stage whose server has animations at /gif/DURATION-LOOPS and /gif/DURATION-LOOPS-SCALE, likewise for png and webp.
 @MainActor
-private func animatedStage() throws -> Stage {
+func animatedStage() throws -> Stage {
     try Stage { request in
         let parts = request.path.split(separator: "/").last?.split(separator: "-").compactMap { Int($0) } ?? []
         let name = request.path.split(separator: "/").first.map(String.init) ?? ""

@@ -134,7 +134,8 @@ final class PaintableContent {
 
     private func makePlayback(of image: WebImage?) -> PaintablePlayback? {
         guard let image, image.animation != nil else { return nil }
-        let playback = PaintablePlayback(image, playback) { [weak self] in
+        let playback = PaintablePlayback(image, playback, widget: { [weak self] in self?.styleWidget?() }) {
+            [weak self] in
             self?.bridge.invalidateContents()
         }
         if !isOnScreen { playback?.sleep() }

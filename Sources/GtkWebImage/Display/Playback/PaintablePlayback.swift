@@ -1,32 +1,42 @@
+internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-/// The playback of one animated image by one paintable. It sleeps while the paintable is not drawn.
+/// The playback of one animated image by one paintable. It sleeps while its widget is out of view, and while the paintable is
+/// not drawn.
 @MainActor
 final class PaintablePlayback {
     private var shared: SharedPlayer
     private let viewer: SharedPlayer.Viewer
-    /// The time of the last drawing, in seconds. A widget that is scrolled out of view is no longer drawn.
+    /// The widget that shows the frames, while it exists; a paintable can do without.
+    private let widget: () -> UnsafeMutablePointer<GtkWidget>?
+    /// The time of the last drawing, in seconds.
     private var lastDraw = MainLoopClock.shared.now
     private var isAsleep = false
+    /// Wakes a playback whose widget is out of view.
+    private var watcher: ViewWatcher?
 
     /// Starts playing.
     /// - Parameters:
+    ///   - widget: Returns the widget that shows the frames.
     ///   - onFrame: Called when another frame is due.
     /// - Returns: `nil` for an image that is not animated.
     init?(
         _ image: WebImage,
         _ playback: ImagePlayback,
+        widget: @escaping () -> UnsafeMutablePointer<GtkWidget>?,
         onFrame: @escaping () -> Void
     ) {
         guard let shared = SharedPlayer.player(for: image, playback) else { return nil }
         self.shared = shared
+        self.widget = widget
         viewer = SharedPlayer.Viewer()
         viewer.onFrame = { [weak self] in
             onFrame()
-            self?.sleepUnlessDrawn()
+            self?.sleepUnlessSeen()
         }
         shared.add(viewer)
+        sleepUnlessInView()
     }
 
     /// Goes on with the same image in more pixels or frames.
@@ -49,16 +59,19 @@ final class PaintablePlayback {
 
     /// Ends the playback. A synchronized player continues for its other viewers.
     func stop() {
+        watcher = nil
         shared.remove(viewer)
     }
 
     func sleep() {
+        watcher = nil
         isAsleep = true
         shared.setVisible(false, for: viewer)
     }
 
     func wake() {
         guard isAsleep else { return }
+        watcher = nil
         isAsleep = false
         lastDraw = MainLoopClock.shared.now
         shared.setVisible(true, for: viewer)
@@ -68,12 +81,22 @@ final class PaintablePlayback {
     /// change, so the playback wakes in a later turn of the main loop.
     func didDraw(isOnScreen: Bool) {
         lastDraw = MainLoopClock.shared.now
-        guard isAsleep, isOnScreen else { return }
+        guard isAsleep, watcher == nil, isOnScreen else { return }
         MainLoopDispatcher.shared.dispatch { [weak self] in MainActor.assumeIsolated { self?.wake() } }
     }
 
-    /// Hidden windows and widgets that are scrolled out of view draw nothing, so their frames are not seen.
-    private func sleepUnlessDrawn() {
-        if MainLoopClock.shared.now - lastDraw > 1 { sleep() }
+    private func sleepUnlessSeen() {
+        sleepUnlessInView()
+        // Hidden windows draw nothing, nor does a paintable that nothing shows.
+        if !isAsleep, MainLoopClock.shared.now - lastDraw > 1 { sleep() }
+    }
+
+    /// Sleeps while a mapped widget is out of view, because GTK draws the changes of such a widget as well. One that is not
+    /// mapped sleeps until it is.
+    private func sleepUnlessInView() {
+        guard !isAsleep, let widget = widget(), gtk_widget_get_mapped(widget) != 0, !widget.isInView else { return }
+        guard let watcher = ViewWatcher(widget, { [weak self] in self?.wake() }) else { return }
+        sleep()
+        self.watcher = watcher
     }
 }

@@ -1,0 +1,100 @@
+internal import CWebImageGtk4
+import WebImageLinux
+
+extension UnsafeMutablePointer<GtkWidget> {
+    /// Whether some part of a mapped widget lies within its window, and within each ancestor that cuts off what exceeds it, such
+    /// as the viewport of a scrolled window. A widget that has no area yet counts as in view.
+    @MainActor
+    var isInView: Bool {
+        var ancestor = gtk_widget_get_parent(self)
+        while let current = ancestor {
+            let isWindow = UnsafeMutableRawPointer(current).isInstance(of: gtk_native_get_type())
+            if isWindow || gtk_widget_get_overflow(current) == GTK_OVERFLOW_HIDDEN, !isWithin(current) { return false }
+            // Coordinates end at the window, or at a popover, which may exceed it.
+            ancestor = isWindow ? nil : gtk_widget_get_parent(current)
+        }
+        return true
+    }
+
+    private func isWithin(_ ancestor: UnsafeMutablePointer<GtkWidget>) -> Bool {
+        var (own, clip) = (graphene_rect_t(), graphene_rect_t())
+        guard gtk_widget_compute_bounds(self, ancestor, &own) != 0,
+            gtk_widget_compute_bounds(ancestor, ancestor, &clip) != 0,
+            own.size.width > 0, own.size.height > 0, clip.size.width > 0, clip.size.height > 0
+        else { return true }
+        return graphene_rect_intersection(&own, &clip, nil)
+    }
+}
+
+/// Calls back once a widget comes into view.
+///
+/// GTK has no signal for that, and draws a widget that is scrolled into view from what it has kept, without asking its paintable.
+/// But whatever moves a widget is a layout, so that the watchers of a window look after each one. Nothing runs while nothing moves.
+@MainActor
+final class ViewWatcher {
+    private struct Weak {
+        weak var watcher: ViewWatcher?
+    }
+
+    /// The watchers of one frame clock.
+    @MainActor
+    private final class Window {
+        static let quark = g_quark_from_string("gtk-web-image-view-watchers")
+
+        private let clock: UnsafeMutableRawPointer
+        private var watchers: [Weak] = []
+        private var handler: UInt?
+
+        private init(_ clock: OpaquePointer) {
+            self.clock = UnsafeMutableRawPointer(clock)
+        }
+
+        /// Belongs to the frame clock, and is released with it.
+        static func of(_ clock: OpaquePointer) -> Window {
+            let object = UnsafeMutableRawPointer(clock).assumingMemoryBound(to: GObject.self)
+            if let existing = g_object_get_qdata(object, quark) {
+                return Unmanaged<Window>.fromOpaque(existing).takeUnretainedValue()
+            }
+            let window = Window(clock)
+            let context = Unmanaged.passRetained(window).toOpaque()
+            g_object_set_qdata_full(object, quark, context) { Unmanaged<Window>.fromOpaque($0!).release() }
+            return window
+        }
+
+        func add(_ watcher: ViewWatcher) {
+            watchers.append(Weak(watcher: watcher))
+            if handler == nil {
+                handler = clock.connect("layout", phase: .afterDefault) { [weak self] in self?.didLayOut() }
+            }
+        }
+
+        private func didLayOut() {
+            MainThreadMeter.measure {
+                watchers.removeAll { $0.watcher?.look() ?? true }
+                if watchers.isEmpty, let handler = handler.take() { clock.disconnect(handler) }
+            }
+        }
+    }
+
+    private let widget: WidgetReference
+    private let body: () -> Void
+
+    /// Starts to watch a widget, until it has come into view or the watcher is released.
+    /// - Parameter body: Called at most once, in a turn of the main loop after the layout.
+    /// - Returns: `nil` for a widget that is in no window.
+    init?(_ widget: UnsafeMutablePointer<GtkWidget>, _ body: @escaping () -> Void) {
+        guard let clock = gtk_widget_get_frame_clock(widget) else { return nil }
+        self.widget = WidgetReference(UnsafeMutableRawPointer(widget))
+        self.body = body
+        Window.of(clock).add(self)
+    }
+
+    /// - Returns: Whether the watch is over.
+    private func look() -> Bool {
+        guard let widget = widget.pointer else { return true }
+        guard gtk_widget_get_mapped(widget) != 0, widget.isInView else { return false }
+        // Nothing of the app runs within GTK's layout.
+        MainLoopDispatcher.shared.dispatch { [weak self] in MainActor.assumeIsolated { self?.body() } }
+        return true
+    }
+}

@@ -1,0 +1,114 @@
+internal import CWebImageGtk4
+import GtkWebImage
+import GtkWebImageWidgets
+import WebImageTesting
+
+/// A scrolled window with an image beneath what fills its first screen.
+@MainActor
+private struct Scroll {
+    let picture = Picture()
+    private let adjustment: UnsafeMutablePointer<GtkAdjustment>
+
+    init(in stage: Stage) {
+        let (scrolled, column, space) = (
+            gtk_scrolled_window_new()!, gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)!,
+            gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)!
+        )
+        gtk_widget_set_size_request(space, 100, 1000)
+        gtk_widget_set_size_request(picture.widget, 60, 40)
+        gtk_box_append(column.as(GtkBox.self), space)
+        gtk_box_append(column.as(GtkBox.self), picture.widget)
+        gtk_scrolled_window_set_child(scrolled.opaque, column)
+        gtk_widget_set_size_request(scrolled, 200, 200)
+        stage.append(scrolled)
+        adjustment = gtk_scrolled_window_get_vadjustment(scrolled.opaque)
+    }
+
+    func toTop() { gtk_adjustment_set_value(adjustment, 0) }
+    func toEnd() { gtk_adjustment_set_value(adjustment, gtk_adjustment_get_upper(adjustment)) }
+}
+
+extension Scenario {
+    static let animationsInView: [Scenario] = [
+        Scenario("An animation that is scrolled out of view stands still, and goes on from its frame in view") {
+            let stage = try animatedStage()
+            let scroll = Scroll(in: stage)
+            stage.present()
+            // Given an animation that was loaded out of view
+            scroll.picture.setImage(
+                with: stage.server.url("/gif/3-0"),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            let player = try require(scroll.picture.animationPlayer)
+            var seen: [Int] = []
+            player.onFrame = { seen.append($0) }
+            for _ in 0..<3 { stage.waitForFrame() }
+            expect(gtk_widget_get_mapped(scroll.picture.widget) != 0 && player.isPlaying && !player.isRunning)
+            expect(seen.isEmpty, "\(seen)")
+            // When it comes into view
+            scroll.toEnd()
+            // Then it plays.
+            expect(MainLoopPump.run(until: { seen.count > 8 }))
+            // When it leaves again
+            scroll.toTop()
+            // Then it stops at the next frame,
+            expect(MainLoopPump.run(until: { !player.isRunning }))
+            let index = player.currentFrameIndex
+            seen = []
+            for _ in 0..<3 { stage.waitForFrame() }
+            expect(seen.isEmpty && player.currentFrameIndex == index, "\(seen)")
+            // And goes on from there, without a jump or a gap.
+            scroll.toEnd()
+            stage.waitForFrame()
+            expect(rendered(scroll.picture.widget) != nil)
+            expect(MainLoopPump.run(until: { seen.count > 1 }))
+            expectEqual(seen.first, (index + 1) % player.frameCount)
+        },
+
+        Scenario("An animation plays in a popover and where a part of it is in view, and wakes when its widget moves") {
+            let stage = try animatedStage()
+            let (pictures, fixed) = ((0..<2).map { _ in Picture() }, gtk_fixed_new()!)
+            gtk_widget_set_overflow(fixed, GTK_OVERFLOW_HIDDEN)
+            gtk_widget_set_size_request(fixed, 100, 100)
+            stage.append(fixed)
+            for (picture, y) in zip(pictures, [-39.0, -40.0]) {
+                gtk_widget_set_size_request(picture.widget, 60, 40)
+                gtk_fixed_put(fixed.as(GtkFixed.self), picture.widget, 0, y)
+            }
+            // A popover reaches beyond its window.
+            let (popover, inside) = (gtk_popover_new()!, Picture())
+            gtk_widget_set_size_request(inside.widget, 60, 40)
+            gtk_popover_set_child(popover.as(GtkPopover.self), inside.widget)
+            gtk_widget_set_parent(popover, fixed)
+            // It takes no focus, which the window would have to get back.
+            gtk_popover_set_autohide(popover.as(GtkPopover.self), 0)
+            stage.present()
+            gtk_popover_popup(popover.as(GtkPopover.self))
+            for picture in pictures + [inside] {
+                picture.setImage(
+                    with: ImageRequest(url: stage.server.url("/gif/3-0"), decodeSize: .original),
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+            }
+            stage.waitForResults(3)
+            let players = try (pictures + [inside]).map { try require($0.animationPlayer) }
+            var frames: Set<Int> = []
+            expect(
+                MainLoopPump.run(until: {
+                    for index in [0, 2] where players[index].currentFrameIndex > 0 { frames.insert(index) }
+                    return frames.count == 2
+                }),
+                "\(frames)"
+            )
+            expect(players[0].isRunning && players[2].isRunning && !players[1].isRunning)
+            gtk_fixed_move(fixed.as(GtkFixed.self), pictures[1].widget, 0, 10)
+            expect(MainLoopPump.run(until: { players[1].currentFrameIndex > 0 }))
+            gtk_popover_popdown(popover.as(GtkPopover.self))
+            expect(MainLoopPump.run(until: { gtk_widget_get_mapped(popover) == 0 }))
+            gtk_widget_unparent(popover)
+        },
+    ]
+}
