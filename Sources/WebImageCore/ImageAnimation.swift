@@ -12,7 +12,16 @@ public final class ImageAnimation: Sendable {
     package let hasAlpha: Bool
     /// The size in bytes of the file, which the animation keeps in memory.
     package let byteCount: Int
+    /// What tells that two animations begin with the same frames; `nil` unless the file was shown while it arrived.
+    private let origin: Origin?
     private let decoderFactory: @Sendable () -> any FrameDecoding
+
+    private struct Origin {
+        let arrival: ArrivingAnimation
+        let orientation: ImageOrientation
+        /// The number of transformations of each frame. All images of a load have the same ones, unless one lacks a colour profile.
+        var mapCount = 0
+    }
 
     /// Creates an animation. Decoders call this.
     /// - Parameters:
@@ -22,7 +31,7 @@ public final class ImageAnimation: Sendable {
     ///   - hasAlpha: Whether any frame has transparent pixels.
     ///   - byteCount: The size in bytes of the file, which the decoder keeps in memory.
     ///   - makeDecoder: Creates a decoder that starts at the first frame.
-    public init(
+    public convenience init(
         durations: [Duration],
         loopCount: Int,
         size: PixelSize,
@@ -30,6 +39,48 @@ public final class ImageAnimation: Sendable {
         byteCount: Int,
         makeDecoder: @escaping @Sendable () -> any FrameDecoding
     ) {
+        self.init(
+            durations: durations,
+            loopCount: loopCount,
+            size: size,
+            hasAlpha: hasAlpha,
+            byteCount: byteCount,
+            arrival: nil,
+            makeDecoder: makeDecoder
+        )
+    }
+
+    /// - Parameter arrival: What the images of a file that is arriving share, and the orientation of this one.
+    convenience init(
+        durations: [Duration],
+        loopCount: Int,
+        size: PixelSize,
+        hasAlpha: Bool,
+        byteCount: Int,
+        arrival: (ArrivingAnimation, ImageOrientation)?,
+        makeDecoder: @escaping @Sendable () -> any FrameDecoding
+    ) {
+        self.init(
+            durations: durations,
+            loopCount: loopCount,
+            size: size,
+            hasAlpha: hasAlpha,
+            byteCount: byteCount,
+            origin: arrival.map { Origin(arrival: $0.0, orientation: $0.1) },
+            makeDecoder: makeDecoder
+        )
+    }
+
+    private init(
+        durations: [Duration],
+        loopCount: Int,
+        size: PixelSize,
+        hasAlpha: Bool,
+        byteCount: Int,
+        origin: Origin?,
+        makeDecoder: @escaping @Sendable () -> any FrameDecoding
+    ) {
+        self.origin = origin
         self.durations = durations.map {
             $0 < Self.shortestDuration ? Self.defaultDuration : min($0, Self.longestDuration)
         }
@@ -56,8 +107,19 @@ public final class ImageAnimation: Sendable {
     /// The size in bytes of one decoded frame.
     package var bytesPerFrame: Int { size.pixelCount.boundedProduct(hasAlpha ? 4 : 3) }
 
+    /// The size in bytes of all decoded frames.
+    package var byteCountOfFrames: Int { bytesPerFrame.boundedProduct(frameCount) }
+
     /// Creates a decoder. Each player needs its own.
     public func makeDecoder() -> any FrameDecoding { decoderFactory() }
+
+    /// Whether the animation begins with the frames of another one: that of the same file when less of it had arrived.
+    package func continues(_ other: ImageAnimation) -> Bool {
+        guard let origin, let before = other.origin else { return false }
+        return origin.arrival === before.arrival && origin.orientation == before.orientation
+            && origin.mapCount == before.mapCount && frameCount >= other.frameCount && size == other.size
+            && hasAlpha == other.hasAlpha
+    }
 
     /// Returns the animation with a transformation applied to each frame.
     /// - Parameters:
@@ -69,12 +131,15 @@ public final class ImageAnimation: Sendable {
         hasAlpha: Bool? = nil,
         _ transform: @escaping @Sendable (PixelBuffer) -> PixelBuffer?
     ) -> ImageAnimation {
-        ImageAnimation(
+        var origin = origin
+        origin?.mapCount += 1
+        return ImageAnimation(
             durations: durations,
             loopCount: loopCount,
             size: size ?? self.size,
             hasAlpha: hasAlpha ?? self.hasAlpha,
-            byteCount: byteCount
+            byteCount: byteCount,
+            origin: origin
         ) { [decoderFactory] in TransformingFrameDecoder(decoderFactory(), transform) }
     }
 }
@@ -101,6 +166,9 @@ package protocol InterruptibleFrameDecoding: FrameDecoding {
 
     /// Gives back the memory that the decoder keeps between frames. The next frame takes it again.
     func releaseMemory()
+
+    /// Goes on from what a decoder of the same file has drawn when less of the file had arrived. That one starts over.
+    func takeOver(from other: any FrameDecoding)
 }
 
 /// Memory for which a decoder can wait.
@@ -140,6 +208,11 @@ private final class TransformingFrameDecoder: InterruptibleFrameDecoding {
 
     func releaseMemory() { (frames as? any InterruptibleFrameDecoding)?.releaseMemory() }
 
+    func takeOver(from other: any FrameDecoding) {
+        guard let other = other as? TransformingFrameDecoder else { return }
+        (frames as? any InterruptibleFrameDecoding)?.takeOver(from: other.frames)
+    }
+
     private func transformed(_ pixels: PixelBuffer, _ index: Int) throws(ImageError) -> PixelBuffer {
         guard let transformed = transform(pixels) else {
             throw ImageError(
@@ -151,4 +224,10 @@ private final class TransformingFrameDecoder: InterruptibleFrameDecoding {
         }
         return transformed
     }
+}
+
+/// The identity of an animated file that is arriving. The images of its frames so far share it, which tells that the frames that
+/// two of them have in common are the same, so that a player need not decode them again.
+package final class ArrivingAnimation: Sendable {
+    package init() {}
 }

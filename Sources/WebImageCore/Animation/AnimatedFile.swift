@@ -12,6 +12,8 @@ package struct AnimatedFile: Sendable {
     package var format: ImageFormat
     /// The size of the file in bytes.
     package var byteCount: Int
+    /// What the images of a file that is arriving share, each of which has more frames.
+    package var arrival: ArrivingAnimation?
 
     package init(
         _ source: any FrameSource,
@@ -20,7 +22,8 @@ package struct AnimatedFile: Sendable {
         orientation: ImageOrientation = .up,
         loopCount: Int,
         format: ImageFormat,
-        byteCount: Int
+        byteCount: Int,
+        arrival: ArrivingAnimation? = nil
     ) {
         self.source = source
         self.layouts = layouts
@@ -29,6 +32,7 @@ package struct AnimatedFile: Sendable {
         self.loopCount = loopCount
         self.format = format
         self.byteCount = byteCount
+        self.arrival = arrival
     }
 
     /// The largest canvas of an animation in pixels, a little more than those of 8K video. A player keeps its canvas, and a
@@ -66,6 +70,7 @@ package struct AnimatedFile: Sendable {
                 size: shown,
                 hasAlpha: layouts.hasTransparency(on: size),
                 byteCount: byteCount,
+                arrival: arrival.map { ($0, orientation) },
                 makeDecoder: { make(options) }
             )
         }

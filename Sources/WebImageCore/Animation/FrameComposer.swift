@@ -105,6 +105,14 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
         reservation = nil
     }
 
+    package func takeOver(from other: any FrameDecoding) {
+        // Pixels beneath a frame that are more than before need memory that is not there yet.
+        guard let other = other as? FrameComposer, other !== self, other.size == size, other.byteCount == byteCount
+        else { return }
+        (canvas, current, saved, reservation) = (other.canvas, other.current, other.saved, other.reservation)
+        other.releaseMemory()
+    }
+
     /// The bytes of the canvas, and of the pixels beneath a frame that restores them.
     private var byteCount: Int {
         let saved = layouts.lazy.filter { $0.disposal == .restore }.map(\.rect.size.pixelCount).max() ?? 0

@@ -14,6 +14,8 @@ extension DecodeOptions {
 /// An animated file that is still arriving, of which the complete frames can be shown.
 struct PartialAnimation {
     private var data = Data()
+    /// What its images share.
+    let arrival = ArrivingAnimation()
     /// The number of frames of the last partial image.
     private var shownCount: Int
 

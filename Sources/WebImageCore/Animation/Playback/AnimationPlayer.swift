@@ -130,15 +130,23 @@ public final class AnimationPlayer {
         // A partial animation has only reached the end of the frames that had arrived.
         let isAtItsEnd = isFinished && !self.image.isPartial
         let elapsed = elapsed
-        let old = buffer
         (self.image, self.animation, intactCount) = (image, animation, animation.frameCount)
-        buffer = makeBuffer(image, animation, settings.maximumBufferByteCount ?? bufferLimit)
-        old?.close()
+        let hasSameFrames = hasOwnFrame && buffer.grow(to: image, animation)
+        if hasSameFrames {
+            if currentFrameIndex == 0 { currentFrame = image }
+        } else {
+            let old = buffer
+            buffer = makeBuffer(image, animation, settings.maximumBufferByteCount ?? bufferLimit)
+            old?.close()
+        }
         timeline = Self.timeline(of: image, durations: animation.durations, settings)
         anchor = (elapsed, clock.now)
         // The frame on display stays until this image's own is decoded.
-        hasOwnFrame = false
-        shownStep = shownStep.flatMap { timeline.frame(ofStep: $0) == currentFrameIndex ? $0 - 1 : nil }
+        hasOwnFrame = hasSameFrames
+        shownStep = shownStep.flatMap { step in
+            guard timeline.frame(ofStep: step) == currentFrameIndex else { return nil }
+            return hasSameFrames ? step : step - 1
+        }
         isPlaying = isPlaying || isFinished && !isAtItsEnd
         isFinished = isAtItsEnd
         update()

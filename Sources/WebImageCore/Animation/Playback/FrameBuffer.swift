@@ -3,6 +3,13 @@ import Synchronization
 /// The frames of one animation that are decoded ahead, one after the other on the decode queue.
 package final class FrameBuffer: Sendable {
     private struct State {
+        /// The animated image. It holds frame 0.
+        var image: WebImage
+        var animation: ImageAnimation
+        /// Decodes the frames. Only the decoding job uses it, and there is one at a time.
+        var decoder: any FrameDecoding
+        /// The decoder for more frames, which takes over before the next frame.
+        var nextDecoder: (any FrameDecoding)?
         /// Decoded frames by index; frame 0 is kept apart.
         var frames: [Int: WebImage] = [:]
         /// The frames beyond the two guaranteed ones. Each is charged to the shared budget.
@@ -41,18 +48,15 @@ package final class FrameBuffer: Sendable {
     /// The longest time that the decoder spends on the way to a frame before it hands out the one that it has reached.
     package static let longestStep = Duration.milliseconds(20)
 
-    /// The animated image. It holds frame 0.
-    private let image: WebImage
-    private let animation: ImageAnimation
+    private let bytesPerFrame: Int
     private let queue: WorkQueue
     private let budget: AnimationBudget
     private let preparation: (any DisplayPreparation)?
     private let maximumByteCount: Int
-    /// Whether the animation is small enough to keep all of its frames.
-    private let isSmall: Bool
+    private let wholeByteCount: Int
     private let state: Mutex<State>
-    /// Decodes the frames. Only the decoding job uses it, and there is one at a time.
-    private let decoder: any FrameDecoding
+    /// Whether the decoder keeps memory between frames.
+    let keepsDecoderMemory: Bool
     private let longestStep: Duration
     /// The handler that is called on the queue when the awaited frame, or one on the way to it, is ready or turns out to
     /// be damaged.
@@ -73,18 +77,25 @@ package final class FrameBuffer: Sendable {
         longestStep: Duration = FrameBuffer.longestStep,
         onFrame: @escaping @Sendable () -> Void
     ) {
-        self.image = image
-        self.animation = animation
         self.queue = queue
         self.budget = budget
         self.preparation = preparation
         self.maximumByteCount = maximumByteCount
         self.longestStep = longestStep
         self.onFrame = onFrame
-        isSmall =
-            animation.bytesPerFrame.boundedProduct(animation.frameCount) <= min(wholeByteCount, maximumByteCount)
-        decoder = animation.makeDecoder()
-        state = Mutex(State(end: animation.frameCount, keepsAllFrames: isSmall))
+        self.wholeByteCount = min(wholeByteCount, maximumByteCount)
+        bytesPerFrame = animation.bytesPerFrame
+        let decoder = animation.makeDecoder()
+        keepsDecoderMemory = decoder is any InterruptibleFrameDecoding
+        state = Mutex(
+            State(
+                image: image,
+                animation: animation,
+                decoder: decoder,
+                end: animation.frameCount,
+                keepsAllFrames: animation.byteCountOfFrames <= self.wholeByteCount
+            )
+        )
         budget.add(self)
     }
 
@@ -106,6 +117,24 @@ package final class FrameBuffer: Sendable {
         if let wait { wait.budget.cancel(wait.ticket) }
     }
 
+    /// Goes on with an image of the same file of which more frames have arrived. The frames that are decoded stay, and the decoder
+    /// goes on where it is.
+    /// - Returns: `false` when the frames are not those of the present image.
+    func grow(to image: WebImage, _ animation: ImageAnimation) -> Bool {
+        guard animation.continues(state.withLock { $0.animation }) else { return false }
+        let decoder = animation.makeDecoder()
+        let replaced = state.withLock { state in
+            let replaced = (state.image, state.animation, state.nextDecoder)
+            (state.image, state.animation, state.nextDecoder) = (image, animation, decoder)
+            state.end = animation.frameCount
+            if animation.byteCountOfFrames > wholeByteCount { state.keepsAllFrames = false }
+            return replaced
+        }
+        // The transformers of the app are released with the lock free.
+        withExtendedLifetime(replaced) {}
+        return true
+    }
+
     /// The number of intact frames, as far as it is known.
     package var end: Int { state.withLock { $0.end } }
 
@@ -114,8 +143,8 @@ package final class FrameBuffer: Sendable {
 
     /// Returns a frame if it is decoded. If not, `onFrame` is called once it is.
     package func frame(_ index: Int) -> WebImage? {
-        if index == 0 { return image }
-        return state.withLock { state in
+        state.withLock { state in
+            if index == 0 { return state.image }
             let frame = state.frames[index]
             state.awaited = frame == nil && index < state.end ? index : nil
             return frame
@@ -134,7 +163,7 @@ package final class FrameBuffer: Sendable {
                     return (place, frame)
                 }
             }
-            return start.map { ($0, image) }
+            return start.map { ($0, state.image) }
         }
     }
 
@@ -174,7 +203,9 @@ package final class FrameBuffer: Sendable {
 
     /// Keeps all frames of a small animation again once there may be room for them.
     private func reconsiderKeeping(_ state: inout State) {
-        guard isSmall, let since = state.crowdedSince, since != budget.departureCount else { return }
+        guard let since = state.crowdedSince, since != budget.departureCount,
+            state.animation.byteCountOfFrames <= wholeByteCount
+        else { return }
         (state.keepsAllFrames, state.crowdedSince) = (true, nil)
     }
 
@@ -197,7 +228,7 @@ package final class FrameBuffer: Sendable {
     /// Drops the least urgent frames where another animation has less than its share of the budget.
     private func leaveFairShare(_ state: inout State) {
         guard let share = budget.shareInShortage else { return }
-        let bytes = animation.bytesPerFrame
+        let bytes = bytesPerFrame
         // Frames that are kept for the next loop come first.
         let kept = Array(state.budgetedFrames.subtracting(state.requested))
         if state.keepsAllFrames, state.budgetedFrames.count * bytes > share {
@@ -240,9 +271,6 @@ package final class FrameBuffer: Sendable {
         request([shown], shown: shown, isResting: true)
     }
 
-    /// Whether the decoder keeps memory between frames.
-    var keepsDecoderMemory: Bool { decoder is any InterruptibleFrameDecoding }
-
     /// Has the decoder give its memory back, once it has decoded the frame that it is about to. The frames stay. A request
     /// of ``request(_:shown:)`` comes before it.
     package func releaseDecoderMemory() {
@@ -262,6 +290,7 @@ package final class FrameBuffer: Sendable {
     /// Gives the memory of the decoder back, on the queue.
     /// - Returns: Whether a frame has been requested in the meantime.
     private func finishRelease() -> Bool {
+        let decoder = state.withLock { $0.decoder }
         (decoder as? any InterruptibleFrameDecoding)?.releaseMemory()
         return state.withLock { state in
             state.isReleasing = false
@@ -301,7 +330,7 @@ package final class FrameBuffer: Sendable {
     }
 
     private func releaseBudget(of index: Int, _ state: inout State) {
-        if state.budgetedFrames.remove(index) != nil { budget.release(animation.bytesPerFrame) }
+        if state.budgetedFrames.remove(index) != nil { budget.release(bytesPerFrame) }
     }
 
     /// Returns the next frame to decode after charging it to the budget; `nil` if none is missing or the budget is used up.
@@ -309,10 +338,9 @@ package final class FrameBuffer: Sendable {
         state.lacksRoom = false
         guard let next = nextInOrder(state) else { return nil }
         while isOverAllowance(state) {
-            let bytes = animation.bytesPerFrame
-            let own = state.budgetedFrames.count * bytes
-            guard own + bytes <= maximumByteCount else { return nil }
-            if budget.reserve(bytes, beside: own) {
+            let own = state.budgetedFrames.count * bytesPerFrame
+            guard own + bytesPerFrame <= maximumByteCount else { return nil }
+            if budget.reserve(bytesPerFrame, beside: own) {
                 state.budgetedFrames.insert(next)
                 break
             }
@@ -362,14 +390,19 @@ package final class FrameBuffer: Sendable {
 
     /// - Returns: Whether another frame is to be decoded.
     private func decodeOne() -> Bool {
-        guard let index = state.withLock({ $0.decoding }) else { return false }
-        let result = Result { () throws(ImageError) in try decodePixels(towards: index) }
-        if case .failure = result, waitsForMemory(at: index) { return false }
+        guard let (index, image) = state.withLock({ state in state.decoding.map { ($0, state.image) } }) else {
+            return false
+        }
+        let decoder = currentDecoder()
+        let result = Result { () throws(ImageError) in try decodePixels(towards: index, decoder) }
+        if case .failure = result, waitsForMemory(at: index, decoder) { return false }
         var decoded: (index: Int, frame: WebImage)?
         if case .success(let (reached, pixels)) = result {
             let frame = image.with { content in
                 content.pixels = pixels
                 content.animation = nil
+                // The frame is whole, whatever is to follow it.
+                content.isPartial = false
             }
             preparation?.prepare(frame)
             decoded = (reached, frame)
@@ -399,9 +432,21 @@ package final class FrameBuffer: Sendable {
         return hasMore || lacksRoom && makeRoom()
     }
 
+    /// The decoder for the frames that there are by now, which goes on where the one before has stopped.
+    private func currentDecoder() -> any FrameDecoding {
+        let (decoder, next) = state.withLock { ($0.decoder, exchange(&$0.nextDecoder, with: nil)) }
+        guard let next else { return decoder }
+        (next as? any InterruptibleFrameDecoding)?.takeOver(from: decoder)
+        // The one before is released with the lock free.
+        return withExtendedLifetime(decoder) {
+            state.withLock { $0.decoder = next }
+            return next
+        }
+    }
+
     /// Waits where a frame lacks nothing but memory for the canvas, which another animation gives back one day.
     /// - Returns: `false` when the frame cannot be decoded at all.
-    private func waitsForMemory(at index: Int) -> Bool {
+    private func waitsForMemory(at index: Int, _ decoder: any FrameDecoding) -> Bool {
         guard let missing = (decoder as? any InterruptibleFrameDecoding)?.missingMemory,
             missing.byteCount <= missing.budget.lastingLimit
         else { return false }
@@ -421,7 +466,10 @@ package final class FrameBuffer: Sendable {
 
     /// Decodes a frame, or stops at one on the way when that has taken long or nobody wants the frame any more. Others
     /// can use the thread then, and the player shows what there is.
-    private func decodePixels(towards index: Int) throws(ImageError) -> (Int, PixelBuffer) {
+    private func decodePixels(
+        towards index: Int,
+        _ decoder: any FrameDecoding
+    ) throws(ImageError) -> (Int, PixelBuffer) {
         let start = ContinuousClock.now
         return try decoder.frameOrEarlier(index) {
             ContinuousClock.now - start >= longestStep || !isWanted(index)
@@ -438,7 +486,7 @@ package final class FrameBuffer: Sendable {
         if reached != index {
             // The frame takes the place of the one that it was decoded for.
             if state.budgetedFrames.remove(index) != nil, !state.budgetedFrames.insert(reached).inserted {
-                budget.release(animation.bytesPerFrame)
+                budget.release(bytesPerFrame)
             }
         }
         let isRequested = state.requested.contains(reached)

@@ -14,10 +14,12 @@ package struct GIFCoder: ImageDecoding {
     /// - Parameters:
     ///   - first: The colour indices of the first frame, when all of them are unpacked already.
     ///   - isArriving: Whether the file is still arriving, so that the frames that are there are shown.
+    ///   - arrival: What the images of a file that is arriving share.
     func decode(
         _ data: Data,
         first: GIFFirstFrame?,
         isArriving: Bool = false,
+        arrival: ArrivingAnimation? = nil,
         _ options: DecodeOptions
     ) throws(ImageError) -> WebImage {
         guard let file = GIFFile(data, frameLimit: options.frameLimit) else {
@@ -36,7 +38,8 @@ package struct GIFCoder: ImageDecoding {
             size: file.size,
             loopCount: file.loopCount,
             format: .gif,
-            byteCount: data.count
+            byteCount: data.count,
+            arrival: arrival
         )
         return try animation.image(options)
     }

@@ -25,6 +25,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     }
 
     private let options: DecodeOptions
+    private let arrival = ArrivingAnimation()
     private var data = Data()
     private var frame: Frame?
     /// Whether the first frame is complete.
@@ -65,7 +66,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     private func partialAnimation() -> WebImage? {
         guard let frame, !options.isFirstFrameOnly, let file = GIFFile(data, frameLimit: options.frameLimit),
             file.frames.count > shownFrameCount,
-            let image = try? GIFCoder().decode(data, first: frame.first, isArriving: true, options)
+            let image = try? GIFCoder().decode(data, first: frame.first, isArriving: true, arrival: arrival, options)
         else { return nil }
         shownFrameCount = file.frames.count
         return image.with { $0.isPartial = true }
@@ -74,7 +75,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     func finish(_ data: Data) throws(ImageError) -> WebImage {
         let frame = frame
         self.frame = nil
-        return try GIFCoder().decode(data, first: frame.flatMap { isDone ? $0.first : nil }, options)
+        return try GIFCoder().decode(data, first: frame.flatMap { isDone ? $0.first : nil }, arrival: arrival, options)
     }
 
     private func begin() throws(ImageError) {

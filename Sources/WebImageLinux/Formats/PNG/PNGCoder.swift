@@ -11,8 +11,15 @@ package struct PNGCoder: ImageDecoding {
         try decode(data, isArriving: false, options)
     }
 
-    /// - Parameter isArriving: Whether the file is still arriving, so that only complete frames are shown.
-    func decode(_ data: Data, isArriving: Bool, _ options: DecodeOptions) throws(ImageError) -> WebImage {
+    /// - Parameters:
+    ///   - isArriving: Whether the file is still arriving, so that only complete frames are shown.
+    ///   - arrival: What the images of a file that is arriving share.
+    func decode(
+        _ data: Data,
+        isArriving: Bool,
+        arrival: ArrivingAnimation? = nil,
+        _ options: DecodeOptions
+    ) throws(ImageError) -> WebImage {
         let header = ImageHeader(reading: data)
         if let header { try options.check(header.size) }
         let orientation = header?.orientation ?? .up
@@ -27,7 +34,7 @@ package struct PNGCoder: ImageDecoding {
             let profile = options.convertsToSRGB ? reader.profile : nil
             if isAnimated {
                 do {
-                    return try animated(data, file, orientation, options).image(options).converted(
+                    return try animated(data, file, orientation, arrival, options).image(options).converted(
                         from: profile,
                         options
                     )
@@ -57,6 +64,7 @@ package struct PNGCoder: ImageDecoding {
         _ data: Data,
         _ file: PNGFile,
         _ orientation: ImageOrientation,
+        _ arrival: ArrivingAnimation?,
         _ options: DecodeOptions
     ) -> AnimatedFile {
         AnimatedFile(
@@ -66,7 +74,8 @@ package struct PNGCoder: ImageDecoding {
             orientation: orientation,
             loopCount: file.loopCount,
             format: .png,
-            byteCount: data.count
+            byteCount: data.count,
+            arrival: arrival
         )
     }
 }

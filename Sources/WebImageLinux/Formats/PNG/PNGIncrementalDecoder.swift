@@ -30,10 +30,11 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     }
 
     func partialImage() -> WebImage? {
+        let arrival = frames?.arrival
         let image = frames?.partialImage { data in
             PNGFile(data, frameLimit: options.frameLimit, isArriving: true).frames.count
         } decode: { data throws(ImageError) in
-            try coder.decode(data, isArriving: true, options)
+            try coder.decode(data, isArriving: true, arrival: arrival, options)
         }
         guard let image else { return showsFrames || hidesDefaultImage ? nil : still?.partialImage() }
         showsFrames = true
@@ -45,7 +46,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
         guard let still, frames == nil, !(options.keepsWideColors && still.isDeep), PNGFile.isSound(data) else {
             // Its pixels make room for those of the whole file.
             self.still = nil
-            return try coder.decode(data, options: options)
+            return try coder.decode(data, isArriving: false, arrival: frames?.arrival, options)
         }
         return try still.finish(data)
     }

@@ -10,7 +10,7 @@ package struct WebPCoder: ImageDecoding {
 
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         let features = try WebPFeatures(data, options)
-        if features.isAnimated { return try animated(data, features, isArriving: false, options) }
+        if features.isAnimated { return try animated(data, features, isArriving: false, arrival: nil, options) }
         let target = features.orientation.apply(to: options.size.target(for: features.size))
         let size = features.bitmapSize(for: target)
         var status = VP8_STATUS_OK
@@ -35,11 +35,14 @@ package struct WebPCoder: ImageDecoding {
         WebPIncrementalDecoder(options)
     }
 
-    /// - Parameter isArriving: Whether the file is still arriving, so that the frames that are there are shown.
+    /// - Parameters:
+    ///   - isArriving: Whether the file is still arriving, so that the frames that are there are shown.
+    ///   - arrival: What the images of a file that is arriving share.
     func animated(
         _ data: Data,
         _ features: WebPFeatures,
         isArriving: Bool,
+        arrival: ArrivingAnimation?,
         _ options: DecodeOptions
     ) throws(ImageError) -> WebImage {
         guard let file = WebPFile(data, frameLimit: options.frameLimit) else {
@@ -56,7 +59,8 @@ package struct WebPCoder: ImageDecoding {
             orientation: features.orientation,
             loopCount: file.loopCount,
             format: .webp,
-            byteCount: data.count
+            byteCount: data.count,
+            arrival: arrival
         )
         return try animation.image(options).converted(from: features.profile(of: data, options), options)
     }

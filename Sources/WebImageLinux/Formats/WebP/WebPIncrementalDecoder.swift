@@ -76,16 +76,20 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     }
 
     private func partialAnimation() -> WebImage? {
-        frames?.partialImage { data in
+        let arrival = frames?.arrival
+        return frames?.partialImage { data in
             WebPFile(data, frameLimit: options.frameLimit)?.frames.count ?? 0
         } decode: { data throws(ImageError) in
-            try WebPCoder().animated(data, WebPFeatures(data, options), isArriving: true, options)
+            try WebPCoder().animated(data, WebPFeatures(data, options), isArriving: true, arrival: arrival, options)
         }
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
         // EXIF comes last in a WebP file, so the orientation is known only now.
         let final = try WebPFeatures(data, options)
+        if let frames, final.isAnimated {
+            return try WebPCoder().animated(data, final, isArriving: false, arrival: frames.arrival, options)
+        }
         let target = final.orientation.apply(to: options.size.target(for: final.size))
         guard isDone, let features, let canvas, final.bitmapSize(for: target) == size,
             final.hasAlpha == features.hasAlpha, Self.hasStatedLength(data)
