@@ -14,6 +14,8 @@ public final class ImageAnimation: Sendable {
     package let byteCount: Int
     /// What tells that two animations begin with the same frames; `nil` unless the file was shown while it arrived.
     private let origin: Origin?
+    /// Counts the bytes of the file; `nil` for an image that was not loaded.
+    private let memory: MemoryBudget.Reservation?
     private let decoderFactory: @Sendable () -> any FrameDecoding
 
     private struct Origin {
@@ -46,11 +48,14 @@ public final class ImageAnimation: Sendable {
             hasAlpha: hasAlpha,
             byteCount: byteCount,
             arrival: nil,
+            memory: nil,
             makeDecoder: makeDecoder
         )
     }
 
-    /// - Parameter arrival: What the images of a file that is arriving share, and the orientation of this one.
+    /// - Parameters:
+    ///   - arrival: What the images of a file that is arriving share, and the orientation of this one.
+    ///   - memory: Counts the bytes of the file.
     convenience init(
         durations: [Duration],
         loopCount: Int,
@@ -58,6 +63,7 @@ public final class ImageAnimation: Sendable {
         hasAlpha: Bool,
         byteCount: Int,
         arrival: (ArrivingAnimation, ImageOrientation)?,
+        memory: MemoryBudget.Reservation?,
         makeDecoder: @escaping @Sendable () -> any FrameDecoding
     ) {
         self.init(
@@ -67,6 +73,7 @@ public final class ImageAnimation: Sendable {
             hasAlpha: hasAlpha,
             byteCount: byteCount,
             origin: arrival.map { Origin(arrival: $0.0, orientation: $0.1) },
+            memory: memory,
             makeDecoder: makeDecoder
         )
     }
@@ -78,9 +85,11 @@ public final class ImageAnimation: Sendable {
         hasAlpha: Bool,
         byteCount: Int,
         origin: Origin?,
+        memory: MemoryBudget.Reservation?,
         makeDecoder: @escaping @Sendable () -> any FrameDecoding
     ) {
         self.origin = origin
+        self.memory = memory
         self.durations = durations.map {
             $0 < Self.shortestDuration ? Self.defaultDuration : min($0, Self.longestDuration)
         }
@@ -139,7 +148,8 @@ public final class ImageAnimation: Sendable {
             size: size ?? self.size,
             hasAlpha: hasAlpha ?? self.hasAlpha,
             byteCount: byteCount,
-            origin: origin
+            origin: origin,
+            memory: memory
         ) { [decoderFactory] in TransformingFrameDecoder(decoderFactory(), transform) }
     }
 }

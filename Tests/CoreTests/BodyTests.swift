@@ -31,6 +31,44 @@ struct BodyTests {
         #expect(log.all == ["first", "second"] && budget.arrivingByteCount == 0 && body == nil)
     }
 
+    @Test("The file of an animation counts as long as its frames can be decoded, but nothing waits for it")
+    func animations() throws {
+        // Given room for 300 bytes of bodies, and the file of an animation that is larger
+        let budget = MemoryBudget(limit: 1600)
+        let size = PixelSize(width: 1, height: 1)
+        let layout = FrameLayout(
+            rect: PixelRect(x: 0, y: 0, width: 1, height: 1),
+            duration: .milliseconds(100),
+            disposal: .keep,
+            isBlended: false,
+            hasAlpha: false
+        )
+        final class Frames: FrameSource {
+            func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError) {}
+        }
+        let file = AnimatedFile(
+            Frames(),
+            [layout, layout],
+            size: size,
+            loopCount: 0,
+            format: .gif,
+            byteCount: 400
+        )
+        var options = DecodeOptions()
+        options.budget = budget
+        // When it is decoded, and its frames are transformed
+        var image: WebImage? = try file.image(options)
+        var transformed = image?.animation?.mapFrames { $0 }
+        #expect(budget.animationByteCount == 400 && transformed != nil)
+        // Then other bodies are kept in files, and arrive all the same, with partial images,
+        #expect(budget.keepsBodiesInFiles && budget.hasRoomForBody && !budget.isFullOfBodies)
+        image = nil
+        #expect(budget.keepsBodiesInFiles)
+        // And in memory again once nothing can decode its frames.
+        transformed = nil
+        #expect(budget.animationByteCount == 0 && !budget.keepsBodiesInFiles && image == nil)
+    }
+
     @Test("The bytes of partial images count until the load ends")
     func streamed() {
         let budget = MemoryBudget(limit: 1 << 20)

@@ -71,6 +71,7 @@ package struct AnimatedFile: Sendable {
                 hasAlpha: layouts.hasTransparency(on: size),
                 byteCount: byteCount,
                 arrival: arrival.map { ($0, orientation) },
+                memory: options.budget?.holdAnimation(byteCount),
                 makeDecoder: { make(options) }
             )
         }

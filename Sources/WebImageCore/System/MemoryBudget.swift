@@ -14,6 +14,7 @@ package final class MemoryBudget: Sendable {
             case slowDecoding
             case lasting
             case body
+            case animation
         }
 
         private let budget: MemoryBudget
@@ -48,6 +49,7 @@ package final class MemoryBudget: Sendable {
             case .slowDecoding: budget.releaseDecoding(count, isSlow: true)
             case .lasting: budget.releaseLasting(count)
             case .body: budget.releaseBody(count)
+            case .animation: budget.releaseAnimation(count)
             }
         }
     }
@@ -86,6 +88,8 @@ package final class MemoryBudget: Sendable {
         var lasting = 0
         var bodies = 0
         var arriving = 0
+        /// The bytes of the files of animations, which last as long as someone shows them.
+        var animations = 0
         /// Closures that wait for a number of bytes that last.
         var lastingWaiters: [LastingWaiter] = []
         /// Closures that are waiting for room for bodies.
@@ -263,6 +267,20 @@ package final class MemoryBudget: Sendable {
         for waiter in waiters { waiter() }
     }
 
+    /// Counts the file of an animation as long as its frames may be decoded. It is there already, so this never fails.
+    package func holdAnimation(_ byteCount: Int) -> Reservation {
+        let byteCount = max(byteCount, 0)
+        state.withLock { $0.animations = $0.animations.boundedSum(byteCount) }
+        return Reservation(byteCount, of: .animation, self)
+    }
+
+    private func releaseAnimation(_ byteCount: Int) {
+        state.withLock { $0.animations -= byteCount }
+    }
+
+    /// The bytes of the files of animations.
+    package var animationByteCount: Int { state.withLock { $0.animations } }
+
     /// Begins to count a body while it arrives.
     package func arrivingBody() -> ArrivingBody { ArrivingBody(self) }
 
@@ -283,8 +301,14 @@ package final class MemoryBudget: Sendable {
     /// Whether another body may be read.
     package var hasRoomForBody: Bool { state.withLock { hasRoom($0) } }
 
-    /// Whether bodies that arrive should rather be kept elsewhere than in memory.
+    /// Whether there should be no more copies of bodies that arrive, such as those for partial images.
     package var isFullOfBodies: Bool { state.withLock { $0.bodies.boundedSum($0.arriving) >= bodyLimit } }
+
+    /// Whether bodies that arrive should rather be kept in files than in memory. The files of animations count as well, though
+    /// nothing waits for them: they may last as long as the app.
+    package var keepsBodiesInFiles: Bool {
+        state.withLock { $0.bodies.boundedSum($0.arriving).boundedSum($0.animations) >= bodyLimit }
+    }
 
     /// Calls a closure once another body may be read: within this call, or on a thread that has released one.
     package func whenRoomForBody(_ body: @escaping @Sendable () -> Void) {

@@ -72,6 +72,22 @@ struct BodyRoomTests {
         #expect(EventLog<Int>.poll { budget.arrivingByteCount == 0 })
     }
 
+    @Test("Bodies go to files while animations fill the room for bodies")
+    func spilledBesideAnimations() throws {
+        // Given the files of animations, which take all room
+        let animations = budget.holdAnimation(3 << 20)
+        let body = Data((0..<6 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        let server = try LocalImageServer { _ in .ok(body, contentType: "image/png") }
+        // When a large body arrives
+        let download = Download(ImageDownloader(), request(server.url("/")))
+        var most = 0
+        while download.results.isEmpty { most = max(most, budget.arrivingByteCount) }
+        // Then it comes at once, and no more than a megabyte of it, and what libcurl hands over at a time, is in memory.
+        #expect(try download.end().data == body)
+        #expect(most <= (1 << 20) + (128 << 10), "\(most)")
+        withExtendedLifetime(animations) {}
+    }
+
     @Test("Slow servers hold no transfer back, whatever has arrived of their bodies")
     func slowServers() throws {
         // Given bodies that have filled the room, and whose rest does not come

@@ -44,7 +44,7 @@ struct TransferBody {
     }
 
     private var memoryLimit: Int {
-        budget?.isFullOfBodies == true ? min(inMemoryBodyLimit, Self.smallBodyLimit) : inMemoryBodyLimit
+        budget?.keepsBodiesInFiles == true ? min(inMemoryBodyLimit, Self.smallBodyLimit) : inMemoryBodyLimit
     }
 
     private mutating func noteMemory() {
