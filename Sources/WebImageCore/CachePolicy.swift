@@ -50,6 +50,14 @@ extension CachePolicy {
         }
     }
 
+    /// Whether a file is asked if it has changed since its rendition was made.
+    var asksForChanges: Bool {
+        switch self {
+        case .standard, .refresh, .reload: true
+        case .cachedElseLoad, .cachedOnly: false
+        }
+    }
+
     /// The policy that transfers are shared by. One that reloads gets the bytes that a standard one would get, once
     /// neither reads the caches.
     var forSharing: CachePolicy {

@@ -10,7 +10,7 @@ public struct ImageResponse: Sendable {
         case disk
         /// The loader, over the network or from a file, a data URL or a resource.
         case loader
-        /// The caches, after the server confirmed that the image is current, or the file that it has not changed.
+        /// The caches, after the server confirmed that the image is current.
         case revalidated
     }
 

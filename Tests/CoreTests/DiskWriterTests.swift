@@ -59,14 +59,14 @@ struct DiskWriterTests {
     }
 
     /// Occupies both decoding threads, and loads an image whose original is stored while they are occupied again.
-    private func store(_ data: Data) {
+    private func store(_ data: Data, access: CacheAccess = CacheAccess()) {
         let held = TestImage.solid(1, size: HeldCoder.heldSize)
         for name in ["held 1", "held 2", "held 3"] { answer(name, held) }
         answer("a", data)
         fixture.load("held 1")
         fixture.load("held 2")
         #expect(coder.started.wait { $0.count == 2 })
-        fixture.load("a")
+        fixture.load("a", cacheAccess: access)
         fixture.load("held 3")
         #expect(EventLog<Int>.poll { decodeQueue.pendingCount == 4 })
         coder.release()
@@ -87,6 +87,7 @@ struct DiskWriterTests {
     func idle() {
         // Given
         store(TestImage.solid(1, size: PixelSize(width: 20, height: 20)))
+        #expect(EventLog<Int>.poll { fixture.manager.pendingWorkCount == decodeQueue.pendingCount })
         // Then
         #expect(writes.all.isEmpty)
         // When
@@ -110,17 +111,10 @@ struct DiskWriterTests {
     @Test("A load that waits for its writes does not wait for the decodes of others")
     func awaited() {
         // Given
-        let held = TestImage.solid(1, size: HeldCoder.heldSize)
-        answer("held", held)
-        answer("a", TestImage.solid(1, size: PixelSize(width: 20, height: 20)))
-        fixture.load("held")
-        #expect(coder.started.wait { $0.count == 1 })
-        // When
-        fixture.load("a", cacheAccess: .awaitingWrites)
+        store(TestImage.solid(1, size: PixelSize(width: 20, height: 20)), access: .awaitingWrites)
         // Then
-        #expect(fixture.outcomes.wait { $0.count == 1 })
+        #expect(fixture.outcomes.wait { $0.contains(.image(PixelSize(width: 20, height: 20), .loader)) })
         #expect(writes.all.count == 1)
-        coder.release()
-        waitUntilQuiet()
+        end()
     }
 }

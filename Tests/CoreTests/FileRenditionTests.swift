@@ -3,6 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 import WebImageCore
+import WebImageLinux
 import WebImageTesting
 
 @Suite("Renditions of local files")
@@ -16,6 +17,21 @@ struct FileRenditionTests {
         let age = Mutex(10.0)
         /// The number of renditions that were written.
         let writes = Mutex(0)
+        /// Whether renditions cannot be decoded, although their bytes are those that were written.
+        let isUndecodable = Mutex(false)
+    }
+
+    private struct Coder: RenditionCoding {
+        let box: Box
+        let coder = RenditionCoder()
+
+        func encode(_ image: WebImage, hasRoom: Bool) -> (Data, RenditionInfo.Encoding)? {
+            coder.encode(image, hasRoom: hasRoom)
+        }
+
+        func decode(_ data: Data, _ info: RenditionInfo) -> PixelBuffer? {
+            box.isUndecodable.withLock { $0 } ? nil : coder.decode(data, info)
+        }
     }
 
     private let box = Box()
@@ -31,6 +47,7 @@ struct FileRenditionTests {
                 Date(timeIntervalSinceNow: box.age.withLock { $0 })
             }
             dependencies.loaders = LoaderRegistry([files])
+            dependencies.renditionCoder = Coder(box: box)
         }
     }
 
@@ -65,7 +82,7 @@ struct FileRenditionTests {
         let third = try await load(fixture)
         // Then
         #expect(first.source == .loader)
-        #expect([second.source, third.source] == [.revalidated, .revalidated])
+        #expect([second.source, third.source] == [.disk, .disk])
         #expect(fixture.decodes.count == 1)
         #expect(box.writes.withLock { $0 } == 1, "An unchanged rendition is not written again")
         #expect(blue(third.image) == 0x40)
@@ -89,14 +106,14 @@ struct FileRenditionTests {
         let second = try await load(fixture)
         #expect(second.source == .loader)
         #expect(blue(second.image) == 0x80)
-        #expect(try await load(fixture).source == .revalidated)
+        #expect(try await load(fixture).source == .disk)
     }
 
     @Test("No rendition is kept of a file that has just been written, which may be written again within the same tick")
     func justWritten() async throws {
         // Given
         let fixture = fixture()
-        box.age.withLock { $0 = 0 }
+        box.age.withLock { $0 = -100 }
         try write(0x000040)
         // When
         _ = try await load(fixture)
@@ -104,7 +121,7 @@ struct FileRenditionTests {
         #expect(fixture.results.usage.count == 0)
         box.age.withLock { $0 = 10 }
         #expect(try await load(fixture).source == .loader)
-        #expect(try await load(fixture).source == .revalidated)
+        #expect(try await load(fixture).source == .disk)
     }
 
     @Test("A file that is gone is an error, although there is a rendition; a request for what is cached gets that")
@@ -136,7 +153,7 @@ struct FileRenditionTests {
         let second = try await load(fixture)
         #expect(second.source == .loader)
         #expect(blue(second.image) == 0x40)
-        #expect(try await load(fixture).source == .revalidated)
+        #expect(try await load(fixture).source == .disk)
     }
 
     @Test("The bytes of the file come with an image from its rendition where they are wanted")
@@ -152,6 +169,84 @@ struct FileRenditionTests {
         let response = try await fixture.manager.response(for: request)
         // Then
         #expect(response.data == TestImage.solid(0x000040, size: natural))
+        #expect(fixture.decodes.count == 2, "The file is read and decoded once, not again after its rendition")
+    }
+
+    @Test("Two sizes of a file that are loaded at a time both come from their renditions")
+    func sizesAtATime() async throws {
+        // Given
+        let fixture = fixture()
+        try write(0x000040)
+        let sizes = [40, 60, 80].map { DecodeSize.contain(PixelSize(width: $0, height: $0)) }
+        for size in sizes { _ = try await fixture.manager.response(for: ImageRequest(url: url, decodeSize: size)) }
+        #expect(EventLog<Int>.poll { fixture.isQuiet })
+        fixture.manager.cache.removeAllFromMemory()
+        // When
+        for size in sizes {
+            fixture.load(ImageRequest(url: url, decodeSize: size)) { fixture.outcomes.add(ManagerFixture.Outcome($0)) }
+        }
+        // Then
+        #expect(fixture.outcomes.wait { $0.count == 3 })
+        #expect(fixture.outcomes.all.allSatisfy { if case .image(_, .disk) = $0 { true } else { false } })
+        #expect(fixture.decodes.count == 3)
+    }
+
+    @Test("The image of the file is shown where its rendition is of no use, although that is intact")
+    func undecodable() async throws {
+        // Given
+        let fixture = fixture()
+        try write(0x000040)
+        _ = try await load(fixture)
+        box.isUndecodable.withLock { $0 = true }
+        // Then
+        let second = try await load(fixture)
+        #expect(second.source == .loader)
+        #expect(blue(second.image) == 0x40)
+    }
+
+    @Test(
+        "A load past the caches leaves no rendition of an earlier version, nor one of another size",
+        arguments: [
+            CachePolicy.reload, .refresh, .standard,
+        ]
+    )
+    func reload(policy: CachePolicy) async throws {
+        // Given
+        let fixture = fixture()
+        try write(0x000040)
+        let small = ImageRequest(
+            url: url,
+            cachePolicy: .cachedOnly,
+            decodeSize: .contain(PixelSize(width: 40, height: 40))
+        )
+        var first = small
+        first.cachePolicy = .standard
+        _ = try await fixture.manager.response(for: first)
+        _ = try await load(fixture)
+        // When
+        box.age.withLock { $0 = -100 }
+        try write(0x000080)
+        #expect(blue(try await load(fixture, policy).image) == 0x80)
+        fixture.manager.cache.removeAllFromMemory()
+        // Then
+        await #expect { try await load(fixture, .cachedOnly) } throws: { ($0 as? ImageError)?.code == .notInCache }
+        await #expect { try await fixture.manager.response(for: small) } throws: {
+            ($0 as? ImageError)?.code == .notInCache
+        }
+    }
+
+    @Test("A file that another one was moved over is decoded again")
+    func movedOver() async throws {
+        // Given
+        let fixture = fixture()
+        try write(0x000040)
+        let other = URL(filePath: folder.path + "/other.png")
+        try TestImage.solid(0x000080, size: natural).write(to: other)
+        _ = try await load(fixture)
+        // When
+        #expect(rename(other.path, url.path) == 0)
+        // Then
+        #expect(blue(try await load(fixture).image) == 0x80)
     }
 
     @Test("Two sizes of a file are each checked against it")
@@ -170,5 +265,41 @@ struct FileRenditionTests {
         // Then
         #expect(blue(large.image) == 0x80)
         #expect(blue(response.image) == 0x80)
+    }
+
+    @Test("A file system that hangs does not keep the disk cache from serving other images")
+    func hanging() async throws {
+        // Given
+        let (gate, watchClock) = (Gate(), ManualClock())
+        let fixture = ManagerFixture { dependencies in
+            let read = LocalLoader.reader(maximumByteCount: 1 << 24) { Date(timeIntervalSinceNow: 10) }
+            let files = WorkQueue(name: "files", threadCount: 1)
+            let version: @Sendable (URL) -> FileVersion? = { url in
+                gate.wait()
+                return FileVersion(pathBytes: Array(url.path.utf8))
+            }
+            dependencies.loaders.add(LocalLoader(scheme: "file", queue: files, version: version, read: read))
+            dependencies.diskWatchClock = watchClock
+            dependencies.diskTimeLimit = .seconds(2)
+        }
+        let other = ImageRequest(url: fixture.url("a"), decodeSize: size)
+        fixture.loader.answer(other.url, with: TestImage.solid(1, size: natural))
+        try write(0x000040)
+        _ = try await load(fixture)
+        _ = try await fixture.manager.response(for: other)
+        #expect(EventLog<Int>.poll { fixture.isQuiet })
+        fixture.manager.cache.removeAllFromMemory()
+        // When
+        gate.close()
+        let request = ImageRequest(url: url, decodeSize: size)
+        fixture.load(request) { fixture.outcomes.add(ManagerFixture.Outcome($0)) }
+        #expect(EventLog<Int>.poll { fixture.isAtRest })
+        watchClock.advance(by: .seconds(2))
+        watchClock.advance(by: .seconds(2))
+        // Then
+        #expect(try await fixture.manager.response(for: other).source == .disk)
+        #expect(fixture.outcomes.all.isEmpty)
+        gate.open()
+        #expect(fixture.outcomes.wait { $0 == [.image(PixelSize(width: 200, height: 150), .disk)] })
     }
 }

@@ -31,6 +31,15 @@ package struct LocalLoader: DataLoading {
     /// Whether the loader tells versions of its bytes apart, so that what was decoded of them can be used again.
     var hasVersions: Bool { version != nil }
 
+    /// Finds the version that the bytes of a URL have now, on the threads that read files, because a file system may hang.
+    func findVersion(
+        of url: URL,
+        priority: ImagePriority,
+        _ body: @escaping @Sendable (FileVersion?) -> Void
+    ) {
+        queue.submit(priority: priority) { body(version?(url)) }
+    }
+
     package func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == scheme }
 
     /// Returns false, because the bytes are on this machine already.
@@ -52,10 +61,6 @@ package struct LocalLoader: DataLoading {
     ) {
         operation.start(priority: request.priority) {
             guard !operation.isCancelled else { return }
-            if let known = request.validators?.etag, version?(request.url)?.etag == known {
-                onEvent(.finished(.success(LoaderResult(data: Data(), isNotModified: true))))
-                return
-            }
             if let budget, !budget.hasRoomForBody {
                 budget.whenRoomForBody { start(operation, request, onEvent: onEvent) }
                 return
@@ -112,7 +117,7 @@ extension LocalLoader {
     /// The loader of file: URLs.
     /// - Parameters:
     ///   - maximumByteCount: The size limit of a file, in bytes.
-    ///   - now: The clock of the file system.
+    ///   - now: The clock, which should be that of the file system.
     package static func files(
         queue: WorkQueue,
         maximumByteCount: Int,
@@ -131,7 +136,7 @@ extension LocalLoader {
     /// Reads file: URLs on the thread of its caller. Other things than regular files, such as pipes, are errors.
     /// - Parameters:
     ///   - maximumByteCount: The size limit of a file, in bytes.
-    ///   - now: The clock of the file system.
+    ///   - now: The clock, which should be that of the file system.
     package static func reader(
         maximumByteCount: Int,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -140,9 +145,11 @@ extension LocalLoader {
         return { url throws(ImageError) in
             let path = try localPathBytes(of: url)
             do {
+                // A change from here on must be seen.
+                let start = now()
                 let (data, version) = try store.readVersion(pathBytes: path, maximumByteCount: maximumByteCount)
                 var metadata = ResponseMetadata()
-                if let version, version.isDistinct(at: now()) { metadata.etag = version.etag }
+                if let version, version.isDistinct(at: start) { metadata.etag = version.etag }
                 return LoaderResult(data: data, metadata: metadata)
             } catch {
                 throw ImageError(

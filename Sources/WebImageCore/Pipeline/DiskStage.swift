@@ -53,8 +53,10 @@ final class DiskStage: Sendable {
             next.load(id, with: loader)
             return
         }
-        // Before the looks for renditions of loads that came later, or the first transfer would wait for all of those.
-        let ticket = ioQueue.submit(priority: priority, isResumed: true) { self.read(id, loader) }
+        // It goes before the lookups of renditions for later loads, or the first transfer would wait for all of them. Another job
+        // of the fetch may still look up its own: with that the server can be asked for less.
+        let isResumed = graph.withLock { $0.isNeededByAll(id) }
+        let ticket = ioQueue.submit(priority: priority, isResumed: isResumed) { self.read(id, loader) }
         graph.withLock { $0.setReadTicket(ticket, of: id) }
     }
 

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Beside stage 6, on the I/O queue: writes what the disk caches have accepted while nothing is to be decoded, or once too much
-/// waits. What is on its way to the screen needs the processor more.
+/// Beside stage 6, on the I/O queue: writes accepted entries to the disk caches when the decode queue is idle, or once too many
+/// bytes wait. What is on its way to the screen needs the processor more.
 final class DiskWriter: Sendable {
     private enum Phase: Equatable {
         case idle
@@ -27,7 +27,7 @@ final class DiskWriter: Sendable {
         decodeQueue = dependencies.decodeQueue
     }
 
-    /// Has accepted entries written. Called after an entry was stored; it does not block.
+    /// Schedules the writing of accepted entries. Called after an entry was stored; it does not block.
     func schedule() {
         let isUrgent = isUrgent
         let phase = state.withLock { state in
@@ -43,7 +43,8 @@ final class DiskWriter: Sendable {
         if isUrgent { submitWriting() } else if phase == .idle { awaitTurn() }
     }
 
-    private var isUrgent: Bool { caches.contains { ($0 as? DiskCache)?.isWritingUrgent == true } }
+    /// Whether entries are written although there is other work. What a cache of an app holds back is not known.
+    private var isUrgent: Bool { caches.contains { ($0 as? DiskCache)?.isWritingUrgent ?? true } }
 
     /// Writes once the decode queue has nothing that is more urgent. The I/O queue does it: a slow disk must not occupy the
     /// threads that decode.
@@ -71,11 +72,16 @@ final class DiskWriter: Sendable {
             }
             return cache.flush { !cache.isWritingUrgent && decodeQueue.pendingCount > 0 }
         }
+        let isUrgent = isUrgent
         let phase = state.withLock { state in
-            state.phase = isUnfinished.contains(true) || state.hasMore ? .waiting : .idle
-            state.hasMore = false
+            let hasMore = exchange(&state.hasMore, with: false) || isUnfinished.contains(true)
+            state.phase = hasMore ? isUrgent ? .writing : .waiting : .idle
             return state.phase
         }
-        if phase == .waiting { awaitTurn() }
+        switch phase {
+        case .idle: break
+        case .waiting: awaitTurn()
+        case .writing: submitWriting()
+        }
     }
 }

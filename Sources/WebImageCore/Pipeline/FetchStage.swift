@@ -136,7 +136,7 @@ final class FetchStage: Sendable {
     /// Whether the sizes in the memory cache are those of an earlier version: the server has said so, or the load was
     /// not to use what is cached and replaces it.
     private func outdatesMemory(_ id: JobGraph.Fetch.ID, _ fetch: JobGraph.Fetch) -> Bool {
-        guard case .none = fetch.validation else { return true }
+        guard case .none = fetch.validation, !fetch.request.cachePolicy.revalidatesCachedImage else { return true }
         return !fetch.key.queriesOriginals
             && graph.withLock { $0.tasks(of: id) }.contains { $0.request.cacheAccess.writes.contains(.memory) }
     }

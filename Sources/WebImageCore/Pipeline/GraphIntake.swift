@@ -96,7 +96,7 @@ final class GraphIntake: Sendable {
             delivery.deliver(ImageResponse(image: image, source: .memory, url: request.url), to: task)
             return
         }
-        let queriesRenditions = request.readTiers.contains(.renditions) && renditions.isUsed(by: request)
+        let queriesRenditions = renditions.isQueried(by: request)
         graph.update { $0.join(task, queriesRenditions: queriesRenditions) }
     }
     /// The image of a job that has ended since the task looked into memory. The task would be too late for that job, and load the

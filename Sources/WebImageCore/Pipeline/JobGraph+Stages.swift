@@ -20,6 +20,11 @@ extension JobGraph {
         return startFetch(fetch)
     }
 
+    /// Lets a job wait for the file of its rendition, which is no fault of the disk cache.
+    mutating func confirmRendition(of id: Job.ID) {
+        updateJob(id) { $0.isConfirming = true }
+    }
+
     /// Ends a look-up that found the image: the job does not need its fetch.
     /// - Returns: The priority of the job; `nil` when bytes arrived first.
     mutating func useRendition(_ id: Job.ID) -> (priority: ImagePriority, effects: [Effect])? {
@@ -79,10 +84,15 @@ extension JobGraph {
         return fetch.priority
     }
 
+    /// Whether all jobs of a fetch need its bytes.
+    func isNeededByAll(_ id: Fetch.ID) -> Bool {
+        fetches[id]?.jobs.allSatisfy { jobs[$0]?.isLookingUp == false } ?? false
+    }
+
     /// The jobs and fetches that wait for the disk.
     var lookUps: LookUps {
         LookUps(
-            jobs: Set(jobs.lazy.filter(\.value.isLookingUp).map(\.key)),
+            jobs: Set(jobs.lazy.filter { $0.value.isLookingUp && !$0.value.isConfirming }.map(\.key)),
             fetches: Set(
                 fetches.lazy.filter {
                     if case .lookingUp = $0.value.phase { true } else { false }

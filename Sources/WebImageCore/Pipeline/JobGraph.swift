@@ -51,6 +51,8 @@ struct JobGraph: Sendable {
         var preview = Preview.none
         /// The rendition that the server is asked about.
         var rendition: CacheEntry?
+        /// Whether a rendition was found, and its file is asked whether it has changed.
+        var isConfirming = false
 
         /// The fetch that the job waits for.
         var fetch: Fetch.ID? {

@@ -51,6 +51,9 @@ final class RenditionStage: Sendable {
             graph.update { $0.endLookUp(id, rendition: nil) }
             return
         }
+        if job.request.cachePolicy.asksForChanges, let files = renditions.fileLoader(for: job.request) {
+            return confirm(entry, id, job, with: files, readingDuration: .now - start)
+        }
         let original = dataCache?.metadata(for: job.key.fetch.url)
         guard original == nil || original?.storedAt == info.source else {
             // The original has been replaced since the rendition was made of it.
@@ -68,6 +71,26 @@ final class RenditionStage: Sendable {
             graph.update { $0.endLookUp(id, rendition: entry) }
         case .ignore:
             graph.update { $0.endLookUp(id, rendition: nil) }
+        }
+    }
+
+    /// Uses the rendition of a file that has not changed.
+    private func confirm(
+        _ entry: CacheEntry,
+        _ id: JobGraph.Job.ID,
+        _ job: JobGraph.Job,
+        with files: LocalLoader,
+        readingDuration: Duration
+    ) {
+        graph.withLock { $0.confirmRendition(of: id) }
+        files.findVersion(of: job.request.url, priority: job.priority) { [self] version in
+            if let version, version.etag == entry.response.etag {
+                decode(entry, id, readingDuration: readingDuration, completion: nil)
+            } else {
+                // A file that is not there may be on a medium that comes back.
+                if version != nil { store.outdateRenditions(of: job.key.fetch.url) }
+                graph.update { $0.endLookUp(id, rendition: nil) }
+            }
         }
     }
 

@@ -25,16 +25,25 @@ final class RenditionTier: Sendable {
     func isUsed(by request: ImageRequest) -> Bool {
         guard cache != nil, request.resolvedDecodeSize != .original || request.transformer != nil else { return false }
         guard let loader = loaders.loader(for: request) else { return false }
-        return loader.shouldCacheOnDisk(request.url) || loader.hasVersions
+        return loader.shouldCacheOnDisk(request.url) || loader.isOfFiles
+    }
+
+    /// Whether a request reads a rendition.
+    func isQueried(by request: ImageRequest) -> Bool {
+        // The bytes of a file come with its image for one read, and for one decode more with its rendition.
+        request.readTiers.contains(.renditions) && isUsed(by: request)
+            && !(request.includesData && fileLoader(for: request) != nil)
+    }
+
+    /// The loader of a file, which may have changed since its rendition was made; `nil` for what another loader takes.
+    func fileLoader(for request: ImageRequest) -> LocalLoader? {
+        loaders.loader(for: request).flatMap { $0.isOfFiles ? $0 as? LocalLoader : nil }
     }
 
     /// How a rendition is used for a request now.
     /// - Parameter entry: The original of the rendition, or the rendition itself when there is none.
     func use(of entry: CacheEntry, for request: ImageRequest) -> StoredResponseUse {
-        let use = loaders.use(of: entry.response, for: request, now: clock.now)
-        // A file changes without notice. Its loader confirms the rendition, as a server does.
-        let isOfFile = loaders.loader(for: request)?.hasVersions == true
-        return isOfFile && use == .use && request.cachePolicy.validatesStaleImage ? .validate : use
+        loaders.use(of: entry.response, for: request, now: clock.now)
     }
 
     /// The image of an entry; `nil` when the entry is damaged.
@@ -62,7 +71,7 @@ final class RenditionTier: Sendable {
         guard image.animation == nil, let cache, isUsed(by: job.request),
             job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.renditions) }),
             // A file that is changing has no version yet, by which the rendition would be found outdated.
-            response.etag != nil || loaders.loader(for: job.request)?.hasVersions != true,
+            response.etag != nil || fileLoader(for: job.request) == nil,
             // A rendition with fewer than half of the pixels decodes faster than the original.
             job.request.transformer != nil
                 || image.decodedSize.pixelCount * 2 <= image.naturalSizeBeforeTransform.pixelCount,
@@ -76,5 +85,5 @@ final class RenditionTier: Sendable {
 
 extension DataLoading {
     /// Whether the loader is one for files, which tell their versions apart.
-    fileprivate var hasVersions: Bool { (self as? LocalLoader)?.hasVersions == true }
+    var isOfFiles: Bool { (self as? LocalLoader)?.hasVersions == true }
 }

@@ -97,6 +97,8 @@ extension StoreStage {
         _ loader: any DataLoading
     ) -> (store: OnceClosure, date: Date)? {
         let (key, url, date) = (fetch.key.url, fetch.request.url, clock.now)
+        // What was loaded past the caches replaces what they hold.
+        if loader.isOfFiles, !fetch.key.queriesOriginals { outdateRenditions(of: key) }
         guard dataCache != nil, loader.shouldCacheOnDisk(url), fetch.key.storesOriginals else { return nil }
         guard !CacheDirectives(loaded.metadata.cacheControl).isNoStore else {
             removeFromDisk(key)
@@ -181,16 +183,21 @@ extension StoreStage {
         writer.schedule()
     }
 
+    /// Removes the renditions of a version of an image that there is no more. They are not found from now on.
+    func outdateRenditions(of key: String) {
+        guard let cache = renditions.cache else { return }
+        cache.outdateVariants(of: key)
+        writer.schedule()
+    }
+
     /// Updates the renditions of a fetch, whose original is no longer cached, with the header fields of a 304.
     func renewRenditions(of id: JobGraph.Fetch.ID, with response: ResponseMetadata) {
         guard let cache = renditions.cache else { return }
         let (entries, key) = graph.withLock { ($0.renditions(of: id), $0.fetches[id]?.key.url) }
         if let key, CacheDirectives(response.cacheControl).isNoStore { return removeFromDisk(key) }
+        guard !entries.isEmpty else { return }
         for var entry in entries {
-            let renewed = entry.response.renewed(by: response)
-            // A file says nothing new, and its renditions need not be written again.
-            guard renewed != entry.response else { continue }
-            entry.response = renewed
+            entry.response = entry.response.renewed(by: response)
             cache.store(entry)
         }
         writer.schedule()

@@ -12,15 +12,15 @@ package struct FileVersion: Hashable, Sendable {
     private let inode: UInt64
     private let size: Int64
     /// The last change of the bytes, the name or the permissions. Programs cannot set it back, as they can the time of writing.
-    private let changed: Double
-    private let changedNanoseconds: Int
+    private let changed: Int64
+    private let changedNanoseconds: Int64
 
     init(_ status: stat) {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
         size = Int64(status.st_size)
-        changed = Double(status.st_ctim.tv_sec)
-        changedNanoseconds = Int(status.st_ctim.tv_nsec)
+        changed = Int64(status.st_ctim.tv_sec)
+        changedNanoseconds = Int64(status.st_ctim.tv_nsec)
     }
 
     /// The version of the file at a path, whose symbolic links are followed; `nil` when there is none.
@@ -33,10 +33,10 @@ package struct FileVersion: Hashable, Sendable {
         self.init(status)
     }
 
-    /// Whether a later change of the file gives it another version. File systems count time in steps of up to two seconds, so
+    /// Whether any change after a time gives the file another version. File systems count time in steps of up to two seconds, so
     /// that a file that has just changed can change again within the same step.
-    func isDistinct(at now: Date) -> Bool { changed + 3 < now.timeIntervalSince1970 }
+    func isDistinct(at time: Date) -> Bool { Double(changed) + 3 < time.timeIntervalSince1970 }
 
     /// The version as an entity tag (RFC 9110, 8.8.3), with its quotes.
-    package var etag: String { "\"\(device)-\(inode)-\(size)-\(Int64(changed)).\(changedNanoseconds)\"" }
+    package var etag: String { "\"\(device)-\(inode)-\(size)-\(changed).\(changedNanoseconds)\"" }
 }

@@ -93,7 +93,7 @@ package struct FileStore: FileStoring {
             var statusAfterwards = stat()
             guard fstat(descriptor, &statusAfterwards) == 0 else { return (data, nil) }
             let version = FileVersion(status)
-            return (data, version == FileVersion(statusAfterwards) ? version : nil)
+            return (data, version == FileVersion(statusAfterwards) && data.count == size ? version : nil)
         }
     }
 

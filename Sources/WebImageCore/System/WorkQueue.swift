@@ -94,7 +94,7 @@ private final class QueueState: Sendable {
         var queue = PriorityQueue<@Sendable () -> Void>()
         var running = 0
         var threadCount = 0
-        /// Whether a thread of another queue, or of a caller, runs the work.
+        /// Whether a thread of another queue, or of a caller, runs a piece of work.
         var isRunElsewhere = false
         var isClosed = false
 
@@ -167,36 +167,36 @@ private final class QueueState: Sendable {
     /// takes the time of the caller is better than one that never ends.
     private func runElsewhere(_ priority: ImagePriority) {
         if startThreads() {
-            signal.signal()
+            // Nobody has signalled work that waits for another queue.
+            for _ in 0..<max(state.withLock { $0.queue.count }, 1) { signal.signal() }
             return
         }
-        let isFirst = state.withLock { state in
-            defer { state.isRunElsewhere = true }
-            return !state.isRunElsewhere
-        }
-        // One thread runs all of it, in order.
-        guard isFirst else { return }
         let others = Self.known.withLock { known in
             known.compactMap(\.state).filter { $0 !== self && $0.state.withLock { $0.hasThread } }
         }
         // The threads of one that is busy may wait for a disk that hangs.
         if let other = others.first(where: { $0.state.withLock { $0.hasIdleThread } }) ?? others.first {
-            _ = other.push(priority) { self.runAll() }
+            _ = other.push(priority) { if self.runNext() { self.runElsewhere(priority) } }
         } else {
-            runAll()
+            while runNext() {}
         }
     }
 
-    private func runAll() {
-        while true {
-            let work = state.withLock { state in
-                let work = state.queue.pop()
-                if work != nil { state.running += 1 } else { state.isRunElsewhere = false }
-                return work
-            }
-            guard let work else { return }
-            work()
-            state.withLock { $0.running -= 1 }
+    /// Runs one piece of work, unless another thread does so: the work of a queue with one thread keeps its order.
+    /// - Returns: Whether there is more to do.
+    private func runNext() -> Bool {
+        let work = state.withLock { state -> (@Sendable () -> Void)? in
+            guard !state.isRunElsewhere, let work = state.queue.pop() else { return nil }
+            state.isRunElsewhere = true
+            state.running += 1
+            return work
+        }
+        guard let work else { return false }
+        work()
+        return state.withLock { state in
+            state.isRunElsewhere = false
+            state.running -= 1
+            return state.queue.count > 0
         }
     }
 

@@ -1,3 +1,4 @@
+internal import DequeModule
 import FoundationEssentials
 import Synchronization
 
@@ -23,6 +24,8 @@ package final class DiskCache: DataCaching {
         var outdated: Set<String> = []
         /// Entries that are not on disk yet, by key.
         var staged: [String: Staged] = [:]
+        /// The keys of staged entries, the oldest first.
+        var order: Deque<(key: String, number: UInt64)> = []
         var stagedBytes = 0
         var serial = Serial()
         var isFlushing = false
@@ -34,8 +37,14 @@ package final class DiskCache: DataCaching {
         /// Nothing is written until then, because the disk is full or read-only.
         var pausedUntil = -Double.infinity
 
-        var nextWork: Work? {
-            outdated.first.map { .removeVariants($0) } ?? staged.values.first.map { .write($0) }
+        mutating func nextWork() -> Work? {
+            if let base = outdated.first { return .removeVariants(base) }
+            while let next = order.first {
+                if let entry = staged[next.key], entry.number == next.number { return .write(entry) }
+                // It is written, or a newer entry has taken its place.
+                order.removeFirst()
+            }
+            return nil
         }
 
         mutating func unstage(_ key: String) {
@@ -196,7 +205,9 @@ extension DiskCache {
             guard now() >= state.pausedUntil, entry.data.count <= limits.sizeLimit / 4 else { return }
             let old = state.staged[entry.key]?.entry.byteCount ?? 0
             guard state.stagedBytes - old + entry.byteCount <= Self.stagedLimit else { return }
-            state.staged[entry.key] = Staged(entry: entry, number: state.serial.next())
+            let number = state.serial.next()
+            state.staged[entry.key] = Staged(entry: entry, number: number)
+            state.order.append((entry.key, number))
             state.stagedBytes += entry.byteCount - old
         }
     }
@@ -217,19 +228,19 @@ extension DiskCache {
         }
     }
 
-    /// Writes accepted entries, and stops after one when asked to.
-    /// - Parameter isEnough: Whether other work goes first.
+    /// Writes accepted entries in their order.
+    /// - Parameter shouldStop: Asked after each entry.
     /// - Returns: Whether there are more.
-    func flush(until isEnough: () -> Bool) -> Bool {
+    func flush(until shouldStop: () -> Bool) -> Bool {
         limits.measure()
         repeat {
-            switch state.withLock({ $0.nextWork }) {
+            switch state.withLock({ $0.nextWork() }) {
             case nil: return false
             case .removeVariants(let base): removeOutdatedVariants(of: base)
             case .write(let staged): write(staged)
             }
-        } while !isEnough()
-        return state.withLock { $0.nextWork != nil }
+        } while !shouldStop()
+        return state.withLock { $0.nextWork() != nil }
     }
 
     package func waitUntilWritten(_ key: String) {
@@ -239,7 +250,7 @@ extension DiskCache {
     /// The next thing to write or remove. Once it returns `nil`, the calling thread is no longer the writer.
     private func nextWork() -> Work? {
         state.withLock { state in
-            let work = state.nextWork
+            let work = state.nextWork()
             if work == nil { state.isFlushing = false }
             return work
         }
