@@ -109,6 +109,28 @@ struct ArrivingAnimationTests {
         #expect(!player.currentFrame.isPartial)
     }
 
+    @Test("A frame is decoded once, too, where frames arrive more slowly than they play")
+    func growsSlowly() async throws {
+        // Given
+        let arrival = ArrivingAnimation()
+        let player = try player(image(2, of: arrival), wholeByteCount: 0)
+        player.play()
+        await settle()
+        // When
+        for count in 3...Self.frameCount {
+            clock.advance(by: 0.5)
+            await settle()
+            #expect(player.isFinished)
+            player.show(try image(count, of: arrival))
+            await settle()
+        }
+        clock.advance(by: 0.5)
+        await settle()
+        // Then
+        #expect(player.currentFrameIndex == Self.frameCount - 1)
+        #expect(drawn.all.filter { $0 > 0 } == Array(1..<Self.frameCount), "\(drawn.all.count) draws")
+    }
+
     @Test("A frame that is shown when more arrive stays, and those decoded ahead are used")
     func keepsFrames() async throws {
         // Given an animation that has all of its frames decoded and shows the third of them

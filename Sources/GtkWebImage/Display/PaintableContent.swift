@@ -30,6 +30,8 @@ final class PaintableContent {
     var onDraw: ((_ width: Double, _ height: Double) -> Void)?
     /// Returns the widget whose frame clock and text colour apply, while the widget exists.
     var styleWidget: (() -> UnsafeMutablePointer<GtkWidget>?)?
+    /// Whether that widget draws the content. Otherwise others do, where the app has put the paintable.
+    var isDrawnByWidget = true
     /// Whether the content determines the size of the widget. A background image does not.
     var hasSize = true
     /// How animated images play. A change applies to the image on display, too.
@@ -132,9 +134,11 @@ final class PaintableContent {
 
     // Playback
 
+    private var drawingWidget: UnsafeMutablePointer<GtkWidget>? { isDrawnByWidget ? styleWidget?() : nil }
+
     private func makePlayback(of image: WebImage?) -> PaintablePlayback? {
         guard let image, image.animation != nil else { return nil }
-        let playback = PaintablePlayback(image, playback, widget: { [weak self] in self?.styleWidget?() }) {
+        let playback = PaintablePlayback(image, playback, widget: { [weak self] in self?.drawingWidget }) {
             [weak self] in
             self?.bridge.invalidateContents()
         }

@@ -29,7 +29,7 @@ extension UnsafeMutablePointer<GtkWidget> {
 /// Calls back once a widget comes into view.
 ///
 /// GTK has no signal for that, and draws a widget that is scrolled into view from what it has kept, without asking its paintable.
-/// But whatever moves a widget is a layout, so that the watchers of a window look after each one. Nothing runs while nothing moves.
+/// But anything that moves a widget causes a layout, so the watchers of a window check after each one. Nothing runs while nothing moves.
 @MainActor
 final class ViewWatcher {
     private struct Weak {

@@ -64,7 +64,11 @@ struct JobGraph: Sendable {
 
         /// Whether the thumbnail in the file can be shown: partial images are wanted, and none was shown.
         var wantsThumbnail: Bool {
-            if case .progressive(let decoding) = preview { decoding.lastPartial == nil } else { false }
+            if case .progressive(let decoding) = preview {
+                decoding.lastPartial == nil && !decoding.hasThumbnail
+            } else {
+                false
+            }
         }
 
         var isLookingUp: Bool {

@@ -22,6 +22,12 @@ final class PartialImageStage: Sendable {
         queue.submit(priority: priority, isResumed: true) { self.showThumbnail(in: data.loaded.data, for: id) }
     }
 
+    /// Whether a job would show the thumbnail in a file that begins with these bytes.
+    func wantsThumbnail(_ job: JobGraph.Job, head: Data) -> Bool {
+        job.wantsThumbnail && job.tasks.contains(where: \.wantsThumbnail)
+            && maker.mayHaveThumbnail(ImageFormat(sniffing: head))
+    }
+
     /// Shows the thumbnail in a file, or in the part of it that has arrived.
     func showThumbnail(in data: Data, for id: JobGraph.Job.ID) {
         guard let job = graph.job(id), job.wantsThumbnail, job.tasks.contains(where: \.wantsThumbnail),
@@ -34,12 +40,14 @@ final class PartialImageStage: Sendable {
     func show(_ image: WebImage, to id: JobGraph.Job.ID, _ job: JobGraph.Job, at time: ContinuousClock.Instant) {
         // Rectangles and radii of a transformer are those of the image at its size.
         let hasSize = !image.isThumbnail || image.pixelSize == image.decodedSize
-        guard hasSize || job.request.transformer == nil,
+        guard hasSize || job.request.transformer == nil, !image.isThumbnail || job.wantsThumbnail,
             let changed = try? maker.transform(image, for: job.request)
         else { return }
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(changed)
         let tasks = graph.withLock { graph in
-            graph.updateProgressiveDecoding(of: id) { $0.lastPartial = time }
+            graph.updateProgressiveDecoding(of: id) { decoding in
+                if image.isThumbnail { decoding.hasThumbnail = true } else { decoding.lastPartial = time }
+            }
             return graph.jobs[id]?.tasks ?? []
         }
         observers.notify(job.request.url, .partial)

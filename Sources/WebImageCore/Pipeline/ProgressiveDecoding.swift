@@ -23,6 +23,8 @@ struct ProgressiveDecoding: Sendable {
     /// The bytes that the decoder has not seen.
     private(set) var pending: [Data]
     var lastPartial: ContinuousClock.Instant?
+    /// Whether the thumbnail in the file was shown.
+    var hasThumbnail = false
     /// Whether a thread works on it or is about to.
     private var isBusy = false
     /// The whole file, once it is complete.

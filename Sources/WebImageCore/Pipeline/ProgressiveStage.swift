@@ -5,6 +5,8 @@ import FoundationEssentials
 final class ProgressiveStage: Sendable {
     /// From how many bytes on it takes long to decode what has arrived, so that the thumbnail comes first.
     private static let longHead = 1 << 17
+    /// How many bytes are searched for a thumbnail.
+    private static let longestHead = 1 << 20
 
     private let queue: WorkQueue
     private let interval: Duration
@@ -40,14 +42,22 @@ final class ProgressiveStage: Sendable {
             case .show(let decoder):
                 show(decoder, for: id, job)
             case .feed(let chunks, let decoder):
-                if case .none = decoder, chunks.reduce(0, { $0 + $1.count }) >= Self.longHead {
-                    partials.showThumbnail(in: chunks.count == 1 ? chunks[0] : Data(chunks.joined()), for: id)
-                }
+                if case .none = decoder { showThumbnail(in: chunks, for: id, job) }
                 let decoder = feed(chunks, to: decoder, job)
                 graph.withLock { $0.setDecoder(decoder, of: id) }
                 if case .running(let running) = decoder { show(running, for: id, job) }
             }
         }
+    }
+
+    /// Shows the thumbnail first where so much has arrived that it takes long to decode.
+    private func showThumbnail(in chunks: [Data], for id: JobGraph.Job.ID, _ job: JobGraph.Job) {
+        guard chunks.reduce(0, { $0 + $1.count }) >= Self.longHead,
+            partials.wantsThumbnail(job, head: Data(chunks.joined().prefix(ImageFormat.sniffLength)))
+        else { return }
+        var head = Data()
+        for chunk in chunks where head.count < Self.longestHead { head.append(chunk) }
+        partials.showThumbnail(in: head, for: id)
     }
 
     private func feed(

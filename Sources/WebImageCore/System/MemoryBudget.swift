@@ -88,7 +88,7 @@ package final class MemoryBudget: Sendable {
         var lasting = 0
         var bodies = 0
         var arriving = 0
-        /// The bytes of the files of animations, which last as long as someone shows them.
+        /// The bytes of the files of animations, which last as long as their images, once for each size.
         var animations = 0
         /// Closures that wait for a number of bytes that last.
         var lastingWaiters: [LastingWaiter] = []

@@ -58,7 +58,8 @@ package final class WorkQueue: Sendable {
     }
 
     /// Adds work, which runs on one of the threads unless it is cancelled first.
-    /// - Parameter isResumed: Whether the work goes before the other work of its priority, because it had its turn before.
+    /// - Parameter isResumed: Whether the work goes before the other work of its priority, because its load had a turn before or it
+    ///   takes next to no time.
     @discardableResult
     package func submit(
         priority: ImagePriority = .normal,

@@ -26,6 +26,7 @@ final class ClosureTarget: SlotTarget {
     init(widget: WidgetReference?) {
         self.widget = widget
         paintable.content.styleWidget = { [weak widget] in widget?.pointer }
+        paintable.content.isDrawnByWidget = false
     }
 
     var area: UnsafeMutablePointer<GtkWidget>? { widget?.pointer }

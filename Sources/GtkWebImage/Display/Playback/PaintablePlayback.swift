@@ -8,8 +8,9 @@ import WebImageLinux
 final class PaintablePlayback {
     private var shared: SharedPlayer
     private let viewer: SharedPlayer.Viewer
-    /// The widget that shows the frames, while it exists; a paintable can do without.
+    /// The widget that shows the frames, and nothing else does, while it exists.
     private let widget: () -> UnsafeMutablePointer<GtkWidget>?
+    private let onFrame: () -> Void
     /// The time of the last drawing, in seconds.
     private var lastDraw = MainLoopClock.shared.now
     private var isAsleep = false
@@ -30,6 +31,7 @@ final class PaintablePlayback {
         guard let shared = SharedPlayer.player(for: image, playback) else { return nil }
         self.shared = shared
         self.widget = widget
+        self.onFrame = onFrame
         viewer = SharedPlayer.Viewer()
         viewer.onFrame = { [weak self] in
             onFrame()
@@ -65,6 +67,7 @@ final class PaintablePlayback {
 
     func sleep() {
         watcher = nil
+        viewer.isOutOfView = false
         isAsleep = true
         shared.setVisible(false, for: viewer)
     }
@@ -74,6 +77,11 @@ final class PaintablePlayback {
         watcher = nil
         isAsleep = false
         lastDraw = MainLoopClock.shared.now
+        if viewer.isOutOfView {
+            viewer.isOutOfView = false
+            // A player that others see has gone on.
+            onFrame()
+        }
         shared.setVisible(true, for: viewer)
     }
 
@@ -97,6 +105,7 @@ final class PaintablePlayback {
         guard !isAsleep, let widget = widget(), gtk_widget_get_mapped(widget) != 0, !widget.isInView else { return }
         guard let watcher = ViewWatcher(widget, { [weak self] in self?.wake() }) else { return }
         sleep()
+        viewer.isOutOfView = true
         self.watcher = watcher
     }
 }

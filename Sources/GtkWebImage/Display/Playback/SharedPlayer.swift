@@ -8,6 +8,8 @@ final class SharedPlayer {
     @MainActor
     final class Viewer {
         var onFrame: (() -> Void)?
+        /// Whether the widget is out of view, so that the frames need not be drawn until it comes back.
+        var isOutOfView = false
         fileprivate var isVisible = true
     }
 
@@ -111,7 +113,7 @@ final class SharedPlayer {
     }
 
     private func frameChanged() {
-        for viewer in viewers { viewer.viewer?.onFrame?() }
+        for viewer in viewers where viewer.viewer?.isOutOfView == false { viewer.viewer?.onFrame?() }
     }
 }
 

@@ -257,7 +257,7 @@ public final class AnimationPlayer {
         guard isVisible || cancelRelease == nil else { return }
         cancelRelease?()
         cancelRelease = nil
-        guard !isRunning, !isFinished, buffer.keepsDecoderMemory else { return }
+        guard !isRunning, !isFinished || image.isPartial, buffer.keepsDecoderMemory else { return }
         cancelRelease = clock.call(at: clock.now + Self.releaseDelay) { [weak self] in
             self?.cancelRelease = nil
             self?.buffer.releaseDecoderMemory()
@@ -403,8 +403,13 @@ public final class AnimationPlayer {
         isFinished = true
         isPlaying = false
         buffer.rest(shown: currentFrameIndex)
-        // Another round begins with the first frame, which needs nothing of those before.
-        buffer.releaseDecoderMemory()
+        if image.isPartial {
+            // The frames that arrive next are drawn on those before.
+            releaseWhileNothingMoves()
+        } else {
+            // Another round begins with the first frame, which needs nothing of those before.
+            buffer.releaseDecoderMemory()
+        }
     }
 }
 

@@ -2,45 +2,6 @@ import Synchronization
 
 /// The frames of one animation that are decoded ahead, one after the other on the decode queue.
 package final class FrameBuffer: Sendable {
-    private struct State {
-        /// The animated image. It holds frame 0.
-        var image: WebImage
-        var animation: ImageAnimation
-        /// Decodes the frames. Only the decoding job uses it, and there is one at a time.
-        var decoder: any FrameDecoding
-        /// The decoder for more frames, which takes over before the next frame.
-        var nextDecoder: (any FrameDecoding)?
-        /// Decoded frames by index; frame 0 is kept apart.
-        var frames: [Int: WebImage] = [:]
-        /// The frames beyond the two guaranteed ones. Each is charged to the shared budget.
-        var budgetedFrames: Set<Int> = []
-        /// The requested frames, the most urgent first.
-        var requested: [Int] = []
-        /// The frame being decoded.
-        var decoding: Int?
-        /// The index of the first damaged frame, or the number of frames.
-        var end: Int
-        /// The frame that the player waits for.
-        var awaited: Int?
-        /// The frame that the player shows and retains.
-        var shown: Int?
-        /// What the decoder waits with for the memory of its canvas.
-        var wait: (budget: MemoryBudget, ticket: WorkQueue.Ticket)?
-        /// Whether the decoder is to give its memory back once it has decoded its frame.
-        var isReleaseDue = false
-        /// Whether the decoder is giving its memory back.
-        var isReleasing = false
-        /// Whether the animation is hidden or finished.
-        var isResting = false
-        /// Whether frames stay after they were shown, for the next loop.
-        var keepsAllFrames: Bool
-        /// What ``AnimationBudget/departureCount`` was when there was no room for all frames.
-        var crowdedSince: Int?
-        /// Whether a requested frame found no room.
-        var lacksRoom = false
-        var isClosed = false
-    }
-
     /// The frames that every animation may keep: the current and the next one.
     private static let guaranteedCount = 2
     /// The longest run of frames that is decoded forwards for backwards playback.
@@ -123,15 +84,17 @@ package final class FrameBuffer: Sendable {
     func grow(to image: WebImage, _ animation: ImageAnimation) -> Bool {
         guard animation.continues(state.withLock { $0.animation }) else { return false }
         let decoder = animation.makeDecoder()
-        let replaced = state.withLock { state in
+        let (replaced, isIdle) = state.withLock { state in
             let replaced = (state.image, state.animation, state.nextDecoder)
             (state.image, state.animation, state.nextDecoder) = (image, animation, decoder)
             state.end = animation.frameCount
             if animation.byteCountOfFrames > wholeByteCount { state.keepsAllFrames = false }
-            return replaced
+            return (replaced, startTending(&state))
         }
         // The transformers of the app are released with the lock free.
         withExtendedLifetime(replaced) {}
+        // The decoder before keeps what had arrived of the file.
+        if isIdle { submitTending() }
         return true
     }
 
@@ -191,7 +154,14 @@ package final class FrameBuffer: Sendable {
             return (beginDecoding(&state), isOther, state.lacksRoom)
         }
         if isOther { budget.setActive(!isResting, self) }
-        if isIdle || lacksRoom && makeRoom() { queue.submit { [weak self] in self?.decode() } }
+        if isIdle {
+            queue.submit { [weak self] in self?.decode() }
+        } else if lacksRoom {
+            // Many frames may go, which takes time.
+            queue.submit { [weak self] in
+                if self?.makeRoom() == true { self?.decode() }
+            }
+        }
     }
 
     /// Has animations that are hidden or finished give up their frames for those that this one lacks.
@@ -219,7 +189,7 @@ package final class FrameBuffer: Sendable {
     /// Chooses the frame to decode next, unless something keeps the decoder busy.
     /// - Returns: Whether there is one.
     private func beginDecoding(_ state: inout State) -> Bool {
-        guard !state.isClosed, state.decoding == nil, !state.isReleasing, state.wait == nil, needsRefill(state)
+        guard !state.isClosed, state.decoding == nil, !state.isTending, state.wait == nil, needsRefill(state)
         else { return false }
         state.decoding = nextMissing(&state)
         return state.decoding != nil
@@ -276,25 +246,41 @@ package final class FrameBuffer: Sendable {
     package func releaseDecoderMemory() {
         guard keepsDecoderMemory else { return }
         let isIdle = state.withLock { state in
-            guard !state.isClosed, !state.isReleasing else { return false }
-            state.isReleaseDue = state.decoding != nil
-            state.isReleasing = !state.isReleaseDue
-            return state.isReleasing
+            // One that waits for memory has none.
+            guard !state.isClosed, state.wait == nil else { return false }
+            state.isReleaseDue = true
+            return startTending(&state)
         }
-        guard isIdle else { return }
+        if isIdle { submitTending() }
+    }
+
+    /// Reserves the decoder for the queue, unless something keeps it busy. Then it is tended to after that.
+    private func startTending(_ state: inout State) -> Bool {
+        guard !state.isClosed, state.decoding == nil, !state.isTending, state.wait == nil else { return false }
+        state.isTending = true
+        return true
+    }
+
+    private func submitTending() {
         queue.submit { [weak self] in
-            if self?.finishRelease() == true { self?.decode() }
+            if self?.tend() == true { self?.decode() }
         }
     }
 
-    /// Gives the memory of the decoder back, on the queue.
+    /// Goes over to the next decoder, and gives the memory of the decoder back if that is due, on the queue.
     /// - Returns: Whether a frame has been requested in the meantime.
-    private func finishRelease() -> Bool {
-        let decoder = state.withLock { $0.decoder }
-        (decoder as? any InterruptibleFrameDecoding)?.releaseMemory()
-        return state.withLock { state in
-            state.isReleasing = false
-            return beginDecoding(&state)
+    private func tend() -> Bool {
+        while true {
+            let decoder = currentDecoder()
+            if state.withLock({ exchange(&$0.isReleaseDue, with: false) }) {
+                (decoder as? any InterruptibleFrameDecoding)?.releaseMemory()
+            }
+            let hasFrame: Bool? = state.withLock { state in
+                guard !state.isReleaseDue, state.nextDecoder == nil else { return nil }
+                state.isTending = false
+                return beginDecoding(&state)
+            }
+            if let hasFrame { return hasFrame }
         }
     }
 
@@ -407,7 +393,7 @@ package final class FrameBuffer: Sendable {
             preparation?.prepare(frame)
             decoded = (reached, frame)
         }
-        let (isExpected, hasMore, lacksRoom, isReleasing) = state.withLock { state in
+        let (isExpected, hasMore, lacksRoom, isTending) = state.withLock { state in
             let isExpected: Bool
             if let decoded {
                 keep(decoded.frame, at: decoded.index, decodedFor: index, in: &state)
@@ -419,16 +405,14 @@ package final class FrameBuffer: Sendable {
             }
             if isExpected { state.awaited = nil }
             state.decoding = state.isClosed ? nil : nextMissing(&state)
-            if state.isReleaseDue, state.decoding == nil {
-                (state.isReleaseDue, state.isReleasing) = (false, !state.isClosed)
-            }
-            return (isExpected, state.decoding != nil, state.lacksRoom, state.isReleasing)
+            let isTending = (state.isReleaseDue || state.nextDecoder != nil) && startTending(&state)
+            return (isExpected, state.decoding != nil, state.lacksRoom, isTending)
         }
         if case .failure(let error) = result {
             WebImageLog.debug("The animation ends before damaged frame \(index): \(error)")
         }
         if isExpected { onFrame() }
-        if isReleasing { return finishRelease() }
+        if isTending { return tend() }
         return hasMore || lacksRoom && makeRoom()
     }
 

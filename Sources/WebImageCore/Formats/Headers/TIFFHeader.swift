@@ -1,4 +1,4 @@
-/// The first directory of a TIFF file (TIFF 6.0, section 2), which is also the format of Exif data.
+/// The directories of a TIFF file (TIFF 6.0, section 2), which is also the format of Exif data.
 enum TIFFHeader {
     private enum Tag {
         static let width: UInt16 = 0x0100

@@ -62,8 +62,10 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         shownRowCount = rowCount
         let rows = PixelRows(start: canvas, size: size, bytesPerRow: size.width * 3, layout: .rgb)
         // The rows that arrive take the place of those of the thumbnail, one after the other.
-        if thumbnail?.fill(canvas, size, from: rowCount) == true { isFilled = true }
-        thumbnail = nil
+        if let thumbnail {
+            thumbnail.fill(canvas, size, from: rowCount)
+            (self.thumbnail, isFilled) = (nil, true)
+        }
         let top = isFilled ? size.height : rowCount
         let pixels = rows.resized(top: top, to: target(header), orientation: header.orientation)
         return pixels.map { pixels in
@@ -79,8 +81,11 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         guard !thumbnails.isEmpty else { return false }
         defer { thumbnails = [] }
         guard canvas == nil || rowCount < size.height else { return false }
-        thumbnail = JPEGThumbnail(thumbnails, of: header, options)
-        return thumbnail != nil
+        guard let thumbnail = JPEGThumbnail(thumbnails, of: header, options), thumbnail.hasColors(of: profile) else {
+            return false
+        }
+        self.thumbnail = thumbnail
+        return true
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {

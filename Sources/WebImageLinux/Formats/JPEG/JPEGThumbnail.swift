@@ -142,7 +142,7 @@ struct JPEGThumbnail {
         let size = DecodeSize.within(byteCount: Self.largestPixelCount * 4).target(for: decoded)
         // Few pixels are converted before there are many. They are converted in place, so in a copy.
         let copy = withExtendedLifetime(pixels) { PixelBuffer(rows, orientation: .up) }
-        let small = copy.map { WebImage(pixels: $0).converted(from: self.profile ?? profile, options).content.pixels }
+        let small = copy.map { WebImage(pixels: $0).converted(from: profile, options).content.pixels }
         guard let small else { return nil }
         let pixels = withExtendedLifetime(small) {
             small.rows.resized(to: header.orientation.apply(to: size), orientation: header.orientation)
@@ -160,12 +160,12 @@ struct JPEGThumbnail {
         }
     }
 
-    /// Fills the rows of an image that have not arrived, in its own colours.
-    /// - Returns: `false` when the thumbnail has other colours.
-    func fill(_ canvas: UnsafeMutablePointer<UInt8>, _ size: PixelSize, from row: Int) -> Bool {
-        guard profile == nil else { return false }
+    /// Whether the thumbnail has the colours of the image, so that both can be parts of one image.
+    func hasColors(of profile: Data?) -> Bool { self.profile == nil || self.profile == profile }
+
+    /// Fills the rows of an image that have not arrived.
+    func fill(_ canvas: UnsafeMutablePointer<UInt8>, _ size: PixelSize, from row: Int) {
         withExtendedLifetime(pixels) { AreaScaler.scale(rows, to: size, from: row, into: canvas) }
-        return true
     }
 }
 
@@ -185,6 +185,6 @@ extension JPEGCoder: ThumbnailDecoding {
             guard (try? reader.readHeader()) != nil else { return nil }
             return reader.profile
         }
-        return thumbnail.partialImage(of: header, profile: profile, options)
+        return thumbnail.hasColors(of: profile) ? thumbnail.partialImage(of: header, profile: profile, options) : nil
     }
 }
