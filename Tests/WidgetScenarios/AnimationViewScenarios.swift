@@ -110,5 +110,74 @@ extension Scenario {
             expect(MainLoopPump.run(until: { gtk_widget_get_mapped(popover) == 0 }))
             gtk_widget_unparent(popover)
         },
+
+        Scenario(
+            "Of two widgets that play in step, one that is out of view is not drawn, and catches up when it comes back"
+        ) {
+            let stage = try animatedStage()
+            let (scroll, other) = (Scroll(in: stage), Picture())
+            gtk_widget_set_size_request(other.widget, 60, 40)
+            stage.append(other.widget)
+            stage.present()
+            for picture in [scroll.picture, other] {
+                picture.imagePlayback.isSynchronized = true
+                picture.setImage(
+                    with: ImageRequest(url: stage.server.url("/gif/3-0"), decodeSize: .original),
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+            }
+            stage.waitForResults(2)
+            let player = try require(scroll.picture.animationPlayer)
+            expect(player === other.animationPlayer)
+            expect(MainLoopPump.run(until: { player.currentFrameIndex == 2 }))
+            // Given
+            let changes = ChangeCounter(of: try require(gtk_picture_get_paintable(scroll.picture.widget.opaque)))
+            var frames = 0
+            player.onFrame = { _ in frames += 1 }
+            // When
+            expect(MainLoopPump.run(until: { frames > 8 }))
+            // Then
+            expectEqual(changes.count, 0)
+            // When
+            scroll.toEnd()
+            // Then
+            expect(MainLoopPump.run(until: { changes.count > 2 }))
+            changes.stop()
+        },
     ]
+}
+
+/// Counts how often a paintable has asked to be drawn.
+@MainActor
+private final class ChangeCounter {
+    private let paintable: OpaquePointer
+    private let handler: UInt
+    private let storage = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+
+    init(of paintable: OpaquePointer) {
+        self.paintable = paintable
+        storage.pointee = 0
+        let count: @convention(c) (UnsafeMutableRawPointer, UnsafeMutablePointer<Int>) -> Void = { _, count in
+            count.pointee += 1
+        }
+        let callback = unsafeBitCast(count, to: GCallback.self)
+        let object = UnsafeMutableRawPointer(g_object_ref(UnsafeMutableRawPointer(paintable)))
+        handler = g_signal_connect_data(
+            object,
+            "invalidate-contents",
+            callback,
+            storage,
+            nil,
+            GConnectFlags(rawValue: 0)
+        )
+    }
+
+    var count: Int { storage.pointee }
+
+    func stop() {
+        g_signal_handler_disconnect(UnsafeMutableRawPointer(paintable), handler)
+        g_object_unref(UnsafeMutableRawPointer(paintable))
+        storage.deallocate()
+    }
 }
