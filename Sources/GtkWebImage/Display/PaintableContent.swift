@@ -86,8 +86,6 @@ final class PaintableContent {
             return display(.image(image), isPlaceholder: false, isContinued: true)
         }
         finishTransition()
-        // Its completion may have begun another one, which ends as well.
-        finishTransition(callsLater: true)
         if let transition, isOnScreen, !ReducedMotion.isRequested {
             self.transition = RunningTransition(from: displayed.visible, transition)
             if let onEnd { self.transition?.onEnd.append(onEnd) }
@@ -153,17 +151,13 @@ final class PaintableContent {
 
     // Transitions
 
-    /// Ends a running transition at once: only the new image remains.
-    /// - Parameter callsLater: Whether what waits for the end is called in a later turn of the main loop.
-    func finishTransition(callsLater: Bool = false) {
+    /// Ends a running transition at once: only the new image remains. What waits for the end is called in a later turn of the main
+    /// loop, since it may set another image, which must come after the one that is being set now.
+    func finishTransition() {
         guard let ended = transition.take() else { return }
         bridge.invalidateContents()
         for onEnd in ended.onEnd {
-            if callsLater {
-                MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { onEnd() } }
-            } else {
-                onEnd()
-            }
+            MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { onEnd() } }
         }
         updateTicker()
     }

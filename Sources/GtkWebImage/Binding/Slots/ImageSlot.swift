@@ -185,17 +185,11 @@ final class ImageSlot {
     /// Ends the current load.
     private func end(_ fate: BindingOptions.PreviousLoad) {
         placeholders.cancel()
-        // A completion that waits for the transition runs within finishTransition() and may set another image, which is
-        // superseded as well. That one's completion is called later, or a chain of them would not end.
-        var callsLater = false
-        repeat {
-            let ended = current.take()
-            ended?.cancelRefinement()
-            target.content?.finishTransition(callsLater: callsLater)
-            callsLater = true
-            // A load that never started has nothing to finish, and its completion must not be lost.
-            if let ended, fate == .cancelled || !ended.hasStarted { ended.task.cancel() }
-        } while current != nil
+        let ended = current.take()
+        ended?.cancelRefinement()
+        target.content?.finishTransition()
+        // A load that never started has nothing to finish, and its completion must not be lost.
+        if let ended, fate == .cancelled || !ended.hasStarted { ended.task.cancel() }
         endLoading()
         accessibility.setFailed(false, of: widget)
     }
@@ -330,15 +324,7 @@ final class ImageSlot {
         _ continuation: Continuation,
         onEnd: (@MainActor @Sendable () -> Void)? = nil
     ) {
-        if continuation == .newImage {
-            // A completion that waits for the transition runs within this call and may set another image.
-            let task = current?.task
-            target.content?.finishTransition()
-            guard current?.task === task else {
-                onEnd?()
-                return
-            }
-        }
+        if continuation == .newImage { target.content?.finishTransition() }
         guard let current else { return }
         let options = current.request.options
         guard options.display != .manual, target.attach() else {
