@@ -6,7 +6,11 @@ import WebImageLinux
 // CacheWorker DIRECTORY SECONDS KEYS LIMIT [OPERATIONS]. It does as many operations at least, however slow the machine is.
 // Prints the numbers of its operations and of wrong entries.
 
+//
+// CacheWorker DIRECTORY loads images and exits at once.
+
 let arguments = CommandLine.arguments
+if arguments.count == 2 { ExitingLoad.run(in: arguments[1]) }
 let (directory, seconds, keyCount, limit) = (
     arguments[1], Double(arguments[2])!, Int(arguments[3])!, Int(arguments[4])!
 )

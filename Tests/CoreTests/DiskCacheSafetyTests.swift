@@ -55,6 +55,14 @@ struct DiskCacheSafetyTests {
         #expect(cache().usage.byteCount <= 2 * 16_000_000)
     }
 
+    @Test("What was loaded just before the process exits is on disk")
+    func exits() throws {
+        let result = try ChildProcess.run(BuiltProgram.path("CacheWorker"), [path], seconds: 60)
+        #expect(result.exitCode == 0, "\(result.output)")
+        let reader = cache()
+        #expect((0..<50).allSatisfy { reader.entry(for: "http://host/\($0).gif") != nil })
+    }
+
     @Test("A process that is killed 200 times at any point leaves entries that are whole or absent")
     func killed() throws {
         let program = BuiltProgram.path("CacheWorker")

@@ -5,6 +5,12 @@ import GtkWebImage
 import GtkWebImageWidgets
 import WebImageTesting
 
+private func oneTransferAtATime() -> ImageDownloader {
+    var configuration = ImageDownloader.Configuration()
+    configuration.maximumConcurrentTransfers = 1
+    return ImageDownloader(configuration: configuration)
+}
+
 extension Scenario {
     static let lifetime: [Scenario] = [
         Scenario("Loading starts when the widget is mapped") {
@@ -34,15 +40,13 @@ extension Scenario {
 
         Scenario("Images load in the order of the priorities of their requests, and those off screen last") {
             // Given a server that holds the first image, and one transfer at a time
-            let gate = ServerGate()
+            let (gate, downloader) = (ServerGate(), oneTransferAtATime())
             let stage = try Stage { request in
                 var response = Stage.answer(request)
                 if request.path.hasPrefix("/000001") { response.faults.gate = gate }
                 return response
             } configure: { configuration in
-                var downloads = ImageDownloader.Configuration()
-                downloads.maximumConcurrentTransfers = 1
-                configuration.downloader = ImageDownloader(configuration: downloads)
+                configuration.downloader = downloader
             }
             stage.present()
             @MainActor func show(_ color: UInt32, _ priority: ImagePriority) -> Picture {
@@ -56,8 +60,9 @@ extension Scenario {
             // When others ask in the meantime, of which one goes off screen
             let priorities: [ImagePriority] = [.veryLow, .low, .normal, .normal, .veryHigh]
             for (index, priority) in priorities.enumerated() { pictures.append(show(UInt32(index + 2), priority)) }
-            expect(MainLoopPump.run(until: { stage.manager.activeCounts.fetches == 6 }))
+            expect(MainLoopPump.run(until: { downloader.transferCounts.waiting == 5 }))
             gtk_widget_set_visible(pictures[4].widget, 0)
+            expect(MainLoopPump.run(until: { stage.manager.pendingChangeCount == 0 }))
             gate.open()
             stage.waitForResults(6)
             // Then they are asked for in this order
@@ -69,15 +74,13 @@ extension Scenario {
 
         Scenario("An image that loads for a widget off screen lets those on screen go first, until it is shown") {
             // Given a server that holds the first image, and one transfer at a time
-            let gate = ServerGate()
+            let (gate, downloader) = (ServerGate(), oneTransferAtATime())
             let stage = try Stage { request in
                 var response = Stage.answer(request)
                 if request.path.hasPrefix("/000001") { response.faults.gate = gate }
                 return response
             } configure: { configuration in
-                var downloads = ImageDownloader.Configuration()
-                downloads.maximumConcurrentTransfers = 1
-                configuration.downloader = ImageDownloader(configuration: downloads)
+                configuration.downloader = downloader
             }
             stage.present()
             let visible = [stage.addImage(width: 30, height: 20), stage.addImage(width: 30, height: 20)]
@@ -97,9 +100,10 @@ extension Scenario {
             show(hidden[0], 2)
             show(hidden[1], 3)
             show(visible[1], 4)
-            expect(MainLoopPump.run(until: { stage.manager.activeCounts.fetches == 4 }))
+            expect(MainLoopPump.run(until: { downloader.transferCounts.waiting == 3 }))
             stage.append(hidden[1].widget)
             expect(MainLoopPump.run(until: { gtk_widget_get_mapped(hidden[1].widget) != 0 }))
+            expect(MainLoopPump.run(until: { stage.manager.pendingChangeCount == 0 }))
             gate.open()
             stage.waitForResults(4)
             // Then the one that is still off screen comes last

@@ -1,4 +1,11 @@
+import Dispatch
 import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
 
 /// Beside stage 6, on the I/O queue: writes accepted entries to the disk caches when the decode queue is idle, or once too many
 /// bytes wait. What is on its way to the screen needs the processor more.
@@ -25,10 +32,15 @@ final class DiskWriter: Sendable {
         caches = [dependencies.renditionCache, dependencies.dataCache].compactMap { $0 }
         ioQueue = dependencies.ioQueue
         decodeQueue = dependencies.decodeQueue
+        Self.living.withLock { living in
+            living.removeAll { $0.writer == nil }
+            living.append(Weak(writer: self))
+        }
     }
 
     /// Schedules the writing of accepted entries. Called after an entry was stored; it does not block.
     func schedule() {
+        _ = Self.registration
         let isUrgent = isUrgent
         let phase = state.withLock { state in
             let phase = state.phase
@@ -83,5 +95,45 @@ final class DiskWriter: Sendable {
         case .waiting: awaitTurn()
         case .writing: submitWriting()
         }
+    }
+}
+
+// The exit of the process.
+extension DiskWriter {
+    private struct Weak: Sendable {
+        weak var writer: DiskWriter?
+    }
+
+    private static let living = Mutex<[Weak]>([])
+
+    /// How long the process waits for the disk before it exits.
+    private static let longestExit = Duration.milliseconds(300)
+
+    /// Registers the handler with the first entry: an app that stores nothing has none.
+    private static let registration: pid_t = {
+        atexit { DiskWriter.writeAtExit() }
+        return getpid()
+    }()
+
+    /// Writes what was accepted in the last moments of an app. What takes longer is loaded again one day.
+    private static func writeAtExit() {
+        // A forked process has the entries but not the threads, which may have held locks.
+        guard registration == getpid() else { return }
+        let writers = living.withLock { $0.compactMap(\.writer) }.filter(\.hasEntries)
+        guard !writers.isEmpty else { return }
+        let end = ContinuousClock.now + longestExit
+        let done = DispatchSemaphore(value: 0)
+        // On another thread, since a disk may hang.
+        let code = startDetachedThread {
+            for writer in writers { writer.write(until: end) }
+            done.signal()
+        }
+        if code == 0 { _ = done.wait(timeout: .now() + longestExit / .seconds(1)) }
+    }
+
+    private var hasEntries: Bool { caches.contains { ($0 as? DiskCache)?.hasStagedEntries == true } }
+
+    private func write(until end: ContinuousClock.Instant) {
+        for cache in caches { _ = (cache as? DiskCache)?.flush { ContinuousClock.now >= end } }
     }
 }

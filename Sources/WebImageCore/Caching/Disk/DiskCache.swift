@@ -100,6 +100,9 @@ package final class DiskCache: DataCaching {
     /// Whether less than half of the limit is in use, as far as is known.
     package var isHalfEmpty: Bool { state.withLock { $0.size ?? 0 } < limits.sizeLimit / 2 }
 
+    /// Whether there is anything to write.
+    var hasStagedEntries: Bool { state.withLock { !$0.staged.isEmpty } }
+
     /// Whether so much is staged that it should be written although there is other work.
     var isWritingUrgent: Bool { state.withLock { $0.stagedBytes > Self.urgentByteCount } }
 
