@@ -34,17 +34,41 @@ struct Gate: ParsableCommand {
     )
 
     func run() throws {
-        let benchmarks: [(any ParsableCommand.Type, [String])] = [
+        try run([
             (Caches.self, ["--entries", "5000"]), (Requests.self, []), (Binding.self, []),
             (Decoding.self, ["--rounds", "5"]), (Transforming.self, ["--rounds", "3"]),
             (Downloads.self, ["--rounds", "3", "--count", "200"]), (Playing.self, ["--seconds", "4"]),
-            (Scrolling.self, []),
-        ]
+            (Pages.self, ["--seconds", "4"]), (Scrolling.self, []),
+            (Loading.self, ["--count", "200", "--rounds", "3"]),
+            (Loading.self, ["--count", "200", "--rounds", "3", "--local"]),
+            (Scale.self, ["--loads", "10000", "--entries", "20000", "--widgets", "1000"]),
+        ])
+        try Limits.report()
+    }
+}
+
+/// Runs the benchmarks whose figures an app feels.
+struct Table: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract:
+            "The first screen, the main thread, memory, the disk, animations and scale, one benchmark after the other."
+    )
+
+    func run() throws {
+        try run([
+            (Loading.self, []), (Loading.self, ["--local"]), (Rivals.self, ["--generated"]), (Binding.self, []),
+            (Requests.self, []), (Decoding.self, []), (Downloads.self, []), (Pages.self, []), (Scale.self, []),
+            (Stalls.self, []),
+        ])
+    }
+}
+
+extension ParsableCommand {
+    fileprivate func run(_ benchmarks: [(any ParsableCommand.Type, [String])]) throws {
         for (benchmark, arguments) in benchmarks {
-            print("== \(benchmark._commandName)")
+            print("== \(([benchmark._commandName] + arguments).joined(separator: " "))")
             var command = try benchmark.parseAsRoot(arguments)
             try command.run()
         }
-        try Limits.report()
     }
 }

@@ -71,6 +71,8 @@ struct Loading: ParsableCommand {
             let ratios = zip(cold, uncached).map { $0[keyPath: value] / $1[keyPath: value] }
             print("cold to without a disk cache, \(name): \(Rounds.format(Rounds.median(ratios)))")
         }
+        let saved = zip(warm, uncached).map { $0.cpu / $1.cpu }
+        Limits.check("list from disk to a cold one, CPU time", Rounds.median(saved), atMost: 0.15)
         withExtendedLifetime((server, files)) {}
     }
 

@@ -47,6 +47,10 @@ struct Scale: ParsableCommand {
             series.points.append((amount, Rounds.median(times)))
             print("\(amount) \(name): \(Rounds.format(Rounds.median(times))) us each")
         }
+        // The smallest amounts pay for threads that start.
+        if let few = series.points.first(where: { $0.amount >= 1000 }), let most = series.points.last {
+            Limits.check("\(name), most to a thousand", most.microseconds / few.microseconds, atMost: 2)
+        }
         return series
     }
 

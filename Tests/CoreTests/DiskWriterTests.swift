@@ -67,6 +67,7 @@ struct DiskWriterTests {
         fixture.load("held 2")
         #expect(coder.started.wait { $0.count == 2 })
         fixture.load("a", cacheAccess: access)
+        #expect(EventLog<Int>.poll { decodeQueue.pendingCount == 3 })
         fixture.load("held 3")
         #expect(EventLog<Int>.poll { decodeQueue.pendingCount == 4 })
         coder.release()
