@@ -215,6 +215,8 @@ extension Scenario {
             picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(2)
             expectEqual(picture.currentImage?.color, 0x0000FF)
+            // Its image was in place, so that it has not failed.
+            expectEqual(stage.results.map(\.errorCode), [nil, nil])
             // The transition of a widget that is destroyed in between does the same.
             picture.setImage(
                 with: stage.url(0x00FF00),

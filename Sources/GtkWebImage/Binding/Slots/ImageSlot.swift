@@ -188,8 +188,9 @@ final class ImageSlot {
         let ended = current.take()
         ended?.cancelRefinement()
         target.content?.finishTransition()
-        // A load that never started has nothing to finish, and its completion must not be lost.
-        if let ended, fate == .cancelled || !ended.hasStarted { ended.task.cancel() }
+        // An image that is in place has not failed: the end of its transition completes the load. A load that never started has
+        // nothing to finish, and its completion must not be lost.
+        if let ended, !ended.isShown, fate == .cancelled || !ended.hasStarted { ended.task.cancel() }
         endLoading()
         accessibility.setFailed(false, of: widget)
     }

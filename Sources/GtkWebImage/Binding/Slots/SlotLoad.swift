@@ -58,6 +58,11 @@ struct SlotLoad: Sendable {
         }
     }
 
+    /// Whether the image is in place, maybe in the middle of its transition.
+    var isShown: Bool {
+        if case .shown = state { true } else { false }
+    }
+
     var requests: [BindingRequest] { [request] + joined }
 
     var wantsProgress: Bool { request.progress != nil || joined.contains { $0.progress != nil } }
