@@ -77,6 +77,40 @@ struct AreaScalerTests {
         #expect(result == [30, 0, 10, 110, 0, 10])
     }
 
+    @Test(
+        "At a whole ratio every byte is the exact mean of its area, in each layout",
+        arguments: [(2, 2), (3, 3), (1, 5), (5, 1), (4, 255), (64, 64), (2, 256)]
+    )
+    func wholeRatio(columns: Int, rows: Int) throws {
+        let target = PixelSize(width: 21, height: 3)
+        let size = PixelSize(width: target.width * columns, height: target.height * rows)
+        for layout in [PixelRows.Layout.rgb, .rgbx, .premultiplied] {
+            let pixel = layout.bytesPerPixel
+            let stride = size.width * pixel + 7
+            let bytes = (0..<stride * size.height).map { UInt8(truncatingIfNeeded: $0 &* $0 &* 31 &+ $0 >> 3) }
+            let scaled = try #require(
+                bytes.withUnsafeBytes { bytes in
+                    PixelRows(start: bytes.baseAddress!, size: size, bytesPerRow: stride, layout: layout)
+                        .resized(to: target, orientation: .up)
+                }
+            )
+            let channels = layout == .premultiplied ? 4 : 3
+            let result = scaled.withUnsafeBytes { Array($0) }
+            #expect(result.count == target.pixelCount * channels)
+            for (index, value) in result.enumerated() {
+                let (x, y) = (index / channels % target.width, index / channels / target.width)
+                var sum = 0
+                for row in y * rows..<(y + 1) * rows {
+                    for column in x * columns..<(x + 1) * columns {
+                        sum += Int(bytes[row * stride + column * pixel + index % channels])
+                    }
+                }
+                let mean = Double(sum) / Double(columns * rows)
+                #expect(abs(mean - Double(value)) < 0.52, "byte \(index) is \(value) instead of \(mean)")
+            }
+        }
+    }
+
     @Test("Every source pixel contributes its share, so the mean of the image is preserved")
     func mean() {
         let size = PixelSize(width: 97, height: 61)

@@ -73,6 +73,9 @@ package struct AreaScaler {
         from first: Int = 0,
         into target: UnsafeMutablePointer<UInt8>
     ) {
+        if let ratio = WholeRatio(from: rows.size, to: size) {
+            return scale(rows, by: ratio, to: size, from: first, into: target)
+        }
         let columns = Axis(from: rows.size.width, to: size.width)
         let lines = Axis(from: rows.size.height, to: size.height)
         let channels = rows.layout == .rgbx ? 3 : rows.layout.bytesPerPixel
