@@ -2,15 +2,20 @@ internal import CWebImageGtk4
 import GtkWebImage
 import WebImageTesting
 
-/// The image of a widget as its own renderer draws it.
+/// The image of a widget as its own renderer has drawn it in the last frame, transparent where nothing was drawn.
+/// - Returns: `nil` while the widget is not on display.
 @MainActor
 func rendered(_ widget: UnsafeMutablePointer<GtkWidget>) -> WebImage? {
+    guard gtk_widget_get_mapped(widget) != 0 else { return nil }
     let paintable = gtk_widget_paintable_new(widget)!
     defer { g_object_unref(UnsafeMutableRawPointer(paintable)) }
     let (width, height) = (Double(gtk_widget_get_width(widget)), Double(gtk_widget_get_height(widget)))
     let snapshot = gtk_snapshot_new()!
     gdk_paintable_snapshot(paintable, snapshot, width, height)
-    guard let node = gtk_snapshot_free_to_node(snapshot) else { return nil }
+    // There is no node where there is nothing to draw, as of a card that is seen edge-on.
+    guard let node = gtk_snapshot_free_to_node(snapshot) else {
+        return transparent(width: Int(width), height: Int(height))
+    }
     defer { gsk_render_node_unref(node) }
     let renderer = gtk_native_get_renderer(gtk_widget_get_native(widget))
     var bounds = graphene_rect_t(
@@ -20,6 +25,13 @@ func rendered(_ widget: UnsafeMutablePointer<GtkWidget>) -> WebImage? {
     guard let texture = gsk_renderer_render_texture(renderer, node, &bounds) else { return nil }
     defer { g_object_unref(UnsafeMutableRawPointer(texture)) }
     return WebImage(texture: texture)
+}
+
+private func transparent(width: Int, height: Int) -> WebImage? {
+    PixelBuffer(size: PixelSize(width: width, height: height), format: .rgbaPremultiplied) { memory in
+        memory.initializeMemory(as: UInt8.self, repeating: 0)
+    }
+    .map { WebImage(pixels: $0) }
 }
 
 extension WebImage {

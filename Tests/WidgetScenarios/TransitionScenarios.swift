@@ -4,15 +4,19 @@ import GtkWebImage
 import GtkWebImageWidgets
 import WebImageTesting
 
-/// A transition that stays in its middle as long as a test needs.
+/// A transition that stays in its middle, or at another share, as long as a test needs.
 @MainActor
-private func halfway(_ effect: ImageTransition) -> ImageTransition {
-    ImageTransition(effect.effect, duration: .seconds(600), easing: ImageEasing { $0 < 1 ? 0.5 : 1 })
+private func halfway(_ effect: ImageTransition, _ progress: Double = 0.5) -> ImageTransition {
+    ImageTransition(effect.effect, duration: .seconds(600), easing: ImageEasing { $0 < 1 ? progress : 1 })
 }
 
 /// Shows a second image after a first one and returns what is drawn in the middle of the transition.
 @MainActor
-private func middle(_ effect: ImageTransition, from first: String = "/FF0000/64x48.png") throws -> WebImage {
+private func middle(
+    _ effect: ImageTransition,
+    at progress: Double = 0.5,
+    from first: String = "/FF0000/64x48.png"
+) throws -> WebImage {
     let stage = try Stage { request in
         guard request.path == "/halves" else { return Stage.answer(request) }
         let halves = TestImage.make(size: PixelSize(width: 64, height: 48), format: .png) { x, _ in
@@ -25,7 +29,7 @@ private func middle(_ effect: ImageTransition, from first: String = "/FF0000/64x
     stage.present()
     picture.setImage(with: stage.server.url(first), manager: stage.manager, completion: stage.completion)
     stage.waitForResults(1)
-    picture.imageTransition = halfway(effect)
+    picture.imageTransition = halfway(effect, progress)
     picture.setImage(
         with: stage.url(0x0000FF),
         options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
@@ -81,9 +85,70 @@ extension Scenario {
             expectEqual(effect.layers(at: 0.49).outgoing.opacity, 1)
             expectEqual(effect.layers(at: 0.51).incoming.opacity, 1)
             expectEqual(effect.layers(at: 1).incoming.rotation, 0)
-            // Almost nothing is drawn edge-on.
+            // Nothing is seen of a card from its edge.
             let drawn = try middle(.flip())
-            expect(![0xFF0000, 0x0000FF].contains(drawn.color(0.25, 0.5)))
+            expectEqual(drawn.color(0.25, 0.5), 0)
+        },
+
+        Scenario("A flip brings the edge that it starts from forward and takes the opposite one back", .drawing) {
+            // The near edge looks larger, so that it is farther from the centre.
+            let places: [(ImageTransition.Edge, near: (Double, Double), far: (Double, Double))] = [
+                (.left, (0.14, 0.5), (0.86, 0.5)), (.right, (0.86, 0.5), (0.14, 0.5)),
+                (.top, (0.5, 0.14), (0.5, 0.86)), (.bottom, (0.5, 0.86), (0.5, 0.14)),
+            ]
+            for (edge, near, far) in places {
+                let drawn = try middle(.flip(from: edge), at: 0.25)
+                let (nearColor, farColor) = (drawn.color(near.0, near.1), drawn.color(far.0, far.1))
+                // Without OpenGL the flip is flat, so that both sides are narrower than the image.
+                let hasDepth = environment["GWI_DISPLAY"] == "xvfb"
+                expectEqual(nearColor == 0xFF0000, hasDepth, "\(edge), the near side")
+                expect(farColor != 0xFF0000, "\(edge), the far side")
+                expectEqual(drawn.color(0.5, 0.5), 0xFF0000, "\(edge), the middle")
+                // GTK draws pink where a renderer cannot draw a transformation.
+                expect(nearColor != 0xFF69B4 && farColor != 0xFF69B4, "\(edge) is pink")
+            }
+        },
+
+        Scenario("An image that is uncovered stays in place while the old one leaves at an edge", .drawing) {
+            for (edge, x, y) in [(.left, 0.25, 0.5), (.right, 0.75, 0.5), (.top, 0.5, 0.25), (.bottom, 0.5, 0.75)]
+                as [(ImageTransition.Edge, Double, Double)]
+            {
+                let drawn = try middle(.uncover(to: edge))
+                expectEqual(drawn.color(x, y), 0xFF0000, "\(edge)")
+                expectEqual(drawn.color(1 - x, 1 - y), 0x0000FF, "opposite of \(edge)")
+            }
+        },
+
+        Scenario("A transition tells when it starts and when it ends, also when another image cuts it short") {
+            let stage = try Stage()
+            let picture = stage.addImage()
+            stage.present()
+            var events: [String] = []
+            var transition = halfway(.crossfade())
+            transition.onStart = { events.append("start") }
+            transition.onEnd = { events.append("end") }
+            picture.imageTransition = transition
+            // The first image has nothing to change from, but changes from the empty widget.
+            picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { events == ["start"] }), "\(events)")
+            // When another image comes in the middle, and then its transition ends by itself
+            transition.duration = .milliseconds(60)
+            picture.imageTransition = transition
+            picture.setImage(
+                with: stage.url(0x0000FF),
+                options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            expect(MainLoopPump.run(until: { events.count == 4 }), "\(events)")
+            // Then each transition has told both, and a memory hit, which has no transition, tells nothing.
+            expectEqual(events.sorted(), ["end", "end", "start", "start"])
+            expectEqual(events.first, "start")
+            expectEqual(events.last, "end")
+            picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(3)
+            stage.waitForFrame()
+            expectEqual(events.count, 4)
         },
 
         Scenario("A transition ends with the new image alone and then calls the completion") {

@@ -1,4 +1,5 @@
 internal import CWebImageGtk4
+public import FoundationEssentials
 
 /// A GtkButton, GtkToggleButton, GtkCheckButton or GtkMenuButton of any binding. A class conforms by naming its pointer,
 /// as with ``PictureBindable``.
@@ -20,4 +21,15 @@ extension ButtonBindable {
         let key = OperationKey(rawValue: "background.\(state.rawValue)")
         return ImageBinding(nativeWidgetPointer, key, in: .widget(.background(state)))
     }
+
+    /// The state whose image the button shows now: its present state, or the normal one where that has no image.
+    public var displayedImageState: ImageState {
+        guard let widget = WidgetReference(nativeWidgetPointer).pointer else { return .normal }
+        let states = ImageState.states(of: gtk_widget_get_state_flags(widget))
+        return states.first { imageBinding(for: $0).existingSlot?.target.content?.isEmpty == false } ?? .normal
+    }
+
+    /// The URL of the image that the button shows now: that of its present state, or of the normal one where that has no
+    /// image. `currentImageURL` is always that of the normal state.
+    public var displayedImageURL: URL? { imageBinding(for: displayedImageState).currentImageURL }
 }

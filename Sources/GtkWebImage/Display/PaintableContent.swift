@@ -89,6 +89,11 @@ final class PaintableContent {
         if let transition, isOnScreen, !ReducedMotion.isRequested {
             self.transition = RunningTransition(from: displayed.visible, transition)
             if let onEnd { self.transition?.onEnd.append(onEnd) }
+            if let onEnd = transition.onEnd { self.transition?.onEnd.append(onEnd) }
+            // In a turn of its own, since it may set another image. Frames are drawn after that, at a lower priority.
+            if let onStart = transition.onStart {
+                MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { onStart() } }
+            }
         }
         display(.image(image), isPlaceholder: false, isContinued: isContinued)
         if self.transition == nil { onEnd?() }

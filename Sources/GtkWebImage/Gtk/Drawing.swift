@@ -17,6 +17,16 @@ struct DrawingContext {
     /// Whether the box has no area, so that nothing can be drawn.
     var isEmpty: Bool { !(width > 0 && height > 0) }
 
+    /// Whether the renderer draws in three dimensions. Those without OpenGL or Vulkan fill whatever is turned out of the
+    /// plane with pink instead (gskrendernodeimpl.c), so that it has to be drawn flat.
+    var hasDepth: Bool {
+        guard let widget, let native = gtk_widget_get_native(widget), let renderer = gtk_native_get_renderer(native)
+        else { return false }
+        let instance = UnsafeMutableRawPointer(renderer).assumingMemoryBound(to: GTypeInstance.self)
+        let name = String(cString: g_type_name_from_instance(instance))
+        return name != "GskCairoRenderer" && name != "GskBroadwayRenderer"
+    }
+
     var bounds: graphene_rect_t {
         graphene_rect_t(
             origin: graphene_point_t(x: 0, y: 0),

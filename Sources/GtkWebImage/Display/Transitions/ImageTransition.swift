@@ -10,15 +10,15 @@
 /// was visible before them. There is no transition while gtk-enable-animations is off, or in a widget that is not
 /// mapped.
 public struct ImageTransition: Sendable {
-    /// The edge at which an image enters.
+    /// An edge of the image: where the incoming one enters, the outgoing one leaves, or a card comes forward.
     public enum Edge: Sendable {
-        /// The image enters at the left edge and moves to the right.
+        /// The left edge.
         case left
-        /// The image enters at the right edge and moves to the left.
+        /// The right edge.
         case right
-        /// The image enters at the top and moves down.
+        /// The upper edge.
         case top
-        /// The image enters at the bottom and moves up.
+        /// The lower edge.
         case bottom
     }
 
@@ -28,6 +28,10 @@ public struct ImageTransition: Sendable {
     public var duration: Duration
     /// The pace of the transition. Default: `.easeOut`.
     public var easing: ImageEasing
+    /// Called on the main thread before the first frame of each transition is drawn. Default: nothing.
+    public var onStart: (@MainActor @Sendable () -> Void)?
+    /// Called on the main thread when a transition is over, or is cut short by another image. Default: nothing.
+    public var onEnd: (@MainActor @Sendable () -> Void)?
 
     /// Creates a transition with a built-in or custom effect.
     public init(
@@ -58,9 +62,20 @@ public struct ImageTransition: Sendable {
         ImageTransition(SlideEffect(edge: edge, pushesOutgoing: pushesOutgoing), duration: duration)
     }
 
-    /// Turns the outgoing image about its vertical axis, with the incoming image on its back.
-    public static func flip(duration: Duration = .milliseconds(400)) -> ImageTransition {
-        ImageTransition(FlipEffect(), duration: duration, easing: .easeInOut)
+    /// Slides the outgoing image off the incoming one, as a page that is taken away.
+    /// - Parameters:
+    ///   - edge: The edge at which the outgoing image leaves. Default: the upper one.
+    ///   - duration: The length of the transition. Default: 0.25 s.
+    public static func uncover(to edge: Edge = .top, duration: Duration = .milliseconds(250)) -> ImageTransition {
+        ImageTransition(UncoverEffect(edge: edge), duration: duration)
+    }
+
+    /// Turns the outgoing image over, with the incoming image on its back.
+    /// - Parameters:
+    ///   - edge: The edge that comes forward, and moves to the opposite one. Default: the left one.
+    ///   - duration: The length of the transition. Default: 0.4 s.
+    public static func flip(from edge: Edge = .left, duration: Duration = .milliseconds(400)) -> ImageTransition {
+        ImageTransition(FlipEffect(edge: edge), duration: duration, easing: .easeInOut)
     }
 
     /// Enlarges the incoming image while it fades in.

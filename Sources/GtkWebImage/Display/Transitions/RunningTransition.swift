@@ -1,6 +1,12 @@
 internal import CWebImageGtk4
 import WebImageCore
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
 /// A transition in progress.
 @MainActor
 final class RunningTransition {
@@ -60,11 +66,19 @@ final class RunningTransition {
         )
         var corner = graphene_point_t(x: Float(-width / 2), y: Float(-height / 2))
         gtk_snapshot_translate(snapshot, &center)
-        if layer.rotation != 0 {
+        if (layer.rotation != 0 || layer.tilt != 0) && !context.hasDepth {
+            let (across, down) = (Self.cosine(layer.rotation), Self.cosine(layer.tilt))
+            // Nothing is seen of an image from its edge, and GSK cannot invert a scale of zero.
+            guard abs(across) > 0.001, abs(down) > 0.001 else { return gtk_snapshot_restore(snapshot) }
+            gtk_snapshot_scale(snapshot, Float(across), Float(down))
+        } else if layer.rotation != 0 || layer.tilt != 0 {
             gtk_snapshot_perspective(snapshot, Float(3 * max(width, height)))
-            var axis = graphene_vec3_t()
-            graphene_vec3_init(&axis, 0, 1, 0)
-            gtk_snapshot_rotate_3d(snapshot, Float(layer.rotation), &axis)
+            for (angle, x, y) in [(layer.rotation, 0, 1), (layer.tilt, 1, 0)] as [(Double, Float, Float)] {
+                guard angle != 0 else { continue }
+                var axis = graphene_vec3_t()
+                graphene_vec3_init(&axis, x, y, 0)
+                gtk_snapshot_rotate_3d(snapshot, Float(angle), &axis)
+            }
         }
         if layer.scale != 1 { gtk_snapshot_scale(snapshot, Float(layer.scale), Float(layer.scale)) }
         gtk_snapshot_translate(snapshot, &corner)
@@ -73,4 +87,6 @@ final class RunningTransition {
         if layer.opacity < 1 { gtk_snapshot_pop(snapshot) }
         gtk_snapshot_restore(snapshot)
     }
+
+    private static func cosine(_ degrees: Double) -> Double { cos(degrees * .pi / 180) }
 }

@@ -31,12 +31,39 @@ struct SlideEffect: ImageTransitioning {
     }
 }
 
-/// Turns a card with the outgoing image on its front and the incoming one on its back.
-struct FlipEffect: ImageTransitioning {
+/// Slides the outgoing image off the incoming one.
+struct UncoverEffect: ImageTransitioning {
+    let edge: ImageTransition.Edge
+
     func layers(at progress: Double) -> TransitionLayers {
         var layers = TransitionLayers()
-        layers.outgoing.rotation = 180 * progress
-        layers.incoming.rotation = 180 * (progress - 1)
+        layers.isOutgoingOnTop = true
+        switch edge {
+        case .left: layers.outgoing.offsetX = -progress
+        case .right: layers.outgoing.offsetX = progress
+        case .top: layers.outgoing.offsetY = -progress
+        case .bottom: layers.outgoing.offsetY = progress
+        }
+        return layers
+    }
+}
+
+/// Turns a card with the outgoing image on its front and the incoming one on its back.
+struct FlipEffect: ImageTransitioning {
+    let edge: ImageTransition.Edge
+
+    func layers(at progress: Double) -> TransitionLayers {
+        var layers = TransitionLayers()
+        let angle: WritableKeyPath<TransitionLayers.Layer, Double>
+        let direction: Double
+        switch edge {
+        case .left: (angle, direction) = (\.rotation, 1)
+        case .right: (angle, direction) = (\.rotation, -1)
+        case .top: (angle, direction) = (\.tilt, -1)
+        case .bottom: (angle, direction) = (\.tilt, 1)
+        }
+        layers.outgoing[keyPath: angle] = direction * 180 * progress
+        layers.incoming[keyPath: angle] = direction * 180 * (progress - 1)
         // Only the side that faces the viewer is visible.
         layers.outgoing.opacity = progress < 0.5 ? 1 : 0
         layers.incoming.opacity = progress < 0.5 ? 0 : 1

@@ -10,8 +10,11 @@ public struct TransitionLayers: Sendable, Hashable {
         public var offsetY = 0.0
         /// The scale about the centre.
         public var scale = 1.0
-        /// The rotation about the vertical axis through the centre, in degrees.
+        /// The rotation about the vertical axis through the centre, in degrees. The left edge comes forward.
         public var rotation = 0.0
+        /// The rotation about the horizontal axis through the centre, in degrees, before the other. The bottom edge comes
+        /// forward.
+        public var tilt = 0.0
 
         /// Creates a layer that is drawn unchanged.
         public init() {}
