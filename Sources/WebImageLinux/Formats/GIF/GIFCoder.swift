@@ -32,7 +32,7 @@ package struct GIFCoder: ImageDecoding {
         }
         guard !file.isTruncated || isArriving else { throw options.truncatedAnimation }
         let frames = GIFFrameSource(data, file, first: first, options)
-        let animation = AnimatedFile(
+        var animation = AnimatedFile(
             frames,
             frames.layouts,
             size: file.size,
@@ -41,6 +41,7 @@ package struct GIFCoder: ImageDecoding {
             byteCount: data.count,
             arrival: arrival
         )
+        if !isArriving { animation.data = data }
         return try animation.image(options)
     }
 

@@ -34,10 +34,9 @@ package struct PNGCoder: ImageDecoding {
             let profile = options.convertsToSRGB ? reader.profile : nil
             if isAnimated {
                 do {
-                    return try animated(data, file, orientation, arrival, options).image(options).converted(
-                        from: profile,
-                        options
-                    )
+                    var animation = animated(data, file, orientation, arrival, options)
+                    if !isArriving { animation.data = data }
+                    return try animation.image(options).converted(from: profile, options)
                 } catch {
                     // The default image can be intact.
                     WebImageLog.debug("The PNG is shown as a still image: \(error)")

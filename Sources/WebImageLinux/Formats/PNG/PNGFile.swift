@@ -166,7 +166,7 @@ struct PNGFile: Sendable {
 }
 
 extension Data {
-    fileprivate mutating func append(bigEndian number: UInt32) {
+    mutating func append(bigEndian number: UInt32) {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 }

@@ -52,7 +52,7 @@ package struct WebPCoder: ImageDecoding {
             throw options.truncatedAnimation
         }
         try options.check(file.size)
-        let animation = AnimatedFile(
+        var animation = AnimatedFile(
             WebPFrameSource(data, file, options),
             file.frames.map(\.layout),
             size: file.size,
@@ -62,6 +62,7 @@ package struct WebPCoder: ImageDecoding {
             byteCount: data.count,
             arrival: arrival
         )
+        if !isArriving { animation.data = data }
         return try animation.image(options).converted(from: features.profile(of: data, options), options)
     }
 

@@ -20,19 +20,14 @@ extension WebPEncoder {
             throw .encodingFailed("libwebp writes no animation of \(size) pixels")
         }
         defer { WebPAnimEncoderDelete(encoder) }
+        // The size in bytes is that of a still image.
+        var options = options
+        options.webP.targetByteCount = nil
         var time = Duration.zero
-        let frames = animation.makeDecoder()
-        for index in 0..<animation.frameCount {
-            let pixels: PixelBuffer
-            do {
-                pixels = try frames.frame(at: index)
-            } catch {
-                // An animation ends before a damaged frame.
-                guard index > 1 else { throw error }
-                break
-            }
+        var frames = WrittenFrames(animation)
+        while let (pixels, duration) = try frames.next() {
             try add(pixels, at: time, to: encoder, options)
-            time += animation.durations[index]
+            time += duration
         }
         guard WebPAnimEncoderAdd(encoder, nil, milliseconds(time), nil) != 0 else { throw Self.failure(encoder) }
         var output = WebPData()

@@ -23,11 +23,14 @@ package struct WebPEncoder: ImageEncoding {
         WebPMemoryWriterInit(&writer)
         defer { WebPMemoryWriterClear(&writer) }
         picture.writer = WebPMemoryWrite
+        // libwebp asks every few rows whether to go on.
+        picture.progress_hook = { _, _ in Task.isCancelled ? 0 : 1 }
         let isWritten = withUnsafeMutablePointer(to: &writer) { writer in
             picture.custom_ptr = UnsafeMutableRawPointer(writer)
             return WebPEncode(&config, &picture) != 0
         }
         guard isWritten, let memory = writer.mem else {
+            if picture.error_code == VP8_ENC_ERROR_USER_ABORT { throw .cancelled(nil) }
             throw .encodingFailed(
                 "libwebp writes no image of \(pixels.size) pixels (error \(picture.error_code.rawValue))"
             )
@@ -43,17 +46,42 @@ package struct WebPEncoder: ImageEncoding {
         _ pixels: PixelBuffer,
         _ options: EncodeOptions
     ) -> Bool {
-        guard WebPConfigInit(&config) != 0, WebPPictureInit(&picture) != 0 else { return false }
-        config.quality = Float(options.quality * 100)
+        let preset = preset(options.webP.preset)
+        guard WebPConfigPreset(&config, preset, Float(options.quality * 100)) != 0, WebPPictureInit(&picture) != 0
+        else { return false }
         config.lossless = options.isLossless ? 1 : 0
-        // Lossless files keep the colours of transparent pixels.
-        config.exact = options.isLossless ? 1 : 0
-        picture.use_argb = config.lossless
+        // Lossless files keep the colours of transparent pixels, also those that may change a little otherwise.
+        config.exact = options.isLossless && !(options.webP.losslessFidelity < 1) ? 1 : 0
+        apply(options.webP, to: &config)
+        // Colours are halved in resolution here, unless libwebp looks at all of them.
+        picture.use_argb = options.isLossless || options.webP.usesSharpYUV ? 1 : 0
         picture.width = Int32(clamping: pixels.size.width)
         picture.height = Int32(clamping: pixels.size.height)
         let isFilled = fill(&picture, pixels)
         if !isFilled { WebPPictureFree(&picture) }
         return isFilled
+    }
+
+    private static func preset(_ preset: WebPEncodeOptions.Preset) -> WebPPreset {
+        switch preset {
+        case .standard: WEBP_PRESET_DEFAULT
+        case .portrait: WEBP_PRESET_PICTURE
+        case .photo: WEBP_PRESET_PHOTO
+        case .drawing: WEBP_PRESET_DRAWING
+        case .icon: WEBP_PRESET_ICON
+        case .text: WEBP_PRESET_TEXT
+        }
+    }
+
+    private static func apply(_ options: WebPEncodeOptions, to config: inout WebPConfig) {
+        func percent(_ value: Double) -> Int32 { Int32((value.bounded(to: 0...1, ifNaN: 1) * 100).rounded()) }
+        config.method = Int32(min(max(options.effort, 0), 6))
+        config.alpha_quality = percent(options.alphaQuality)
+        config.near_lossless = percent(options.losslessFidelity)
+        config.use_sharp_yuv = options.usesSharpYUV ? 1 : 0
+        config.low_memory = options.usesLessMemory ? 1 : 0
+        if let target = options.targetByteCount { config.target_size = Int32(clamping: max(target, 1)) }
+        config.pass = Int32(min(max(options.passCount ?? (options.targetByteCount == nil ? 1 : 6), 1), 10))
     }
 
     private static func fill(_ picture: inout WebPPicture, _ pixels: PixelBuffer) -> Bool {

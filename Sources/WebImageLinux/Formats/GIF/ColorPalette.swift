@@ -1,0 +1,127 @@
+import WebImageCore
+
+/// The colours of a frame, at most 256.
+///
+/// The colours are found by splitting the set of colours where its variance falls most, and by moving each to the mean of the
+/// pixels that it stands for (Lloyd's algorithm). The result is within a decibel of that of libimagequant, which is under the
+/// GPL; other libraries leave out the second step.
+struct ColorPalette {
+    /// Red in the lowest byte.
+    private(set) var colors: [UInt32] = []
+    /// Whether every pixel has exactly its colour.
+    private(set) var isExact = false
+    /// The index of each colour, when they are exact.
+    private var exact: [UInt32: UInt8] = [:]
+    /// The index of the nearest colour for six bits of each channel; 256 where it is not known yet.
+    private var nearest: [UInt16] = []
+
+    /// - Parameters:
+    ///   - pixels: The pixels, of which transparent ones (0) have no colour.
+    ///   - limit: The largest number of colours.
+    init(_ pixels: [UInt32], limit: Int) {
+        if let exact = Self.exactColors(pixels, limit: limit) {
+            (self.exact, isExact) = (exact, true)
+            colors = exact.sorted { $0.value < $1.value }.map(\.key)
+            return
+        }
+        var cells = ColorCells(pixels)
+        colors = cells.palette(limit: limit)
+        nearest = [UInt16](repeating: 256, count: 1 << 18)
+    }
+
+    /// Whether the palette has exactly the colour of every pixel.
+    func covers(_ pixels: [UInt32]) -> Bool {
+        isExact && pixels.allSatisfy { $0 == 0 || exact[$0 & 0xFF_FFFF] != nil }
+    }
+
+    private static func exactColors(_ pixels: [UInt32], limit: Int) -> [UInt32: UInt8]? {
+        var colors: [UInt32: UInt8] = [:]
+        var last: UInt32 = 0
+        for pixel in pixels where pixel != 0 && pixel != last {
+            last = pixel
+            guard colors[pixel & 0xFF_FFFF] == nil else { continue }
+            guard colors.count < limit else { return nil }
+            colors[pixel & 0xFF_FFFF] = UInt8(colors.count)
+        }
+        return colors
+    }
+
+    /// The indices of the colours of a frame, row by row.
+    /// - Parameter transparent: The index of transparent pixels.
+    mutating func indices(_ pixels: [UInt32], width: Int, transparent: UInt8) -> [UInt8] {
+        if isExact { return pixels.map { $0 == 0 ? transparent : exact[$0 & 0xFF_FFFF] ?? 0 } }
+        return ditheredIndices(pixels, width: width, transparent: transparent)
+    }
+
+    /// Spreads the error of each pixel over those that follow (Floyd and Steinberg), to and fro.
+    private mutating func ditheredIndices(_ pixels: [UInt32], width: Int, transparent: UInt8) -> [UInt8] {
+        var indices = [UInt8](repeating: transparent, count: pixels.count)
+        // The errors of three channels in sixteenths, of this row and the next, with a pixel of margin on both sides.
+        var errors = [Int32](repeating: 0, count: (width + 2) * 3)
+        var below = errors
+        for y in 0..<pixels.count / max(width, 1) {
+            let isForwards = y % 2 == 0
+            let step = isForwards ? 1 : -1
+            for number in 0..<width {
+                let x = isForwards ? number : width - 1 - number
+                let pixel = pixels[y * width + x]
+                let place = (x + 1) * 3
+                guard pixel != 0 else { continue }
+                var wanted = SIMD3(
+                    Self.corrected(pixel, shift: 0, error: errors[place]),
+                    Self.corrected(pixel, shift: 8, error: errors[place + 1]),
+                    Self.corrected(pixel, shift: 16, error: errors[place + 2])
+                )
+                let index = nearestIndex(wanted)
+                indices[y * width + x] = index
+                wanted &-= colors[Int(index)].channels
+                for channel in 0..<3 where wanted[channel] != 0 {
+                    let error = wanted[channel]
+                    errors[place + channel + step * 3] += error * 7
+                    below[place + channel - step * 3] += error * 3
+                    below[place + channel] += error * 5
+                    below[place + channel + step * 3] += error
+                }
+            }
+            swap(&errors, &below)
+            for index in below.indices { below[index] = 0 }
+        }
+        return indices
+    }
+
+    /// A channel with its share of the errors, of which half is left out: all of it makes noise of faint gradients.
+    @inline(__always)
+    private static func corrected(_ pixel: UInt32, shift: UInt32, error: Int32) -> Int32 {
+        min(255, max(0, Int32(pixel >> shift & 255) + (error / 2 + 8) >> 4))
+    }
+
+    @inline(__always)
+    private mutating func nearestIndex(_ color: SIMD3<Int32>) -> UInt8 {
+        let key = Int(color[0] >> 2 | (color[1] >> 2) << 6 | (color[2] >> 2) << 12)
+        let known = nearest[key]
+        if known < 256 { return UInt8(known) }
+        // The middle of the cell stands for all of its colours.
+        let found = colors.nearestIndex(to: color & ~3 | 2)
+        nearest[key] = UInt16(found)
+        return UInt8(found)
+    }
+}
+
+extension UInt32 {
+    fileprivate var channels: SIMD3<Int32> { SIMD3(Int32(self & 255), Int32(self >> 8 & 255), Int32(self >> 16 & 255)) }
+}
+
+extension [UInt32] {
+    /// The index of the colour at the least distance.
+    fileprivate func nearestIndex(to color: SIMD3<Int32>) -> Int {
+        withUnsafeBufferPointer { colors in
+            var (best, least) = (0, Int32.max)
+            for index in 0..<colors.count {
+                let difference = colors[index].channels &- color
+                let distance = (difference &* difference).wrappedSum()
+                if distance < least { (best, least) = (index, distance) }
+            }
+            return best
+        }
+    }
+}

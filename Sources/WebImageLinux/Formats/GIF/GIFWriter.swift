@@ -1,0 +1,100 @@
+import FoundationEssentials
+import WebImageCore
+
+/// The blocks of a GIF file that is written.
+struct GIFWriter {
+    private var data = Data()
+    private let size: PixelSize
+    private let loopCount: Int
+    /// The colours of the first frame, which others may use.
+    private var shared: ColorPalette?
+
+    /// - Parameter loopCount: The number of times to play the animation; 0 means endlessly.
+    init(size: PixelSize, loopCount: Int) {
+        self.size = size
+        self.loopCount = loopCount
+    }
+
+    /// Adds a frame.
+    /// - Parameters:
+    ///   - pixels: The pixels of the rectangle, opaque or transparent (0).
+    ///   - clears: Whether the rectangle is transparent after the frame.
+    mutating func add(_ pixels: [UInt32], in rect: PixelRect, hundredths: Int, clears: Bool) {
+        // Some viewers fill a cleared rectangle with the transparent colour of its frame, so it has one.
+        let hasGaps = clears || pixels.contains(0)
+        let limit = hasGaps ? 255 : 256
+        var palette: ColorPalette
+        let isShared: Bool
+        if let shared, shared.colors.count <= limit, shared.covers(pixels) {
+            (palette, isShared) = (shared, true)
+        } else {
+            (palette, isShared) = (ColorPalette(pixels, limit: limit), false)
+        }
+        let isFirst = data.isEmpty
+        if isFirst {
+            // The transparent colour needs a place in the table, too.
+            shared = palette
+            writeHeader(palette)
+        }
+        let colorBits = Self.bits(palette, hasGaps: true)
+        let transparent = UInt8(truncatingIfNeeded: palette.colors.count)
+        writeControl(hundredths, transparent: hasGaps ? transparent : nil, clears: clears)
+        data.append(0x2C)
+        for number in [rect.x, rect.y, rect.size.width, rect.size.height] { append(number) }
+        let hasTable = !isFirst && !isShared
+        data.append(hasTable ? 0x80 | UInt8(colorBits - 1) : 0)
+        if hasTable { writeTable(palette, bits: colorBits) }
+        let literalBits = max(2, colorBits)
+        data.append(UInt8(literalBits))
+        let indices = palette.indices(pixels, width: rect.size.width, transparent: transparent)
+        data.append(LZWEncoder.blocks(indices, literalBits: literalBits))
+    }
+
+    /// The whole file.
+    mutating func finish() -> Data {
+        data.append(0x3B)
+        return data
+    }
+
+    /// The number of bits of an index, 1 to 8.
+    private static func bits(_ palette: ColorPalette, hasGaps: Bool) -> Int {
+        let count = min(256, palette.colors.count + (hasGaps ? 1 : 0))
+        var bits = 1
+        while 1 << bits < count { bits += 1 }
+        return bits
+    }
+
+    private mutating func writeHeader(_ palette: ColorPalette) {
+        let bits = Self.bits(palette, hasGaps: true)
+        data.append(contentsOf: "GIF89a".utf8)
+        append(size.width)
+        append(size.height)
+        data.append(contentsOf: [0xF0 | UInt8(bits - 1), 0, 0])
+        writeTable(palette, bits: bits)
+        guard loopCount != 1 else { return }
+        data.append(contentsOf: [0x21, 0xFF, 11])
+        data.append(contentsOf: "NETSCAPE2.0".utf8)
+        data.append(contentsOf: [3, 1])
+        // The file says how often the animation is repeated.
+        append(loopCount == 0 ? 0 : min(loopCount - 1, 65_535))
+        data.append(0)
+    }
+
+    private mutating func writeTable(_ palette: ColorPalette, bits: Int) {
+        for color in palette.colors {
+            data.append(contentsOf: [UInt8(color & 255), UInt8(color >> 8 & 255), UInt8(color >> 16 & 255)])
+        }
+        data.append(contentsOf: repeatElement(0, count: ((1 << bits) - palette.colors.count) * 3))
+    }
+
+    private mutating func writeControl(_ hundredths: Int, transparent: UInt8?, clears: Bool) {
+        let disposal: UInt8 = clears ? 2 : 1
+        data.append(contentsOf: [0x21, 0xF9, 4, disposal << 2 | (transparent == nil ? 0 : 1)])
+        append(hundredths)
+        data.append(contentsOf: [transparent ?? 0, 0])
+    }
+
+    private mutating func append(_ number: Int) {
+        data.append(contentsOf: [UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)])
+    }
+}

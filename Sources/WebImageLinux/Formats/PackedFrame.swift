@@ -1,0 +1,150 @@
+import WebImageCore
+
+/// A frame of an animation that is written, as whole pixels: red in the lowest byte, alpha in the highest.
+struct PackedFrame {
+    let size: PixelSize
+    private(set) var pixels: [UInt32]
+
+    /// The pixels of a buffer, with colours multiplied by alpha.
+    init(_ buffer: PixelBuffer) {
+        size = buffer.size
+        let count = size.pixelCount
+        pixels = [UInt32](unsafeUninitializedCapacity: count) { target, written in
+            buffer.withUnsafeBytes { bytes in
+                if buffer.hasAlpha {
+                    UnsafeMutableRawBufferPointer(target).copyMemory(from: bytes)
+                } else {
+                    var source = bytes.baseAddress!.assumingMemoryBound(to: UInt8.self)
+                    for index in 0..<count {
+                        target[index] =
+                            UInt32(source[0]) | UInt32(source[1]) << 8 | UInt32(source[2]) << 16 | 0xFF00_0000
+                        source += 3
+                    }
+                }
+            }
+            written = count
+        }
+    }
+
+    /// Makes pixels opaque, or transparent where they are less than half opaque. Transparent ones are 0.
+    mutating func removeTranslucency() {
+        pixels.withUnsafeMutableBufferPointer { pixels in
+            for index in pixels.indices {
+                let pixel = pixels[index]
+                let alpha = pixel >> 24
+                if alpha == 255 { continue }
+                guard alpha >= 128 else {
+                    pixels[index] = 0
+                    continue
+                }
+                var opaque: UInt32 = 0xFF00_0000
+                for shift: UInt32 in [0, 8, 16] {
+                    opaque |= min(255, ((pixel >> shift & 255) * 255 + alpha / 2) / alpha) << shift
+                }
+                pixels[index] = opaque
+            }
+        }
+    }
+
+    /// Makes a rectangle transparent.
+    mutating func clear(_ rect: PixelRect) {
+        for y in rect.y..<rect.y + rect.size.height {
+            let start = y * size.width + rect.x
+            for index in start..<start + rect.size.width { pixels[index] = 0 }
+        }
+    }
+
+    /// The smallest rectangle around the pixels that are not those of another frame; `nil` when there are none.
+    func changes(since other: PackedFrame) -> PixelRect? { box(other) { $0 != $1 } }
+
+    /// The smallest rectangle around the pixels that are transparent here and not in another frame; `nil` when there are none.
+    func gaps(since other: PackedFrame) -> PixelRect? { box(other) { $0 == 0 && $1 != 0 } }
+
+    @inline(__always)
+    private func box(_ other: PackedFrame, _ isInside: (UInt32, UInt32) -> Bool) -> PixelRect? {
+        pixels.withUnsafeBufferPointer { pixels in
+            other.pixels.withUnsafeBufferPointer { others in
+                let (width, height) = (size.width, size.height)
+                var (left, right, top, bottom) = (width, -1, -1, -1)
+                for y in 0..<height {
+                    let row = y * width
+                    var x = 0
+                    while x < width, !isInside(pixels[row + x], others[row + x]) { x += 1 }
+                    guard x < width else { continue }
+                    if top < 0 { top = y }
+                    bottom = y
+                    left = min(left, x)
+                    var last = width - 1
+                    while last > right, !isInside(pixels[row + last], others[row + last]) { last -= 1 }
+                    right = max(right, last)
+                }
+                guard top >= 0 else { return nil }
+                return PixelRect(x: left, y: top, width: right - left + 1, height: bottom - top + 1)
+            }
+        }
+    }
+
+    /// The pixels of a rectangle as a buffer.
+    /// - Returns: `nil` when there is no memory.
+    func buffer(_ rect: PixelRect, _ format: PixelBuffer.Format) -> PixelBuffer? {
+        PixelBuffer(size: rect.size, format: format) { memory in
+            pixels.withUnsafeBufferPointer { pixels in
+                var target = 0
+                for y in rect.y..<rect.y + rect.size.height {
+                    for index in y * size.width + rect.x..<y * size.width + rect.x + rect.size.width {
+                        let pixel = pixels[index]
+                        memory[target] = UInt8(truncatingIfNeeded: pixel)
+                        memory[target + 1] = UInt8(truncatingIfNeeded: pixel >> 8)
+                        memory[target + 2] = UInt8(truncatingIfNeeded: pixel >> 16)
+                        if format == .rgbaPremultiplied { memory[target + 3] = UInt8(truncatingIfNeeded: pixel >> 24) }
+                        target += format.bytesPerPixel
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension PixelRect {
+    /// The smallest rectangle around both.
+    func union(_ other: PixelRect) -> PixelRect {
+        let (left, top) = (min(x, other.x), min(y, other.y))
+        return PixelRect(
+            x: left,
+            y: top,
+            width: max(x + size.width, other.x + other.size.width) - left,
+            height: max(y + size.height, other.y + other.size.height) - top
+        )
+    }
+}
+
+/// The frames of an animation that is written, one after the other.
+struct WrittenFrames {
+    private let animation: ImageAnimation
+    private let decoder: any FrameDecoding
+    private var index = 0
+
+    init(_ animation: ImageAnimation) {
+        self.animation = animation
+        decoder = animation.makeDecoder()
+    }
+
+    /// The next frame and its duration; `nil` behind the last one. An animation ends before a damaged frame.
+    /// - Throws: Also ``ImageError/Code/cancelled``, in a task that is cancelled.
+    mutating func next() throws(ImageError) -> (pixels: PixelBuffer, duration: Duration)? {
+        guard index < animation.frameCount else { return nil }
+        guard !Task.isCancelled else { throw .cancelled(nil) }
+        do throws(ImageError) {
+            let pixels = try decoder.frame(at: index)
+            guard let pixels = pixels.resized(to: animation.size, orientation: .up) else {
+                throw ImageError.encodingFailed("There is no memory for \(animation.size) pixels")
+            }
+            defer { index += 1 }
+            return (pixels, animation.durations[index])
+        } catch {
+            guard index > 1 else { throw error }
+            index = animation.frameCount
+            return nil
+        }
+    }
+}
