@@ -43,3 +43,37 @@ bool gwi_pixbuf_decodes_elsewhere(const char *media_type) {
     g_slist_free(formats);
     return is_part;
 }
+
+// Whether a pattern is at a place. The characters of a mask are explained at GdkPixbufModulePattern.
+static bool is_match(const unsigned char *prefix, const char *mask, const uint8_t *bytes, size_t count) {
+    size_t mask_length = mask ? strlen(mask) : 0;
+    for (size_t i = 0; prefix[i]; i++) {
+        if (i >= count) return false;
+        char kind = i < mask_length ? mask[i] : ' ';
+        if (kind == ' ' && bytes[i] != prefix[i]) return false;
+        if (kind == '!' && bytes[i] == prefix[i]) return false;
+        if (kind == 'z' && bytes[i] != 0) return false;
+        if (kind == 'n' && bytes[i] == 0) return false;
+    }
+    return true;
+}
+
+int gwi_pixbuf_relevance(const void *format, const uint8_t *bytes, size_t count) {
+    const GdkPixbufModulePattern *pattern = ((const GdkPixbufFormat *)format)->signature;
+    int relevance = 0;
+    for (; pattern && pattern->prefix; pattern++) {
+        if (!*pattern->prefix || pattern->relevance <= relevance) continue;
+        const unsigned char *prefix = (const unsigned char *)pattern->prefix;
+        // A mask that begins with an asterisk matches anywhere.
+        bool is_anchored = !pattern->mask || pattern->mask[0] != '*';
+        const char *mask = is_anchored ? pattern->mask : pattern->mask + 1;
+        if (!is_anchored) prefix++;
+        size_t places = is_anchored ? 1 : count;
+        for (size_t place = 0; place < places; place++) {
+            if (!is_match(prefix, mask, bytes + place, count - place)) continue;
+            relevance = pattern->relevance;
+            break;
+        }
+    }
+    return relevance > 100 ? 100 : relevance;
+}

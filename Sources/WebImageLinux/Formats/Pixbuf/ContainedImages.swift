@@ -18,6 +18,7 @@ final class ContainedImages {
         switch format {
         case .svg:
             try data.withByteReader { bytes throws(ImageError) in try SVGImages(options, images).find(in: bytes) }
+        case .qtif: try data.withByteReader { bytes throws(ImageError) in try images.checkAtoms(bytes) }
         case .icns, .ani: try data.withByteReader { bytes throws(ImageError) in try images.checkBinary(bytes) }
         default: break
         }
@@ -69,6 +70,30 @@ final class ContainedImages {
                 bytes.matches("jP  ", at: offset + 12) || bytes.matches([0xFF, 0x4F, 0xFF, 0x51], at: offset + 8)
             guard !isFile || isKnown || isJPEG2000 else {
                 throw options.badData("The icon holds an image that is neither PNG nor JPEG 2000")
+            }
+            offset += Int(length)
+        }
+    }
+
+    // MARK: - QTIF
+
+    /// The formats of whose images in other files the headers tell all that their loaders decode.
+    private static let plain: Set<ImageFormat> = [.jpeg, .png, .gif, .tiff]
+
+    /// A QuickTime image hands the contents of its idat atom to any loader (QuickTime File Format, "QuickTime Image Files").
+    private func checkAtoms(_ bytes: ByteReader) throws(ImageError) {
+        var offset = 0
+        while let length = bytes.uint32BE(offset) {
+            guard length >= 8 else { throw options.badData("An atom of the QuickTime image has no length") }
+            if bytes.matches("idat", at: offset + 4) {
+                guard let image = bytes.data(offset + 8, Int(length) - 8),
+                    Self.plain.contains(ImageFormat(sniffing: image))
+                else {
+                    throw options.badData(
+                        "The QuickTime image holds something else than a whole JPEG, PNG, GIF or TIFF"
+                    )
+                }
+                try add(image, in: "QuickTime image")
             }
             offset += Int(length)
         }

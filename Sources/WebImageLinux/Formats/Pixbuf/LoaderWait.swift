@@ -14,6 +14,8 @@ struct LoaderWait {
     let isElsewhere: Bool
     let limit: Duration
     let options: DecodeOptions
+    /// The library whose loader is waited for.
+    var library = "gdk-pixbuf"
     let leftBehind: CallsLeftBehind
     /// Starts a thread with a name. Returns 0 or an error number. Tests replace it.
     let startThread: @Sendable (String, @escaping @Sendable () -> Void) -> Int32
@@ -70,7 +72,7 @@ struct LoaderWait {
                 .timedOut,
                 url: options.url,
                 reason:
-                    "\(isElsewhere ? "The process" : "The loader") of gdk-pixbuf has not decoded this \(name) within \(limit)",
+                    "\(isElsewhere ? "The process" : "The loader") of \(library) has not decoded this \(name) within \(limit)",
                 remedy:
                     "Give the manager a decoder for \(name) (ImageManager.Configuration.decoders), or smaller files."
             )
@@ -89,7 +91,7 @@ struct LoaderWait {
         )
     }
 
-    private var name: String { format.rawValue.uppercased() }
+    private var name: String { format.name }
 
     private var tooManyLeftBehind: ImageError {
         if isElsewhere {
@@ -99,7 +101,7 @@ struct LoaderWait {
             .decoderUnavailable,
             url: options.url,
             reason:
-                "\(maximumLeftBehind) loaders of gdk-pixbuf still work on earlier files, so that no more are started",
+                "\(maximumLeftBehind) loaders still work on earlier files, so that no more are started",
             remedy: "Load \(name) only from servers that you trust (AllowedFormats), or later."
         )
     }
@@ -108,7 +110,7 @@ struct LoaderWait {
         ImageError(
             .decoderUnavailable,
             url: options.url,
-            reason: "The system starts no thread on which gdk-pixbuf could decode \(name) (error \(code))",
+            reason: "The system starts no thread on which \(library) could decode \(name) (error \(code))",
             remedy:
                 "Raise the limit of processes (ulimit -u, or pids.max of the control group), then load the image again."
         )

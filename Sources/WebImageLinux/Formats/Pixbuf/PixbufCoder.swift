@@ -4,7 +4,9 @@ internal import CWebImageShims
 public import FoundationEssentials
 public import WebImageCore
 
-/// Decodes with gdk-pixbuf the formats named in ``/WebImageCore/ImageFormat`` for which a loader is installed.
+/// Decodes with gdk-pixbuf every format for which a loader is installed: those named in ``/WebImageCore/ImageFormat``, and others
+/// that their loaders recognise by the first bytes of a file. Such a format is named by its media type, as in
+/// `ImageFormat(rawValue: "image/x-xcf")`.
 ///
 /// Each manager has it as its last decoder, for formats such as SVG, AVIF and HEIC of which the library has no decoder. An
 /// app that adds it to its manager's `coders` prefers gdk-pixbuf for all formats that it reads, whole and while they arrive.
@@ -15,13 +17,8 @@ public import WebImageCore
 /// Pixels from there are always in sRGB. An image that takes more than 30 seconds there, or 10 in this process if it is an SVG or
 /// another format whose loader takes as long as the file wants, fails with ``/WebImageCore/ImageError/Code/timedOut``.
 public struct PixbufCoder: ImageDecoding {
-    /// A loader of gdk-pixbuf.
-    struct Loader {
-        /// With it, gdk-pixbuf need not sniff.
-        let mediaType: String
-        /// Whether it decodes in another process.
-        let isElsewhere: Bool
-    }
+    /// Whether this process is a decode worker. It is set before anything else runs, on the only thread.
+    nonisolated(unsafe) static var isInWorker = false
 
     private let timeLimit: Duration?
 
@@ -31,44 +28,16 @@ public struct PixbufCoder: ImageDecoding {
     /// - Parameter timeLimit: The time after which slow decoding is given up.
     package init(timeLimit: Duration?) { self.timeLimit = timeLimit }
 
-    /// The loader of each format for which one is installed. The first look at it reads a file.
-    private var loaders: [ImageFormat: Loader] { Self.installed }
-
-    private static let installed = findLoaders()
-
-    private static func findLoaders() -> [ImageFormat: Loader] {
-        var available: Set<String> = []
-        var list = gdk_pixbuf_get_formats()
-        let first = list
-        while let node = list {
-            let format = OpaquePointer(node.pointee.data)
-            if gdk_pixbuf_format_is_disabled(format) == 0, let types = gdk_pixbuf_format_get_mime_types(format) {
-                var type = types
-                while let name = type.pointee {
-                    available.insert(String(cString: name))
-                    type += 1
-                }
-                g_strfreev(types)
-            }
-            list = node.pointee.next
-        }
-        g_slist_free(first)
-        var loaders: [ImageFormat: Loader] = [:]
-        for descriptor in FormatDescriptor.all {
-            guard let mediaType = descriptor.mediaTypes.first(where: { available.contains($0) }) else { continue }
-            loaders[descriptor.format] = Loader(
-                mediaType: mediaType,
-                isElsewhere: gwi_pixbuf_decodes_elsewhere(mediaType)
-            )
-        }
-        return loaders
-    }
+    private var loaders: InstalledLoaders { .all }
 
     /// Whether a loader of the format is installed.
-    public func canDecode(_ format: ImageFormat) -> Bool { loaders[format] != nil }
+    public func canDecode(_ format: ImageFormat) -> Bool { loaders.loader(of: format) != nil }
+
+    /// Whether a loader of the format is installed, or one that recognises the first bytes of a file of no known format.
+    public func canDecode(_ head: Data, format: ImageFormat) -> Bool { installedFormat(head, as: format) != nil }
 
     /// Whether the loader of the format decodes in another process.
-    package func decodesElsewhere(_ format: ImageFormat) -> Bool { loaders[format]?.isElsewhere == true }
+    package func decodesElsewhere(_ format: ImageFormat) -> Bool { loaders.loader(of: format)?.isElsewhere == true }
 
     /// Decodes a whole file.
     public func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
@@ -81,7 +50,7 @@ public struct PixbufCoder: ImageDecoding {
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
         // The loader of GIF takes quadratic time when it is fed in pieces, and slow ones wait for the end.
-        guard format != .gif, let loader = loaders[format], !isSlow(format) else { return nil }
+        guard format != .gif, let loader = loaders.loader(of: format), !isSlow(format) else { return nil }
         return try? PixbufIncrementalDecoder(format, loader: loader, options, isIncremental: true)
     }
 }
@@ -93,15 +62,18 @@ extension PixbufCoder: CancellableImageDecoding {
         holding reservation: MemoryBudget.Reservation?,
         isCancelled: () -> Bool
     ) throws(ImageError) -> WebImage {
-        let format = ImageFormat(sniffing: data, hint: options.formatHint)
-        let loader = loaders[format] ?? Loader(mediaType: "", isElsewhere: false)
+        let recognised = ImageFormat(sniffing: data, hint: options.formatHint)
+        guard let format = installedFormat(data.prefix(ImageFormat.sniffLength), as: recognised),
+            let loader = loaders.loader(of: format)
+        else { throw options.badData("No loader of gdk-pixbuf reads this file") }
         let work = { @Sendable () throws(ImageError) -> WebImage in
             try ContainedImages.check(data, format, options: options)
             let session = try PixbufIncrementalDecoder(format, loader: loader, options, isIncremental: false)
             try session.append(data)
             return try session.finish(data)
         }
-        guard isSlow(format) else { return try work() }
+        // The app ends a worker that takes too long.
+        guard isSlow(format), !Self.isInWorker else { return try work() }
         let wait = LoaderWait(
             format: format,
             isElsewhere: loader.isElsewhere,
@@ -110,6 +82,13 @@ extension PixbufCoder: CancellableImageDecoding {
         )
         // Giving up a loader of this process does not end it.
         return try wait.run(holding: reservation, until: { loader.isElsewhere && isCancelled() }, work)
+    }
+}
+
+extension PixbufCoder: InstalledFormatDecoding {
+    package func installedFormat(_ head: Data, as format: ImageFormat) -> ImageFormat? {
+        if canDecode(format) { return format }
+        return format == .unknown ? loaders.format(of: head) : nil
     }
 }
 

@@ -30,7 +30,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
 
     init(
         _ format: ImageFormat,
-        loader: PixbufCoder.Loader,
+        loader: InstalledLoaders.Loader,
         _ options: DecodeOptions,
         isIncremental: Bool
     ) throws(ImageError) {
@@ -177,18 +177,8 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         return orientation.apply(to: options.size.target(for: scalableSize(upright) ?? upright))
     }
 
-    /// What counts as the size of a scalable image that is to fit a box: larger than any screen, but within the limit, so
-    /// that no box makes the loader draw more.
-    private func scalableSize(_ size: PixelSize) -> PixelSize? {
-        guard format == .svg, !size.isEmpty else { return nil }
-        switch options.size {
-        case .original, .within: return nil
-        case .contain, .cover, .stretch: break
-        }
-        let area = max(1, options.pixelLimit / size.pixelCount)
-        let factor = max(1, min(1 << 14 / max(size.width, size.height), Int(Double(area).squareRoot())))
-        return PixelSize(width: size.width * factor, height: size.height * factor)
-    }
+    /// What counts as the size of a drawing that is to fit a box.
+    private func scalableSize(_ size: PixelSize) -> PixelSize? { format == .svg ? options.scalableSize(size) : nil }
 
     /// Handles the loader's size-prepared signal, before it allocates memory for the pixels.
     private func prepare(_ size: PixelSize) {
@@ -230,7 +220,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
             }
         }
         guard !isComplete else { return }
-        throw options.badData("The \(format.rawValue.uppercased()) ends before its pixels do: it is truncated")
+        throw options.badData("The \(format.name) ends before its pixels do: it is truncated")
     }
 
     private func makeImage(_ pixels: PixelBuffer, isPartial: Bool) -> WebImage {

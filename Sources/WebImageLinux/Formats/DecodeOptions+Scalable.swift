@@ -1,0 +1,17 @@
+import WebImageCore
+
+extension DecodeOptions {
+    /// What counts as the size of a drawing that is to fit a box: larger than any screen, but within the limit, so that no box
+    /// makes the loader draw more.
+    /// - Returns: `nil` when the drawing is not to fit a box.
+    func scalableSize(_ natural: PixelSize) -> PixelSize? {
+        guard !natural.isEmpty else { return nil }
+        switch size {
+        case .original, .within: return nil
+        case .contain, .cover, .stretch: break
+        }
+        let area = max(1, pixelLimit / natural.pixelCount)
+        let factor = max(1, min(1 << 14 / max(natural.width, natural.height), Int(Double(area).squareRoot())))
+        return PixelSize(width: natural.width * factor, height: natural.height * factor)
+    }
+}

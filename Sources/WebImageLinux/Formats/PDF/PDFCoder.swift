@@ -1,0 +1,58 @@
+package import FoundationEssentials
+package import WebImageCore
+
+/// Draws a page of a PDF with poppler-glib where that is installed, on white and at the size asked for.
+///
+/// The page is the first one, or that of the parameter `page`, counted from 1. A page of 72 points to the inch has 96 pixels to the
+/// inch, as in CSS and SVG. Nothing ends a drawing that takes for ever, so it has a thread of its own, which is left behind.
+package struct PDFCoder: ImageDecoding {
+    private let timeLimit: Duration
+    private let poppler: @Sendable () -> PopplerLibrary?
+
+    package init(timeLimit: Duration = .seconds(10)) {
+        self.init(timeLimit: timeLimit) { .installed }
+    }
+
+    /// - Parameter poppler: Returns the functions that draw; `nil` when they are not installed.
+    init(timeLimit: Duration, poppler: @escaping @Sendable () -> PopplerLibrary?) {
+        self.timeLimit = timeLimit
+        self.poppler = poppler
+    }
+
+    package func canDecode(_ format: ImageFormat) -> Bool { format == .pdf && poppler() != nil }
+
+    package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        try decode(data, options: options, holding: nil) { false }
+    }
+}
+
+extension PDFCoder: SlowImageDecoding, CancellableImageDecoding {
+    package func isSlow(_ format: ImageFormat) -> Bool { true }
+
+    package func decode(
+        _ data: Data,
+        options: DecodeOptions,
+        holding reservation: MemoryBudget.Reservation?,
+        isCancelled: () -> Bool
+    ) throws(ImageError) -> WebImage {
+        guard let poppler = poppler() else { throw options.badData("poppler-glib is not installed") }
+        let number = try Self.pageNumber(options)
+        var wait = LoaderWait(format: .pdf, isElsewhere: false, limit: timeLimit, options: options)
+        wait.library = "poppler"
+        // Giving up a drawing does not end it.
+        return try wait.run(holding: reservation, until: { false }) { () throws(ImageError) in
+            try data.withByteReader { bytes throws(ImageError) in
+                let document = try PDFDocument(bytes, poppler: poppler, options)
+                return try document.image(ofPage: number)
+            }
+        }
+    }
+
+    private static func pageNumber(_ options: DecodeOptions) throws(ImageError) -> Int {
+        guard let text = options.decoderParameters["page"] else { return 1 }
+        guard let number = Int(text), number > 0 else {
+            throw options.badData("The parameter page is \(text), not a number from 1 on")
+        }
+        return number
+    }
+}

@@ -1,0 +1,92 @@
+internal import CWebImageGLib
+internal import CWebImagePixbuf
+internal import CWebImageShims
+import FoundationEssentials
+import WebImageCore
+
+/// The loaders of gdk-pixbuf that are installed on this machine. The first look at them reads a file.
+struct InstalledLoaders: Sendable {
+    /// A loader of gdk-pixbuf.
+    struct Loader: Sendable {
+        /// With it, gdk-pixbuf need not sniff.
+        let mediaType: String
+        /// Whether it decodes in another process.
+        let isElsewhere: Bool
+    }
+
+    /// A format that the library has no row for. Its name is its media type.
+    private struct Unlisted: Sendable {
+        let format: ImageFormat
+        /// The address of its GdkPixbufFormat, which is never freed.
+        let address: UInt
+    }
+
+    static let all = InstalledLoaders()
+
+    private var loaders: [ImageFormat: Loader] = [:]
+    private var unlisted: [Unlisted] = []
+
+    private init() {
+        let known = Set(FormatDescriptor.all.flatMap(\.mediaTypes))
+        var available: Set<String> = []
+        var list = gdk_pixbuf_get_formats()
+        let first = list
+        while let node = list {
+            defer { list = node.pointee.next }
+            guard let address = node.pointee.data else { continue }
+            let format = OpaquePointer(address)
+            guard gdk_pixbuf_format_is_disabled(format) == 0 else { continue }
+            let types = Self.mediaTypes(of: format)
+            available.formUnion(types)
+            guard let type = types.first, known.isDisjoint(with: types.map { $0.lowercased() }) else { continue }
+            let unlisted = Unlisted(
+                format: ImageFormat(rawValue: type.lowercased()),
+                address: UInt(bitPattern: address)
+            )
+            self.unlisted.append(unlisted)
+            loaders[unlisted.format] = Self.loader(type)
+        }
+        g_slist_free(first)
+        for descriptor in FormatDescriptor.all {
+            guard let type = descriptor.mediaTypes.first(where: { available.contains($0) }) else { continue }
+            loaders[descriptor.format] = Self.loader(type)
+        }
+    }
+
+    private static func loader(_ mediaType: String) -> Loader {
+        Loader(mediaType: mediaType, isElsewhere: gwi_pixbuf_decodes_elsewhere(mediaType))
+    }
+
+    private static func mediaTypes(of format: OpaquePointer) -> [String] {
+        guard let types = gdk_pixbuf_format_get_mime_types(format) else { return [] }
+        defer { g_strfreev(types) }
+        var names: [String] = []
+        var type = types
+        while let name = type.pointee {
+            names.append(String(cString: name))
+            type += 1
+        }
+        return names
+    }
+
+    /// The loader of a format; `nil` when none is installed.
+    func loader(of format: ImageFormat) -> Loader? { loaders[format] }
+
+    /// The format of a file that the library does not recognise, by the signatures of the loaders.
+    func format(of head: Data) -> ImageFormat? {
+        var best: (format: ImageFormat, relevance: Int32)?
+        head.withUnsafeBytes { bytes in
+            let start = bytes.bindMemory(to: UInt8.self).baseAddress
+            guard let start, !bytes.isEmpty else { return }
+            for candidate in unlisted {
+                let relevance = gwi_pixbuf_relevance(
+                    UnsafeRawPointer(bitPattern: candidate.address),
+                    start,
+                    bytes.count
+                )
+                if relevance > best?.relevance ?? 0 { best = (candidate.format, relevance) }
+            }
+        }
+        return best?.format
+    }
+}
