@@ -47,9 +47,9 @@ package final class Nginx: Sendable {
         try FileManager.default.createDirectory(atPath: "\(root)/files", withIntermediateDirectories: true)
         for (name, data) in files { try data.write(to: URL(filePath: "\(root)/files/\(name)")) }
         try Self.makeCertificates(in: root)
-        var ports = ["clear": try Self.freePort(), "secured": try Self.freePort()]
-        for certificate in Certificate.allCases { ports["\(certificate)"] = try Self.freePort() }
-        ports["dropped"] = try Self.freePort()
+        var ports = ["clear": try LocalPort.free(), "secured": try LocalPort.free()]
+        for certificate in Certificate.allCases { ports["\(certificate)"] = try LocalPort.free() }
+        ports["dropped"] = try LocalPort.free()
         silence = try SilentSocket()
         self.ports = ports
         let listening = host == "127.0.0.1" ? host : "0.0.0.0"
@@ -112,12 +112,6 @@ package final class Nginx: Sendable {
     package var log: [String] {
         let text = (try? String(contentsOfFile: "\(folder.path)/access.log", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map(String.init)
-    }
-
-    private static func freePort() throws -> UInt16 {
-        let server = try LocalImageServer { _ in .notFound }
-        defer { server.stop() }
-        return server.port
     }
 
     private static func configuration(_ root: String, _ ports: [String: UInt16], silence: UInt16, listening: String)

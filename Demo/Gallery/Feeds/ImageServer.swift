@@ -41,6 +41,8 @@ struct ImageServer: ImageFeed {
     let urls: [URL]
     /// The file names of all bundled images.
     let names: [String]
+    /// The folder of these images.
+    let folder: String
     private let server: LocalImageServer
 
     init(folder: String, count: Int) throws {
@@ -51,6 +53,7 @@ struct ImageServer: ImageFeed {
         let images = ServedImages(folder: folder)
         let server = try LocalImageServer { images.response(to: $0) }
         self.server = server
+        self.folder = folder
         self.names = names
         // Neighbouring cells differ: a step without a common factor with the number of images visits all of them.
         let step = [7, 11, 13].first { names.count % $0 != 0 } ?? 1

@@ -18,7 +18,7 @@ struct Page {
     /// All pages in the order of the list.
     static var all: [Page] {
         [
-            wall, progressive, animation, buttons, orientation, density, failures, placeholders, transitions,
+            wall, progressive, animation, buttons, orientation, density, sizes, failures, placeholders, transitions,
             transformers, prefetching, caches, zoom, links, accessibility,
         ]
     }

@@ -2,6 +2,23 @@ import Glibc
 
 /// TCP ports of this machine.
 package enum LocalPort {
+    /// A port on which nobody listens.
+    package static func free() throws -> UInt16 {
+        let server = try LocalImageServer { _ in .notFound }
+        defer { server.stop() }
+        return server.port
+    }
+
+    /// Waits until a process listens on that port of 127.0.0.1.
+    /// - Returns: Whether one does within the time.
+    package static func waitUntilOpen(_ port: UInt16, seconds: Int) -> Bool {
+        for _ in 0..<seconds * 20 {
+            if isOpen(port) { return true }
+            usleep(50_000)
+        }
+        return false
+    }
+
     /// Whether a process listens on that port of 127.0.0.1.
     package static func isOpen(_ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -1,0 +1,76 @@
+import FoundationEssentials
+import Synchronization
+
+/// Beside stage 1, on the I/O queue: whether the disk has a larger file of an image than the one that fits. It is decoded at the
+/// size that is asked for, and nothing is downloaded.
+final class VariantStage: Sendable {
+    private let dataCache: (any DataCaching)?
+    private let renditionCache: DiskCache?
+    private let ioQueue: WorkQueue
+    private let timeLimit: Duration
+    private let clock: any TimeKeeping
+    private let watch: DiskWatch
+    private let next: GraphIntake
+    private let waiting = Mutex<[ObjectIdentifier: ImageTask]>([:])
+
+    init(_ dependencies: Pipeline.Dependencies, watch: DiskWatch, next: GraphIntake) {
+        dataCache = dependencies.dataCache
+        renditionCache = dependencies.renditionCache
+        ioQueue = dependencies.ioQueue
+        timeLimit = dependencies.diskTimeLimit
+        clock = dependencies.diskWatchClock
+        self.watch = watch
+        self.next = next
+    }
+
+    /// The tasks that wait for the disk.
+    var tasks: [ImageTask] { waiting.withLock { Array($0.values) } }
+
+    /// Loads the image of a task from a larger file on disk, or has the task join the job of its own file.
+    func start(_ task: ImageTask) {
+        let request = task.request
+        guard dataCache != nil, request.readTiers.contains(.originals), request.variantChoice?.isFinal == false,
+            watch.begin(request)
+        else { return next.add(.join(task)) }
+        waiting.withLock { $0[ObjectIdentifier(task)] = task }
+        ioQueue.submit(priority: task.priority) {
+            self.goOn(with: task, as: self.largerFile(for: request))
+            self.watch.end()
+        }
+        // A disk that hangs must not hold the load up, unless nothing else has the image.
+        guard request.cachePolicy.asksLoader else { return }
+        clock.run(after: timeLimit) { [weak self, weak task] in
+            if let task { self?.goOn(with: task, as: nil) }
+        }
+    }
+
+    /// The request for the smallest larger file that the disk has; `nil` when it has the one that fits, or none.
+    private func largerFile(for request: ImageRequest) -> ImageRequest? {
+        guard let dataCache, !dataCache.contains(request.sourceKey) else { return nil }
+        let rendition = ImageKey(request).renditionKey(size: request.resolvedDecodeSize)
+        guard renditionCache?.contains(rendition) != true else { return nil }
+        return request.largerVariants.first { dataCache.contains(request.reading(variant: $0).sourceKey) }
+            .map { request.with(variant: $0) }
+    }
+
+    private func goOn(with task: ImageTask, as larger: ImageRequest?) {
+        guard waiting.withLock({ $0.removeValue(forKey: ObjectIdentifier(task)) }) != nil, !task.isCancelled else {
+            return
+        }
+        guard var request = larger else { return next.add(.join(task)) }
+        request.variantChoice?.isFinal = true
+        request.priority = task.priority
+        request.previewURL = nil
+        // The server may have removed it since.
+        request.fallbackURLs.insert(task.request.url, at: 0)
+        let partial: @Sendable (WebImage) -> Void = { task.report(partial: $0) }
+        _ = task.startChild(
+            request,
+            .nonisolated(
+                progress: { task.report(received: $0, expected: $1) },
+                partial: task.showsPartialImages ? partial : nil,
+                completion: { task.finish($0) }
+            )
+        )
+    }
+}

@@ -1,0 +1,153 @@
+public import FoundationEssentials
+public import WebImageCore
+
+extension ImageService {
+    /// How the URL of an image stands in a URL of imgproxy.
+    public enum SourceEncoding: Sendable, Hashable {
+        /// It is encoded in Base64.
+        case base64
+        /// It can be read, with what is special in URLs escaped.
+        case plain
+    }
+
+    /// Makes the service of an imgproxy server.
+    ///
+    /// Its URLs are signed (HMAC-SHA256) where the server has a key; keep in mind that users can find a key in an app.
+    /// - Parameters:
+    ///   - address: The URL of the server, with its path prefix if it has one.
+    ///   - key: The key of the server, IMGPROXY_KEY, in hexadecimal digits. Default: none.
+    ///   - salt: The salt of the server, IMGPROXY_SALT, in hexadecimal digits. Default: none.
+    ///   - options: Further processing options, such as `q:80` or `f:webp`. Default: none.
+    ///   - sourceEncoding: How the URL of the image is written. Default: Base64.
+    /// - Throws: `ImageError.Code.invalidRequest` if the key or the salt is no hexadecimal number.
+    public static func imgproxy(
+        at address: URL,
+        key: String? = nil,
+        salt: String? = nil,
+        options: [String] = [],
+        sourceEncoding: SourceEncoding = .base64
+    ) throws(ImageError) -> ImageService {
+        let (keyBytes, saltBytes) = (try bytes(key, "key", of: address), try bytes(salt, "salt", of: address) ?? [])
+        let base = address.absoluteString.withoutTrailingSlashes
+        let name = (["imgproxy"] + options).joined(separator: " ")
+        return ImageService(name: name, address: address) { source, target in
+            var parts: [String] = []
+            if let width = target.width {
+                parts.append(target.height.map { "rs:fill:\(width):\($0)" } ?? "rs:fit:\(width):0")
+                if target.height != nil { parts.append("g:sm") }
+            }
+            parts += options
+            switch sourceEncoding {
+            case .base64: parts.append(Array(source.utf8).base64ForURLs(isPadded: false))
+            case .plain: parts += ["plain", source.escaped(keeping: "/:")]
+            }
+            let path = "/" + parts.joined(separator: "/")
+            let signature = keyBytes.map {
+                Signature.code(of: saltBytes + path.utf8, key: $0, .sha256).base64ForURLs(isPadded: false)
+            }
+            return "\(base)/\(signature ?? "insecure")\(path)"
+        }
+    }
+
+    /// Makes the service of a Thumbor server, or of another one that understands its URLs.
+    ///
+    /// Its URLs are signed (HMAC-SHA1) where the server has a key; keep in mind that users can find a key in an app.
+    /// - Parameters:
+    ///   - address: The URL of the server.
+    ///   - key: The key of the server, SECURITY_KEY. Default: none, for servers that allow unsafe URLs.
+    ///   - filters: The filters, such as `quality(80)` or `format(webp)`. Default: none.
+    public static func thumbor(at address: URL, key: String? = nil, filters: [String] = []) -> ImageService {
+        let base = address.absoluteString.withoutTrailingSlashes
+        let name = (["thumbor"] + filters).joined(separator: " ")
+        let keyBytes = key.map { Array($0.utf8) }
+        return ImageService(name: name, address: address) { source, target in
+            var parts: [String] = []
+            if let width = target.width {
+                // An image that is fitted into a box is never made larger. The box is much higher than wide.
+                parts += target.height.map { ["\(width)x\($0)", "smart"] } ?? ["fit-in", "\(width)x\(width * 16)"]
+            }
+            if !filters.isEmpty { parts.append("filters:" + filters.joined(separator: ":")) }
+            parts.append(source.escaped(keeping: "/"))
+            let path = parts.joined(separator: "/")
+            let signature = keyBytes.map {
+                Signature.code(of: Array(path.utf8), key: $0, .sha1).base64ForURLs(isPadded: true)
+            }
+            return "\(base)/\(signature ?? "unsafe")/\(path)"
+        }
+    }
+
+    /// Makes the service that fetches images for a cloud of Cloudinary, or of a server that understands its URLs.
+    ///
+    /// Its URLs are signed where there is a secret; keep in mind that users can find a secret in an app.
+    /// - Parameters:
+    ///   - address: The URL of the cloud, such as https://res.cloudinary.com/demo.
+    ///   - secret: The API secret of the cloud. Default: none, for clouds that allow unsigned URLs.
+    ///   - options: Further transformations, such as `f_auto` or `q_auto`. Default: none.
+    ///   - isLongSignature: Whether signatures are of 32 characters and made with SHA-256, as a setting of the cloud says.
+    ///     Default: no, which are 8 characters with SHA-1.
+    public static func cloudinary(
+        at address: URL,
+        secret: String? = nil,
+        options: [String] = [],
+        isLongSignature: Bool = false
+    ) -> ImageService {
+        let base = address.absoluteString.withoutTrailingSlashes + "/image/fetch"
+        let name = (["cloudinary"] + options).joined(separator: " ")
+        return ImageService(name: name, address: address) { source, target in
+            var transformations: [String] = []
+            if let width = target.width {
+                transformations += target.height.map { ["c_fill", "g_auto", "h_\($0)"] } ?? ["c_limit"]
+                transformations.append("w_\(width)")
+            }
+            transformations += options
+            let parts = transformations.isEmpty ? [] : [transformations.joined(separator: ",")]
+            let path = (parts + [source.escaped(keeping: "/:")]).joined(separator: "/")
+            guard let secret else { return "\(base)/\(path)" }
+            let digest = Signature.hash(of: Array((path + secret).utf8), isLongSignature ? .sha256 : .sha1)
+            let signature = digest.base64ForURLs(isPadded: false).prefix(isLongSignature ? 32 : 8)
+            return "\(base)/s--\(signature)--/\(path)"
+        }
+    }
+
+    /// Makes a service from a template of its URLs.
+    ///
+    ///     let service = try ImageService.template("https://images.example.org/{width}x{height}/{url}")
+    ///
+    /// - Parameter template: The URL of an image, with `{width}` in pixels, `{height}`, which is 0 unless ``aspectRatio`` says
+    ///   more, and the URL of the image: `{url}` with all special characters escaped, or `{source}` as it is. An image at its own
+    ///   size is loaded from its own URL.
+    /// - Throws: `ImageError.Code.invalidRequest` if the template has no width or no image, or makes no URL.
+    public static func template(_ template: String) throws(ImageError) -> ImageService {
+        @Sendable func fill(_ source: String, _ target: Target) -> String {
+            guard let width = target.width else { return source }
+            // The image comes last, since its URL may contain anything.
+            return template.replacing("{width}", with: "\(width)")
+                .replacing("{height}", with: "\(target.height ?? 0)")
+                .replacing("{url}", with: source.escaped())
+                .replacing("{source}", with: source)
+        }
+        let sample = URL(string: fill("https://example.org/a", Target(width: 1)))
+        guard template.contains("{width}"), template.contains("{url}") || template.contains("{source}"), let sample,
+            sample.host() != nil
+        else {
+            throw ImageError(
+                .invalidRequest,
+                url: sample,
+                reason: "The template of an image service makes no URLs: \(template)",
+                remedy: "Write a URL with {width} and {url} in it, such as https://example.org/{width}/{url}."
+            )
+        }
+        return ImageService(name: template, address: sample, makeText: fill)
+    }
+
+    private static func bytes(_ text: String?, _ name: String, of address: URL) throws(ImageError) -> [UInt8]? {
+        guard let text else { return nil }
+        if let bytes = [UInt8](hexadecimal: text) { return bytes }
+        throw ImageError(
+            .invalidRequest,
+            url: address,
+            reason: "The \(name) of an imgproxy server is not in hexadecimal digits",
+            remedy: "Pass it as the server has it in IMGPROXY_\(name.uppercased())."
+        )
+    }
+}

@@ -1,0 +1,46 @@
+import FoundationEssentials
+import GtkWebImage
+import GtkWebImageWidgets
+
+// The samples of ImagesBySize.md, compiled. What they do not declare is a parameter here.
+
+@MainActor
+private func files(picture: Picture, page: URL, small: URL, medium: URL, large: URL, plain: URL, dense: URL) async {
+    let variants = ImageVariants(url: small, widths: [400: small, 800: medium, 1600: large])
+    picture.setImage(with: variants)
+
+    let icon = ImageVariants(url: plain, densities: [1: plain, 2: dense])
+    let photo = ImageVariants(src: page, srcset: "small.jpg 400w, medium.jpg 800w, large.jpg 1600w")
+    picture.setImage(with: icon)
+
+    var request = variants.imageRequest
+    request.variants?.aspectRatio = 16.0 / 9
+    request.decodeSize = .cover(PixelSize(width: 640, height: 360))
+
+    await ImageManager.shared.cache.remove(photo)
+}
+
+@MainActor
+private func service(server: URL, key: String) {
+    var configuration = ImageManager.Configuration()
+    configuration.imageService = .thumbor(at: server, key: key)
+    ImageManager.shared = ImageManager(configuration: configuration)
+}
+
+private func services(
+    configuration: inout ImageManager.Configuration,
+    server: URL,
+    cloud: URL,
+    key: String,
+    salt: String
+) throws {
+    configuration.imageService = try .imgproxy(at: server, key: key, salt: salt, options: ["q:80"])
+    configuration.imageService = .cloudinary(at: cloud, options: ["f_auto", "q_auto"])
+    configuration.imageService = try .template("https://images.example.org/{width}/{url}")
+
+    var service = ImageService.thumbor(at: server, key: key)
+    service.widths = [160, 320, 640, 1280]
+    service.aspectRatio = 1
+    service.isApplied = { url in url.host() == "photos.example.org" }
+    configuration.imageService = service
+}
