@@ -1,5 +1,4 @@
 package import FoundationEssentials
-import Synchronization
 
 /// A loader of bytes on this machine, on the I/O queue: files, resources, data URLs.
 package struct LocalLoader: DataLoading {
@@ -7,29 +6,36 @@ package struct LocalLoader: DataLoading {
     private let queue: WorkQueue
     private let budget: MemoryBudget?
     private let version: (@Sendable (URL) -> FileVersion?)?
+    private let thumbnails: (any SharedThumbnailFinding)?
     private let read: @Sendable (URL) throws(ImageError) -> LoaderResult
 
     /// - Parameters:
     ///   - budget: Has no room while too many bytes wait to be decoded. Default: there is always room.
     ///   - version: Returns the version that the bytes have now, whose entity tag `read` returns with them. It may block. Default:
     ///     the bytes have no versions.
+    ///   - thumbnails: Finds small versions of files. Default: none.
     ///   - read: Returns the bytes. It may block.
     package init(
         scheme: String,
         queue: WorkQueue,
         budget: MemoryBudget? = nil,
         version: (@Sendable (URL) -> FileVersion?)? = nil,
+        thumbnails: (any SharedThumbnailFinding)? = nil,
         read: @escaping @Sendable (URL) throws(ImageError) -> LoaderResult
     ) {
         self.scheme = scheme
         self.queue = queue
         self.budget = budget
         self.version = version
+        self.thumbnails = thumbnails
         self.read = read
     }
 
     /// Whether the loader tells versions of its bytes apart, so that what was decoded of them can be used again.
     var hasVersions: Bool { version != nil }
+
+    /// Whether the loader looks for small versions of its files.
+    package var hasThumbnails: Bool { thumbnails != nil }
 
     /// Finds the version that the bytes of a URL have now, on the threads that read files, because a file system may hang.
     func findVersion(
@@ -38,6 +44,19 @@ package struct LocalLoader: DataLoading {
         _ body: @escaping @Sendable (FileVersion?) -> Void
     ) {
         queue.submit(priority: priority) { body(version?(url)) }
+    }
+
+    /// Finds the thumbnail that another program has made of a file, on the threads that read files, and before the file is read.
+    func findThumbnail(
+        of url: URL,
+        longestSide: Int,
+        priority: ImagePriority,
+        _ body: @escaping @Sendable (SharedThumbnail) -> Void
+    ) {
+        guard let thumbnails else { return }
+        queue.submit(priority: priority, isResumed: true) {
+            if let thumbnail = thumbnails.thumbnail(of: url, longestSide: longestSide) { body(thumbnail) }
+        }
     }
 
     package func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == scheme }
@@ -65,7 +84,11 @@ package struct LocalLoader: DataLoading {
                 budget.whenRoomForBody { start(operation, request, onEvent: onEvent) }
                 return
             }
-            let result = Result { () throws(ImageError) in try read(request.url) }
+            var result = Result { () throws(ImageError) in try read(request.url) }
+            if let decryptor = request.options.decryptor, case .success(let loaded) = result {
+                let head = ResponseModifier.Response(url: request.url, status: 200)
+                result = decryptor.result(of: loaded, head, url: request.url)
+            }
             guard !operation.isCancelled else { return }
             if case .success(let loaded) = result {
                 let count = Int64(loaded.data.count)
@@ -76,52 +99,17 @@ package struct LocalLoader: DataLoading {
     }
 }
 
-private final class LocalLoad: FetchOperation {
-    private struct State {
-        var ticket: WorkQueue.Ticket?
-        var isCancelled = false
-    }
-
-    private let queue: WorkQueue
-    private let state = Mutex(State())
-
-    init(queue: WorkQueue) {
-        self.queue = queue
-    }
-
-    var isCancelled: Bool { state.withLock { $0.isCancelled } }
-
-    func start(priority: ImagePriority, _ work: @escaping @Sendable () -> Void) {
-        let ticket = queue.submit(priority: priority, work)
-        state.withLock { $0.ticket = ticket }
-    }
-
-    func cancel() {
-        let ticket = state.withLock { state in
-            state.isCancelled = true
-            return state.ticket
-        }
-        if let ticket { queue.cancel(ticket) }
-    }
-
-    func setPriority(_ priority: ImagePriority) {
-        if let ticket = state.withLock({ $0.ticket }) { queue.setPriority(priority, of: ticket) }
-    }
-
-    func startStreaming() {
-        // The bytes come all at once, with the end of the load.
-    }
-}
-
 extension LocalLoader {
     /// The loader of file: URLs.
     /// - Parameters:
     ///   - maximumByteCount: The size limit of a file, in bytes.
+    ///   - thumbnails: Finds small versions of files. Default: none.
     ///   - now: The clock, which should be that of the file system.
     package static func files(
         queue: WorkQueue,
         maximumByteCount: Int,
         budget: MemoryBudget? = nil,
+        thumbnails: (any SharedThumbnailFinding)? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) -> LocalLoader {
         LocalLoader(
@@ -129,6 +117,7 @@ extension LocalLoader {
             queue: queue,
             budget: budget,
             version: { url in (try? localPathBytes(of: url)).flatMap { FileVersion(pathBytes: $0) } },
+            thumbnails: thumbnails,
             read: reader(maximumByteCount: maximumByteCount, now: now)
         )
     }
@@ -179,7 +168,7 @@ extension LocalLoader {
     /// The path of a URL that names something on this machine. The names of files need not be UTF-8.
     /// - Throws: ``ImageError/Code/invalidURL`` for another host than this machine (RFC 8089, section 2), and for a path
     ///   that system calls would cut off.
-    private static func localPathBytes(of url: URL) throws(ImageError) -> [UInt8] {
+    package static func localPathBytes(of url: URL) throws(ImageError) -> [UInt8] {
         let host = url.host() ?? ""
         guard host.isEmpty || host.lowercased() == "localhost" else {
             throw ImageError(

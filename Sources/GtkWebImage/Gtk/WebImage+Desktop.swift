@@ -1,0 +1,67 @@
+internal import CWebImageGtk4
+public import FoundationEssentials
+public import WebImageCore
+
+// Images for the clipboard, for drag and drop, and for notifications.
+extension WebImage {
+    /// Returns a GdkContentProvider of the image, to be copied (`gdk_clipboard_set_content`) or dragged out
+    /// (`gtk_drag_source_set_content`). The caller owns the reference (g_object_unref). Main thread.
+    ///
+    /// Other programs get a texture, which GTK writes in the format that they ask for, and the file as it was loaded.
+    /// - Parameter data: The bytes of the file, such as ``/WebImageCore/ImageResponse/data``. Default: none, for the pixels alone.
+    @preconcurrency @MainActor
+    public func makeContentProvider(data: Data? = nil) -> OpaquePointer {
+        var value = GValue()
+        g_value_init(&value, gdk_texture_get_type())
+        let texture = makeTexture()
+        g_value_take_object(&value, UnsafeMutableRawPointer(texture))
+        let pixels = gdk_content_provider_new_for_value(&value)
+        g_value_unset(&value)
+        // The file comes first: it is the image without loss, with its animation and metadata.
+        guard let data, let mediaType = ImageFormat(sniffing: data).descriptor?.mediaTypes.first else {
+            return OpaquePointer(pixels!)
+        }
+        let bytes = data.withUnsafeBytes { g_bytes_new($0.baseAddress, gsize($0.count)) }
+        defer { g_bytes_unref(bytes) }
+        var providers = [gdk_content_provider_new_for_bytes(mediaType, bytes), pixels]
+        return OpaquePointer(gdk_content_provider_new_union(&providers, gsize(providers.count))!)
+    }
+
+    /// Returns a GIcon of the image, as a notification or a menu takes it (`g_notification_set_icon`), on any thread. The caller
+    /// owns the reference (g_object_unref).
+    ///
+    /// It holds a PNG, since it travels to another process.
+    /// - Parameter longestSide: The side to which a larger image is made smaller, in pixels. Default: 128.
+    /// - Throws: `ImageError.Code.encodingFailed` when there is no memory.
+    public func makeIcon(longestSide: Int = 128) throws(ImageError) -> OpaquePointer {
+        var options = EncodeOptions()
+        options.maximumSize = PixelSize(width: longestSide, height: longestSide)
+        options.isFirstFrameOnly = true
+        let png = try CoderRegistry.builtIn.encode(self, as: .png, options: options)
+        let bytes = png.withUnsafeBytes { g_bytes_new($0.baseAddress, gsize($0.count)) }
+        defer { g_bytes_unref(bytes) }
+        return g_bytes_icon_new(bytes)!
+    }
+}
+
+extension ImageManager {
+    /// Loads an image and returns a GIcon of it, for a notification. The caller owns the reference (g_object_unref).
+    ///
+    ///     let icon = try await ImageManager.shared.makeIcon(for: url)
+    ///     g_notification_set_icon(notification, icon)
+    ///     g_object_unref(UnsafeMutableRawPointer(icon))
+    /// - Parameters:
+    ///   - request: A URL or an ImageRequest.
+    ///   - longestSide: The longest side in pixels. Default: 128.
+    @preconcurrency @MainActor
+    public func makeIcon(
+        for request: some ImageRequestConvertible,
+        longestSide: Int = 128
+    ) async throws(ImageError) -> OpaquePointer {
+        var request = request.imageRequest
+        if request.decodeSize == nil {
+            request.decodeSize = .contain(PixelSize(width: longestSide, height: longestSide))
+        }
+        return try await image(for: request).makeIcon(longestSide: longestSide)
+    }
+}

@@ -1,0 +1,24 @@
+package import FoundationEssentials
+
+extension Decryptor {
+    /// Decrypts what was loaded.
+    package func result(
+        of loaded: LoaderResult,
+        _ head: ResponseModifier.Response,
+        url: URL
+    ) -> Result<LoaderResult, ImageError> {
+        guard let data = decrypt(loaded.data, head) else {
+            return .failure(
+                ImageError(
+                    .badImageData,
+                    url: url,
+                    reason: "The decryptor \(key) cannot decrypt the bytes",
+                    remedy: "Check that its key is the one with which they are encrypted."
+                )
+            )
+        }
+        var loaded = loaded
+        loaded.data = data
+        return .success(loaded)
+    }
+}

@@ -1,0 +1,225 @@
+internal import CWebImageGLib
+public import FoundationEssentials
+import Glibc
+public import WebImageCore
+
+/// The thumbnails of files that the programs of a desktop share: those of file managers, of image viewers, and of apps that store
+/// theirs here (freedesktop.org, Thumbnail Managing Standard).
+///
+/// A local file that is loaded with ``/WebImageCore/ImageRequest/Loading/progressive`` shows its thumbnail until it is decoded.
+/// ``WebImageLinux/WebImageCore/ImageRequest/init(thumbnailOf:size:createsMissing:)`` loads the thumbnail itself, also of videos and documents.
+/// A thumbnail counts only while its file is the one that it was made of. All calls read files: not for the main thread.
+public struct DesktopThumbnails: Sendable {
+    /// The sizes of thumbnails, by their longest side in pixels.
+    public enum Size: Int, Sendable, CaseIterable {
+        /// 128 pixels.
+        case normal = 128
+        /// 256 pixels.
+        case large = 256
+        /// 512 pixels.
+        case extraLarge = 512
+        /// 1024 pixels.
+        case doubleExtraLarge = 1024
+
+        var directory: String {
+            switch self {
+            case .normal: "normal"
+            case .large: "large"
+            case .extraLarge: "x-large"
+            case .doubleExtraLarge: "xx-large"
+            }
+        }
+    }
+
+    /// A thumbnail is a PNG of at most 1024 pixels a side.
+    private static let largestByteCount = 8 << 20
+    /// The bytes of a file in which its size is looked for: Exif data with a thumbnail takes up to 64 KiB.
+    private static let headByteCount = 80 << 10
+    /// The directory of what could not be made, by this version of the library.
+    private static let failures = "fail/gtk-web-image-1"
+
+    /// The thumbnails of the user, in `$XDG_CACHE_HOME/thumbnails`.
+    public static let standard: DesktopThumbnails = {
+        let home = String(cString: g_get_home_dir())
+        let caches = CacheDirectory.base(CacheDirectory.text(getenv("XDG_CACHE_HOME")), home: home)
+        return DesktopThumbnails(directory: "\(caches)/thumbnails")
+    }()
+
+    private let directory: String
+
+    /// Makes the thumbnails of another directory, as a test needs it.
+    public init(directory: String) {
+        self.directory = directory
+    }
+
+    /// The thumbnail of a file, as a PNG file.
+    /// - Parameters:
+    ///   - file: A `file:` URL.
+    ///   - size: The size that is wanted. A larger one is taken where that is missing, or else the next smaller one.
+    /// - Returns: `nil` when there is none of the file as it is now.
+    public func data(for file: URL, size: Size = .large) -> Data? {
+        guard let source = SourceFile(file), !contains(source) else { return nil }
+        return thumbnail(of: source, longestSide: size.rawValue)?.data
+    }
+
+    /// Stores an image as the thumbnail of a file, for all programs of the user. It is made smaller where it is larger than the
+    /// size says.
+    /// - Parameters:
+    ///   - image: The image, or the first frame of it.
+    ///   - file: A `file:` URL.
+    ///   - size: The size of the thumbnail. Default: 256 pixels.
+    /// - Throws: ``/WebImageCore/ImageError/Code/unreadable`` when there is no such file, ``/WebImageCore/ImageError/Code/encodingFailed``
+    ///   when the thumbnail cannot be written.
+    public func store(_ image: WebImage, for file: URL, size: Size = .large) throws(ImageError) {
+        guard let source = SourceFile(file), !contains(source) else { throw .noThumbnail(of: file) }
+        _ = try store(image, for: source, size)
+    }
+
+    /// Writes a thumbnail.
+    /// - Returns: The file of it.
+    func store(_ image: WebImage, for source: SourceFile, _ size: Size) throws(ImageError) -> Data {
+        let box = PixelSize(width: size.rawValue, height: size.rawValue)
+        let target = DecodeSize.contain(box).target(for: image.pixelSize)
+        guard let pixels = image.pixels.resized(to: target, orientation: .up) else {
+            throw .encodingFailed("There is no memory for a thumbnail of \(target) pixels")
+        }
+        let png = try PNGEncoder().encode(pixels, as: .png, options: EncodeOptions())
+        var texts = source.texts
+        texts.append(("Thumb::Image::Width", "\(image.naturalSize.width)"))
+        texts.append(("Thumb::Image::Height", "\(image.naturalSize.height)"))
+        return try write(PNGText.adding(texts, to: png), for: source, size.directory)
+    }
+
+    /// Adopts the file that another program has made of a file.
+    func store(file png: Data, for source: SourceFile, _ size: Size) throws(ImageError) -> Data {
+        try write(PNGText.adding(source.texts, to: png), for: source, size.directory)
+    }
+
+    /// Remembers that no thumbnail can be made of a file as it is now.
+    func storeFailure(of source: SourceFile) {
+        guard let pixel = PixelBuffer(size: PixelSize(width: 1, height: 1), format: .rgb, fill: { _ in }),
+            let png = try? PNGEncoder().encode(pixel, as: .png, options: EncodeOptions())
+        else { return }
+        _ = try? write(PNGText.adding(source.texts, to: png), for: source, Self.failures)
+    }
+
+    func hasFailure(of source: SourceFile) -> Bool { read(source, in: Self.failures) != nil }
+
+    private func write(_ data: Data, for source: SourceFile, _ folder: String) throws(ImageError) -> Data {
+        do {
+            // Files of mode 0600 in directories of mode 0700, as the standard wants it.
+            try FileStore().write([data], to: "\(directory)/\(folder)/\(source.fileName)")
+            return data
+        } catch {
+            throw .encodingFailed("The thumbnail cannot be written (\(error))")
+        }
+    }
+
+    /// A thumbnail of a file as it is now.
+    func thumbnail(of source: SourceFile, longestSide: Int) -> SharedThumbnail? {
+        let sizes = Size.allCases
+        let preferred =
+            sizes.filter { $0.rawValue >= longestSide } + sizes.filter { $0.rawValue < longestSide }.reversed()
+        for size in preferred {
+            guard let (data, texts) = read(source, in: size.directory) else { continue }
+            var thumbnail = SharedThumbnail(data: data)
+            if let width = texts["Thumb::Image::Width"].flatMap({ Int($0) }), width > 0,
+                let height = texts["Thumb::Image::Height"].flatMap({ Int($0) }), height > 0
+            {
+                thumbnail.naturalSize = PixelSize(width: width, height: height)
+            } else if let head = try? FileStore().readHead(pathBytes: source.path, byteCount: Self.headByteCount) {
+                thumbnail.naturalSize = ImageHeader(reading: head)?.size
+            }
+            return thumbnail
+        }
+        return nil
+    }
+
+    private func read(_ source: SourceFile, in folder: String) -> (Data, [String: String])? {
+        let path = "\(directory)/\(folder)/\(source.fileName)"
+        guard let data = try? FileStore().read(path, maximumByteCount: Self.largestByteCount) else { return nil }
+        let texts = PNGText.texts(in: data)
+        return source.isSource(of: texts) ? (data, texts) : nil
+    }
+
+    /// Whether a file is a thumbnail itself, of which the standard wants none.
+    func contains(_ source: SourceFile) -> Bool { source.path.starts(with: Array("\(directory)/".utf8)) }
+}
+
+extension DesktopThumbnails: SharedThumbnailFinding {
+    package func thumbnail(of file: URL, longestSide: Int) -> SharedThumbnail? {
+        guard let source = SourceFile(file), !contains(source) else { return nil }
+        return thumbnail(of: source, longestSide: longestSide)
+    }
+}
+
+/// A file that a thumbnail is of.
+struct SourceFile {
+    /// The path, which need not be UTF-8.
+    let path: [UInt8]
+    /// The URI as GLib writes it, from which the name of the thumbnail is made.
+    let uri: String
+    private let modified: Int64
+    private let byteCount: Int64
+
+    /// - Returns: `nil` for what is no regular file.
+    init?(_ file: URL) {
+        guard file.scheme?.lowercased() == "file", let path = try? LocalLoader.localPathBytes(of: file) else {
+            return nil
+        }
+        var status = stat()
+        let bytes = path + [0]
+        let (code, uri) = bytes.withUnsafeBufferPointer { buffer in
+            buffer.withMemoryRebound(to: CChar.self) { name in
+                let code = stat(name.baseAddress!, &status)
+                let uri = code == 0 ? g_filename_to_uri(name.baseAddress, nil, nil) : nil
+                defer { g_free(uri) }
+                return (code, uri.map { String(cString: $0) })
+            }
+        }
+        guard code == 0, status.st_mode & S_IFMT == S_IFREG, let uri else { return nil }
+        self.path = path
+        self.uri = uri
+        // timespec begins with the seconds. The compiler takes them for those of a module that cannot be imported.
+        modified = Int64(withUnsafeBytes(of: status.st_mtim) { $0.load(as: time_t.self) })
+        byteCount = Int64(status.st_size)
+    }
+
+    /// The name of the thumbnail.
+    var fileName: String { Self.fileName(ofURI: uri) }
+
+    /// The name of the thumbnail of a URI: its MD5, as the standard says.
+    static func fileName(ofURI uri: String) -> String {
+        let digest = g_compute_checksum_for_string(G_CHECKSUM_MD5, uri, -1)
+        defer { g_free(digest) }
+        return digest.map { String(cString: $0) + ".png" } ?? ""
+    }
+
+    /// What a thumbnail says of its file.
+    var texts: [(key: String, value: String)] {
+        [
+            ("Thumb::URI", uri), ("Thumb::MTime", "\(modified)"), ("Thumb::Size", "\(byteCount)"),
+            ("Software", "GtkWebImage"),
+        ]
+    }
+
+    /// Whether the texts are those of a thumbnail of this file as it is now.
+    func isSource(of texts: [String: String]) -> Bool {
+        // Some programs write a fraction of a second.
+        let seconds = texts["Thumb::MTime"]?.prefix { $0 != "." }
+        guard texts["Thumb::URI"] == uri, let seconds, Int64(seconds) == modified else { return false }
+        return texts["Thumb::Size"].map { Int64($0) == byteCount } ?? true
+    }
+}
+
+extension ImageError {
+    /// There is no thumbnail of a file.
+    static func noThumbnail(of file: URL) -> ImageError {
+        ImageError(
+            .unreadable,
+            url: file,
+            reason: "There is no thumbnail of the file",
+            remedy: "Load it with createsMissing, or install a thumbnailer for files of its kind."
+        )
+    }
+}
