@@ -3,25 +3,23 @@ import Synchronization
 
 /// The memory cache and the disk cache of a manager. Can be used from any thread.
 ///
+/// Of an image with ``ImageRequest/variants``, calls that remove or ask concern all its files. Those that store or return a path
+/// concern the file that fits the request.
+///
 /// Calls that concern the disk run on the I/O queue. Code that cannot await them starts a `Task`.
 public struct ImageCache: Sendable {
     let manager: ImageManager
 
-    private var parts: Pipeline.Dependencies { manager.dependencies }
+    var parts: Pipeline.Dependencies { manager.dependencies }
 
     // Memory
 
     /// The contents of the memory cache, and how often it was hit.
     public var memoryStatistics: MemoryCacheStatistics { parts.memoryCache.statistics }
 
-    /// Stores an image in memory, as if the request had loaded it. Widgets that are smaller show it, too.
-    public func storeInMemory(_ image: WebImage, for request: some ImageRequestConvertible) {
-        parts.memoryCache.store(image, for: ImageKey(manager.pipeline.prepare(request.imageRequest)), from: .app)
-    }
-
     /// Removes all sizes of an image from memory. Widgets that show it keep it.
     public func removeFromMemory(_ request: some ImageRequestConvertible) {
-        parts.memoryCache.removeImages(source: key(for: request))
+        for key in keys(for: request) { parts.memoryCache.removeImages(source: key) }
     }
 
     /// Removes all images from memory. Widgets that show them keep them.
@@ -54,46 +52,51 @@ public struct ImageCache: Sendable {
 
     /// The original of an image, from the disk.
     public func data(for request: some ImageRequestConvertible) async -> Data? {
-        await perform { parts.dataCache?.entry(for: key(for: request))?.data }
+        await perform { serving(request).lazy.compactMap { parts.dataCache?.entry(for: $0.sourceKey)?.data }.first }
     }
 
     /// The ThumbHash of an image, from the disk, when the manager keeps them.
     public func thumbHash(for request: some ImageRequestConvertible) async -> ThumbHash? {
-        await perform { parts.dataCache?.metadata(for: key(for: request))?.thumbHash }
-    }
-
-    /// Stores the bytes of an image on disk, as if they had been loaded. They are found from now on and written a
-    /// little later. Images of the URL in memory are of other bytes, and are removed.
-    public func storeOnDisk(
-        _ data: Data,
-        for request: some ImageRequestConvertible,
-        response: ResponseMetadata = ResponseMetadata()
-    ) {
-        let now = parts.clock.now
-        let key = key(for: request)
-        parts.failures.forget(key)
-        parts.memoryCache.removeImages(source: key)
-        parts.dataCache?.store(CacheEntry(key: key, data: data, response: response, storedAt: now))
-        parts.ioQueue.submit(priority: .veryLow) { [parts] in
-            parts.renditionCache?.removeVariants(of: key)
-            parts.dataCache?.flush()
-        }
+        await perform { keys(for: request).lazy.compactMap { parts.dataCache?.metadata(for: $0)?.thumbHash }.first }
     }
 
     /// Removes all sizes of an image.
     public func remove(_ request: some ImageRequestConvertible, from tiers: CacheTiers = .all) async {
-        await perform { remove(key(for: request), tiers) }
+        if tiers.contains(.originals) { for key in keys(for: request) { parts.storeOrder.outdate(key) } }
+        await perform { for key in keys(for: request) { remove(key, tiers) } }
     }
 
     /// Removes all images from the disk.
     public func removeAllFromDisk() async {
+        parts.storeOrder.outdateAll()
         await perform { removeAllFromDiskBlocking() }
     }
 
-    /// Removes images from the disk that are too old, and the oldest ones when there are too many. The library does so
+    /// Removes images from memory and disk that are too old, and the oldest ones when there are too many. The library does so
     /// by itself.
     public func removeExpired() async {
+        parts.memoryCache.removeExpired()
         await perform { removeExpiredBlocking() }
+    }
+
+    /// Moves the disk cache to another directory, also on another file system, while the manager goes on loading.
+    ///
+    /// No entry is lost, and when the process is killed in the middle the old or the new directory is complete. The manager uses the new
+    /// one from then on; the app names it in `ImageManager.Configuration.DiskCache.directory` at its next start. Other managers and
+    /// processes that share the old directory begin an empty cache in it.
+    /// - Parameter path: The absolute path of a directory that does not exist yet or is empty.
+    /// - Throws: ``ImageError/Code/notMoved``; the cache is where it was. Cancelling the awaiting Swift task does not end the move.
+    public func moveDirectory(to path: String) async throws(ImageError) {
+        let caches = [parts.dataCache as? DiskCache, parts.renditionCache].compactMap { $0 }
+        let result = await perform { () -> Result<Void, MoveFailure> in
+            do throws(MoveFailure) {
+                try DiskMove(caches, to: path).run()
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        do { try result.get() } catch { throw error.error }
     }
 
     /// The number and the size of the files on disk. Looks at every file.
@@ -104,11 +107,20 @@ public struct ImageCache: Sendable {
 
 extension ImageCache {
     /// The key of the original.
-    private func key(for request: some ImageRequestConvertible) -> String {
-        manager.pipeline.prepare(request.imageRequest).sourceKey
+    func key(for request: some ImageRequestConvertible) -> String { manager.cacheKey(for: request) }
+
+    /// The keys of the originals: one, or those of all variants.
+    private func keys(for request: some ImageRequestConvertible) -> [String] {
+        manager.pipeline.prepare(request.imageRequest).sourceKeys
     }
 
-    private func perform<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
+    /// The requests whose files serve a request, the one that fits before the larger ones.
+    private func serving(_ request: some ImageRequestConvertible) -> [ImageRequest] {
+        let request = manager.pipeline.prepare(request.imageRequest)
+        return [request] + request.largerVariants.map { request.reading(variant: $0) }
+    }
+
+    func perform<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
         await withCheckedContinuation { continuation in
             _ = parts.ioQueue.submit { continuation.resume(returning: work()) }
         }
@@ -125,7 +137,9 @@ extension ImageCache {
         if parts.renditionCache?.contains(key.renditionKey(size: request.resolvedDecodeSize)) == true {
             tiers.insert(.renditions)
         }
-        if parts.dataCache?.contains(key.source) == true { tiers.insert(.originals) }
+        if serving(request).contains(where: { parts.dataCache?.contains($0.sourceKey) == true }) {
+            tiers.insert(.originals)
+        }
         return tiers
     }
 

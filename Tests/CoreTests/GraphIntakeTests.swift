@@ -64,7 +64,7 @@ struct GraphIntakeTests {
         defer { gate.signal() }
         _ = load(fixture, "a")
         let pixels = try #require(PixelBuffer(size: size, format: .rgb) { _ in })
-        fixture.manager.cache.storeInMemory(WebImage(pixels: pixels), for: fixture.url("b"))
+        fixture.manager.cache.store(WebImage(pixels: pixels), for: fixture.url("b"), in: .memory)
         _ = load(fixture, "b")
         #expect(fixture.outcomes.all == [.image(size, .memory)])
     }
@@ -92,7 +92,7 @@ struct GraphIntakeTests {
         let observation = fixture.manager.observe { events.add($0.kind) }
         _ = load(fixture, "a")
         let pixels = try #require(PixelBuffer(size: size, format: .rgb) { _ in })
-        fixture.manager.cache.storeInMemory(WebImage(pixels: pixels), for: fixture.url("a"))
+        fixture.manager.cache.store(WebImage(pixels: pixels), for: fixture.url("a"), in: .memory)
         gate.signal()
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all == [.image(size, .memory)] && fixture.loader.started.isEmpty)
@@ -126,5 +126,106 @@ struct GraphIntakeTests {
         let tasks = (0..<50).map { load(fixture, "\($0)") }
         for task in tasks.prefix(10) { task.cancel() }
         #expect(fixture.outcomes.wait { $0.count == 50 } && fixture.isIdle)
+    }
+
+    @Test("Loads wait while the manager is suspended, those that have started go on, and all end in their order")
+    func suspended() throws {
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
+        _ = load(fixture, "running")
+        fixture.settle()
+        fixture.manager.isSuspended = true
+        for name in ["a", "b", "c"] { _ = load(fixture, name) }
+        fixture.settle()
+        // Then only what ran runs, and ends
+        #expect(fixture.loader.started == [fixture.url("running")])
+        fixture.loader.finish(fixture.url("running"))
+        #expect(fixture.outcomes.wait { $0 == [.image(size, .loader)] })
+        // And an image in memory is delivered within its call.
+        let pixels = try #require(PixelBuffer(size: size, format: .rgb) { _ in })
+        fixture.manager.cache.store(WebImage(pixels: pixels), for: fixture.url("d"), in: .memory)
+        _ = load(fixture, "d")
+        #expect(fixture.outcomes.all == [.image(size, .loader), .image(size, .memory)])
+        // When the manager goes on, so do those that waited, before a later one.
+        fixture.manager.isSuspended = false
+        _ = load(fixture, "e")
+        fixture.settle()
+        #expect(fixture.loader.started == ["running", "a", "b", "c", "e"].map(fixture.url))
+        for url in fixture.loader.started.dropFirst() { fixture.loader.finish(url) }
+        #expect(fixture.outcomes.wait { $0.count == 6 } && fixture.isIdle)
+    }
+
+    @Test(
+        "A load that is cancelled while the manager is suspended fails at once and is given up, as are thousands of them"
+    )
+    func cancelledWhileSuspended() {
+        let fixture = ManagerFixture(hasDisk: false)
+        fixture.manager.isSuspended = true
+        for number in 0..<5000 { load(fixture, "\(number)").cancel() }
+        fixture.settle()
+        #expect(fixture.outcomes.all == Array(repeating: .failure(.cancelled), count: 5000))
+        #expect(fixture.manager.runningTasks.isEmpty)
+        #expect(fixture.manager.activeCounts.jobs <= 101, "what waits is released")
+        fixture.manager.isSuspended = false
+        #expect(fixture.isIdle && fixture.loader.started.isEmpty)
+    }
+
+    @Test("A manager that is released while it is suspended completes the loads that wait")
+    func releaseWhileSuspended() {
+        let outcomes = EventLog<ManagerFixture.Outcome>()
+        func start() {
+            let fixture = ManagerFixture(hasDisk: false)
+            fixture.manager.isSuspended = true
+            fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
+            fixture.manager.load(fixture.url("a"), on: InlineDispatcher()) { outcomes.add(.init($0)) }
+            fixture.settle()
+        }
+        start()
+        #expect(outcomes.wait { $0 == [.image(size, .loader)] })
+    }
+
+    @Test("The running loads of a manager are those of its callers, wherever they are, and all can be cancelled")
+    func running() {
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.intakeQueue = queue }
+        let loading = (0..<3).map { load(fixture, "\($0)") }
+        // Two share a job, one has failed and loads another URL, and a child loads for a parent that nothing has started.
+        let shared = load(fixture, "0")
+        var request = ImageRequest(url: fixture.url("missing"))
+        request.fallbackURLs = [fixture.url("fallback")]
+        let failing = fixture.manager.load(request, on: InlineDispatcher()) { fixture.outcomes.add(.init($0)) }
+        fixture.settle()
+        fixture.loader.finish(fixture.url("missing"))
+        #expect(EventLog<Int>.poll { fixture.loader.started.contains(fixture.url("fallback")) })
+        let parent = fixture.manager.makeParentTask(for: ImageRequest(url: fixture.url("parent")))
+        let child = fixture.manager.makeTask(
+            for: ImageRequest(url: fixture.url("child")),
+            handlers: .nonisolated(progress: nil, partial: nil) { _ in }
+        )
+        #expect(parent.adopt(child))
+        child.start()
+        fixture.settle()
+        fixture.manager.isSuspended = true
+        let waiting = load(fixture, "waiting")
+        fixture.settle()
+        // And one is on its way.
+        queue.submit { [gate] in gate.wait() }
+        let arriving = load(fixture, "arriving")
+        let all = loading + [shared, failing, parent, waiting, arriving]
+        #expect(Set(fixture.manager.runningTasks.map(ObjectIdentifier.init)) == Set(all.map(ObjectIdentifier.init)))
+        #expect(fixture.manager.runningTasks.count == all.count)
+
+        fixture.manager.cancelAll()
+        #expect(all.allSatisfy { $0.isCancelled })
+        gate.signal()
+        #expect(fixture.outcomes.wait { $0.count == 7 })
+        #expect(fixture.outcomes.all.allSatisfy { $0 == .failure(.cancelled) })
+        #expect(fixture.manager.runningTasks.isEmpty)
+        // A load that is started later is not affected.
+        fixture.manager.isSuspended = false
+        #expect(fixture.isIdle)
+        let later = load(fixture, "later")
+        fixture.settle()
+        #expect(fixture.manager.runningTasks.map(ObjectIdentifier.init) == [ObjectIdentifier(later)])
+        fixture.loader.finish(fixture.url("later"))
+        #expect(fixture.outcomes.wait { $0.last == .image(size, .loader) })
     }
 }

@@ -76,7 +76,7 @@ struct ImageCacheTests {
         await cache.remove(url)
         #expect(await cache.tiers(containing: url) == [])
         // And what is stored is what a load finds
-        cache.storeOnDisk(picture, for: url)
+        cache.store(picture, for: url)
         #expect(try await fixture.manager.response(for: url).source == .disk)
     }
 
@@ -105,13 +105,13 @@ struct ImageCacheTests {
     @Test("Bytes and images that the app stores are found without a loader")
     func storing() async throws {
         let url = fixture.url("a")
-        cache.storeOnDisk(picture, for: url)
+        cache.store(picture, for: url)
         #expect(await cache.data(for: url) == picture)
         #expect(await cache.data(for: url) == picture)
         #expect(try await fixture.manager.response(for: ImageRequest(url: url)).source == .disk)
         let other = fixture.url("b")
         let image = try #require(fixture.manager.cachedImage(for: ImageRequest(url: url)))
-        cache.storeInMemory(image, for: ImageRequest(url: other))
+        cache.store(image, for: ImageRequest(url: other), in: .memory)
         #expect(try await fixture.manager.response(for: ImageRequest(url: other)).source == .memory)
         #expect(fixture.loader.requests.isEmpty)
         cache.removeFromMemory(other)
@@ -122,14 +122,14 @@ struct ImageCacheTests {
     func storingAfterFailure() async throws {
         let url = fixture.url("missing")
         await #expect(throws: ImageError.self) { try await fixture.manager.image(for: url) }
-        cache.storeOnDisk(picture, for: url)
+        cache.store(picture, for: url)
         #expect(try await fixture.manager.response(for: ImageRequest(url: url)).source == .disk)
     }
 
     @Test("The file of an image is at the path that the cache returns, and any program opens it")
     func path() async throws {
         let url = fixture.url("photo.png")
-        cache.storeOnDisk(picture, for: url)
+        cache.store(picture, for: url)
         #expect(EventLog<Int>.poll { fixture.isQuiet })
         let path = try #require(cache.path(for: url))
         let name = try #require(cache.fileName(for: url))
@@ -147,14 +147,14 @@ struct ImageCacheTests {
         let maintained = ManagerFixture(maintenanceInterval: .seconds(3600))
         let disk = try #require(maintained.disk)
         let url = maintained.url("a")
-        maintained.manager.cache.storeOnDisk(picture, for: url)
+        maintained.manager.cache.store(picture, for: url)
         #expect(EventLog<Int>.poll { maintained.isQuiet && maintained.clock.pendingDelays == [60] })
         let long = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
         for pause in [60, 3600] {
             utimensat(AT_FDCWD, disk.filePath(for: url.absoluteString), long, 0)
             maintained.clock.advance(by: .seconds(pause))
             #expect(EventLog<Int>.poll { disk.usage.count == 0 && maintained.clock.pendingDelays == [3600] })
-            maintained.manager.cache.storeOnDisk(picture, for: url)
+            maintained.manager.cache.store(picture, for: url)
             #expect(EventLog<Int>.poll { maintained.isQuiet })
         }
     }

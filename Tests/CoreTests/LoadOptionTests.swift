@@ -138,7 +138,7 @@ struct KeptHashTests {
     func added() async throws {
         let fixture = ManagerFixture { $0.keepsThumbHashes = true }
         let url = fixture.url("a")
-        fixture.manager.cache.storeOnDisk(picture(), for: url)
+        fixture.manager.cache.store(picture(), for: url)
         #expect(await fixture.polled { fixture.isQuiet })
         #expect(await fixture.manager.cache.thumbHash(for: url) == nil)
         _ = try await fixture.manager.image(for: url)

@@ -119,6 +119,9 @@ struct LoadingTests {
         "The scale is that in the name of the cache key or URL, with the sign written as it is or as %40",
         arguments: [
             ("https://example.org/a@2x.png", 2.0), ("https://example.org/a%402x.png", 2), ("https://a.org/b@3x", 3),
+            ("https://example.org/a@1.5x.png", 1.5), ("https://example.org/a%401.25x.png", 1.25), ("a@1.5x", 1.5),
+            ("a@10x.png", 10), ("a@512x.png", 1), ("a@0.5x.png", 1), ("a@.5x.png", 1), ("a@2.x.png", 1), ("a@x.png", 1),
+            ("a@1.2.3x.png", 1), ("a2x.png", 1), ("a%2x.png", 1), ("a%40x.png", 1), ("a@99999999999999999999x.png", 1),
             ("https://example.org/a@3x.jpg?w=1/b.png", 3), ("https://me@2x.example.org/a.png", 1),
             ("https://example.org/a@2x/b.png", 1), ("https://example.org/a@2xl.png", 1),
             ("data:image/png,a@2x.png", 1), ("https://example.org/a.png?x=@2x", 1),
@@ -137,7 +140,7 @@ struct LoadingTests {
         let url = try #require(URL(string: "photo-library:17"))
         let fetched = try? await fixture.manager.image(for: ImageRequest(url: url))
         #expect(fetched == nil)
-        fixture.manager.cache.storeOnDisk(picture, for: ImageRequest(url: url))
+        fixture.manager.cache.store(picture, for: ImageRequest(url: url))
         let image = try await fixture.manager.image(for: ImageRequest(url: url, cachePolicy: .cachedOnly))
         #expect(image.pixelSize == size)
     }

@@ -31,6 +31,7 @@ struct ManagerFixture {
         dispatcher: any CallbackDispatching = InlineDispatcher(),
         hasDisk: Bool = true,
         hasResults: Bool = true,
+        originalStore: any FileStoring = FileStore(),
         resultStore: any FileStoring = FileStore(),
         retryPolicy: RetryPolicy = .never,
         serializer: CacheSerializer? = nil,
@@ -42,7 +43,8 @@ struct ManagerFixture {
         let cache = DiskCache(
             directory: directory.path + "/originals",
             limits: DiskLimits(sizeLimit: 100_000_000),
-            hashes: .standard
+            hashes: .standard,
+            files: originalStore
         )
         disk = hasDisk ? cache : nil
         results = DiskCache(

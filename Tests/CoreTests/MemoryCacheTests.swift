@@ -8,10 +8,10 @@ struct MemoryCacheTests {
     func leastRecentlyUsed() {
         // Given room for three images of 100 pixels each
         let cache = MemoryCache(costLimit: 900)
-        for name in ["a", "b", "c"] { cache.store(Self.image(), for: Self.key(name)) }
+        for name in ["a", "b", "c"] { cache.store(MemoryEntry(Self.image(), for: Self.key(name))) }
         // When the oldest is used and a fourth one is stored
         _ = cache.image(for: Self.query("a"))
-        cache.store(Self.image(), for: Self.key("d"))
+        cache.store(MemoryEntry(Self.image(), for: Self.key("d")))
         // Then the least recently used one is gone
         #expect(cache.image(for: Self.query("b")) == nil)
         for name in ["a", "c", "d"] { #expect(cache.image(for: Self.query(name)) != nil) }
@@ -23,8 +23,8 @@ struct MemoryCacheTests {
         // Given
         let cache = MemoryCache(costLimit: 300)
         var shown: WebImage? = Self.image()
-        cache.store(shown!, for: Self.key("a"))
-        cache.store(Self.image(), for: Self.key("b"))
+        cache.store(MemoryEntry(shown!, for: Self.key("a")))
+        cache.store(MemoryEntry(Self.image(), for: Self.key("b")))
         #expect(cache.totalCost == 300)
         // When it is looked up while something still shows it
         let found = cache.image(for: Self.query("a"))
@@ -41,7 +41,9 @@ struct MemoryCacheTests {
     func sizes() {
         // Given an image of 1600x1200 decoded at 256x192
         let cache = MemoryCache(costLimit: 1 << 20)
-        cache.store(Self.image(256, 192, natural: PixelSize(width: 1600, height: 1200)), for: Self.key("a"))
+        cache.store(
+            MemoryEntry(Self.image(256, 192, natural: PixelSize(width: 1600, height: 1200)), for: Self.key("a"))
+        )
         func asks(_ size: DecodeSize?, larger: Bool = false) -> Bool {
             cache.image(for: MemoryQuery(key: Self.key("a"), size: size, acceptsLarger: larger)) != nil
         }
@@ -59,11 +61,11 @@ struct MemoryCacheTests {
     @Test("An image larger than the cache and a partial image are not kept")
     func notKept() {
         let cache = MemoryCache(costLimit: 299)
-        cache.store(Self.image(), for: Self.key("a"))
+        cache.store(MemoryEntry(Self.image(), for: Self.key("a")))
         #expect(cache.image(for: Self.query("a")) == nil)
 
         let roomy = MemoryCache(costLimit: 1000)
-        roomy.store(WebImage(pixels: Self.pixels(10, 10), isPartial: true), for: Self.key("a"))
+        roomy.store(MemoryEntry(WebImage(pixels: Self.pixels(10, 10), isPartial: true), for: Self.key("a")))
         #expect(roomy.image(for: Self.query("a")) == nil)
     }
 
@@ -71,8 +73,13 @@ struct MemoryCacheTests {
     func cost() {
         let cache = MemoryCache(costLimit: 10_000)
         for round in 0..<50 {
-            cache.store(Self.image(10, 10), for: Self.key("\(round % 7)"))
-            cache.store(Self.image(20, 10, natural: PixelSize(width: 40, height: 20)), for: Self.key("\(round % 7)"))
+            cache.store(MemoryEntry(Self.image(10, 10), for: Self.key("\(round % 7)")))
+            cache.store(
+                MemoryEntry(
+                    Self.image(20, 10, natural: PixelSize(width: 40, height: 20)),
+                    for: Self.key("\(round % 7)")
+                )
+            )
         }
         #expect(cache.totalCost == 7 * (300 + 600))
         cache.removeImages(source: "3")
@@ -86,18 +93,18 @@ struct MemoryCacheTests {
     @Test("The count limit is kept")
     func countLimit() {
         let cache = MemoryCache(costLimit: 1 << 20, countLimit: 3)
-        for number in 0..<10 { cache.store(Self.image(), for: Self.key("\(number)")) }
+        for number in 0..<10 { cache.store(MemoryEntry(Self.image(), for: Self.key("\(number)"))) }
         #expect(cache.statistics.count == 3)
         #expect((0..<10).filter { cache.image(for: Self.query("\($0)")) != nil } == [7, 8, 9])
         let none = MemoryCache(costLimit: 1 << 20, countLimit: 0)
-        none.store(Self.image(), for: Self.key("a"))
+        none.store(MemoryEntry(Self.image(), for: Self.key("a")))
         #expect(none.statistics.count == 0)
     }
 
     @Test("The statistics count images, hits, misses and evictions")
     func statistics() {
         let cache = MemoryCache(costLimit: 600)
-        for name in ["a", "b", "c"] { cache.store(Self.image(), for: Self.key(name)) }
+        for name in ["a", "b", "c"] { cache.store(MemoryEntry(Self.image(), for: Self.key(name))) }
         for name in ["a", "b", "c", "c", "d"] { _ = cache.image(for: Self.query(name)) }
         let statistics = cache.statistics
         #expect(statistics.count == 2 && statistics.byteCount == 600)
@@ -112,7 +119,7 @@ struct MemoryCacheTests {
     )
     func pressure(pressure: MemoryPressure, left: Int) {
         let cache = MemoryCache(costLimit: 3000)
-        for number in 0..<10 { cache.store(Self.image(), for: Self.key("\(number)")) }
+        for number in 0..<10 { cache.store(MemoryEntry(Self.image(), for: Self.key("\(number)"))) }
         cache.trim(toShare: pressure.share)
         #expect(cache.statistics.count == left)
         if left > 0 { #expect(cache.image(for: Self.query("9")) != nil) }
@@ -121,7 +128,7 @@ struct MemoryCacheTests {
     @Test("The weak references of thousands of evicted images are removed")
     func sweep() {
         let cache = MemoryCache(costLimit: 3000)
-        for number in 0..<5000 { cache.store(Self.image(), for: Self.key("\(number)")) }
+        for number in 0..<5000 { cache.store(MemoryEntry(Self.image(), for: Self.key("\(number)"))) }
         #expect(cache.totalCost == 3000)
         #expect(cache.image(for: Self.query("4999")) != nil)
         #expect(cache.image(for: Self.query("17")) == nil)

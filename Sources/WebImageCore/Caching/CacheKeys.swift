@@ -2,9 +2,9 @@ import FoundationEssentials
 
 /// The memory-cache key: the source and everything that changes pixels, except the decode size. Images with equal keys
 /// differ only in resolution.
-package struct ImageKey: Hashable, Sendable {
-    /// The key of the original: the URL, or the request's own key.
-    package let source: String
+public struct ImageKey: Hashable, Sendable {
+    /// The key of the original, as ``ImageManager/cacheKey(for:)`` returns it.
+    public let source: String
     /// The key of the transformer, with every other option that changes pixels in front of it.
     package let transformer: String
     /// Pixels per application pixel.
@@ -26,6 +26,8 @@ package struct ImageKey: Hashable, Sendable {
         if request.hasRareAttributes {
             if let hint = request.formatHint { key = "\(hint.rawValue) \(key)" }
             if let format = request.pixelFormat { key = "\(format) \(key)" }
+            let parameters = request.decoderParameters
+            if !parameters.isEmpty { key = "\(CacheKey.text(of: parameters)) \(key)" }
         }
         transformer = key
         scale = request.scale
@@ -45,6 +47,13 @@ package enum CacheKey {
     private static let separator: Character = "\u{0}"
 
     package static func string(base: String, variant: String) -> String { "\(base)\(separator)\(variant)" }
+
+    /// A text for values that is another one for any other values.
+    static func text(of parameters: [String: String]) -> String {
+        parameters.sorted { $0.key < $1.key }
+            .map { "\($0.key.utf8.count):\($0.key)=\($0.value.utf8.count):\($0.value)" }
+            .joined(separator: " ")
+    }
 
     /// Takes a key apart. Keys of originals have no variant.
     package static func parts(of key: String) -> (base: Substring, variant: Substring?) {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
+import Synchronization
 
 // The samples of Caching.md, compiled. What they do not declare is a parameter here.
 
@@ -33,13 +34,29 @@ private func names(configuration: inout ImageManager.Configuration, request: ino
     request.cacheAccess = .awaitingWrites
 }
 
-private func byHand(url: URL, image: WebImage, data: Data) async {
+private func byHand(url: URL, request: ImageRequest) async {
     let cache = ImageManager.shared.cache
-    cache.storeInMemory(image, for: ImageRequest(url: url))
-    cache.storeOnDisk(data, for: url)
     await cache.remove(url)
     await cache.removeAllFromDisk()
     print(await cache.diskUsage().byteCount, cache.memoryStatistics.hitCount, cache.path(for: url) ?? "nowhere")
+    print(await cache.tiers(containing: request), ImageManager.shared.cacheKey(for: request))
+}
+
+private func store(cache: ImageCache, url: URL, image: WebImage, data: Data) async throws {
+    cache.store(image, for: url)
+    cache.store(image, for: url, in: .memory)
+    try await cache.store(image, for: url, as: .webp).waitUntilWritten()
+    cache.store(data, for: url, showing: image)
+}
+
+private func move(cache: ImageCache) async throws {
+    try await cache.moveDirectory(to: "/mnt/large/cache")
+}
+
+private func attach(cache: ImageCache, url: URL) async throws {
+    try await cache.setAttachment(Data("by Ada".utf8), for: url)
+    let author = await cache.attachment(for: url)
+    _ = author
 }
 
 private func ownCaches(
@@ -52,4 +69,24 @@ private func ownCaches(
 
 private func workOffline() {
     ImageManager.shared.isOffline = true
+}
+
+private func lifetimes(request: inout ImageRequest, configuration: inout ImageManager.Configuration) {
+    request.cacheLifetime = CacheLifetime(memory: .seconds(300), disk: .seconds(90 * 86_400))
+    configuration.memoryCacheLifetime = .seconds(3600)
+}
+
+final class AppImages: MemoryCaching {
+    private let entries = Mutex<[ImageKey: [MemoryEntry]]>([:])
+
+    func image(for query: MemoryQuery) -> WebImage? { entries.withLock { query.best(of: $0[query.key] ?? [])?.image } }
+    func store(_ entry: MemoryEntry) {
+        entries.withLock { entries in
+            entries[entry.key, default: []].removeAll { entry.replaces($0) }
+            entries[entry.key, default: []].append(entry)
+        }
+    }
+    func removeImages(source: String) { entries.withLock { $0 = $0.filter { $0.key.source != source } } }
+    func removeAll() { entries.withLock { $0 = [:] } }
+    func trim(toShare share: Double) { removeAll() }
 }

@@ -18,6 +18,27 @@ package struct CacheEntryFile {
         var storedAt: Date
         var rendition: RenditionInfo?
         var thumbHash: Data?
+        var attachment: Attachment?
+    }
+
+    /// Data of the app. What is none, or is longer than an app can store, counts as absent: the image is intact all the same.
+    private struct Attachment: Codable {
+        let data: Data?
+
+        init?(_ data: Data?) {
+            guard let data, data.count <= CacheEntry.maximumAttachmentByteCount else { return nil }
+            self.data = data
+        }
+
+        init(from decoder: any Decoder) {
+            let found = try? decoder.singleValueContainer().decode(Data.self)
+            data = found.flatMap { $0.count <= CacheEntry.maximumAttachmentByteCount ? $0 : nil }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(data)
+        }
     }
 
     package static let footerLength = 32
@@ -31,7 +52,8 @@ package struct CacheEntryFile {
             response: entry.response,
             storedAt: entry.storedAt,
             rendition: entry.rendition,
-            thumbHash: entry.thumbHash?.data
+            thumbHash: entry.thumbHash?.data,
+            attachment: Attachment(entry.attachment)
         )
         var tail = try JSONEncoder().encode(metadata)
         let jsonLength = tail.count
@@ -51,17 +73,17 @@ package struct CacheEntryFile {
     /// - Parameters:
     ///   - tail: The last bytes of the file.
     ///   - size: The size of the whole file in bytes.
-    ///   - key: The key of the expected entry.
+    ///   - key: The key of the expected entry; `nil` for that of any.
     /// - Throws: ``NeedsMore`` when the tail is too short.
     /// - Returns: `nil` when the file is incomplete, damaged, or the entry of another key.
-    package init?(tail: Data, size: Int, key: String, _ hashes: CacheHashes) throws(NeedsMore) {
+    package init?(tail: Data, size: Int, key: String?, _ hashes: CacheHashes) throws(NeedsMore) {
         guard let footer = Footer(tail, size: size) else { return nil }
         let needed = footer.jsonLength + Self.footerLength
         guard tail.count >= needed else { throw NeedsMore(byteCount: needed) }
         let signed = tail.suffix(needed).prefix(footer.jsonLength + 16)
         guard signed.withUnsafeBytes({ hashes.checksum($0) }) == footer.jsonChecksum,
             let metadata = try? JSONDecoder().decode(Metadata.self, from: signed.prefix(footer.jsonLength)),
-            metadata.key == key
+            metadata.key == key ?? metadata.key
         else { return nil }
         self.footer = footer
         self.metadata = metadata
@@ -83,6 +105,7 @@ package struct CacheEntryFile {
         )
         entry.rendition = metadata.rendition
         entry.thumbHash = metadata.thumbHash.flatMap { ThumbHash($0) }
+        entry.attachment = metadata.attachment?.data
         return entry
     }
 

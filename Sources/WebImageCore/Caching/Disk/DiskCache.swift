@@ -9,17 +9,22 @@ import Synchronization
 /// damaged by a power failure is detected when it is read. Failures are logged and counted but never reach a load: a
 /// cache that cannot write misses.
 package final class DiskCache: DataCaching {
-    fileprivate struct Staged {
+    struct Staged {
         let entry: CacheEntry
         let number: UInt64
+        /// They are called once the entry, or one that has taken its place, is written or dropped.
+        let completions: [Completion]
     }
 
-    fileprivate enum Work {
+    /// What is called with the end of a store, from any thread: `nil` once the entry is in its file.
+    package typealias Completion = @Sendable (StoreFailure?) -> Void
+
+    enum Work {
         case removeVariants(String)
         case write(Staged)
     }
 
-    fileprivate struct State {
+    struct State {
         /// Base keys whose variants on disk are of an image that is no longer there.
         var outdated: Set<String> = []
         /// Entries that are not on disk yet, by key.
@@ -36,6 +41,8 @@ package final class DiskCache: DataCaching {
         var hasLoggedFailure = false
         /// Nothing is written until then, because the disk is full or read-only.
         var pausedUntil = -Double.infinity
+        /// Why that is so.
+        var lastingFailure: StoreFailure?
 
         mutating func nextWork() -> Work? {
             if let base = outdated.first { return .removeVariants(base) }
@@ -47,8 +54,12 @@ package final class DiskCache: DataCaching {
             return nil
         }
 
-        mutating func unstage(_ key: String) {
-            stagedBytes -= staged.removeValue(forKey: key)?.entry.byteCount ?? 0
+        /// - Returns: The completions of the entry.
+        @discardableResult
+        mutating func unstage(_ key: String) -> [Completion] {
+            let removed = staged.removeValue(forKey: key)
+            stagedBytes -= removed?.entry.byteCount ?? 0
+            return removed?.completions ?? []
         }
     }
 
@@ -60,15 +71,21 @@ package final class DiskCache: DataCaching {
     /// The largest file in a directory of the app, which is read whole. The largest entry depends on the limit.
     private static let largestBundledFile = 128 << 20
 
-    package let directory: String
-    fileprivate let limits: DiskLimits
-    fileprivate let files: any FileStoring
-    fileprivate let hashes: CacheHashes
-    fileprivate let now: @Sendable () -> Double
-    fileprivate let state = Mutex(State())
+    /// The directory, which ``DiskMove`` changes while nothing is written.
+    package internal(set) var directory: String {
+        get { place.withLock { $0 } }
+        set { place.withLock { $0 = newValue } }
+    }
+
+    private let place: Mutex<String>
+    let limits: DiskLimits
+    let files: any FileStoring
+    let hashes: CacheHashes
+    let now: @Sendable () -> Double
+    let state = Mutex(State())
     /// Held while files are put in place or removed; otherwise an entry that is removed while it is being written would
     /// reappear. The main thread never takes it.
-    fileprivate let writing = Mutex(())
+    let writing = Mutex(())
 
     /// - Parameters:
     ///   - directory: The directory, which is made when the first entry is written.
@@ -80,7 +97,7 @@ package final class DiskCache: DataCaching {
         files: any FileStoring = FileStore(),
         now: @escaping @Sendable () -> Double = { Date().timeIntervalSince1970 }
     ) {
-        self.directory = directory
+        place = Mutex(directory)
         self.limits = limits
         self.hashes = hashes
         self.files = files
@@ -142,7 +159,10 @@ extension DiskCache {
         // No entry is larger than this, see store(_:).
         let largest = (limits.sizeLimit / 4).boundedSum(CacheEntryFile.maximumMetadataLength)
         do {
-            guard let file = try read(path, atMost: largest) else { return nil }
+            guard let file = try read(path, atMost: largest) else {
+                // It may have been moved meanwhile.
+                return filePath(for: key) == path ? nil : storedEntry(for: key)
+            }
             if let entry = parsed(file, key) {
                 files.touch(path)
                 return entry
@@ -190,7 +210,8 @@ extension DiskCache {
         (try? CacheEntryFile(tail: file, size: file.count, key: key, hashes))?.entry(file, hashes)
     }
 
-    private func tail(of path: String, key: String) throws -> CacheEntryFile? {
+    /// - Parameter key: The key of the entry; `nil` when it is not known.
+    func tail(of path: String, key: String?) throws -> CacheEntryFile? {
         let (tail, size) = try files.readTail(path, byteCount: Self.tailLength)
         do {
             return try CacheEntryFile(tail: tail, size: size, key: key, hashes)
@@ -203,16 +224,81 @@ extension DiskCache {
 
 // Writing.
 extension DiskCache {
-    package func store(_ entry: CacheEntry) {
-        state.withLock { state in
-            guard now() >= state.pausedUntil, entry.data.count <= limits.sizeLimit / 4 else { return }
-            let old = state.staged[entry.key]?.entry.byteCount ?? 0
-            guard state.stagedBytes - old + entry.byteCount <= Self.stagedLimit else { return }
-            let number = state.serial.next()
-            state.staged[entry.key] = Staged(entry: entry, number: number)
-            state.order.append((entry.key, number))
-            state.stagedBytes += entry.byteCount - old
+    package func store(_ entry: CacheEntry) { store(entry, completion: nil) }
+
+    /// Accepts an entry.
+    /// - Parameter completion: Called exactly once, when somebody has written the entry: ``flush()`` or
+    ///   ``waitUntilWritten(_:)``.
+    package func store(_ entry: CacheEntry, completion: Completion?) {
+        let failure = state.withLock { stage(entry, completion: completion, in: &$0) }
+        if let failure { completion?(failure) }
+    }
+
+    /// - Returns: Why the entry is not accepted.
+    private func stage(_ entry: CacheEntry, completion: Completion?, in state: inout State) -> StoreFailure? {
+        guard now() >= state.pausedUntil else { return state.lastingFailure }
+        guard entry.data.count <= largestEntry else { return .tooLarge(limit: largestEntry) }
+        let before = state.staged[entry.key]
+        let old = before?.entry.byteCount ?? 0
+        guard state.stagedBytes - old + entry.byteCount <= Self.stagedLimit else { return .tooMuchWaits }
+        let number = state.serial.next()
+        var completions = before?.completions ?? []
+        if let completion { completions.append(completion) }
+        state.staged[entry.key] = Staged(entry: entry, number: number, completions: completions)
+        state.order.append((entry.key, number))
+        state.stagedBytes += entry.byteCount - old
+        return nil
+    }
+
+    /// The largest number of bytes that are kept of an image.
+    private var largestEntry: Int { limits.sizeLimit / 4 }
+
+    /// Changes the entry of a key. Nothing of this process replaces or removes it in between.
+    /// - Parameter completion: Called as by ``store(_:completion:)``, if the entry is there.
+    /// - Returns: Whether there is an entry.
+    package func update(_ key: String, completion: Completion?, _ change: (inout CacheEntry) -> Void) -> Bool {
+        let (isThere, failure) = writing.withLock { _ in
+            changeEntry(of: key, known: nil, completion: completion, change)
         }
+        if let failure { completion?(failure) }
+        return isThere
+    }
+
+    /// Changes an entry whose bytes are known. Does not wait for a file that is being written.
+    package func change(_ known: CacheEntry, _ change: (inout CacheEntry) -> Void) {
+        _ = changeEntry(of: known.key, known: known, completion: nil, change)
+    }
+
+    private func changeEntry(
+        of key: String,
+        known: CacheEntry?,
+        completion: Completion?,
+        _ change: (inout CacheEntry) -> Void
+    ) -> (isThere: Bool, StoreFailure?) {
+        while true {
+            let staged = state.withLock { $0.staged[key] }
+            guard var entry = staged?.entry ?? currentEntry(of: key, known: known) else { return (false, nil) }
+            change(&entry)
+            var failure: StoreFailure?
+            // Whoever stages or removes an entry meanwhile waits for nothing.
+            let isDone = state.withLock { state in
+                guard state.staged[key]?.number == staged?.number else { return false }
+                failure = stage(entry, completion: completion, in: &state)
+                return true
+            }
+            if isDone { return (true, failure) }
+        }
+    }
+
+    private func currentEntry(of key: String, known: CacheEntry?) -> CacheEntry? {
+        guard !isOutdated(key) else { return nil }
+        if let known, var entry = try? tail(of: filePath(for: key), key: key)?.entryWithoutData,
+            entry.storedAt == known.storedAt
+        {
+            entry.data = known.data
+            return entry
+        }
+        return storedEntry(for: key) ?? bundledEntry(for: key)
     }
 
     package func flush() {
@@ -263,21 +349,25 @@ extension DiskCache {
         if isOutdated(staged.entry.key) {
             removeOutdatedVariants(of: String(CacheKey.parts(of: staged.entry.key).base))
         }
-        writing.withLock { _ in
+        let (completions, failure) = writing.withLock { _ -> ([Completion], StoreFailure?) in
             let isWanted = state.withLock { $0.staged[staged.entry.key]?.number == staged.number }
-            guard isWanted else { return }
-            write(staged.entry)
+            guard isWanted else { return ([], nil) }
+            let failure = write(staged.entry)
             // A newer entry of the same key may have been staged meanwhile; it is written in the next round.
-            state.withLock { state in
-                if state.staged[staged.entry.key]?.number == staged.number { state.unstage(staged.entry.key) }
+            return state.withLock { state in
+                guard state.staged[staged.entry.key]?.number == staged.number else { return ([], nil) }
+                return (state.unstage(staged.entry.key), failure)
             }
         }
+        for completion in completions { completion(failure) }
         trimIfNeeded()
     }
 
-    private func write(_ entry: CacheEntry) {
+    /// - Returns: Why the entry could not be written.
+    private func write(_ entry: CacheEntry) -> StoreFailure? {
         // The limit may have been measured since the entry was accepted.
-        guard state.withLock({ now() >= $0.pausedUntil }), entry.data.count <= limits.sizeLimit / 4 else { return }
+        guard entry.data.count <= largestEntry else { return .tooLarge(limit: largestEntry) }
+        if let failure = state.withLock({ now() < $0.pausedUntil ? $0.lastingFailure : nil }) { return failure }
         do {
             let pieces = try CacheEntryFile.encode(entry, hashes)
             let path = filePath(for: entry.key)
@@ -291,19 +381,25 @@ extension DiskCache {
             // Whole blocks, by which the directory is measured as well.
             let size = (pieces.reduce(0) { $0 + $1.count } + 4095) / 4096 * 4096
             state.withLock { state in state.size = state.size.map { $0 + size } }
+            return nil
         } catch {
             report(error)
+            let failure = StoreFailure.failed("\(error)")
             if let error = error as? FileError, error.isLasting { pause(after: error) }
+            return failure
         }
     }
 
     /// Writes nothing for a minute, because the disk is full or read-only. A full disk gets half of the cache back.
     private func pause(after error: FileError) {
-        state.withLock { $0.pausedUntil = now() + 60 }
+        state.withLock { state in
+            state.pausedUntil = now() + 60
+            state.lastingFailure = .failed("\(error)")
+        }
         if error.isNoRoom { trim(toFraction: 0.5) }
     }
 
-    fileprivate func attempt(_ body: () throws -> Void) {
+    func attempt(_ body: () throws -> Void) {
         do {
             try body()
         } catch let error as FileError where error.isNotFound {
@@ -325,107 +421,6 @@ extension DiskCache {
     }
 }
 
-// Removing.
-extension DiskCache {
-    package func remove(_ key: String) {
-        state.withLock { $0.unstage(key) }
-        writing.withLock { _ in attempt { try files.remove(filePath(for: key)) } }
-    }
-
-    package func removeAll() {
-        state.withLock { state in
-            state.staged.removeAll()
-            state.stagedBytes = 0
-            state.size = 0
-        }
-        writing.withLock { _ in attempt { try files.removeTree(directory) } }
-    }
-
-    package func removeExpired() { trim() }
-
-    /// Removes all variants of a base key.
-    package func removeVariants(of base: String) {
-        outdateVariants(of: base)
-        removeOutdatedVariants(of: base)
-    }
-
-    /// Hides all variants of a base key, because they are of an image that is no longer there; the next flush() removes
-    /// them. Does not block.
-    package func outdateVariants(of base: String) {
-        state.withLock { state in
-            for key in state.staged.keys where CacheKey.parts(of: key).base == base { state.unstage(key) }
-            state.outdated.insert(base)
-        }
-    }
-
-    fileprivate func removeOutdatedVariants(of base: String) {
-        let variants = DiskCacheLayout.variants(of: base, hashes)
-        writing.withLock { _ in
-            for file in files.files(below: "\(directory)/\(variants.directory)")
-            where file.path.contains("/\(variants.namePrefix)") {
-                attempt { try files.remove(file.path) }
-            }
-            _ = state.withLock { $0.outdated.remove(base) }
-        }
-    }
-
-    fileprivate func isOutdated(_ key: String) -> Bool {
-        state.withLock { !$0.outdated.isEmpty && $0.outdated.contains(String(CacheKey.parts(of: key).base)) }
-    }
-}
-
-// Trimming.
-extension DiskCache {
-    /// Measures the directory at the first write, once an hour, and when it may have grown too large.
-    fileprivate func trimIfNeeded() {
-        let isDue = state.withLock { state in
-            guard let size = state.size else { return true }
-            return size > limits.sizeLimit || now() > state.lastCount + 3600 || now() < state.lastCount
-        }
-        if isDue { trim() }
-    }
-
-    private func date(of file: StoredFile) -> Double {
-        switch limits.expiry {
-        case .lastUse: file.lastUse
-        case .stored: file.modified
-        case .lastChange: file.changed
-        }
-    }
-
-    /// Removes entries that are too old. If more than the limit remains, or a fraction is given, it removes the oldest
-    /// entries until at most 80 % of the limit and that fraction of the present size remain.
-    fileprivate func trim(toFraction fraction: Double? = nil) {
-        let now = now()
-        limits.measure()
-        var stored = files.files(below: directory)
-        var size = stored.reduce(0) { $0 + $1.size }
-        func remove(_ file: StoredFile) {
-            size -= file.size
-            attempt { try files.remove(file.path) }
-        }
-        stored.removeAll { file in
-            // A clock that was set back leaves files from the future. They are kept: it may be wrong now.
-            let isOld = date(of: file) < now - limits.maximumAge
-            // A process that was killed while it wrote leaves a temporary file.
-            let isLeftover = file.path.hasSuffix(DiskCacheLayout.temporarySuffix) && file.modified < now - 600
-            if isOld || isLeftover { remove(file) }
-            return isOld || isLeftover
-        }
-        if size > limits.sizeLimit || fraction != nil {
-            let target = Int(bounded: Double(limits.sizeLimit) * 0.8)
-            let goal = fraction.map { min(target, Int(bounded: Double(size) * $0)) } ?? target
-            // Nothing used today could outlast files from next year, so that those go first.
-            func rank(_ file: StoredFile) -> (Int, Double) { (date(of: file) > now + 86_400 ? 0 : 1, date(of: file)) }
-            for file in stored.sorted(by: { rank($0) < rank($1) }) where size > goal { remove(file) }
-        }
-        state.withLock { state in
-            state.size = size
-            state.lastCount = now
-        }
-    }
-}
-
 extension CacheEntry {
     /// The memory that the entry takes, roughly: its bytes, its key in three places, and what a server can make long of the
     /// rest that is written, as a copy in JSON too. Numbers and dates are small.
@@ -433,6 +428,7 @@ extension CacheEntry {
         func count(_ text: String?) -> Int { text?.utf8.count ?? 0 }
         var fields = count(response.contentType) + count(response.etag) + count(response.lastModified)
         fields += count(response.cacheControl)
+        fields += attachment?.count ?? 0
         for field in response.vary ?? [:] { fields += count(field.key) + count(field.value) }
         return data.count + 3 * key.utf8.count + 2 * fields + 1024
     }

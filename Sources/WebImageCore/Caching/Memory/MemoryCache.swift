@@ -30,6 +30,8 @@ package final class MemoryCache: MemoryCaching {
         /// The evicted images. Only they have a weak reference, because each later retain of an object that has one is slower.
         var evicted: [Weak] = []
         var links: [Links] = []
+        /// When the images expire.
+        var expiries: [MemoryExpiry?] = []
         var free: [Int] = []
         var byKey: [ImageKey: [Int]] = [:]
         var head = -1
@@ -82,7 +84,11 @@ package final class MemoryCache: MemoryCaching {
             for index in indices {
                 guard let image = state.image(at: index) else { continue }
                 guard query.isServed(by: image, from: state.slots[index]?.origin ?? .load) else { continue }
-                if let best, !Self.isBetter(image, than: best.image, for: query) { continue }
+                if let best, !query.isBetter(image, than: best.image) { continue }
+                if state.isExpired(index) {
+                    evicted += state.removeSlot(index)
+                    continue
+                }
                 best = (index, image)
             }
             guard let best else {
@@ -99,12 +105,13 @@ package final class MemoryCache: MemoryCaching {
                 state.unlink(best.index)
             }
             if state.head != best.index { state.linkFirst(best.index) }
-            evicted = state.evict(downTo: limits)
+            evicted += state.evict(downTo: limits)
             return best.image
         }
     }
 
-    package func store(_ image: WebImage, for key: ImageKey, from origin: MemoryImageOrigin = .load) {
+    package func store(_ entry: MemoryEntry) {
+        let (image, key) = (entry.image, entry.key)
         guard image.cost <= limits.cost, limits.count > 0, !image.isPartial else { return }
         var released: [WebImage] = []
         defer { _ = released }
@@ -112,7 +119,7 @@ package final class MemoryCache: MemoryCaching {
             // An image that is decoded again at the same size replaces the old one.
             let same = state.byKey[key]?.first { state.isSameSize($0, image) }
             var released = same.map { state.removeSlot($0) } ?? []
-            state.insert(image, for: key, from: origin)
+            state.insert(entry)
             released += state.evict(downTo: limits)
             return released
         }
@@ -140,13 +147,13 @@ package final class MemoryCache: MemoryCaching {
         var released: [WebImage] = []
         defer { _ = released }
         let goal = Limits(cost: Int(bounded: Double(limits.cost) * share), count: share > 0 ? limits.count : 0)
-        released = state.withLock { $0.evict(downTo: goal) }
+        released = state.withLock { $0.removeExpired() + $0.evict(downTo: goal) }
     }
 
-    /// Whether an image fits a query better: the smallest one that serves is best, or the largest one for any size.
-    private static func isBetter(_ image: WebImage, than other: WebImage, for query: MemoryQuery) -> Bool {
-        let isLarger = image.decodedSize.pixelCount > other.decodedSize.pixelCount
-        return query.size == nil ? isLarger : !isLarger
+    package func removeExpired() {
+        var released: [WebImage] = []
+        defer { _ = released }
+        released = state.withLock { $0.removeExpired() }
     }
 }
 
@@ -161,19 +168,31 @@ extension MemoryCache.State {
         return mine.decodedSize == other.decodedSize
     }
 
-    fileprivate mutating func insert(_ image: WebImage, for key: ImageKey, from origin: MemoryImageOrigin) {
-        let slot = MemoryCache.Slot(key: key, origin: origin)
+    /// Whether the time of an image is over. Few images have one, so that the clock is rarely asked.
+    fileprivate func isExpired(_ index: Int) -> Bool { expiries[index]?.isOver ?? false }
+
+    fileprivate mutating func removeExpired() -> [WebImage] {
+        var released: [WebImage] = []
+        for index in slots.indices where isExpired(index) { released += removeSlot(index) }
+        return released
+    }
+
+    fileprivate mutating func insert(_ entry: MemoryEntry) {
+        let (key, image) = (entry.key, entry.image)
+        let slot = MemoryCache.Slot(key: key, origin: entry.origin)
         let index: Int
         if let reused = free.popLast() {
             index = reused
             slots[index] = slot
             images[index] = image
+            expiries[index] = entry.expiry
         } else {
             index = slots.count
             slots.append(slot)
             images.append(image)
             evicted.append(MemoryCache.Weak())
             links.append(MemoryCache.Links())
+            expiries.append(entry.expiry)
         }
         byKey[key, default: []].append(index)
         cost += image.cost
@@ -221,6 +240,7 @@ extension MemoryCache.State {
             evicted[index].storage = nil
         }
         slots[index] = nil
+        expiries[index] = nil
         free.append(index)
         byKey[slot.key]?.removeAll { $0 == index }
         if byKey[slot.key]?.isEmpty == true { byKey[slot.key] = nil }

@@ -1,64 +1,36 @@
-/// A cache of decoded images in memory. The main thread calls it, so every call must be short and never wait for work.
-package protocol MemoryCaching: Sendable {
-    /// The image that serves a query best; `nil` when there is none.
+/// A cache of decoded images in memory. An app may bring one in place of the library's, such as one that its own images share.
+///
+/// The main thread and others call it at the same time, and some with a lock of the library held, so every call must be short,
+/// wait for nothing and call nothing of the library but the members of its parameters.
+public protocol MemoryCaching: Sendable {
+    /// The image that serves a query best; `nil` when there is none. ``MemoryQuery/best(of:)`` chooses it.
     func image(for query: MemoryQuery) -> WebImage?
 
-    /// Stores an image, and evicts others when there are too many.
-    func store(_ image: WebImage, for key: ImageKey, from origin: MemoryImageOrigin)
+    /// Stores an image in place of those that it ``MemoryEntry/replaces(_:)``, and evicts others when there are too many:
+    /// ``WebImage/cost`` says what it takes.
+    func store(_ entry: MemoryEntry)
 
-    /// Removes all sizes of all images of a source.
+    /// Removes all images of a source: those whose ``ImageKey/source`` it is.
     func removeImages(source: String)
-
-    /// Evicts the least recently used images, down to a share of the limit (0 to 1).
-    func trim(toShare share: Double)
 
     /// Removes all images.
     func removeAll()
 
+    /// Evicts the least recently used images, down to a share of the limit (0 to 1), because memory is short.
+    func trim(toShare share: Double)
+
+    /// Removes the images that are ``MemoryEntry/isExpired``. Default: does nothing, since they serve no query.
+    func removeExpired()
+
+    /// What ``ImageCache/memoryStatistics`` returns. Default: zeros.
     var statistics: MemoryCacheStatistics { get }
 }
 
-/// Where an image in the memory cache comes from.
-package enum MemoryImageOrigin: Sendable {
-    /// A load, which can be repeated at the size that is wanted.
-    case load
-    /// The app, whose image may exist nowhere else.
-    case app
-}
-
-/// A search for the images that serve a request.
-package struct MemoryQuery: Sendable {
-    package let key: ImageKey
-    /// The requested size; `nil` for any size, of which the largest is best.
-    package let size: DecodeSize?
-    /// Whether an image up to twice as large serves as well.
-    package let acceptsLarger: Bool
-    /// Whether the cache was asked for the same load before, so that it counts no second miss.
-    package var isRepeated = false
-
-    package init(key: ImageKey, size: DecodeSize?, acceptsLarger: Bool) {
-        self.key = key
-        self.size = size
-        self.acceptsLarger = acceptsLarger
-    }
-
-    package init(_ request: ImageRequest) {
-        self.init(key: ImageKey(request), size: request.resolvedDecodeSize, acceptsLarger: request.acceptsLarger)
-    }
-
-    /// Whether an image has the size of one decoded for this query, give or take a pixel, or is larger within bounds. The
-    /// app's own may be as large as it likes.
-    package func isServed(by image: WebImage, from origin: MemoryImageOrigin = .load) -> Bool {
-        guard let size else { return true }
-        let target = size.target(for: image.naturalSizeBeforeTransform)
-        let decoded = image.decodedSize
-        if acceptsLarger, origin == .app {
-            return decoded.width >= target.width - 1 && decoded.height >= target.height - 1
-        }
-        let upTo = acceptsLarger ? 2 : 1
-        return (target.width - 1...target.width * upTo + 1).contains(decoded.width)
-            && (target.height - 1...target.height * upTo + 1).contains(decoded.height)
-    }
+extension MemoryCaching {
+    /// Does nothing: an image that has expired is evicted in its turn.
+    public func removeExpired() {}
+    /// Zeros, for caches that do not count.
+    public var statistics: MemoryCacheStatistics { MemoryCacheStatistics() }
 }
 
 /// The contents of the memory cache, and how often it was hit.
@@ -76,5 +48,5 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     public var evictionCount = 0
 
     /// Makes statistics of zeros.
-    package init() {}
+    public init() {}
 }

@@ -1,0 +1,74 @@
+import FoundationEssentials
+import Synchronization
+
+// How entries are removed, and kept from being written.
+extension DiskCache {
+    package func remove(_ key: String) {
+        var dropped = state.withLock { $0.unstage(key) }
+        writing.withLock { _ in
+            // It may have been changed by update(_:) in between.
+            dropped += state.withLock { $0.unstage(key) }
+            attempt { try files.remove(filePath(for: key)) }
+        }
+        for completion in dropped { completion(.removed) }
+    }
+
+    package func removeAll() {
+        let dropped = state.withLock { state in
+            let dropped = state.staged.values.flatMap(\.completions)
+            state.staged.removeAll()
+            state.stagedBytes = 0
+            state.size = 0
+            return dropped
+        }
+        writing.withLock { _ in attempt { try files.removeTree(directory) } }
+        for completion in dropped { completion(.removed) }
+    }
+
+    package func removeExpired() { trim() }
+
+    /// Removes all variants of a base key.
+    package func removeVariants(of base: String) {
+        outdateVariants(of: base)
+        removeOutdatedVariants(of: base)
+    }
+
+    /// Hides all variants of a base key, because they are of an image that is no longer there; the next flush() removes
+    /// them. Does not block.
+    package func outdateVariants(of base: String) {
+        let dropped = state.withLock { state in
+            state.outdated.insert(base)
+            let keys = state.staged.keys.filter { CacheKey.parts(of: $0).base == base }
+            return keys.flatMap { state.unstage($0) }
+        }
+        for completion in dropped { completion(.removed) }
+    }
+
+    func removeOutdatedVariants(of base: String) {
+        let variants = DiskCacheLayout.variants(of: base, hashes)
+        writing.withLock { _ in
+            for file in files.files(below: "\(directory)/\(variants.directory)")
+            where file.path.contains("/\(variants.namePrefix)") {
+                attempt { try files.remove(file.path) }
+            }
+            _ = state.withLock { $0.outdated.remove(base) }
+        }
+    }
+
+    func isOutdated(_ key: String) -> Bool {
+        state.withLock { !$0.outdated.isEmpty && $0.outdated.contains(String(CacheKey.parts(of: key).base)) }
+    }
+}
+
+extension DiskCache {
+    /// Runs a body while none of the caches writes or removes a file. Entries that are stored meanwhile wait.
+    static func withoutWriting<R: Sendable, E: Error>(
+        _ caches: [DiskCache],
+        _ body: () throws(E) -> R
+    ) throws(E) -> R {
+        guard let first = caches.first else { return try body() }
+        return try first.writing.withLock { _ throws(E) in
+            try withoutWriting(Array(caches.dropFirst()), body)
+        }
+    }
+}

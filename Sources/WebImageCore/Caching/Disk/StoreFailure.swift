@@ -1,0 +1,71 @@
+import FoundationEssentials
+
+/// Why an entry is not in its file.
+package enum StoreFailure: Error, Sendable, Equatable {
+    /// The bytes are more than a quarter of what the cache may hold.
+    case tooLarge(limit: Int)
+    /// So much waits to be written already that the entry was not accepted.
+    case tooMuchWaits
+    /// A system call has failed, just now or within the last minute.
+    case failed(String)
+    /// The image was removed, or replaced, before it was written.
+    case removed
+    /// The app's own cache does not have the entry.
+    case refused
+    /// There is no cache to write to.
+    case noCache
+    /// Loads of the URL never look into the disk cache.
+    case isLocal
+    /// The image is not complete.
+    case isPartial
+    /// There is no entry that could be changed.
+    case noEntry
+    /// There is more data of the app than an entry keeps.
+    case attachmentTooLarge(byteCount: Int)
+
+    /// The failure as a caller of the library sees it.
+    func error(_ url: URL) -> ImageError {
+        let (reason, remedy) = text
+        return ImageError(.notStored, url: url, reason: reason, remedy: remedy)
+    }
+
+    private var text: (reason: String, remedy: String) {
+        switch self {
+        case .tooLarge(let limit):
+            (
+                "The disk cache keeps no image of more than \(limit) bytes, a quarter of its limit",
+                "Raise ImageManager.Configuration.DiskCache.sizeLimit, or store a smaller file."
+            )
+        case .tooMuchWaits:
+            ("Too much waits to be written to the disk", "Wait for earlier images to be written before storing more.")
+        case .failed(let message):
+            (
+                "The disk cache could not be written (\(message))",
+                "Make room on the disk, or make the directory writable; the next attempt is made a minute later."
+            )
+        case .removed:
+            ("The image was removed or replaced before it was written", "Store it again if it is still wanted.")
+        case .refused:
+            (
+                "The data cache of the app has not kept the image",
+                "Make sure that its store(_:) accepts the entry, and that metadata(for:) finds it afterwards."
+            )
+        case .noCache:
+            ("The manager has no disk cache", "Store the image in memory only, or set Configuration.diskCache.")
+        case .isLocal:
+            (
+                "Images of this URL are read where they are, and never from the disk cache",
+                "Store the image in memory only, or under a URL of another scheme."
+            )
+        case .isPartial:
+            ("The image is a partial one", "Store the image that the completion of its load receives.")
+        case .noEntry:
+            ("The disk cache has no original of this image", "Load or store the image first.")
+        case .attachmentTooLarge(let byteCount):
+            (
+                "The attachment has \(byteCount) bytes, more than \(CacheEntry.maximumAttachmentByteCount)",
+                "Keep a key to the data instead, and the data elsewhere."
+            )
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// A search for the image that serves a request.
+public struct MemoryQuery: Sendable {
+    /// The image, without its size.
+    public let key: ImageKey
+    /// The requested size; `nil` for any size, of which the largest is best.
+    package let size: DecodeSize?
+    /// Whether an image up to twice as large serves as well.
+    package let acceptsLarger: Bool
+    /// Whether the cache was asked for the same load before, so that it counts no second miss.
+    public package(set) var isRepeated = false
+
+    package init(key: ImageKey, size: DecodeSize?, acceptsLarger: Bool) {
+        self.key = key
+        self.size = size
+        self.acceptsLarger = acceptsLarger
+    }
+
+    package init(_ request: ImageRequest) {
+        self.init(key: ImageKey(request), size: request.resolvedDecodeSize, acceptsLarger: request.acceptsLarger)
+    }
+
+    /// Whether an entry serves: it has the key, has not expired, and has the size that is asked for. A widget, which scales what
+    /// it draws, is also served by an image of up to twice its size, and by one of any larger size that the app has stored.
+    public func isServed(by entry: MemoryEntry) -> Bool {
+        entry.key == key && isServed(by: entry.image, from: entry.origin) && !entry.isExpired
+    }
+
+    /// The entry that serves best: the smallest of those that do, or the largest when any size will do; `nil` when none serves.
+    public func best(of entries: some Sequence<MemoryEntry>) -> MemoryEntry? {
+        var best: MemoryEntry?
+        for entry in entries where isServed(by: entry) {
+            if let best, !isBetter(entry.image, than: best.image) { continue }
+            best = entry
+        }
+        return best
+    }
+
+    /// Whether an image fits better than another one that serves.
+    func isBetter(_ image: WebImage, than other: WebImage) -> Bool {
+        let isLarger = image.decodedSize.pixelCount > other.decodedSize.pixelCount
+        return size == nil ? isLarger : !isLarger
+    }
+
+    /// Whether an image has the size of one decoded for this query, give or take a pixel, or is larger within bounds. The
+    /// app's own may be as large as it likes.
+    package func isServed(by image: WebImage, from origin: MemoryImageOrigin = .load) -> Bool {
+        guard let size else { return true }
+        let target = size.target(for: image.naturalSizeBeforeTransform)
+        let decoded = image.decodedSize
+        if acceptsLarger, origin == .app {
+            return decoded.width >= target.width - 1 && decoded.height >= target.height - 1
+        }
+        let upTo = acceptsLarger ? 2 : 1
+        return (target.width - 1...target.width * upTo + 1).contains(decoded.width)
+            && (target.height - 1...target.height * upTo + 1).contains(decoded.height)
+    }
+}

@@ -1,0 +1,197 @@
+public import FoundationEssentials
+
+// What an app stores itself.
+extension ImageCache {
+    /// Stores an image in memory and, as a file, on disk, as if the request had loaded it.
+    ///
+    /// Memory has the image when this call returns, and widgets that are smaller show it, too. Its file is encoded on the decode
+    /// queue and written behind it; nothing waits for that but ``CacheWrite/waitUntilWritten()``:
+    ///
+    ///     cache.store(image, for: url)
+    ///     try await cache.store(image, for: url, as: .webp).waitUntilWritten()
+    ///
+    /// Loads decode the file at the size that they ask for and apply their transformer. An image that was transformed already is
+    /// therefore stored in memory only, or for a request without the transformer. What the caches have of other versions of the
+    /// image is removed; a load that runs meanwhile may still deliver one.
+    /// - Parameters:
+    ///   - image: A complete image.
+    ///   - request: A URL or an ``ImageRequest``.
+    ///   - tiers: Where the image is kept. Renditions are made by loads. Default: everywhere.
+    ///   - format: The format of the file. Default: JPEG with quality 0.9 for a still image without alpha from a file of a lossy
+    ///     format, such as a photograph; WebP for an animation, without loss unless its file was lossy; PNG for all others.
+    ///   - options: How the file is written. Default: as said for `format`.
+    /// - Returns: The writing, which need not be awaited.
+    @discardableResult
+    public func store(
+        _ image: WebImage,
+        for request: some ImageRequestConvertible,
+        in tiers: CacheTiers = .all,
+        as format: ImageFormat? = nil,
+        options: EncodeOptions? = nil
+    ) -> CacheWrite {
+        let (write, request) = (CacheWrite(), manager.pipeline.prepare(request.imageRequest))
+        guard !image.isPartial else { return write.failing(.isPartial, request.url) }
+        guard tiers.contains(.originals) else {
+            if tiers.contains(.memory) { storeInMemory(image, request) }
+            return write.succeeding()
+        }
+        let number = parts.storeOrder.begin(request.sourceKey)
+        outdate(request.sourceKey)
+        if tiers.contains(.memory) { storeInMemory(image, request) }
+        guard let dataCache = dataCache(for: request, write) else { return write }
+        let encoding = FileEncoding(of: image, as: format, options: options)
+        parts.decodeQueue.submit(priority: .low) {
+            do throws(ImageError) {
+                let data = try parts.coders.encode(image, as: encoding.format, options: encoding.options)
+                let entry = entry(data, ResponseMetadata(), for: request)
+                let isNewest = parts.storeOrder.commit(entry.key, number: number) {
+                    dataCache.accept(entry) { write.finish($0, request.url) }
+                }
+                guard isNewest else { return write.finish(.removed, request.url) }
+                parts.renditionCache?.outdateVariants(of: entry.key)
+                finish(write, of: entry, in: dataCache, for: request.url)
+            } catch {
+                parts.storeOrder.outdate(request.sourceKey, number: number)
+                write.finish(.failure(error.of(request.url)))
+            }
+        }
+        return write
+    }
+
+    /// Stores the bytes of an image on disk, as if they had been loaded. Loads find them when this call returns.
+    ///
+    /// What the caches have of other versions of the image is removed.
+    /// - Parameters:
+    ///   - data: The file of the image.
+    ///   - request: A URL or an ``ImageRequest``.
+    ///   - image: The image that the app has decoded of these bytes, for memory. Default: none, so that the next load decodes
+    ///     them.
+    ///   - response: What a server has said about the bytes. Default: nothing, so that they stay fresh.
+    /// - Returns: The writing, which need not be awaited.
+    @discardableResult
+    public func store(
+        _ data: Data,
+        for request: some ImageRequestConvertible,
+        showing image: WebImage? = nil,
+        response: ResponseMetadata = ResponseMetadata()
+    ) -> CacheWrite {
+        let (write, request) = (CacheWrite(), manager.pipeline.prepare(request.imageRequest))
+        parts.storeOrder.outdate(request.sourceKey)
+        outdate(request.sourceKey)
+        if let image { storeInMemory(image, request) }
+        guard let dataCache = dataCache(for: request, write) else { return write }
+        let entry = entry(data, response, for: request)
+        dataCache.accept(entry) { write.finish($0, request.url) }
+        finish(write, of: entry, in: dataCache, for: request.url)
+        return write
+    }
+
+    /// Data of the app that lies beside the original of an image on disk, such as who made it; `nil` when there is none.
+    public func attachment(for request: some ImageRequestConvertible) async -> Data? {
+        let key = key(for: request)
+        return await perform { parts.dataCache?.metadata(for: key)?.attachment }
+    }
+
+    /// Puts data of the app beside the original of an image on disk.
+    ///
+    /// It stays while the server confirms the image, and goes with the image: when that is removed, evicted, or replaced by
+    /// another version.
+    /// - Parameters:
+    ///   - data: At most ``CacheEntry/maximumAttachmentByteCount`` bytes; `nil` removes them.
+    ///   - request: A URL or an ``ImageRequest``.
+    /// - Throws: ``ImageError/Code/notStored`` when there is no original, when there are too many bytes, or when the file cannot be
+    ///   written, and ``ImageError/Code/cancelled`` when the awaiting task was cancelled.
+    public func setAttachment(_ data: Data?, for request: some ImageRequestConvertible) async throws(ImageError) {
+        let (write, request) = (CacheWrite(), manager.pipeline.prepare(request.imageRequest))
+        if let count = data?.count, count > CacheEntry.maximumAttachmentByteCount {
+            throw StoreFailure.attachmentTooLarge(byteCount: count).error(request.url)
+        }
+        if let dataCache = dataCache(for: request, write) {
+            parts.ioQueue.submit(priority: .low) {
+                dataCache.attach(data, to: request.sourceKey) { write.finish($0, request.url) }
+            }
+        }
+        try await write.waitUntilWritten()
+    }
+}
+
+extension ImageCache {
+    private func storeInMemory(_ image: WebImage, _ request: ImageRequest) {
+        let expiry = (request.memoryLifetime ?? parts.memoryLifetime).map { MemoryExpiry($0, parts.clock) }
+        parts.memoryCache.store(MemoryEntry(image, for: ImageKey(request), from: .app, expiry: expiry))
+    }
+
+    private func entry(_ data: Data, _ response: ResponseMetadata, for request: ImageRequest) -> CacheEntry {
+        let now = parts.clock.now
+        let response = response.living(for: request.diskLifetime, from: now)
+        return CacheEntry(key: request.sourceKey, data: data, response: response, storedAt: now)
+    }
+
+    /// Removes what the caches have of earlier versions of an image, but for the original.
+    private func outdate(_ key: String) {
+        parts.failures.forget(key)
+        parts.memoryCache.removeImages(source: key)
+        parts.renditionCache?.outdateVariants(of: key)
+    }
+
+    /// The cache that keeps the original of a request; `nil` when there is none, and the writing has failed.
+    private func dataCache(for request: ImageRequest, _ write: CacheWrite) -> (any DataCaching)? {
+        guard let dataCache = parts.dataCache else {
+            write.finish(.noCache, request.url)
+            return nil
+        }
+        guard parts.loaders.loader(for: request)?.shouldCacheOnDisk(request.url) ?? true else {
+            write.finish(.isLocal, request.url)
+            return nil
+        }
+        return dataCache
+    }
+
+    /// Writes an entry that was accepted.
+    private func finish(_ write: CacheWrite, of entry: CacheEntry, in dataCache: any DataCaching, for url: URL) {
+        parts.ioQueue.submit(priority: .veryLow) {
+            dataCache.finishWriting(entry) { write.finish($0, url) }
+            parts.renditionCache?.removeVariants(of: entry.key)
+        }
+    }
+}
+
+/// How an image is written as a file of the disk cache.
+private struct FileEncoding {
+    let format: ImageFormat
+    var options: EncodeOptions
+
+    init(of image: WebImage, as format: ImageFormat?, options: EncodeOptions?) {
+        self.options = options ?? EncodeOptions()
+        let isLossy = image.format.descriptor?.isLossy == true
+        if image.animation != nil, !self.options.isFirstFrameOnly {
+            self.format = format ?? .webp
+            if options == nil { self.options.isLossless = !isLossy }
+        } else {
+            self.format = format ?? (isLossy && !image.content.pixels.hasAlpha ? .jpeg : .png)
+        }
+    }
+}
+
+extension CacheWrite {
+    fileprivate func succeeding() -> CacheWrite {
+        finish(.success(()))
+        return self
+    }
+
+    fileprivate func failing(_ failure: StoreFailure, _ url: URL) -> CacheWrite {
+        finish(failure, url)
+        return self
+    }
+
+    fileprivate func finish(_ failure: StoreFailure?, _ url: URL) {
+        finish(failure.map { .failure($0.error(url)) } ?? .success(()))
+    }
+}
+
+extension ImageError {
+    /// The error with the URL that it is about, which an encoder does not know.
+    fileprivate func of(_ url: URL) -> ImageError {
+        self.url == nil ? ImageError(code, url: url, reason: reason, remedy: remedy) : self
+    }
+}
