@@ -13,6 +13,9 @@ extension ImageSlot {
             if !load.task.isCancelled { waitForLayout(pointer) }
         case .loading:
             load.task.priority = load.image.onScreen.priority
+        case .suspended:
+            // The widget may have moved to another place.
+            widgetResumed()
         case .detached:
             // The completions have received their cancellation.
             restart(load)
@@ -35,16 +38,22 @@ extension ImageSlot {
             load.task.cancelChildren()
         case .loading:
             load.task.priority = load.image.offScreenPriority
-        case .waitingForMap, .shown, .failed, .detached:
+        case .waitingForMap, .suspended, .shown, .failed, .detached:
             break
         }
+    }
+
+    /// Starts what has waited while the loads of the widget were suspended.
+    func widgetResumed() {
+        guard let load = current, case .suspended = load.state, !load.task.isCancelled else { return }
+        startWhenLaidOut(load.decodeSize(in: target))
     }
 
     func widgetUnrooted() {
         current?.cancelRefinement()
         current?.refinement = .idle
         switch current?.state {
-        case .waitingForMap, .waitingForLayout, .loading:
+        case .waitingForMap, .waitingForLayout, .suspended, .loading:
             // The child task is ignored from now on; the task calls its completions itself.
             current?.state = .detached
             current?.startCount += 1

@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-// Refinement: the image was drawn larger than it was decoded.
+// Refinement: the image was drawn larger than it was decoded. Of an image in several files a larger one may be loaded for that.
 extension ImageSlot {
     /// Runs within GTK's snapshot, so it must not change any widget.
     func didDraw(width: Double, height: Double) {
@@ -12,13 +12,15 @@ extension ImageSlot {
         let isTooSmall =
             Double(image.decodedSize.width) * 1.1 < width * scale
             && Double(image.decodedSize.height) * 1.1 < height * scale
-        if isTooSmall, image.decodedSize.width < image.naturalSizeBeforeTransform.width { refineIfNeeded(image) }
+        if isTooSmall { refineIfNeeded(image) }
     }
 
     private func refineIfNeeded(_ image: WebImage) {
-        guard let load = current, load.canRefine, let size = load.decodeSize(in: target),
-            size.target(for: image.naturalSizeBeforeTransform) != image.decodedSize
+        guard let load = current, load.variantRank != nil || image.hasMorePixels, load.canRefine,
+            let size = load.decodeSize(in: target)
         else { return }
+        let isCoarse = image.hasMorePixels && size.target(for: image.naturalSizeBeforeTransform) != image.decodedSize
+        guard isCoarse || load.hasLargerVariant(for: size, on: widget) else { return }
         MainLoopDispatcher.shared.dispatch { [weak self] in
             MainActor.assumeIsolated { self?.refine(load.task, size) }
         }
@@ -26,12 +28,13 @@ extension ImageSlot {
 
     private func refine(_ task: ImageTask, _ size: DecodeSize) {
         guard let load = current, load.task === task, load.canRefine else { return }
+        if let pointer = widget?.pointer, SuspendedWidgets.contain(pointer) { return }
         let completion: Completion = { [weak self] result in
             guard let self, current?.task === task, case .loading = current?.refinement else { return }
             switch result {
             case .success(let response):
                 current?.refinement = .idle
-                show(response.image, animated: false, .sameImage)
+                showRefined(response.image)
             case .failure(let error):
                 current?.refinement = error.isCancelled ? .idle : .failed
             }
@@ -41,6 +44,22 @@ extension ImageSlot {
             handlers: .mainActor(progress: nil, partial: nil, completion: completion)
         )
         current?.refinement = .loading(refining)
+        current?.variantRank = refining.request.variantRank
         refining.start()
     }
+
+    /// Shows the same image in more pixels. The widget keeps its size, though the larger file of an image has another one.
+    private func showRefined(_ image: WebImage) {
+        guard let shown = target.image else { return }
+        guard current?.variantRank != nil else { return show(image, animated: false, .sameImage) }
+        // The server may have less than it promised.
+        guard image.decodedSize.pixelCount > shown.decodedSize.pixelCount else { return }
+        let scale = Double(image.naturalSize.width) / shown.logicalWidth
+        show(image.with(scale: scale), animated: false, .sameImage)
+    }
+}
+
+extension WebImage {
+    /// Whether it was decoded at a smaller size than that of its file.
+    fileprivate var hasMorePixels: Bool { decodedSize.width < naturalSizeBeforeTransform.width }
 }

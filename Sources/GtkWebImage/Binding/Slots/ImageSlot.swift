@@ -97,7 +97,7 @@ final class ImageSlot {
         switch current?.state {
         case .shown: new.state = .shown
         case .failed(let error): new.end(with: error)
-        case .waitingForMap, .waitingForLayout: new.state = .loading
+        case .waitingForMap, .waitingForLayout, .suspended: new.state = .loading
         case .loading:
             new.state = .loading
             reportProgress()
@@ -138,7 +138,7 @@ final class ImageSlot {
     private func join(_ request: BindingRequest, _ completion: Completion?) -> ImageTask? {
         guard let current, !current.task.isCancelled, current.request.isEquivalent(to: request) else { return nil }
         switch current.state {
-        case .waitingForMap, .waitingForLayout, .loading: break
+        case .waitingForMap, .waitingForLayout, .suspended, .loading: break
         // The image stays on display while the server is asked again.
         case .shown where request.manager.revalidatesCachedImage(of: current.image): return nil
         case .shown: break
@@ -155,7 +155,7 @@ final class ImageSlot {
 
     private func addHandlers(of request: BindingRequest) {
         switch current?.state {
-        case .waitingForMap, .waitingForLayout:
+        case .waitingForMap, .waitingForLayout, .suspended:
             current?.joined.append(request)
         case .loading:
             current?.joined.append(request)
@@ -205,6 +205,7 @@ final class ImageSlot {
         }
         let size = load.decodeSize(in: target)
         if let hit = load.memoryHit(size, for: widget) {
+            current?.variantRank = hit.variantRank
             if let response = hit.response { return finish(load.task, .success(response)) }
             show(hit.image, animated: false, .newImage)
         } else if load.request.options.whileLoading != .currentImage {
@@ -214,7 +215,7 @@ final class ImageSlot {
     }
 
     /// Starts at once, or when the widget is mapped and has a size.
-    private func startWhenLaidOut(_ size: DecodeSize?) {
+    func startWhenLaidOut(_ size: DecodeSize?) {
         guard let widget else { return startTask(size ?? .original) }
         guard let pointer = widget.pointer else { return }
         if let current, current.request.options.start == .immediately {
@@ -243,6 +244,10 @@ final class ImageSlot {
     // From the start to the image in its place
 
     func startTask(_ size: DecodeSize) {
+        if let pointer = widget?.pointer, SuspendedWidgets.contain(pointer) {
+            current?.state = .suspended
+            return
+        }
         current?.state = .loading
         current?.startCount += 1
         target.content?.beginLoading(configuration.indicator)
@@ -275,6 +280,7 @@ final class ImageSlot {
                 }
             )
         )
+        current?.variantRank = child.request.variantRank
         if task.adopt(child) { child.start() }
     }
 

@@ -8,6 +8,8 @@ struct SlotLoad: Sendable {
         case waitingForMap
         /// The widget is mapped and has not been laid out yet.
         case waitingForLayout
+        /// The loads of the widget, or of one around it, are suspended.
+        case suspended
         case loading
         case shown(ImageResponse)
         case failed(ImageError)
@@ -41,6 +43,8 @@ struct SlotLoad: Sendable {
     /// Whether that is a preview, which is better than a placeholder when the load fails.
     var showsPreview = false
     var refinement = Refinement.idle
+    /// The place of the file that was asked for among the variants of the image, the smallest first; `nil` without variants.
+    var variantRank: Int?
     /// Set while a load that failed without a connection waits for the network.
     var networkObservation: ObservationToken?
 
@@ -53,7 +57,7 @@ struct SlotLoad: Sendable {
     /// Whether a child task exists that can run to its end.
     var hasStarted: Bool {
         switch state {
-        case .waitingForMap, .waitingForLayout: false
+        case .waitingForMap, .waitingForLayout, .suspended: false
         case .loading, .shown, .failed, .detached: true
         }
     }
@@ -88,6 +92,13 @@ struct SlotLoad: Sendable {
         guard request.sequence == nil else { return nil }
         let query = makeRequest(size ?? .original, for: widget)
         return request.manager.memoryHit(for: query, inAnySize: size == nil)
+    }
+
+    /// Whether an image of several files has one that fits a size better than what was loaded.
+    @MainActor
+    func hasLargerVariant(for size: DecodeSize, on widget: WidgetReference?) -> Bool {
+        guard let variantRank else { return false }
+        return request.manager.variantRank(for: makeRequest(size, for: widget)).map { $0 > variantRank } ?? false
     }
 
     /// The request of a child task.

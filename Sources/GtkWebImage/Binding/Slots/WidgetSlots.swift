@@ -96,7 +96,16 @@ final class WidgetSlots {
         if !appTasks.isEmpty { appTasks.removeValue(forKey: key)?.cancel() }
     }
 
+    /// The loads under all keys, those that wait included, that have not ended.
+    var runningTasks: [ImageTask] {
+        (slots.values.compactMap { $0.current?.task } + appTasks.values).filter { !$0.isFinished }
+    }
+
     // Events
+
+    func resume() {
+        forEach { $0.widgetResumed() }
+    }
 
     /// Lets a click retry failed loads.
     func listenToClicks() {

@@ -1,0 +1,76 @@
+internal import CWebImageGtk4
+public import WebImageCore
+import WebImageLinux
+
+// The loads of a window, of a page, or of any other part of the widget tree.
+extension GtkWidgetConvertible {
+    /// The loads of the widget and of all widgets within it, under all keys, that have not ended: those that have started, and those
+    /// that wait until their widget is on screen. Main thread.
+    public var runningImageTasks: [ImageTask] {
+        var tasks: [ImageTask] = []
+        forEachSlots { tasks += $0.runningTasks }
+        return tasks
+    }
+
+    /// Cancels all ``runningImageTasks``. Each completion receives `ImageError.Code.cancelled`.
+    public func cancelImageLoads() {
+        for task in runningImageTasks { task.cancel() }
+    }
+
+    /// Whether the widget and all widgets within it, also those that are added later, start no loads. Default: `false`.
+    ///
+    /// Images in memory are shown all the same. Loads that have started go on, and the others start when it is `false` again,
+    /// unless a widget around this one has it set. `ImageManager.isSuspended` is that of all widgets and other loads of a manager.
+    public var areImageLoadsSuspended: Bool {
+        get { SuspendedWidgets.isSuspended(nativeWidgetPointer) }
+        nonmutating set {
+            guard newValue != areImageLoadsSuspended else { return }
+            SuspendedWidgets.setSuspended(newValue, nativeWidgetPointer)
+            if !newValue { forEachSlots { $0.resume() } }
+        }
+    }
+
+    /// Calls a closure with the slots of the widget and of all within it. The closure may change the widgets.
+    private func forEachSlots(_ body: (WidgetSlots) -> Void) {
+        var found: [WidgetSlots] = []
+        var pending = [nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)]
+        while let widget = pending.popLast() {
+            if let slots = WidgetSlots.existing(of: widget) { found.append(slots) }
+            var child = gtk_widget_get_last_child(widget)
+            while let next = child {
+                pending.append(next)
+                child = gtk_widget_get_prev_sibling(next)
+            }
+        }
+        for slots in found { body(slots) }
+    }
+}
+
+/// The widgets that start no loads, with all within them.
+@MainActor
+enum SuspendedWidgets {
+    private static let quark = g_quark_from_string("gtk-web-image-suspended")
+    /// Whether any widget was ever marked.
+    private static var hasAny = false
+
+    static func isSuspended(_ object: UnsafeMutableRawPointer) -> Bool {
+        hasAny && g_object_get_qdata(object.assumingMemoryBound(to: GObject.self), quark) != nil
+    }
+
+    static func setSuspended(_ isSuspended: Bool, _ object: UnsafeMutableRawPointer) {
+        hasAny = hasAny || isSuspended
+        let mark = isSuspended ? object : nil
+        g_object_set_qdata(object.assumingMemoryBound(to: GObject.self), quark, mark)
+    }
+
+    /// Whether a widget or one around it is suspended. Costs nothing in an app that never suspends any.
+    static func contain(_ widget: UnsafeMutablePointer<GtkWidget>) -> Bool {
+        guard hasAny else { return false }
+        var next: UnsafeMutablePointer<GtkWidget>? = widget
+        while let widget = next {
+            if isSuspended(widget) { return true }
+            next = gtk_widget_get_parent(widget)
+        }
+        return false
+    }
+}

@@ -1,0 +1,123 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+import GtkWebImageWidgets
+import WebImageTesting
+
+extension Scenario {
+    static let trees: [Scenario] = [
+        Scenario("All loads of a window or of a part of it can be cancelled, those that wait for their widget included")
+        {
+            let gate = ServerGate()
+            let stage = try Stage(heldBy: gate)
+            let frame = gtk_frame_new(nil)!
+            stage.append(frame)
+            let inner = Picture()
+            gtk_frame_set_child(frame.as(GtkFrame.self), inner.widget)
+            let (outer, hidden) = (stage.addImage(), stage.addImage())
+            gtk_widget_set_visible(hidden.widget, 0)
+            stage.present()
+            for (index, picture) in [inner, outer, hidden].enumerated() {
+                let url = stage.url(0x111111 * UInt32(index + 1))
+                picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            }
+            expect(MainLoopPump.run(until: { gate.waitingCount == 2 }))
+            let (window, part) = (WidgetPointer(stage.window), WidgetPointer(frame))
+            expectEqual(window.runningImageTasks.count, 3)
+            expectEqual(part.runningImageTasks.map(\.request.url), [stage.url(0x111111)])
+            // Those of the manager have started, and are the tasks that the app has.
+            expectEqual(Set(stage.manager.runningTasks.map(\.request.url)), [stage.url(0x111111), stage.url(0x222222)])
+            expect(part.runningImageTasks.allSatisfy { task in stage.manager.runningTasks.contains { $0 === task } })
+            part.cancelImageLoads()
+            stage.waitForResults(1)
+            expectEqual(window.runningImageTasks.count, 2)
+            window.cancelImageLoads()
+            stage.waitForResults(3)
+            expectEqual(stage.results.map(\.errorCode), [.cancelled, .cancelled, .cancelled])
+            expect(window.runningImageTasks.isEmpty)
+            gate.open()
+            stage.waitUntilIdle()
+            expect([inner, outer, hidden].allSatisfy { $0.currentImage == nil })
+        },
+
+        Scenario("Cancelling all loads of a manager ends those of widgets, which load the next image that is set") {
+            let gate = ServerGate()
+            let stage = try Stage(heldBy: gate)
+            let picture = stage.addImage()
+            stage.present()
+            picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            stage.manager.cancelAll()
+            stage.waitForResults(1)
+            expectEqual(stage.results.map(\.errorCode), [.cancelled])
+            gate.open()
+            picture.setImage(with: stage.url(0x00FF00), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            expectEqual(picture.currentImage?.color, 0x00FF00)
+        },
+
+        Scenario("A suspended part of a window starts no load until it goes on, and the rest of the window does") {
+            let stage = try Stage()
+            let frame = gtk_frame_new(nil)!
+            stage.append(frame)
+            let row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)!
+            gtk_frame_set_child(frame.as(GtkFrame.self), row)
+            let outer = stage.addImage()
+            stage.present()
+            let (window, part, nested) = (WidgetPointer(stage.window), WidgetPointer(frame), WidgetPointer(row))
+            part.areImageLoadsSuspended = true
+            nested.areImageLoadsSuspended = true
+            // A widget that is added later waits as well.
+            let inner = Picture()
+            gtk_box_append(row.as(GtkBox.self), inner.widget)
+            inner.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+            outer.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            stage.waitForFrame()
+            expectEqual(stage.server.requests.map(\.path), [stage.url(0x0000FF).path()])
+            expectEqual(window.runningImageTasks.map(\.request.url), [stage.url(0xFF0000)])
+            expect(stage.manager.runningTasks.isEmpty)
+            // An image in memory is shown all the same.
+            inner.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            expectEqual(inner.currentImage?.color, 0x0000FF)
+            inner.setImage(with: stage.url(0x00FF00), manager: stage.manager, completion: stage.completion)
+            // While one of two marks around it is left, the widget waits.
+            part.areImageLoadsSuspended = false
+            stage.waitForFrame()
+            expectEqual(stage.server.requests.count, 1)
+            expect(nested.areImageLoadsSuspended && !part.areImageLoadsSuspended)
+            nested.areImageLoadsSuspended = false
+            expect(MainLoopPump.run(until: { inner.currentImage?.color == 0x00FF00 }))
+            stage.waitForResults(4)
+            expectEqual(stage.results.map(\.errorCode), [nil, nil, .cancelled, nil])
+        },
+
+        Scenario("A widget that leaves a suspended part of the window loads, and a load that is cancelled there fails")
+        {
+            let stage = try Stage()
+            let row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)!
+            stage.append(row)
+            stage.present()
+            WidgetPointer(row).areImageLoadsSuspended = true
+            let (moved, cancelled, destroyed) = (Picture(), Picture(), Picture())
+            for (index, picture) in [moved, cancelled, destroyed].enumerated() {
+                gtk_box_append(row.as(GtkBox.self), picture.widget)
+                let url = stage.url(0x111111 * UInt32(index + 1))
+                picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            }
+            stage.waitForFrame()
+            cancelled.cancelCurrentImageLoad()
+            stage.waitForResults(1)
+            gtk_box_remove(row.as(GtkBox.self), destroyed.widget)
+            stage.waitForResults(2)
+            g_object_ref(moved.widget)
+            gtk_box_remove(row.as(GtkBox.self), moved.widget)
+            stage.append(moved.widget)
+            g_object_unref(moved.widget)
+            stage.waitForResults(3)
+            expectEqual(stage.results.map(\.errorCode), [.cancelled, .cancelled, nil])
+            expectEqual(moved.currentImage?.color, 0x111111)
+            expectEqual(stage.server.requests.count, 1)
+        },
+    ]
+}
