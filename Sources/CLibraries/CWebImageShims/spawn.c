@@ -1,0 +1,48 @@
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <sys/resource.h>
+
+#include "CWebImageShims.h"
+
+extern char **environ;
+
+// Swift imports neither prlimit nor posix_spawn_file_actions_addclosefrom_np.
+
+static void limit(pid_t child, unsigned seconds) {
+    const struct { int resource; rlim_t most; } limits[] = {
+        { RLIMIT_CPU, seconds }, { RLIMIT_AS, (rlim_t)4 << 30 }, { RLIMIT_FSIZE, (rlim_t)64 << 20 }, { RLIMIT_CORE, 0 },
+    };
+    for (size_t index = 0; index < sizeof limits / sizeof *limits; index++) {
+        struct rlimit value = { limits[index].most, limits[index].most };
+        prlimit(child, limits[index].resource, &value, NULL);
+    }
+}
+
+pid_t gwi_spawn(char *const *arguments, unsigned seconds) {
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    pid_t child = -1;
+    sigset_t none, all;
+    if (posix_spawnattr_init(&attributes) != 0) return -1;
+    if (posix_spawn_file_actions_init(&actions) == 0) {
+        sigemptyset(&none);
+        sigfillset(&all);
+        posix_spawnattr_setsigmask(&attributes, &none);
+        posix_spawnattr_setsigdefault(&attributes, &all);
+        posix_spawnattr_setpgroup(&attributes, 0);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        for (int descriptor = 0; descriptor < 3; descriptor++)
+            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", descriptor == 0 ? O_RDONLY : O_WRONLY, 0);
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+#endif
+        if (posix_spawnp(&child, arguments[0], &actions, &attributes, arguments, environ) != 0) child = -1;
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    posix_spawnattr_destroy(&attributes);
+    if (child > 0) limit(child, seconds);
+    return child;
+}

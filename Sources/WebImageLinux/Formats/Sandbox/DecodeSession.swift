@@ -1,0 +1,96 @@
+import FoundationEssentials
+import WebImageCore
+
+/// What a decode worker does: it answers the commands of the app, one at a time, and keeps the files that arrive and the animations
+/// that play.
+final class DecodeSession {
+    typealias Pixels = (PixelBuffer, durations: [Int64])
+
+    private let coders: CoderRegistry
+    private var arriving: [UInt64: any IncrementalImageDecoding] = [:]
+    private var animations: [UInt64: any FrameDecoding] = [:]
+
+    init(coders: CoderRegistry) { self.coders = coders }
+
+    /// - Parameter data: The bytes that came with the command.
+    /// - Returns: `nil` when the command has no answer.
+    func answer(_ command: DecodeCommand, _ data: Data) -> (DecodeAnswer, Pixels?)? {
+        do throws(ImageError) {
+            switch command.kind {
+            case .decode: return describe(try decode(data, command))
+            case .thumbnail: return thumbnail(data, command).map(describe) ?? (.done, nil)
+            case .begin: return (begin(command) ? .done : .unknown, nil)
+            case .append: return (try append(data, command) ? .done : .unknown, nil)
+            case .partialImage: return partialImage(command)
+            case .finish: return try finish(data, command)
+            case .frame: return try frame(data, command)
+            case .close:
+                arriving[command.handle] = nil
+                animations[command.handle] = nil
+                return nil
+            }
+        } catch {
+            return (.failure(DecodeFailure(error)), nil)
+        }
+    }
+
+    private func decode(_ data: Data, _ command: DecodeCommand) throws(ImageError) -> WebImage {
+        try coder(for: data, command).decode(data, options: command.options)
+    }
+
+    private func coder(for data: Data, _ command: DecodeCommand) throws(ImageError) -> any ImageDecoding {
+        try coders.decoder(for: data, url: nil, hint: command.options.formatHint)
+    }
+
+    private func thumbnail(_ data: Data, _ command: DecodeCommand) -> WebImage? {
+        (try? coder(for: data, command) as? any ThumbnailDecoding)?.thumbnail(in: data, options: command.options)
+    }
+
+    private func begin(_ command: DecodeCommand) -> Bool {
+        let decoder = coders.decoder(for: command.format)?
+            .makeIncrementalDecoder(for: command.format, options: command.options)
+        arriving[command.handle] = decoder
+        return decoder != nil
+    }
+
+    private func append(_ data: Data, _ command: DecodeCommand) throws(ImageError) -> Bool {
+        guard let decoder = arriving[command.handle] else { return false }
+        do throws(ImageError) {
+            try decoder.append(data)
+        } catch {
+            arriving[command.handle] = nil
+            throw error
+        }
+        return true
+    }
+
+    private func partialImage(_ command: DecodeCommand) -> (DecodeAnswer, Pixels?) {
+        guard let decoder = arriving[command.handle] else { return (.unknown, nil) }
+        // Its frames would be those of a file of which only a part is there; it plays when it is whole.
+        return decoder.partialImage().map { describe($0.with { $0.animation = nil }) } ?? (.done, nil)
+    }
+
+    private func finish(_ data: Data, _ command: DecodeCommand) throws(ImageError) -> (DecodeAnswer, Pixels?) {
+        guard let decoder = arriving.removeValue(forKey: command.handle) else { return (.unknown, nil) }
+        return describe(try decoder.finish(data))
+    }
+
+    private func frame(_ data: Data, _ command: DecodeCommand) throws(ImageError) -> (DecodeAnswer, Pixels?) {
+        if animations[command.handle] == nil {
+            guard command.byteCount != nil else { return (.unknown, nil) }
+            guard let animation = try decode(data, command).animation else {
+                throw command.options.badData("The file has one frame, so there is no frame \(command.index)")
+            }
+            animations[command.handle] = animation.makeDecoder()
+        }
+        guard let decoder = animations[command.handle] else { return (.unknown, nil) }
+        let pixels = try decoder.frame(at: command.index)
+        return (.frame(index: command.index, PixelDescription(pixels)), (pixels, []))
+    }
+
+    private func describe(_ image: WebImage) -> (DecodeAnswer, Pixels?) {
+        let durations =
+            image.content.animation?.durations.flatMap { [$0.components.seconds, $0.components.attoseconds] } ?? []
+        return (.image(ImageDescription(image)), (image.content.pixels, durations))
+    }
+}

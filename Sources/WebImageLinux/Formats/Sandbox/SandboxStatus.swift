@@ -1,0 +1,53 @@
+internal import CWebImageShims
+
+/// Where images are decoded, and what keeps a decoder that a file has taken over from the rest of the system.
+public struct SandboxStatus: Sendable, Hashable {
+    /// A right that decode workers give up.
+    public enum Protection: String, Sendable, Hashable, CaseIterable {
+        /// No program is started with other rights (`PR_SET_NO_NEW_PRIVS`).
+        case noNewPrivileges
+        /// Only the system calls are let through that decoding needs (seccomp): no files are opened, no sockets, no processes.
+        case systemCalls
+        /// No file can be reached (Landlock).
+        case files
+        /// Memory and processor time are limited, and there are no core dumps (setrlimit).
+        case resources
+    }
+
+    /// Whether images are decoded in workers.
+    public let isSandboxed: Bool
+    /// The protections of the workers, of which the kernel may offer fewer than there are.
+    public let protections: Set<Protection>
+    /// Why images are decoded in the process of the app; `nil` when they are not.
+    public let reason: String?
+
+    init(_ fence: DecodeAnswer.Fence) {
+        isSandboxed = true
+        reason = nil
+        let bits: [Protection: Int] = [
+            .noNewPrivileges: GWI_FENCE_NO_PRIVILEGES, .systemCalls: GWI_FENCE_SECCOMP, .files: GWI_FENCE_LANDLOCK,
+            .resources: GWI_FENCE_LIMITS,
+        ]
+        protections = Set(bits.filter { fence.rawValue & UInt32($0.value) != 0 }.keys)
+    }
+
+    private init(reason: String) {
+        isSandboxed = false
+        protections = []
+        self.reason = reason
+    }
+
+    static let notStarted = SandboxStatus(reason: "No image has been decoded in a worker yet")
+
+    static func unavailable(_ reason: String) -> SandboxStatus { SandboxStatus(reason: reason) }
+}
+
+extension SandboxStatus: CustomStringConvertible {
+    /// One line for a log.
+    public var description: String {
+        if let reason { return "Images are decoded in the process of the app. \(reason)." }
+        let missing = Protection.allCases.filter { !protections.contains($0) }.map(\.rawValue)
+        let exceptions = missing.isEmpty ? "" : "; this kernel does not offer \(missing.joined(separator: ", "))"
+        return "Images are decoded in workers without rights\(exceptions)."
+    }
+}

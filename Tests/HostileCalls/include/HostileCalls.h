@@ -1,0 +1,9 @@
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+// What Swift does not let a decoder of the tests try. Each returns whether it was let through.
+bool try_fork(void);
+bool try_to_attach(pid_t process);
+bool try_to_raise_limits(void);

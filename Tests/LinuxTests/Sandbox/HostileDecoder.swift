@@ -1,0 +1,111 @@
+internal import CHostileCalls
+import FoundationEssentials
+import Glibc
+import WebImageCore
+import WebImageLinux
+
+/// Runs in the decode workers that the tests start, before they take any file.
+@_cdecl("gwi_worker_will_start")
+public func addHostileDecoder() {
+    DecodeWorkerProcess.addedDecoders = [HostileDecoder()]
+}
+
+/// A decoder that a file has taken over: it does what the file says.
+struct HostileDecoder: ImageDecoding {
+    static let format = ImageFormat(rawValue: "hostile")
+    private static let signature = "HOSTILE "
+
+    /// What a decoder that is taken over may try.
+    enum Attempt: String, CaseIterable {
+        case openFile, writeFile, listDirectory, statFile, socket, connect, fork, spawn, exec, killApp, attachToApp,
+            readApp, mapCode,
+            shareMemory, changeLimits, setUser, thread
+        case crash, trap, abort, loop, exit, exhaustMemory, closeSocket, lie, killItself
+    }
+
+    static func file(_ attempt: Attempt) -> Data { Data("\(signature)\(attempt.rawValue)".utf8) }
+
+    func canDecode(_ format: ImageFormat) -> Bool { format == Self.format }
+
+    func canDecode(_ head: Data, format: ImageFormat) -> Bool { head.starts(with: Self.signature.utf8) }
+
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        let text = String(decoding: data.dropFirst(Self.signature.utf8.count), as: UTF8.self)
+        guard let attempt = Attempt(rawValue: text) else { throw options.badData("no attempt") }
+        errno = 0
+        let succeeds = run(attempt)
+        // The width says whether it was let through, and the height why not.
+        return try image(PixelSize(width: succeeds ? 2 : 1, height: max(1, Int(errno))))
+    }
+
+    private func image(_ size: PixelSize) throws(ImageError) -> WebImage {
+        guard
+            let pixels = PixelBuffer(
+                size: size,
+                format: .rgb,
+                fill: { $0.initializeMemory(as: UInt8.self, repeating: 7) }
+            )
+        else { throw DecodeOptions().outOfMemory(size) }
+        return WebImage(pixels: pixels)
+    }
+
+    /// - Returns: Whether the attempt was let through.
+    private func run(_ attempt: Attempt) -> Bool {
+        switch attempt {
+        case .openFile: return open("/etc/passwd", O_RDONLY) >= 0
+        case .writeFile: return open("/tmp/taken-over", O_WRONLY | O_CREAT, 0o600) >= 0
+        case .listDirectory: return opendir("/") != nil
+        case .statFile:
+            var status = stat()
+            return stat("/etc/passwd", &status) == 0
+        case .socket: return socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) >= 0
+        case .connect:
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            return withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(3, $0, 110) }
+            } == 0
+        case .fork: return try_fork()
+        case .spawn:
+            var process = pid_t()
+            return posix_spawn(&process, "/bin/true", nil, nil, [nil], [nil]) == 0
+        case .exec: return execv("/bin/true", [nil]) == 0
+        case .killApp: return kill(getppid(), SIGCONT) == 0
+        case .attachToApp: return try_to_attach(getppid())
+        case .readApp: return open("/proc/\(getppid())/mem", O_RDWR) >= 0
+        case .mapCode: return mmap(nil, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED
+        case .shareMemory: return shm_open("/taken-over", O_RDWR | O_CREAT, 0o600) >= 0
+        case .changeLimits: return try_to_raise_limits()
+        case .setUser: return setuid(1000) == 0
+        case .thread: return startDetachedThread {} == 0
+        case .crash:
+            UnsafeMutablePointer<UInt8>(bitPattern: 16)!.pointee = 1
+            return true
+        case .trap: fatalError("taken over")
+        case .abort: Glibc.abort()
+        case .loop:
+            while true { if Int32.random(in: 0...1) > 1 { return true } }
+        case .exit: Glibc.exit(0)
+        case .exhaustMemory:
+            // 8 GB, in pieces.
+            for _ in 0..<128 {
+                guard let memory = malloc(64 << 20) else { return false }
+                memset(memory, 1, 64 << 20)
+            }
+            return true
+        case .closeSocket:
+            close(3)
+            return true
+        case .lie: return lie()
+        case .killItself:
+            raise(SIGKILL)
+            return true
+        }
+    }
+
+    /// Answers before the library does, with nonsense.
+    private func lie() -> Bool {
+        let nonsense = [UInt8](repeating: 0xFF, count: 300)
+        return write(3, nonsense, nonsense.count) > 0
+    }
+}

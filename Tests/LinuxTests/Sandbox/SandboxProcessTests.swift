@@ -1,0 +1,137 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@testable import WebImageLinux
+
+/// The life of the processes in which images are decoded.
+@Suite("The processes of the sandbox")
+struct SandboxProcessTests {
+    private static let size = PixelSize(width: 300, height: 200)
+
+    private func coders(_ sandbox: DecodeSandbox) -> CoderRegistry {
+        .builtIn(adding: [], sandbox: (sandbox, isOptional: false))
+    }
+
+    private func isRunning(_ process: Int32) -> Bool { kill(process, 0) == 0 }
+
+    @Test("Workers that are killed in the middle of 500 images lose none") func killed() throws {
+        let sandbox = DecodeSandbox(limit: 2)
+        let coders = coders(sandbox)
+        let data = TestImage.quarters(size: Self.size, format: .jpeg)
+        let decoded = Mutex(0)
+        let isDone = Mutex(false)
+        // Kills all workers whenever 50 more images are there.
+        let killer = Thread {
+            var last = 0
+            while !isDone.withLock({ $0 }) {
+                let count = decoded.withLock { $0 }
+                if count >= last + 50 {
+                    last = count
+                    for process in sandbox.processes { kill(process, SIGKILL) }
+                }
+                usleep(500)
+            }
+        }
+        killer.start()
+        defer { isDone.withLock { $0 = true } }
+        let failures = Mutex<[ImageError]>([])
+        DispatchQueue.concurrentPerform(iterations: 500) { _ in
+            do throws(ImageError) {
+                let image = try coders.decode(data)
+                if image.pixelSize == Self.size { decoded.withLock { $0 += 1 } }
+            } catch {
+                failures.withLock { $0.append(error) }
+            }
+        }
+        #expect(failures.withLock { $0 }.map(\.description) == [])
+        #expect(decoded.withLock { $0 } == 500)
+    }
+
+    @Test("Neither descriptors nor processes are left behind by 10,000 images") func leaks() throws {
+        let sandbox = DecodeSandbox(limit: 2)
+        let coders = coders(sandbox)
+        // One travels in a message and the other in a file in memory.
+        let small = TestImage.quarters(size: PixelSize(width: 16, height: 16), format: .png)
+        let large = TestImage.quarters(size: PixelSize(width: 200, height: 150), format: .png)
+        _ = try coders.decode(large)
+        let processes = sandbox.processes
+        let worker = try #require(processes.first)
+        let before = descriptorCount(of: worker)
+        DispatchQueue.concurrentPerform(iterations: 10_000) { index in
+            _ = try? coders.decode(index % 4 == 0 ? large : small)
+        }
+        #expect(sandbox.processes.count <= 2)
+        #expect(Set(sandbox.processes).isSuperset(of: processes))
+        #expect(descriptorCount(of: worker) <= before)
+    }
+
+    /// The descriptors of another process of this user.
+    private func descriptorCount(of process: Int32) -> Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd"))?.count ?? 0
+    }
+
+    @Test("Workers end with their sandbox, and when they have nothing to do") func ends() throws {
+        var processes: [Int32] = []
+        do {
+            let sandbox = DecodeSandbox(limit: 1)
+            let coders = coders(sandbox)
+            let data = TestImage.quarters(size: Self.size, format: .png)
+            _ = try coders.decode(data)
+            processes = sandbox.processes
+            sandbox.endIdleWorkers()
+            #expect(!isRunning(try #require(processes.first)))
+            #expect(sandbox.processes.isEmpty)
+            _ = try coders.decode(data)
+            processes = sandbox.processes
+            #expect(isRunning(try #require(processes.first)))
+        }
+        #expect(!isRunning(processes[0]))
+    }
+
+    @Test("An animation goes on in another worker when its own is killed") func animation() throws {
+        let sandbox = DecodeSandbox(limit: 1)
+        let entry = try #require(
+            ConformanceTests.entries.first { $0.file.hasSuffix(".gif") && $0.file.contains("anim") }
+        )
+        let data = try ConformanceTests.data(entry.file)
+        let image = try coders(sandbox).decode(data)
+        let frames = try #require(image.animation?.makeDecoder())
+        let expected = try #require(CoderRegistry.builtIn.decode(data).animation?.makeDecoder())
+        for index in 0..<image.frameCount {
+            #expect(try frames.frame(at: index).straightAlpha == expected.frame(at: index).straightAlpha)
+            for process in sandbox.processes { kill(process, SIGKILL) }
+        }
+    }
+
+    @Test("Without workers, images fail or are decoded in the process of the app, as the manager is configured")
+    func unavailable() throws {
+        let sandbox = DecodeSandbox(path: "/bin/false", limit: 2)
+        let data = TestImage.quarters(size: Self.size, format: .png)
+        for _ in 0..<4 {
+            #expect(throws: ImageError.self) { try coders(sandbox).decode(data) }
+        }
+        #expect(!sandbox.status.isSandboxed && sandbox.status.reason != nil)
+        let optional = CoderRegistry.builtIn(adding: [], sandbox: (sandbox, isOptional: true))
+        #expect(try optional.decode(data).pixelSize == Self.size)
+    }
+
+    @Test("An app that is killed takes its workers along, also one that never ends") func killedApp() throws {
+        let worker = BuiltProgram.path("DecodeWorker")
+        let image = TemporaryDirectory()
+        let path = image.path + "/image.png"
+        try TestImage.quarters(size: Self.size, format: .png).write(to: URL(filePath: path))
+        // It prints its workers and kills itself.
+        let result = try ChildProcess.run(worker, [path, "sandboxed"])
+        #expect(result.signal == SIGKILL, "\(result.output)")
+        let processes = result.output.split(separator: " ").compactMap {
+            Int32($0.trimmingCharacters(in: .whitespacesAndNewlines))
+        }
+        #expect(processes.count == 1, "\(result.output)")
+        #expect(EventLog<Int>.poll { processes.allSatisfy { !isRunning($0) } })
+    }
+}

@@ -1,0 +1,85 @@
+import FoundationEssentials
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+/// Decodes in workers that are this test program started again.
+@Suite("The sandbox of decoders")
+struct SandboxTests {
+    private let sandbox: DecodeSandbox
+    private let coders: CoderRegistry
+
+    init() throws {
+        try #require(DecodeSandbox.shared != nil)
+        sandbox = DecodeSandbox(limit: 2, timeLimit: .seconds(2))
+        coders = .builtIn(adding: [], other: HostileDecoder(), sandbox: (sandbox, isOptional: false))
+    }
+
+    private func decode(_ attempt: HostileDecoder.Attempt) -> Result<WebImage, ImageError> {
+        Result { () throws(ImageError) in try coders.decode(HostileDecoder.file(attempt)) }
+    }
+
+    @Test(
+        "What a decoder that is taken over tries is refused, and the next image comes",
+        arguments: [
+            .openFile, .writeFile, .listDirectory, .statFile, .socket, .connect, .fork, .spawn, .exec, .killApp,
+            .attachToApp, .readApp,
+            .mapCode, .shareMemory, .changeLimits, .setUser,
+        ] as [HostileDecoder.Attempt]
+    )
+    func refused(_ attempt: HostileDecoder.Attempt) throws {
+        let image = try decode(attempt).get()
+        #expect(image.pixelSize.width == 1, "\(attempt) was let through")
+        #expect(
+            try coders.decode(TestImage.quarters(size: PixelSize(width: 64, height: 48), format: .png)).format == .png
+        )
+    }
+
+    @Test("A decoder may start threads") func threads() throws {
+        #expect(try decode(.thread).get().pixelSize.width == 2)
+    }
+
+    @Test(
+        "A decoder that breaks costs its image an error, and the next image comes",
+        arguments: [.crash, .trap, .abort, .exit, .closeSocket, .lie, .killItself] as [HostileDecoder.Attempt]
+    )
+    func crashes(_ attempt: HostileDecoder.Attempt) throws {
+        guard case .failure(let error) = decode(attempt) else {
+            Issue.record("\(attempt) went well")
+            return
+        }
+        #expect(error.code == .decoderCrashed)
+        #expect(
+            try coders.decode(TestImage.quarters(size: PixelSize(width: 64, height: 48), format: .jpeg)).format == .jpeg
+        )
+    }
+
+    @Test("A decoder that never ends is ended, and the next image comes") func loops() throws {
+        guard case .failure(let error) = decode(.loop) else { return }
+        #expect(error.code == .decoderTimedOut)
+        #expect(
+            try coders.decode(TestImage.quarters(size: PixelSize(width: 64, height: 48), format: .png)).format == .png
+        )
+    }
+
+    @Test("A decoder cannot take all memory") func memory() throws {
+        switch decode(.exhaustMemory) {
+        case .success(let image): #expect(image.pixelSize.width == 1)
+        case .failure(let error): #expect([.decoderCrashed, .decoderTimedOut].contains(error.code))
+        }
+        #expect(
+            try coders.decode(TestImage.quarters(size: PixelSize(width: 64, height: 48), format: .png)).format == .png
+        )
+    }
+
+    @Test("The workers say what protects the app from them") func status() throws {
+        _ = try coders.decode(TestImage.quarters(size: PixelSize(width: 64, height: 48), format: .png))
+        let status = sandbox.status
+        #expect(status.isSandboxed)
+        #expect(status.protections.isSuperset(of: [.noNewPrivileges, .systemCalls, .resources]))
+    }
+}

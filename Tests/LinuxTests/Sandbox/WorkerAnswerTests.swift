@@ -1,0 +1,137 @@
+internal import CWebImageShims
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@testable import WebImageLinux
+
+/// What the app reads of a worker that somebody else may have taken over.
+@Suite("The answers of decode workers")
+struct WorkerAnswerTests {
+    private let pixels = PixelBuffer(size: PixelSize(width: 20, height: 10), format: .rgb) {
+        $0.initializeMemory(as: UInt8.self, repeating: 200)
+    }!
+
+    private func message(_ answer: DecodeAnswer) -> [UInt8] {
+        var writer = MessageWriter()
+        answer.write(to: &writer)
+        return writer.bytes
+    }
+
+    private func image(isInline: Bool, frameCount: Int = 0) -> ImageDescription {
+        let animation = ImageAnimation(
+            durations: Array(repeating: .seconds(1), count: frameCount),
+            loopCount: 3,
+            size: pixels.size,
+            hasAlpha: false,
+            byteCount: 10
+        ) { fatalError() }
+        var image = ImageDescription(WebImage(pixels: pixels, animation: frameCount > 1 ? animation : nil))
+        image.pixels.isInline = isInline
+        return image
+    }
+
+    private func read(_ bytes: [UInt8], file: Int32 = -1) -> (DecodeAnswer, DecodeWorker.Payload?)? {
+        bytes.withUnsafeBytes { try? WorkerAnswer.read($0, file: file) }
+    }
+
+    @Test("An image in a message arrives with its pixels and durations") func inline() throws {
+        var bytes = message(.image(image(isInline: true, frameCount: 2)))
+        pixels.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        for duration in [0, 5_000_000_000, -1, -1] as [Int64] {
+            withUnsafeBytes(of: duration) { bytes.append(contentsOf: $0) }
+        }
+        let (answer, payload) = try #require(read(bytes))
+        guard case .image(let image) = answer else { return #expect(Bool(false)) }
+        #expect(image.animation?.loopCount == 3)
+        #expect(payload?.pixels.straightAlpha == pixels.straightAlpha)
+        #expect(payload?.durations == [.nanoseconds(5), .zero])
+        // One byte less, or one more, is no answer.
+        #expect(read(Array(bytes.dropLast())) == nil)
+        #expect(read(bytes + [0]) == nil)
+    }
+
+    @Test("Pixels count only in a file that can neither change nor shrink, and is large enough") func files() throws {
+        let bytes = message(.image(image(isInline: false)))
+        let sealed = pixels.withUnsafeBytes { pixels in
+            var part = gwi_bytes(start: pixels.baseAddress, size: pixels.count)
+            return gwi_memory_file(&part, 1)
+        }
+        defer { close(sealed) }
+        #expect(read(bytes, file: sealed)?.1?.pixels.straightAlpha == pixels.straightAlpha)
+        #expect(read(bytes) == nil)
+        let small = pixels.withUnsafeBytes { pixels in
+            var part = gwi_bytes(start: pixels.baseAddress, size: pixels.count - 1)
+            return gwi_memory_file(&part, 1)
+        }
+        defer { close(small) }
+        #expect(read(bytes, file: small) == nil)
+        let directory = TemporaryDirectory()
+        let file = directory.path + "/pixels"
+        try Data(repeating: 1, count: pixels.byteCount).write(to: URL(filePath: file))
+        let plain = open(file, O_RDWR)
+        defer { close(plain) }
+        #expect(read(bytes, file: plain) == nil)
+    }
+
+    @Test("Sizes that lie are refused") func lyingSizes() {
+        for size in [
+            PixelSize(width: 0, height: 1), PixelSize(width: -1, height: -1), PixelSize(width: .max, height: .max),
+            PixelSize(width: 1 << 21, height: 1), PixelSize(width: 1 << 20, height: 1 << 20),
+            PixelSize(width: 21, height: 10),
+        ] {
+            var lie = image(isInline: true)
+            lie.pixels.size = size
+            #expect(read(message(.image(lie)) + [UInt8](repeating: 0, count: pixels.byteCount)) == nil, "\(size)")
+        }
+        var frames = image(isInline: true, frameCount: 2)
+        for count in [1, -1, .max, 1 << 40] {
+            frames.animation?.frameCount = count
+            #expect(read(message(.image(frames)) + [UInt8](repeating: 0, count: pixels.byteCount)) == nil, "\(count)")
+        }
+    }
+
+    @Test("An error of a worker is one of decoding, in one line") func errors() throws {
+        var failure = DecodeFailure(ImageError(.offline, url: nil, reason: "\u{1B}[2Jred\nalert", remedy: "none"))
+        let (answer, _) = try #require(read(message(.failure(failure))))
+        guard case .failure(let read) = answer else { return #expect(Bool(false)) }
+        #expect(read.code == .badImageData)
+        #expect(read.reason == "[2Jredalert")
+        failure.reason = String(repeating: "x", count: 5000)
+        guard case .failure(let long)? = self.read(message(.failure(failure)))?.0 else { return #expect(Bool(false)) }
+        #expect(long.reason.count == MessageWriter.longestText)
+    }
+
+    @Test("No bytes at all make the app read what is not there") func mutations() {
+        var generator = SeededGenerator(seed: 23)
+        let inline =
+            message(.image(image(isInline: true, frameCount: 2))) + [UInt8](repeating: 9, count: pixels.byteCount + 32)
+        let messages = [
+            inline, message(.image(image(isInline: false))), message(.done), message(.ready([])),
+            message(.frame(index: 3, PixelDescription(pixels))) + [UInt8](repeating: 9, count: pixels.byteCount),
+            message(.failure(DecodeFailure(ImageError(.badImageData, url: nil, reason: "reason", remedy: "remedy")))),
+        ]
+        var acceptedCount = 0
+        for _ in 0..<50_000 {
+            var bytes = messages.randomElement(using: &generator)!
+            for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                guard !bytes.isEmpty else { break }
+                let index = Int.random(in: 0..<min(bytes.count, 160), using: &generator)
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0: bytes[index] = UInt8.random(in: 0...255, using: &generator)
+                case 1: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+                case 2: bytes.removeSubrange(index...)
+                default: bytes.insert(255, at: index)
+                }
+            }
+            guard let (_, payload) = read(bytes) else { continue }
+            acceptedCount += 1
+            // Each byte that it claims is there.
+            if let payload { _ = payload.pixels.withUnsafeBytes { $0.reduce(0) { $0 &+ Int($1) } } }
+        }
+        #expect(acceptedCount > 100)
+    }
+}
