@@ -28,6 +28,26 @@ struct ExampleTests {
         try expectImage(on: GalleryScreen([file.path()], program: BuiltProgram.path("example-list")))
     }
 
+    @Test(
+        "Each app that was ported from another library shows all of its photographs, and its buttons work",
+        arguments: ["sdwebimage", "nuke", "kingfisher"]
+    )
+    func ported(name: String) throws {
+        // Given a display and an empty cache
+        let display = try BroadwayDisplay.start()
+        defer { display.stop() }
+        let cache = FileManager.default.temporaryDirectory.appending(path: "gwi-ported-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: cache) }
+        let environment = Program.strict(display.environment).merging(["XDG_CACHE_HOME": cache.path()]) { $1 }
+        // When the app scrolls through its list and presses its buttons
+        let program = BuiltProgram.path("example-from-\(name)")
+        let result = try ChildProcess.run(program, ["--check"], environment: environment, seconds: 120)
+        // Then each cell has shown its photograph, and the last button a size
+        #expect(result.exitCode == 0, "\(result.output)")
+        #expect(result.output.contains("60 photographs shown"), "\(result.output)")
+        #expect(!result.output.contains("no image"), "\(result.output)")
+    }
+
     private func expectImage(on screen: GalleryScreen) throws {
         let isThere = EventLog<Int>.poll {
             (try? screen.photograph().colors()[Self.color, default: 0]) ?? 0 > 1000

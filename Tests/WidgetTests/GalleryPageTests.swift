@@ -103,6 +103,8 @@ struct GalleryPageTests {
         "links": [Shown("photographer.jpg", 512, 512)],
         "progressive": [Shown("rocket.jpg", 300, 200, count: 2)],
         "density": [Shown("coffee.jpg", 120, 90)],
+        // A server has scaled and encoded it again.
+        "sizes": [Shown("dusk-mountains.jpg", 240, 150).roughly],
         // The truncated file and the others that fail show none of it.
         "failures": [Shown("autumn-trees.jpg", 200, 150, count: 0)],
     ]

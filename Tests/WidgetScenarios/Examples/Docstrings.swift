@@ -51,12 +51,46 @@ private func awaited(task: ImageTask) async throws {
 }
 
 @MainActor
+private func notifications(url: URL, notification: OpaquePointer) async throws {
+    let icon = try await ImageManager.shared.makeIcon(for: url)
+    g_notification_set_icon(notification, icon)
+    g_object_unref(UnsafeMutableRawPointer(icon))
+}
+
+@MainActor
+private func thumbnails(picture: PicturePointer, movie: URL) {
+    picture.setImage(with: ImageRequest(thumbnailOf: movie, createsMissing: true))
+}
+
+@MainActor
 private func paintables(url: URL, image: WidgetPointer, native: OpaquePointer) {
     let paintable = ImagePaintable()
     paintable.setImage(with: url)
     image.bindImage(with: url) { paintable in
         gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
     }
+}
+
+@MainActor
+private func variants(picture: PicturePointer, small: URL, medium: URL, large: URL) {
+    let variants = ImageVariants(url: small, widths: [400: small, 800: medium, 1600: large])
+    picture.setImage(with: variants)
+}
+
+private func srcset(page: URL) -> ImageVariants {
+    let variants = ImageVariants(src: page, srcset: "small.jpg 400w, medium.jpg 800w, large.jpg 1600w")
+    return variants
+}
+
+private func services(server: URL) {
+    var configuration = ImageManager.Configuration()
+    configuration.imageService = .thumbor(at: server, key: "the key of the server")
+    ImageManager.shared = ImageManager(configuration: configuration)
+}
+
+private func templates() throws -> ImageService {
+    let service = try ImageService.template("https://images.example.org/{width}x{height}/{url}")
+    return service
 }
 
 @MainActor
@@ -85,4 +119,9 @@ private func lazyRows(urls: [URL], listBox: UnsafeMutableRawPointer) {
 
 private func updates(manager: ImageManager, url: URL) async {
     for await update in manager.updates(for: url) { print(update) }
+}
+
+private func store(cache: ImageCache, image: WebImage, url: URL) async throws {
+    cache.store(image, for: url)
+    try await cache.store(image, for: url, as: .webp).waitUntilWritten()
 }

@@ -14,6 +14,13 @@ private func sizes(picture: Picture, url: URL) {
     picture.setImage(with: request)
 }
 
+@MainActor
+private func page(picture: Picture, url: URL) {
+    var document = ImageRequest(url: url)
+    document.decoderParameters = ["page": "2"]
+    picture.setImage(with: document)
+}
+
 private func preferPixbuf() {
     ImageManager.shared.coders.add(PixbufCoder())
 }
@@ -25,7 +32,20 @@ private func files(file: URL) throws {
     let pixbuf = image.makePixbuf()
     let copy = WebImage(texture: texture)
     print(image.pixelSize, image.format, image.frameCount, image.loopCount)
-    _ = (pixbuf, copy)
+    let background = image.color(x: 0, y: 0)
+    let file = image.animation?.fileData
+    _ = (pixbuf, copy, background, file)
+}
+
+@MainActor
+private func desktop(picture: Picture, url: URL, movie: URL) async throws {
+    var request = ImageRequest(url: url)
+    request.includesData = true
+    let response = try await ImageManager.shared.response(for: request)
+    let content = response.image.makeContentProvider(data: response.data)
+    let icon = try await ImageManager.shared.makeIcon(for: url)
+    picture.setImage(with: ImageRequest(thumbnailOf: movie, createsMissing: true))
+    _ = (content, icon)
 }
 
 @MainActor
@@ -40,7 +60,11 @@ private func writing(image: WebImage) throws {
     options.maximumByteCount = 200_000
     options.maximumSize = PixelSize(width: 1280, height: 1280)
     let webP = try image.data(as: .webp, options: options)
-    _ = webP
+
+    options.webP.preset = .photo
+    options.webP.effort = 6
+    let sticker = try image.data(as: .gif)
+    _ = (webP, sticker)
 }
 
 extension ImageFormat {
@@ -66,10 +90,17 @@ private func addFormat() {
     ImageManager.shared.coders.add(FarbfeldDecoder())
 }
 
+private func parameters(url: URL) {
+    var request = ImageRequest(url: url)
+    request.decoderParameters = ["page": "3"]
+    _ = request
+}
+
 /// Stands for reading the file.
 private func pixels(of data: Data, limit: Int) -> PixelBuffer? { nil }
 
 private func formats(configuration: inout ImageManager.Configuration) {
     configuration.formats.network.insert(.svg)
+    configuration.formats.network.insert(ImageFormat(rawValue: "image/x-xcf"))
     configuration.formats.local = [.png, .jpeg]
 }

@@ -17,6 +17,10 @@ private func limits() {
     ImageManager.shared = ImageManager(configuration: configuration)
 }
 
+private func sandbox(configuration: inout ImageManager.Configuration) {
+    configuration.decoding = .automatic
+}
+
 private func secrets(downloader: inout ImageDownloader.Configuration, credential: NetworkOptions.Credential) {
     downloader.credential = { url in url.host() == "images.example.org" ? credential : nil }
 }

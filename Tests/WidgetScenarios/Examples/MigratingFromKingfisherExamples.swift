@@ -1,0 +1,46 @@
+import FoundationEssentials
+import GtkWebImage
+import GtkWebImageWidgets
+
+// The samples of MigratingFromKingfisher.md, compiled. What they do not declare is here.
+
+struct Profile {
+    let avatarURL: URL
+    let coverURL: URL
+    let smallCoverURL: URL
+}
+
+@MainActor
+final class ProfileView {
+    let avatarView = Picture()
+    let coverView = Picture()
+
+    func show(_ profile: Profile) {
+        avatarView.imageIndicator = .activity
+        avatarView.imageTransition = .crossfade(duration: .milliseconds(200))
+        avatarView.setImage(
+            with: profile.avatarURL,
+            placeholder: .icon("avatar-default-symbolic"),
+            transformer: .rounded(8)
+        ) { result in
+            switch result {
+            case .success(let response): print(response.source)
+            case .failure(let error): print(error.reason)
+            }
+        }
+        var cover = ImageRequest(url: profile.coverURL)
+        cover.fallbackURLs = [profile.smallCoverURL]
+        cover.lowDataURL = profile.smallCoverURL
+        coverView.setImage(with: cover)
+    }
+}
+
+func configureStorage() {
+    var configuration = ImageManager.Configuration()
+    configuration.memoryCacheLimit = 64 << 20
+    configuration.diskCache?.sizeLimit = 200_000_000
+    configuration.diskCache?.maximumAge = .seconds(30 * 86_400)
+    configuration.retryPolicy.maximumCount = 3
+    configuration.downloader.configuration.idleTimeout = .seconds(30)
+    ImageManager.shared = ImageManager(configuration: configuration)
+}
