@@ -155,6 +155,31 @@ let package = Package(
             path: "Demo/Examples/Pointers",
             swiftSettings: strict
         ),
+        // Apps ported from other libraries, each line below its original; PortedTable does what UIKit did for them.
+        .target(
+            name: "PortedTable",
+            dependencies: ["GtkWebImage", "GtkWebImageWidgets", "WebImageTesting", "CWebImageGtk4"],
+            path: "Demo/Examples/Ported/Table",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "example-from-sdwebimage",
+            dependencies: ["PortedTable", "GtkWebImage", "GtkWebImageWidgets", "CWebImageGtk4"],
+            path: "Demo/Examples/Ported/FromSDWebImage",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "example-from-nuke",
+            dependencies: ["PortedTable", "GtkWebImage", "GtkWebImageWidgets", "CWebImageGtk4"],
+            path: "Demo/Examples/Ported/FromNuke",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "example-from-kingfisher",
+            dependencies: ["PortedTable", "GtkWebImage", "GtkWebImageWidgets", "CWebImageGtk4"],
+            path: "Demo/Examples/Ported/FromKingfisher",
+            swiftSettings: strict
+        ),
 
         // The tests.
         .target(
@@ -172,7 +197,7 @@ let package = Package(
             name: "LinuxTests",
             dependencies: [
                 "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "CWebImageCurl", "CWebImageDeflate",
-                "CWebImageGLib", "CWebImageShims", "DecodeWorker",
+                "CWebImageGLib", "CWebImageShims", "CHostileCalls", "DecodeWorker",
             ],
             swiftSettings: strict
         ),
@@ -182,6 +207,8 @@ let package = Package(
             path: "Tests/CacheWorker",
             swiftSettings: strict
         ),
+        // What the decoder that is taken over needs of C.
+        .target(name: "CHostileCalls", path: "Tests/HostileCalls"),
         // What NetworkWorker needs of C.
         .target(name: "CWorkerShims", path: "Tests/WorkerShims"),
         .executableTarget(
@@ -227,6 +254,7 @@ let package = Package(
             dependencies: [
                 "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "WidgetScenarios",
                 "webimage-gallery", "example-viewer", "example-list", "example-pointers", "example-first-app",
+                "example-from-sdwebimage", "example-from-nuke", "example-from-kingfisher",
                 // Not AllocationWorker, which the tests start all the same: a dependency is linked into the tests, whose
                 // malloc it would replace.
             ],

@@ -17,6 +17,8 @@ public struct DecodeOptions: Sendable {
     public var isFirstFrameOnly = false
     /// The format of a file without a signature, such as TGA. Default: none.
     public var formatHint: ImageFormat?
+    /// Values of the app for its own decoder, from ``ImageRequest/decoderParameters``. Default: none.
+    public var decoderParameters: [String: String] = [:]
     /// The format of the pixels. Default: with alpha when the file has it, else without.
     public var pixelFormat: PixelBuffer.Format?
     /// Whether colours are converted to sRGB from the ICC profile of the file. Default: yes.
@@ -155,7 +157,9 @@ extension WebImage {
         }
         return with { content in
             content.pixels = pixels
-            content.animation = animation?.mapFrames(hasAlpha: format != .rgb) { $0.converted(to: format) }
+            content.animation = animation?.mapFrames(hasAlpha: format != .rgb, keepsFile: true) {
+                $0.converted(to: format)
+            }
         }
     }
 }

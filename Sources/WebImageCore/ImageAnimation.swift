@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// The frames of an animated image: their durations, and a decoder for their pixels. It keeps the bytes of the file, not
 /// the decoded frames.
 public final class ImageAnimation: Sendable {
@@ -12,6 +14,11 @@ public final class ImageAnimation: Sendable {
     package let hasAlpha: Bool
     /// The size in bytes of the file, which the animation keeps in memory.
     package let byteCount: Int
+    /// The bytes of the whole file; `nil` for an animation that a transformer has changed, that is still arriving, or of an
+    /// app's own decoder.
+    ///
+    /// They are what the animation decodes its frames of, so that nothing is kept twice.
+    public let fileData: Data?
     /// What tells that two animations begin with the same frames; `nil` unless the file was shown while it arrived.
     private let origin: Origin?
     /// Counts the bytes of the file; `nil` for an image that was not loaded.
@@ -47,6 +54,7 @@ public final class ImageAnimation: Sendable {
             size: size,
             hasAlpha: hasAlpha,
             byteCount: byteCount,
+            fileData: nil,
             arrival: nil,
             memory: nil,
             makeDecoder: makeDecoder
@@ -54,14 +62,16 @@ public final class ImageAnimation: Sendable {
     }
 
     /// - Parameters:
+    ///   - fileData: The bytes of the whole file.
     ///   - arrival: What the images of a file that is arriving share, and the orientation of this one.
     ///   - memory: Counts the bytes of the file.
-    convenience init(
+    package convenience init(
         durations: [Duration],
         loopCount: Int,
         size: PixelSize,
         hasAlpha: Bool,
         byteCount: Int,
+        fileData: Data?,
         arrival: (ArrivingAnimation, ImageOrientation)?,
         memory: MemoryBudget.Reservation?,
         makeDecoder: @escaping @Sendable () -> any FrameDecoding
@@ -72,6 +82,7 @@ public final class ImageAnimation: Sendable {
             size: size,
             hasAlpha: hasAlpha,
             byteCount: byteCount,
+            fileData: fileData,
             origin: arrival.map { Origin(arrival: $0.0, orientation: $0.1) },
             memory: memory,
             makeDecoder: makeDecoder
@@ -84,10 +95,12 @@ public final class ImageAnimation: Sendable {
         size: PixelSize,
         hasAlpha: Bool,
         byteCount: Int,
+        fileData: Data?,
         origin: Origin?,
         memory: MemoryBudget.Reservation?,
         makeDecoder: @escaping @Sendable () -> any FrameDecoding
     ) {
+        self.fileData = fileData
         self.origin = origin
         self.memory = memory
         self.durations = durations.map {
@@ -134,10 +147,12 @@ public final class ImageAnimation: Sendable {
     /// - Parameters:
     ///   - size: The size of the transformed frames in pixels. Default: unchanged.
     ///   - hasAlpha: Whether transformed frames have transparent pixels. Default: unchanged.
+    ///   - keepsFile: Whether the frames are still those of the file. Default: no.
     ///   - transform: Runs on the decoding thread. If it returns `nil`, the animation ends before this frame.
     package func mapFrames(
         size: PixelSize? = nil,
         hasAlpha: Bool? = nil,
+        keepsFile: Bool = false,
         _ transform: @escaping @Sendable (PixelBuffer) -> PixelBuffer?
     ) -> ImageAnimation {
         var origin = origin
@@ -148,6 +163,7 @@ public final class ImageAnimation: Sendable {
             size: size ?? self.size,
             hasAlpha: hasAlpha ?? self.hasAlpha,
             byteCount: byteCount,
+            fileData: keepsFile ? fileData : nil,
             origin: origin,
             memory: memory
         ) { [decoderFactory] in TransformingFrameDecoder(decoderFactory(), transform) }
@@ -185,6 +201,10 @@ package protocol InterruptibleFrameDecoding: FrameDecoding {
 package struct MissingMemory: Sendable {
     let budget: MemoryBudget
     let byteCount: Int
+
+    package init(budget: MemoryBudget, byteCount: Int) {
+        (self.budget, self.byteCount) = (budget, byteCount)
+    }
 }
 
 extension FrameDecoding {

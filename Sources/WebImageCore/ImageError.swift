@@ -24,10 +24,18 @@ public struct ImageError: Error, Sendable {
         public static let encodingFailed = Code(rawValue: 1014)
         /// The process in which gdk-pixbuf decodes the format does not start, or ended without an answer.
         public static let decoderUnavailable = Code(rawValue: 1015)
+        /// The decoder crashed on the image, in a process of its own (`ImageManager.Configuration.decoding`).
+        public static let decoderCrashed = Code(rawValue: 1017)
+        /// The decoder was ended because it did not come to an end, in a process of its own.
+        public static let decoderTimedOut = Code(rawValue: 1018)
         /// The image has a format that ``AllowedFormats`` does not allow for its URL.
         public static let formatNotAllowed = Code(rawValue: 1016)
         /// The load was limited to the caches, and the image is in none of them.
         public static let notInCache = Code(rawValue: 1013)
+        /// The caches could not keep what the app stores.
+        public static let notStored = Code(rawValue: 1020)
+        /// The disk cache could not be moved, and is where it was.
+        public static let notMoved = Code(rawValue: 1021)
         /// The app refused the request.
         public static let invalidRequest = Code(rawValue: 2000)
         /// The server answered with a status outside of those accepted: 200 to 299.
@@ -126,11 +134,12 @@ extension ImageError.Code: CustomStringConvertible {
         .invalidURL: "invalidURL", .badImageData: "badImageData", .unsupportedFormat: "unsupportedFormat",
         .imageTooLarge: "imageTooLarge", .transformFailed: "transformFailed", .encodingFailed: "encodingFailed",
         .decoderUnavailable: "decoderUnavailable", .formatNotAllowed: "formatNotAllowed", .notInCache: "notInCache",
+        .decoderCrashed: "decoderCrashed", .decoderTimedOut: "decoderTimedOut",
         .invalidRequest: "invalidRequest", .badStatus: "badStatus", .cancelled: "cancelled",
         .badResponse: "badResponse", .badContentType: "badContentType", .connectionFailed: "connectionFailed",
         .hostNotFound: "hostNotFound", .timedOut: "timedOut", .tlsFailed: "tlsFailed", .bodyTooLarge: "bodyTooLarge",
         .badRedirect: "badRedirect", .transferIncomplete: "transferIncomplete", .unreadable: "unreadable",
-        .offline: "offline",
+        .offline: "offline", .notStored: "notStored", .notMoved: "notMoved",
     ]
 }
 
@@ -153,6 +162,7 @@ extension ImageError {
         switch code {
         case _ where dependsOnRequest: false
         case .badImageData, .unsupportedFormat, .imageTooLarge, .bodyTooLarge, .badContentType: true
+        case .decoderCrashed, .decoderTimedOut: true
         case .badStatus: httpStatus == 404 || httpStatus == 410
         default: false
         }

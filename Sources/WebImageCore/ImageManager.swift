@@ -25,16 +25,24 @@ public final class ImageManager: Sendable {
         }
     }
 
+    deinit {
+        // Nobody else could start what waits.
+        pipeline.isSuspended = false
+    }
+
     var dependencies: Pipeline.Dependencies {
         _read { yield pipeline.dependencies }
     }
 
-    /// Removes expired entries from the disk at intervals, for apps that run for days.
+    /// Removes expired entries at intervals, for apps that run for days.
     private func scheduleMaintenance(after delay: Duration, _ interval: Duration) {
-        guard dependencies.dataCache != nil || dependencies.renditionCache != nil else { return }
+        let hasExpiringCache =
+            dependencies.dataCache != nil || dependencies.renditionCache != nil || dependencies.memoryLifetime != nil
+        guard hasExpiringCache else { return }
         dependencies.clock.run(after: delay) { [weak self] in
             guard let self else { return }
             dependencies.ioQueue.submit(priority: .veryLow) { [pipeline] in
+                pipeline.dependencies.memoryCache.removeExpired()
                 pipeline.dependencies.dataCache?.removeExpired()
                 pipeline.dependencies.renditionCache?.removeExpired()
             }
@@ -61,6 +69,25 @@ public final class ImageManager: Sendable {
         set { network.isOffline = newValue }
     }
 
+    /// Whether loads that are started wait, as while a long list is flung past. Default: `false`.
+    ///
+    /// Images in memory are delivered all the same. Loads that have started go on, and those that wait begin when it is
+    /// `false` again. ``cancelAll()`` ends both. For one window or part of it there is `areImageLoadsSuspended` of a widget. Any
+    /// thread.
+    public var isSuspended: Bool {
+        get { pipeline.isSuspended }
+        set { pipeline.isSuspended = newValue }
+    }
+
+    /// The loads that have started and have not ended, in no order, with those that wait because of ``isSuspended``. The load of a
+    /// widget starts when the widget is on screen. Takes microseconds for each; any thread.
+    public var runningTasks: [ImageTask] { pipeline.runningTasks }
+
+    /// Cancels all ``runningTasks``. A prefetcher goes on with its next image: see ``ImagePrefetcher/cancelAll()``. Any thread.
+    public func cancelAll() {
+        for task in runningTasks { task.cancel() }
+    }
+
     /// Calls a handler with every change of the network, on any thread, for as long as the token exists.
     package func observeNetwork(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
         network.observe(handler)
@@ -75,7 +102,7 @@ public final class ImageManager: Sendable {
     /// the failure cache for one load.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func forgetFailure(of request: some ImageRequestConvertible) {
-        dependencies.failures.forget(pipeline.prepare(request.imageRequest).sourceKey)
+        for key in pipeline.prepare(request.imageRequest).sourceKeys { dependencies.failures.forget(key) }
     }
 
     /// Empties the failure cache.
@@ -226,7 +253,17 @@ public final class ImageManager: Sendable {
     /// The image of a request, if the memory cache has it. Takes microseconds, so that the main thread may call it.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func cachedImage(for request: some ImageRequestConvertible) -> WebImage? {
-        dependencies.memoryCache.image(for: MemoryQuery(pipeline.prepare(request.imageRequest)))
+        dependencies.imageInMemory(for: pipeline.prepare(request.imageRequest))?.image
+    }
+
+    /// The key under which the caches keep the original of a request and all that is made of it: ``ImageRequest/cacheKey`` or the
+    /// URL, after the manager's request processor, the ``CacheKeyFilter`` and, on a metered network, ``ImageRequest/lowDataURL``.
+    ///
+    /// An app uses it as a name for its own data about an image, in a store of its own (``DataCaching``), or as the `cacheKey` of
+    /// another request for the same image. The size and the transformer of a request are no part of it.
+    /// - Parameter request: A URL or an ``ImageRequest``.
+    public func cacheKey(for request: some ImageRequestConvertible) -> String {
+        pipeline.prepare(request.imageRequest).sourceKey
     }
 
     /// An image in the memory cache for a binding, which shows it within the call of the app.
@@ -234,6 +271,8 @@ public final class ImageManager: Sendable {
         package let image: WebImage
         /// The end of the load; `nil` if the request has to be loaded all the same.
         package let response: ImageResponse?
+        /// The place of the file that was asked for among the variants of the image, the smallest first; `nil` without variants.
+        package let variantRank: Int?
     }
 
     /// Looks up the image of a request that was not started. A hit that ends the load is reported to the observers.
@@ -241,18 +280,27 @@ public final class ImageManager: Sendable {
     package func memoryHit(for request: ImageRequest, inAnySize: Bool) -> MemoryHit? {
         let request = pipeline.prepare(request)
         guard request.readTiers.contains(.memory) else { return nil }
-        let query =
-            inAnySize ? MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true) : MemoryQuery(request)
-        guard let image = dependencies.memoryCache.image(for: query) else { return nil }
+        let found =
+            inAnySize ? dependencies.imageInMemory(inAnySizeFor: request) : dependencies.imageInMemory(for: request)
+        guard let found else { return nil }
+        let image = found.image
+        // It may be of any file.
+        let rank = request.variantRank.map { inAnySize ? -1 : $0 }
         guard !request.cachePolicy.revalidatesCachedImage, !request.includesData,
             !dependencies.validates(image, for: request)
         else {
-            return MemoryHit(image: image, response: nil)
+            return MemoryHit(image: image, response: nil, variantRank: rank)
         }
         dependencies.observers.notify(request.url, .queued)
         dependencies.observers.notify(request.url, .memoryHit)
         dependencies.observers.notify(request.url, .delivered(.memory))
-        return MemoryHit(image: image, response: ImageResponse(image: image, source: .memory, url: request.url))
+        let response = ImageResponse(image: image, source: .memory, url: found.url)
+        return MemoryHit(image: image, response: response, variantRank: rank)
+    }
+
+    /// The place of the file that fits a request among the variants of its image, the smallest first; `nil` without variants.
+    package func variantRank(for request: ImageRequest) -> Int? {
+        pipeline.prepare(request).variantRank
     }
 
     /// Whether a request is validated at its server though its image is there.

@@ -37,7 +37,7 @@ public struct ImageRequest: Hashable, Sendable {
     /// The transformer that changes the decoded image before it is cached in memory and shown. Default: none.
     public var transformer: ImageTransformer?
     /// Pixels of the file per application pixel, at least 1. Default: from the name in the cache key or URL (`@2x`,
-    /// `@3x`), else 1.
+    /// `@1.5x`), else 1.
     public var scale: Double {
         get { ownScale ?? scaleInName }
         set { ownScale = WebImage.validScale(newValue) }
@@ -83,10 +83,21 @@ public struct ImageRequest: Hashable, Sendable {
         get { extended.previewURL }
         set { change { $0.previewURL = newValue } }
     }
+    /// The files of the image in several sizes, of which the one that fits is loaded instead of ``url``. Default: none.
+    public var variants: ImageVariants? {
+        get { extended.variants }
+        set { change { $0.variants = newValue } }
+    }
     /// The format of a file that cannot be recognised by its content, such as TGA. Default: none.
     public var formatHint: ImageFormat? {
         get { extended.formatHint }
         set { change { $0.formatHint = newValue } }
+    }
+    /// Values for an app's own decoder, which finds them in ``DecodeOptions/decoderParameters``, such as the page of a document.
+    /// Images of other values are cached apart. Default: none.
+    public var decoderParameters: [String: String] {
+        get { extended.decoderParameters }
+        set { change { $0.decoderParameters = newValue } }
     }
     /// The format of the decoded pixels. Default: with alpha if the file has it.
     public var pixelFormat: PixelBuffer.Format? {
@@ -97,6 +108,11 @@ public struct ImageRequest: Hashable, Sendable {
     public var networkOptions: NetworkOptions {
         get { extended.networkOptions?.value ?? NetworkOptions() }
         set { change { $0.networkOptions = newValue == NetworkOptions() ? nil : Box(newValue) } }
+    }
+    /// How long the caches may serve the image. Default: as its server and the configuration say.
+    public var cacheLifetime: CacheLifetime {
+        get { extended.cacheLifetime }
+        set { change { $0.cacheLifetime = newValue } }
     }
     /// Values of the app, found again in ``ImageTask/request``. Nothing depends on them. Default: none.
     public var userInfo: [String: any Sendable] {
@@ -154,6 +170,29 @@ public struct ImageRequest: Hashable, Sendable {
         storage = Storage(box: Box(values))
     }
 
+    /// The file that was chosen among the ``variants``, or among those that a server makes of the image.
+    var variantChoice: VariantChoice? {
+        get { extended.variantChoice }
+        set { change { $0.variantChoice = newValue } }
+    }
+
+    /// Makes the request one for another file of the same image.
+    /// - Parameters:
+    ///   - key: The key of the file in the caches; `nil` for its URL.
+    ///   - scale: The scale of the file; `nil` for that in the name of the image.
+    mutating func setFile(_ url: URL, key: String?, scale: Double?) {
+        let named = scaleInName
+        self.url = url
+        cacheKey = key
+        scaleInName = scale ?? named
+    }
+
+    /// How long the image is fresh by the request.
+    var diskLifetime: Duration? { hasRareAttributes ? cacheLifetime.disk : nil }
+
+    /// How long the image serves from memory by the request.
+    var memoryLifetime: Duration? { hasRareAttributes ? cacheLifetime.memory : nil }
+
     /// The network options in their box, or `nil` if they are the default.
     var boxedNetworkOptions: Box<NetworkOptions>? { storage.box?.value.networkOptions }
 
@@ -172,23 +211,6 @@ public struct ImageRequest: Hashable, Sendable {
 
     /// The name of the image in the caches.
     package var sourceKey: String { cacheKey ?? url.textForKeys }
-
-    /// 2 for `photo@2x.png`, 3 for `photo@3x.png`, else 1. The `@` may be written as `%40`.
-    static func scale(inName url: String) -> Double {
-        var bytes = url.utf8[...]
-        // Few URLs get further, and each request is asked.
-        guard bytes.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "%") }), !url.hasPrefix("data:")
-        else { return 1 }
-        if let end = bytes.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) {
-            bytes = bytes[..<end]
-        }
-        if let slash = bytes.lastIndex(of: UInt8(ascii: "/")) { bytes = bytes[bytes.index(after: slash)...] }
-        if let dot = bytes.lastIndex(of: UInt8(ascii: ".")) { bytes = bytes[..<dot] }
-        for (end, scale) in [("@2x", 2.0), ("@3x", 3), ("%402x", 2), ("%403x", 3)] {
-            if bytes.suffix(end.utf8.count).elementsEqual(end.utf8) { return scale }
-        }
-        return 1
-    }
 }
 
 /// The attributes that few requests have.
@@ -200,9 +222,13 @@ private struct ExtendedAttributes: Hashable, Sendable {
     var fallbackURLs: [URL] = []
     var lowDataURL: URL?
     var previewURL: URL?
+    var variants: ImageVariants?
+    var variantChoice: VariantChoice?
     var formatHint: ImageFormat?
+    var decoderParameters: [String: String] = [:]
     var pixelFormat: PixelBuffer.Format?
     var networkOptions: Box<NetworkOptions>?
+    var cacheLifetime = CacheLifetime()
     var userInfo = Uncompared<[String: any Sendable]>(value: [:])
 }
 

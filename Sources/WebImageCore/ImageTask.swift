@@ -71,6 +71,8 @@ public final class ImageTask: Sendable {
         var preview = Preview.none
         /// The loads of other URLs or attempts on behalf of this task.
         var children: [ImageTask] = []
+        /// The task that this one is a child of, until it ends.
+        var parent: ImageTask?
         /// Where the image goes, for a task that waits until that is on screen.
         weak var place: (any ImageTaskPlace)?
         var hasPlace = false
@@ -210,8 +212,16 @@ extension ImageTask {
             return state.priority
         }
         guard let priority else { return false }
+        child.state.withLock { $0.parent = self }
         child.priority = priority
         return true
+    }
+
+    /// The task that a caller has, for which this one may load.
+    var root: ImageTask {
+        var task = self
+        while let parent = task.state.withLock({ $0.parent }) { task = parent }
+        return task
     }
 
     /// Starts the load of another request as a child, which reports on the threads of the runner.
@@ -300,6 +310,7 @@ extension ImageTask {
             state.progress = nil
             state.partial = nil
             state.children = []
+            state.parent = nil
             return before
         }
         for child in before.children { child.cancel() }

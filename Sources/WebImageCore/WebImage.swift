@@ -124,6 +124,8 @@ public struct WebImage: Sendable {
     public var logicalHeight: Double { Double(naturalSize.height) / scale }
     /// The format of the file.
     public var format: ImageFormat { content.format }
+    /// Whether the file is a drawing that has no pixels of its own: SVG or PDF.
+    public var isVector: Bool { format == .svg || format == .pdf }
     /// The EXIF orientation of the file, which decoding has already applied.
     public var orientation: ImageOrientation { content.orientation }
     /// Whether more of the image is still to arrive.
@@ -179,6 +181,16 @@ public struct WebImage: Sendable {
         var content = content
         change(&content)
         return WebImage(content)
+    }
+
+    /// Returns the image with another scale, and with its representation for the toolkit.
+    package func with(scale: Double) -> WebImage {
+        let scale = Self.validScale(scale)
+        guard scale != self.scale else { return self }
+        let made = storage.display.withLock { $0 }
+        let copy = with { $0.scale = scale }
+        copy.storage.display.withLock { $0 = made }
+        return copy
     }
 
     /// Returns a still image with other pixels, as transformers need it.

@@ -9,6 +9,11 @@ extension ImageManager {
         public var memoryCacheLimit: Int
         /// The number of images that the memory cache keeps. Default: 10,000.
         public var memoryCacheCountLimit: Int
+        /// How long the memory cache serves an image after it has got it, unless ImageRequest.cacheLifetime says so. Default: `nil`,
+        /// until it is evicted.
+        public var memoryCacheLifetime: Duration?
+        /// A cache of decoded images that replaces the library's, whose limits do not apply to it. Default: none.
+        public var memoryCache: (any MemoryCaching)?
         /// The disk cache; `nil` for none. Default: see ``DiskCache``.
         public var diskCache: DiskCache?
         /// A store for original files that replaces the disk cache's. Default: none.
@@ -20,6 +25,9 @@ extension ImageManager {
         /// ImageCache.thumbHash(for:) returns it, and a load with ImageRequest.Loading.progressive shows it while a
         /// cached file is decoded. Making one takes about a millisecond. Default: false.
         public var keepsThumbHashes = false
+        /// The thumbnails that local files show until they are decoded, with ImageRequest.Loading.progressive; `nil` for none. Default:
+        /// those of the desktop.
+        public var desktopThumbnails: DesktopThumbnails? = .standard
         /// The largest number of pixels of an image; a larger image fails with
         /// ``/WebImageCore/ImageError/Code/imageTooLarge``. Default: 134,217,728.
         public var maximumPixelCount: Int
@@ -37,6 +45,9 @@ extension ImageManager {
         /// A function that changes every request before it is processed, for example to set options for all loads. It
         /// must be quick, may be called from any thread, and is called for each memory-cache lookup. Default: none.
         public var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
+        /// The server that scales images to the pixels of the widgets that show them. Default: none; images come from their own
+        /// URLs.
+        public var imageService: ImageService?
         /// Maps URLs to cache keys. Default: the URL is the key.
         public var cacheKeyFilter: CacheKeyFilter?
         /// Whether a URL that is in no cache may be loaded; otherwise the load fails with
@@ -52,12 +63,16 @@ extension ImageManager {
         public var decoders: [any ImageDecoding]
         /// The app's own encoders, which are asked in this order and before the library's.
         public var encoders: [any ImageEncoding]
+        /// Where the library's decoders run. Default: in the process of the app.
+        public var decoding = Decoding.inProcess
         /// The number of images that are decoded at a time. Default: the number of processors, at most 8.
         public var decodingThreadCount: Int
         /// The clock, which tests replace.
         package var clock: any TimeKeeping = SystemClock()
         /// The network monitor, which tests replace.
         package var networkMonitor: any NetworkMonitoring = NetworkMonitor.shared
+        /// The memory monitor, which tests replace.
+        package var memoryMonitor = MemoryMonitor.shared
 
         /// Makes a configuration with the default settings.
         public init() {

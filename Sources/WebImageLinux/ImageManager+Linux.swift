@@ -36,7 +36,8 @@ extension ImageManager {
                 // Files may be on a file system that hangs, which must not keep the cache from being read.
                 queue: WorkQueue(name: "gwi-files", threadCount: 2),
                 maximumByteCount: configuration.downloader.configuration.maximumByteCount,
-                budget: SystemResources.loadingBudget
+                budget: SystemResources.loadingBudget,
+                thumbnails: configuration.desktopThumbnails
             ),
             // These need no disk.
             LocalLoader.dataURLs(queue: decodeQueue),
@@ -47,19 +48,26 @@ extension ImageManager {
         if let disk { startOptionalWork { disk.prepare() } }
         let other = PixbufCoder()
         var dependencies = Pipeline.Dependencies(
-            memoryCache: MemoryCache(
-                costLimit: configuration.memoryCacheLimit,
-                countLimit: configuration.memoryCacheCountLimit
-            ),
+            memoryCache: configuration.memoryCache
+                ?? MemoryCache(
+                    costLimit: configuration.memoryCacheLimit,
+                    countLimit: configuration.memoryCacheCountLimit
+                ),
             dataCache: configuration.dataCache ?? disk?.originals,
             loaders: LoaderRegistry(configuration.loaders + builtIn),
-            coders: .builtIn(adding: configuration.decoders, encoders: configuration.encoders, other: other),
+            coders: .builtIn(
+                adding: configuration.decoders,
+                encoders: configuration.encoders,
+                other: other,
+                sandbox: configuration.decoding.sandbox
+            ),
             dispatcher: MainLoopDispatcher.shared,
             ioQueue: ioQueue,
             decodeQueue: decodeQueue,
             // Those that wait for other processes take no processor meanwhile.
             slowQueue: WorkQueue(name: "gwi-slow", threadCount: other.decodesElsewhere(.svg) ? 4 : 1, isBatch: true)
         )
+        dependencies.memoryLifetime = configuration.memoryCacheLifetime
         dependencies.budget = SystemResources.loadingBudget
         dependencies.formats = configuration.formats
         dependencies.renditionCache = disk?.renditions
@@ -73,11 +81,12 @@ extension ImageManager {
         dependencies.keepsThumbHashes = configuration.keepsThumbHashes
         dependencies.serializer = configuration.cacheSerializer
         dependencies.requestProcessor = configuration.requestProcessor
+        dependencies.scaler = configuration.imageService?.makeScaler()
         dependencies.cacheKeyFilter = configuration.cacheKeyFilter
         dependencies.shouldLoad = configuration.shouldLoad
         dependencies.shouldRememberFailure = configuration.shouldRememberFailure
         self.init(dependencies: dependencies)
-        retain(MemoryMonitor.shared.observe { [weak self] pressure in self?.trimMemory(for: pressure) })
+        retain(configuration.memoryMonitor.observe { [weak self] pressure in self?.trimMemory(for: pressure) })
     }
 }
 

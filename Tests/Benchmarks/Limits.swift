@@ -38,7 +38,7 @@ struct Gate: ParsableCommand {
             (Caches.self, ["--entries", "5000"]), (Requests.self, []), (Binding.self, []),
             (Decoding.self, ["--rounds", "5"]), (Transforming.self, ["--rounds", "3"]),
             (Downloads.self, ["--rounds", "3", "--count", "200"]), (Playing.self, ["--seconds", "4"]),
-            (Pages.self, ["--seconds", "4"]), (Scrolling.self, []),
+            (Pages.self, ["--seconds", "4"]), (Scrolling.self, []), (Startup.self, []),
             (Loading.self, ["--count", "200", "--rounds", "3"]),
             (Loading.self, ["--count", "200", "--rounds", "3", "--local"]),
             (Scale.self, ["--loads", "10000", "--entries", "20000", "--widgets", "1000"]),
@@ -56,7 +56,9 @@ struct Table: ParsableCommand {
 
     func run() throws {
         try run([
-            (Loading.self, []), (Loading.self, ["--local"]), (Rivals.self, ["--generated"]), (Binding.self, []),
+            (Loading.self, []), (Loading.self, ["--local"]), (Rivals.self, ["--generated"]),
+            (Rivals.self, ["--format", "progressive", "--count", "100"]),
+            (Rivals.self, ["--format", "png", "--count", "100"]), (Startup.self, []), (Binding.self, []),
             (Requests.self, []), (Decoding.self, []), (Downloads.self, []), (Pages.self, []), (Scale.self, []),
             (Stalls.self, []),
         ])

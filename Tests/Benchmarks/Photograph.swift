@@ -25,9 +25,14 @@ enum Photograph {
         }
     }
 
-    static func jpeg(seed: Int, size: PixelSize = PixelSize(width: 1600, height: 1200)) -> Data {
+    /// The size of a photograph as a page of the web shows it.
+    static let size = PixelSize(width: 1600, height: 1200)
+
+    static func jpeg(seed: Int, size: PixelSize = size) -> Data { file(seed: seed, size: size, format: .jpeg) }
+
+    static func file(seed: Int, size: PixelSize, format: TestImage.Format) -> Data {
         var state = UInt64(seed &* 7919 &+ 1)
-        return TestImage.make(size: size, format: .jpeg) { x, y in
+        return TestImage.make(size: size, format: format) { x, y in
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             let grain = Int(state >> 60)
             let (u, v) = (x + seed * 131, y + seed * 57)

@@ -7,13 +7,18 @@ import WebImageTesting
 struct Rivals: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "A list of JPEG files, cold, beside libsoup with gdk-pixbuf or GdkTexture, and beside libcurl with libjpeg."
+            "A list of files, cold, beside libsoup with gdk-pixbuf or GdkTexture, and JPEG beside libcurl with libjpeg."
     )
+
+    /// What the generated images are stored as.
+    enum Format: String, ExpressibleByArgument, CaseIterable { case jpeg, progressive, png }
 
     @Flag(
         help: "Load the images of `loading`, whose grain makes large files, instead of the large ones of the gallery."
     )
     var generated = false
+    @Option(help: "The format of the images: jpeg, progressive (JPEG) or png. The last two are generated.")
+    var format = Format.jpeg
     @Option(help: "The number of images.")
     var count = 500
     @Option(help: "The width of the box in pixels.")
@@ -25,16 +30,15 @@ struct Rivals: ParsableCommand {
 
     func run() throws {
         let folder = TemporaryDirectory()
-        let gallery = ShippedImage.all.filter { $0.hasSuffix(".jpg") }.map(ShippedImage.data)
-        let images = generated ? nil : gallery.filter { $0.count > 80_000 }
-        let (server, urls) = try Photograph.serve(count: count, images: images)
+        let (server, urls) = try Photograph.serve(count: count, images: try images(in: folder.path))
         let list = "\(folder.path)/list"
         try urls.map(\.absoluteString).joined(separator: "\n").write(toFile: list, atomically: true, encoding: .utf8)
-        let rivals = try Self.build(in: folder.path)
+        let rivals = try build(in: folder.path)
+        let reference = format == .png ? Self.pixbuf : Self.ceiling
         let size = ["\(width)", "\(height)"]
         var measurements = Rounds()
         var (firsts, peaks) = ([String: [Double]](), [String: [Double]]())
-        print("\(count) JPEG images at \(width)x\(height) over HTTP/1.1, 6 connections, \(rounds) rounds")
+        print("\(count) images (\(format)) at \(width)x\(height) over HTTP/1.1, 6 connections, \(rounds) rounds")
         for _ in 0..<rounds {
             let cache = TemporaryDirectory()
             let library = [
@@ -51,13 +55,13 @@ struct Rivals: ParsableCommand {
         }
         for name in ["GtkWebImage"] + rivals.map(\.name) {
             let wall = Rounds.format(Rounds.median(measurements.seconds[name] ?? []))
-            let ratio = Rounds.format(measurements.ratio(name, to: Self.ceiling))
+            let ratio = Rounds.format(measurements.ratio(name, to: reference))
             let first = Rounds.format(Rounds.median(firsts[name] ?? []))
             let peak = Int(Rounds.median(peaks[name] ?? []))
-            print("\(name): \(wall) s, \(ratio) of the ceiling; first 16 after \(first) s; peak \(peak) MB")
+            print("\(name): \(wall) s, \(ratio) of \(reference); first 16 after \(first) s; peak \(peak) MB")
         }
-        let ratio = measurements.ratio("GtkWebImage", to: Self.ceiling)
-        Limits.check("library to libcurl with libjpeg", ratio, atMost: 1.8)
+        let limit = format == .png ? 1.1 : 1.8
+        Limits.check("library to \(reference)", measurements.ratio("GtkWebImage", to: reference), atMost: limit)
         withExtendedLifetime(server) {}
     }
 
@@ -68,18 +72,40 @@ struct Rivals: ParsableCommand {
     }
 
     private static let ceiling = "libcurl, libjpeg (the ceiling)"
+    private static let pixbuf = "libsoup, gdk-pixbuf"
+
+    /// - Returns: `nil` for the generated JPEG files of `loading`.
+    private func images(in folder: String) throws -> [Data]? {
+        switch format {
+        case .jpeg:
+            guard !generated else { return nil }
+            let gallery = ShippedImage.all.filter { $0.hasSuffix(".jpg") }.map(ShippedImage.data)
+            return gallery.filter { $0.count > 80_000 }
+        case .png:
+            return (0..<4).map { Photograph.file(seed: $0, size: Photograph.size, format: .png) }
+        case .progressive:
+            let (source, target) = ("\(folder)/source.jpg", "\(folder)/progressive.jpg")
+            return try (0..<16).map { seed in
+                try Photograph.jpeg(seed: seed).write(to: URL(filePath: source))
+                let result = try ChildProcess.run("jpegtran", ["-progressive", "-outfile", target, source])
+                guard result.exitCode == 0 else { throw ValidationError("jpegtran: \(result.output)") }
+                return try Data(contentsOf: URL(filePath: target))
+            }
+        }
+    }
 
     /// Compiles the programs of Tests/Rivals whose libraries are installed.
-    private static func build(in folder: String) throws -> [Program] {
-        let ceilingProgram = try compile("ceiling", modules: ["libcurl", "libjpeg"], in: folder)
+    private func build(in folder: String) throws -> [Program] {
+        let ceilingProgram = try Self.compile("ceiling", modules: ["libcurl", "libjpeg"], in: folder)
         guard try ChildProcess.run("pkg-config", ["--exists", "libsoup-3.0"]).exitCode == 0 else {
             print("libsoup is left out, since libsoup-3.0-dev is not installed")
-            return [Program(name: ceiling, program: ceilingProgram)]
+            guard format != .png else { throw ValidationError("Install libsoup-3.0-dev, which PNG is compared with.") }
+            return [Program(name: Self.ceiling, program: ceilingProgram)]
         }
-        let soup = try compile("soup-pixbuf", modules: ["libsoup-3.0", "gtk4"], in: folder)
-        return [
-            Program(name: ceiling, program: ceilingProgram),
-            Program(name: "libsoup, gdk-pixbuf", program: soup, mode: ["pixbuf"]),
+        let soup = try Self.compile("soup-pixbuf", modules: ["libsoup-3.0", "gtk4"], in: folder)
+        let ceiling = Program(name: Self.ceiling, program: ceilingProgram)
+        return (format == .png ? [] : [ceiling]) + [
+            Program(name: Self.pixbuf, program: soup, mode: ["pixbuf"]),
             Program(name: "libsoup, GdkTexture", program: soup, mode: ["texture"]),
         ]
     }

@@ -9,10 +9,12 @@ import WebImageTesting
 @Suite("The setup of the caches")
 struct CacheSetupTests {
     private let folder = TemporaryDirectory()
+    private let memory = MemoryMonitor()
 
     private func manager(_ change: (inout ImageManager.Configuration) -> Void = { _ in }) -> ImageManager {
         var configuration = ImageManager.Configuration()
         configuration.diskCache = ImageManager.Configuration.DiskCache(directory: folder.path + "/cache")
+        configuration.memoryMonitor = memory
         change(&configuration)
         return ImageManager(configuration: configuration)
     }
@@ -33,7 +35,7 @@ struct CacheSetupTests {
         let tag = try String(contentsOfFile: "\(folder.path)/cache/CACHEDIR.TAG", encoding: .utf8)
         #expect(tag.hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
         let url = try #require(URL(string: "http://host/a.png"))
-        manager.cache.storeOnDisk(Data([1]), for: url)
+        manager.cache.store(Data([1]), for: url)
         #expect(manager.cache.path(for: url)?.contains("/cache/originals-3/") == true)
     }
 
@@ -112,13 +114,13 @@ struct CacheSetupTests {
             }
         )
         let request = ImageRequest(url: try #require(URL(string: "http://host/a.png")))
-        for manager in managers { manager.cache.storeInMemory(WebImage(pixels: pixels), for: request) }
-        MemoryMonitor.shared.notify(.critical)
+        for manager in managers { manager.cache.store(WebImage(pixels: pixels), for: request, in: .memory) }
+        memory.notify(.critical)
         #expect(managers.allSatisfy { $0.cache.memoryStatistics.count == 0 })
         let gone = { [weak manager = managers[0]] in manager }
         managers = []
         #expect(gone() == nil)
-        MemoryMonitor.shared.notify(.low)
+        memory.notify(.low)
     }
 
     @Test("A hidden application gives back half of what its memory caches may keep")
@@ -134,10 +136,10 @@ struct CacheSetupTests {
                 }
             )
             let request = ImageRequest(url: try #require(URL(string: "http://host/\(number).png")))
-            manager.cache.storeInMemory(WebImage(pixels: pixels), for: request)
+            manager.cache.store(WebImage(pixels: pixels), for: request, in: .memory)
         }
         #expect(manager.cache.memoryStatistics.count == 2)
-        MemoryMonitor.shared.applicationDidHide()
+        memory.applicationDidHide()
         #expect(manager.cache.memoryStatistics.count == 1)
     }
 

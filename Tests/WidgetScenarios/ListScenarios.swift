@@ -219,7 +219,12 @@ extension Scenario {
                 WidgetPointer(row).clearImage()
             }
             stage.present()
-            expect(MainLoopPump.run(until: { rows.bound.count > 3 && stage.isIdle }))
+            // The loads begin after the layout in which the rows were bound.
+            expect(
+                MainLoopPump.run(until: {
+                    rows.bound.count > 3 && stage.server.requests.count >= rows.bound.count && stage.isIdle
+                })
+            )
             expect(rows.bound.lowerBound == 0 && rows.bound.count < 40, "\(rows.bound)")
             expectEqual(stage.server.requests.count, rows.bound.count)
             let adjustment = gtk_scrolled_window_get_vadjustment(scrolled.opaque)!

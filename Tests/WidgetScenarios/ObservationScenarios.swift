@@ -176,7 +176,7 @@ extension Scenario {
             let stage = try Stage()
             let url = stage.url(0x336699)
             let large = try WebImage(data: TestImage.solid(0x993366, size: PixelSize(width: 900, height: 600)))
-            stage.manager.cache.storeInMemory(large, for: ImageRequest(url: url))
+            stage.manager.cache.store(large, for: ImageRequest(url: url), in: .memory)
             let picture = stage.addImage(width: 60, height: 40)
             stage.present()
             picture.setImage(with: url, manager: stage.manager, completion: stage.completion)

@@ -2,6 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
+import Synchronization
 import TestSupport
 import WebImageTesting
 
@@ -120,10 +121,18 @@ extension Scenario {
             let file = TestImage.make(size: PixelSize(width: 300, height: 200), format: .jpeg) { x, y in
                 UInt32(x * 77 ^ y * 1013) & 0xFFFFFF
             }
+            // The second load makes no partial images, which would show the upper half before the transition.
+            let showsPartialImages = Mutex(true)
             let stage = try Stage { _ in
                 var response = ServerResponse.ok(file, contentType: "image/jpeg")
                 response.faults.bodyGate = (afterBytes: file.count / 2, gate: gate)
                 return response
+            } configure: { configuration in
+                configuration.requestProcessor = { request in
+                    var request = request
+                    if !showsPartialImages.withLock({ $0 }) { request.loading = .complete }
+                    return request
+                }
             }
             let picture = stage.addImage(width: 300, height: 200)
             stage.present()
@@ -144,6 +153,9 @@ extension Scenario {
             gtk_box_remove(stage.box.as(GtkBox.self), picture.widget)
             stage.waitForResults(1)
             expectEqual(stage.results.last?.errorCode, .cancelled)
+            // Otherwise the first transfer may still put the whole image into memory, and a memory hit has no transition.
+            stage.waitUntilIdle()
+            showsPartialImages.withLock { $0 = false }
             gate.open()
             // When it is back, and the whole image arrives
             gtk_box_append(stage.box.as(GtkBox.self), picture.widget)

@@ -103,7 +103,7 @@ extension Scenario {
             let pixels = try require(PixelBuffer(size: PixelSize(width: 50, height: 20), format: .rgb) { $0.fill(0) })
             for number in 0..<10 {
                 let request = ImageRequest(url: stage.url(UInt32(number)))
-                manager.cache.storeInMemory(WebImage(pixels: pixels), for: request)
+                manager.cache.store(WebImage(pixels: pixels), for: request, in: .memory)
             }
             expectEqual(manager.cache.memoryStatistics.count, 10)
             gtk_widget_set_visible(other, 0)

@@ -122,30 +122,23 @@ final class Stage {
     /// Calls back after each frame of the window during its lifetime.
     func afterPaint(_ body: @escaping @MainActor () -> Void) {
         guard let clock = gtk_widget_get_frame_clock(window) else { return }
-        let box = Unmanaged.passRetained(FrameHandler(body)).toOpaque()
-        let callback: @convention(c) (gpointer, gpointer) -> Void = { _, box in
-            let handler = Unmanaged<FrameHandler>.fromOpaque(box).takeUnretainedValue()
-            MainActor.assumeIsolated { handler.body() }
-        }
-        let address = UnsafeMutableRawPointer(clock)
-        g_signal_connect_data(
-            address,
-            "after-paint",
-            unsafeBitCast(callback, to: GCallback.self),
-            box,
-            nil,
-            GConnectFlags(rawValue: 0)
-        )
+        _ = FrameHandler.connect(body, to: "after-paint", of: clock)
     }
 
     /// Waits until the window has been drawn once more.
     @discardableResult
     func waitForFrame() -> Bool {
         guard let clock = gtk_widget_get_frame_clock(window) else { return false }
-        let start = gdk_frame_clock_get_frame_counter(clock)
+        // Frames that only lay out or tick are not drawn.
+        var (isPainted, isDrawn) = (false, false)
+        let handlers = [
+            FrameHandler.connect({ isPainted = true }, to: "paint", of: clock),
+            FrameHandler.connect({ isDrawn = isPainted }, to: "after-paint", of: clock),
+        ]
+        defer { for handler in handlers { g_signal_handler_disconnect(UnsafeMutableRawPointer(clock), handler) } }
         return MainLoopPump.run(until: {
-            gtk_widget_queue_draw(self.window)
-            return gdk_frame_clock_get_frame_counter(clock) > start + 1
+            if !isDrawn { gtk_widget_queue_draw(self.window) }
+            return isDrawn
         })
     }
 
@@ -182,12 +175,30 @@ final class Stage {
     var isIdle: Bool { manager.activeCounts == (0, 0) }
 }
 
+/// What runs in each frame of a window.
 @MainActor
 private final class FrameHandler {
-    let body: @MainActor () -> Void
+    private let body: @MainActor () -> Void
 
-    init(_ body: @escaping @MainActor () -> Void) {
+    private init(_ body: @escaping @MainActor () -> Void) {
         self.body = body
+    }
+
+    /// Runs a body after those of GTK.
+    /// - Returns: The number of the handler, to disconnect it.
+    static func connect(_ body: @escaping @MainActor () -> Void, to signal: String, of clock: OpaquePointer) -> gulong {
+        let callback: @convention(c) (gpointer, gpointer) -> Void = { _, box in
+            let handler = Unmanaged<FrameHandler>.fromOpaque(box).takeUnretainedValue()
+            MainActor.assumeIsolated { handler.body() }
+        }
+        return g_signal_connect_data(
+            UnsafeMutableRawPointer(clock),
+            signal,
+            unsafeBitCast(callback, to: GCallback.self),
+            Unmanaged.passRetained(FrameHandler(body)).toOpaque(),
+            { box, _ in Unmanaged<FrameHandler>.fromOpaque(box!).release() },
+            G_CONNECT_AFTER
+        )
     }
 }
 

@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// The frames of a parsed GIF, APNG or WebP file. There may be only one.
 package struct AnimatedFile: Sendable {
     /// Decodes single frames. Several threads may use it at the same time.
@@ -12,6 +14,8 @@ package struct AnimatedFile: Sendable {
     package var format: ImageFormat
     /// The size of the file in bytes.
     package var byteCount: Int
+    /// The bytes of a whole file.
+    package var data: Data?
     /// What the images of a file that is arriving share, each of which has more frames.
     package var arrival: ArrivingAnimation?
 
@@ -70,6 +74,7 @@ package struct AnimatedFile: Sendable {
                 size: shown,
                 hasAlpha: layouts.hasTransparency(on: size),
                 byteCount: byteCount,
+                fileData: data,
                 arrival: arrival.map { ($0, orientation) },
                 memory: options.budget?.holdAnimation(byteCount),
                 makeDecoder: { make(options) }

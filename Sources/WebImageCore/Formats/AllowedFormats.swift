@@ -3,7 +3,8 @@ package import FoundationEssentials
 /// The formats that the images of a manager may have, by where they come from. The bytes of a file decide, never its name or
 /// the media type that a server states.
 ///
-/// Formats of an app's own decoders, which the library does not know, are always allowed.
+/// Formats of an app's own decoders, which the library does not know, are always allowed. A format that only a loader of
+/// gdk-pixbuf knows is named by its media type: `ImageFormat(rawValue: "image/x-xcf")`.
 public struct AllowedFormats: Sendable, Hashable {
     /// The formats of images from strangers: those of http, https and data URLs, and of an app's own loaders. Default:
     /// ``web``.
@@ -22,18 +23,21 @@ public struct AllowedFormats: Sendable, Hashable {
 
     /// Throws when a file may not have its format.
     /// - Throws: ``ImageError/Code/formatNotAllowed``.
-    package func check(_ format: ImageFormat, url: URL) throws(ImageError) {
-        // A format without a row in the table is that of an app's own decoder, or there is none for it.
-        guard !network.contains(format) || local?.contains(format) == false, format.descriptor != nil else { return }
+    /// - Parameter isInstalled: Whether the format is one that something installed on the machine knows, rather than the library.
+    package func check(_ format: ImageFormat, isInstalled: Bool = false, url: URL) throws(ImageError) {
+        // Any other format without a row in the table is that of an app's own decoder, or there is none for it.
+        guard !network.contains(format) || local?.contains(format) == false, isInstalled || format.descriptor != nil
+        else { return }
         let isLocal = ["file", "resource"].contains(url.scheme?.lowercased())
         guard let allowed = isLocal ? local : network, !allowed.contains(format) else { return }
         let setting = isLocal ? "local" : "network"
         throw ImageError(
             .formatNotAllowed,
             url: url,
-            reason: "The format \(format.rawValue.uppercased()) is not allowed for \(url.scheme ?? "these") URLs",
+            reason: "The format \(format.name) is not allowed for \(url.scheme ?? "these") URLs",
             remedy: """
-                If the app is to show it, insert .\(format.rawValue) into formats.\(setting) of the manager's configuration.
+                If the app is to show it, insert \(isInstalled ? "ImageFormat(rawValue: \"\(format.rawValue)\")" : ".\(format.rawValue)") \
+                into formats.\(setting) of the manager's configuration.
                 """
         ).dependingOnRequest()
     }

@@ -3,9 +3,10 @@ public import FoundationEssentials
 extension CoderRegistry {
     /// Writes an image as a file.
     ///
-    /// An animated image is written with all of its frames where the format has frames (WebP), else its first frame is.
-    /// The pixels are upright and in sRGB; other metadata of the original file (EXIF, a profile) is not written. Not
-    /// for the main thread.
+    /// An animated image is written with all of its frames where the format has frames (GIF, PNG, WebP), else its first frame
+    /// is. The pixels are upright and in sRGB; other metadata of the original file (EXIF, a profile) is not written. Only
+    /// an animation that has the size of its file, in the file's own format and with default options, is the file itself,
+    /// without loss and with its metadata (``ImageAnimation/fileData``). Not for the main thread.
     /// - Parameters:
     ///   - image: The image.
     ///   - format: Default: PNG for an image with alpha, else JPEG.
@@ -17,8 +18,13 @@ extension CoderRegistry {
         options: EncodeOptions = EncodeOptions()
     ) throws(ImageError) -> Data {
         let format = format ?? (image.pixels.hasAlpha ? .png : .jpeg)
+        if options == EncodeOptions(), format == image.format, image.pixelSize == image.naturalSize,
+            let file = image.animation?.fileData
+        {
+            return file
+        }
         guard let encoder = encoder(for: format) else {
-            throw .encodingFailed("No encoder writes \(format.rawValue.uppercased())")
+            throw .encodingFailed("No encoder writes \(format.name)")
         }
         var options = options
         options.quality = options.quality.bounded(to: 0...1, ifNaN: EncodeOptions().quality)
@@ -39,11 +45,13 @@ private struct Writing {
     /// The lowest quality that is tried. Below it, images fall into blocks.
     private static let lowestQuality = 0.3
 
+    /// Whether a lower quality makes a smaller file.
+    private var hasQuality: Bool { !options.isLossless && format.descriptor?.isLossy != false }
+
     func encode(_ image: WebImage) throws(ImageError) -> Data {
         let whole = try image.pixels.scaled(to: size(of: image.pixelSize))
         var (pixels, data) = (whole, try encode(whole, quality: options.quality))
         guard let limit = options.maximumByteCount, data.count > limit else { return data }
-        let hasQuality = !options.isLossless && format.descriptor?.isLossy != false
         let lowest = min(Self.lowestQuality, options.quality)
         if hasQuality { data = try encode(pixels, quality: lowest) }
         // Even the lowest quality is too large, so the image gets fewer pixels, and then a better quality again.
@@ -66,7 +74,7 @@ private struct Writing {
         var options = options
         var data = try encoder.encode(animation, as: format, options: options)
         while let limit = options.maximumByteCount, let count = data?.count, count > limit {
-            if options.quality > Self.lowestQuality {
+            if hasQuality, options.quality > Self.lowestQuality {
                 options.quality = max(Self.lowestQuality, options.quality - 0.2)
             } else {
                 let size = smaller(animation.size, byteCount: count, limit: limit, factor: 0.8)

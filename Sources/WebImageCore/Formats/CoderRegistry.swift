@@ -100,7 +100,7 @@ public final class CoderRegistry: Sendable {
         throw ImageError(
             .unsupportedFormat,
             url: url,
-            reason: "Nothing on this machine decodes \(format.rawValue.uppercased())",
+            reason: "Nothing on this machine decodes \(format.name)",
             remedy: remedy(format)
                 ?? "Give the manager a decoder for it (ImageManager.Configuration.decoders)."
         )

@@ -36,6 +36,10 @@ extension ImageFormat {
     public static let xpm = ImageFormat(rawValue: "xpm")
     /// Windows animated cursor, of which the first image is shown.
     public static let ani = ImageFormat(rawValue: "ani")
+    /// X bitmap, a source file in C.
+    public static let xbm = ImageFormat(rawValue: "xbm")
+    /// QuickTime image, a file around one of another format.
+    public static let qtif = ImageFormat(rawValue: "qtif")
 }
 
 /// What the library knows about a format, apart from how to decode and encode it.
@@ -142,6 +146,16 @@ package struct FormatDescriptor: Sendable {
         },
         FormatDescriptor(.ani, mediaTypes: ["application/x-navi-animation"], fileExtensions: ["ani"]) {
             $0.matches("RIFF", at: 0) && $0.matches("ACON", at: 8)
+        },
+        FormatDescriptor(
+            .xbm,
+            mediaTypes: ["image/x-xbitmap"],
+            fileExtensions: ["xbm"],
+            readHeader: XBitmapHeader.read,
+            isSignature: XBitmapHeader.isSignature
+        ),
+        FormatDescriptor(.qtif, mediaTypes: ["image/x-quicktime", "image/qtif"], fileExtensions: ["qtif", "qif"]) {
+            $0.matches("idsc", at: 4) || $0.matches("idat", at: 4)
         },
         FormatDescriptor(
             .pnm,

@@ -6,7 +6,7 @@ public protocol ImageDecoding: Sendable {
     func canDecode(_ format: ImageFormat) -> Bool
 
     /// Whether the decoder reads the file that begins with `head`. A decoder of an app's own format recognises its
-    /// signature here.
+    /// signature here, so that no request needs a hint.
     ///
     /// The default ignores the bytes and asks whether the decoder reads the format.
     /// - Parameters:
@@ -38,6 +38,14 @@ extension ImageDecoding {
 package protocol SlowImageDecoding: ImageDecoding {
     /// Whether a file of this format is to be decoded on the queue of slow ones.
     func isSlow(_ format: ImageFormat) -> Bool
+}
+
+/// A decoder of whatever is installed on the machine, which may be formats that the library does not know.
+package protocol InstalledFormatDecoding: ImageDecoding {
+    /// The format of a file as which the decoder would decode it.
+    /// - Parameter format: What the library recognises, or the hint of the request, or unknown.
+    /// - Returns: `nil` when nothing that is installed reads the file.
+    func installedFormat(_ head: Data, as format: ImageFormat) -> ImageFormat?
 }
 
 /// A decoder that finds the thumbnail in a file.

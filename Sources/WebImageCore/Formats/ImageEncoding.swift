@@ -44,6 +44,8 @@ public struct EncodeOptions: Sendable, Hashable {
     public var isFirstFrameOnly = false
     /// Whether WebP is written without loss. Default: no.
     public var isLossless = false
+    /// What only WebP has to choose. Default: as libwebp does.
+    public var webP = WebPEncodeOptions()
 
     /// Creates the default options: quality 0.9, the size of the image, all frames.
     public init() {}

@@ -9,21 +9,25 @@ package struct Freshness {
     /// cache remove it.
     package let lifetime: Double?
 
+    /// Whether the app has chosen the lifetime, so that the server does not.
+    private let isOwn: Bool
+
     package init(_ metadata: ResponseMetadata, now: Date) {
         directives = CacheDirectives(metadata.cacheControl)
-        age = Self.age(metadata, now: now)
-        lifetime = Self.lifetime(metadata, directives)
+        isOwn = metadata.ownLifetime != nil
+        age = isOwn ? Self.ownAge(metadata, now: now) : Self.age(metadata, now: now)
+        lifetime = metadata.ownLifetime ?? Self.lifetime(metadata, directives)
     }
 
     package var isFresh: Bool {
-        guard !directives.isNoCache else { return false }
+        guard isOwn || !directives.isNoCache else { return false }
         return lifetime.map { age < $0 } ?? true
     }
 
     /// The time from which on the response is stale, in seconds from now: infinity when it always stays fresh, negative when it is
     /// stale already.
     package var remaining: Double {
-        guard !directives.isNoCache else { return -.infinity }
+        guard isOwn || !directives.isNoCache else { return -.infinity }
         return lifetime.map { $0 - age } ?? .infinity
     }
 
@@ -58,6 +62,11 @@ package struct Freshness {
         // is; it would stay fresh until the clock is there again, which may take years.
         guard residence >= -clockTolerance else { return .infinity }
         return initial + max(0, residence)
+    }
+
+    /// The seconds since the response arrived. After the clock was set back by more than the lifetime, nobody knows how old it is.
+    private static func ownAge(_ metadata: ResponseMetadata, now: Date) -> Double {
+        metadata.responseTime.map { abs(now.timeIntervalSince($0)) } ?? 0
     }
 
     /// The seconds by which a clock may be set back without effect: those of a time zone, too, in which a machine that also

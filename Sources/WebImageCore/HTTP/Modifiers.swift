@@ -105,9 +105,10 @@ public struct ResponseModifier: Hashable, Sendable {
     }
 }
 
-/// A function that turns the body that a server sends into the bytes of an image.
+/// A function that turns the body that a server sends, or the bytes of a file, into the bytes of an image.
 ///
-/// The disk cache keeps the decrypted bytes. An image that needs a decryptor has no partial images.
+/// That of a request decrypts whatever its loader brings of http, https, file, data and resource URLs; that of a downloader what the
+/// downloader brings. A file is decrypted with the status 200 and without header fields. The disk cache keeps the decrypted bytes. An image that needs a decryptor has no partial images.
 public struct Decryptor: Hashable, Sendable {
     private let function: KeyedFunction<(Data, ResponseModifier.Response), Data?>
 

@@ -39,6 +39,8 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     public var requestTime: Date?
     /// The time at which the response arrived.
     public var responseTime: Date?
+    /// The seconds for which the app takes the response for fresh, whatever its fields say.
+    package var ownLifetime: Double?
 
     /// Makes metadata without any field but the content type.
     public init(contentType: String? = nil) {
@@ -67,7 +69,24 @@ extension ResponseMetadata {
         result.age = newer.age
         result.requestTime = newer.requestTime
         result.responseTime = newer.responseTime
+        result.ownLifetime = newer.ownLifetime ?? ownLifetime
         return result
+    }
+
+    /// Returns this metadata with the lifetime that an app has chosen, if it has.
+    /// - Parameter time: When the lifetime begins, unless the time is known at which the response arrived.
+    package func living(for lifetime: Duration?, from time: Date) -> ResponseMetadata {
+        guard lifetime != nil || ownLifetime != nil else { return self }
+        var result = self
+        if let lifetime { result.ownLifetime = lifetime.bounded / .seconds(1) }
+        if responseTime == nil { result.responseTime = time }
+        return result
+    }
+
+    /// When the lifetime of the app's choice is over, in seconds since 1970; `nil` without one.
+    package var ownEnd: Double? {
+        guard let ownLifetime, let responseTime else { return nil }
+        return responseTime.timeIntervalSince1970 + ownLifetime
     }
 
     /// Whether the header fields that Vary names have the values of the original request (RFC 9111, 4.1).

@@ -4,6 +4,8 @@ extension Pipeline {
     /// Everything that a pipeline is made of. Each stage keeps only what it needs of it.
     package struct Dependencies: Sendable {
         package var memoryCache: any MemoryCaching
+        /// How long memory serves an image whose request says nothing about it; `nil` for ever.
+        package var memoryLifetime: Duration?
         /// The cache of original files.
         package var dataCache: (any DataCaching)?
         /// The cache of images at the sizes at which they were shown.
@@ -41,10 +43,14 @@ extension Pipeline {
         package var retryPolicy = RetryPolicy()
         package var failures = FailureCache(lifetime: .seconds(300))
         package var cacheKeyFilter: CacheKeyFilter?
+        /// The server that scales images to the sizes at which they are shown.
+        package var scaler: ImageScaler?
         package var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
         package var shouldLoad: (@Sendable (URL) -> Bool)?
         package var shouldRememberFailure: (@Sendable (URL, ImageError) -> Bool)?
         package var observers = Observers<LoadTraceEvent>()
+        /// The order of what the app stores.
+        package var storeOrder = StoreOrder()
         package var network: any NetworkMonitoring = AlwaysOnline()
         package var clock: any TimeKeeping = SystemClock()
 
@@ -96,7 +102,8 @@ extension LoaderRegistry {
 
     /// Whether a cached response serves a request, which may depend on the header fields that its loader would send
     /// (RFC 9111, section 4.1).
-    func use(of response: ResponseMetadata, for request: ImageRequest, now: Date) -> StoredResponseUse {
+    func use(of entry: CacheEntry, for request: ImageRequest, now: Date) -> StoredResponseUse {
+        let response = entry.response.living(for: request.diskLifetime, from: entry.storedAt)
         var headers: [String: String] = [:]
         if response.vary != nil {
             let loaderRequest = LoaderRequest(url: request.url, options: request.networkOptions)

@@ -77,7 +77,7 @@ final class DiskStage: Sendable {
         data.readingDuration = .now - start
         data.reservation = budget.holdBody(entry.data.count)
         if let hash = entry.thumbHash { show(hash, id) }
-        switch loaders.use(of: entry.response, for: request, now: clock.now) {
+        switch loaders.use(of: entry, for: request, now: clock.now) {
         case .use:
             decode.decode(id, data)
         case .useAndRefresh:

@@ -4,9 +4,11 @@ import FoundationEssentials
 /// shown until the image arrives; bytes that no cache keeps are loaded again.
 final class FallbackStage: Sendable {
     private let cacheKeyFilter: CacheKeyFilter?
+    private let scaler: ImageScaler?
 
     init(_ dependencies: Pipeline.Dependencies) {
         cacheKeyFilter = dependencies.cacheKeyFilter
+        scaler = dependencies.scaler
     }
 
     /// Loads the next fallback URL of a task.
@@ -16,6 +18,10 @@ final class FallbackStage: Sendable {
         WebImageLog.debug("\(error) The fallback is loaded: \(url.textForMessages)")
         var request = childRequest(of: task, url)
         request.fallbackURLs.removeFirst()
+        if !request.isForHostOfURL, let variants = scaler?.variants(of: url) {
+            request.cacheKey = nil
+            request.choose(from: variants, cacheKeyFilter)
+        }
         // Partial images are decoded only when there is a handler for them.
         let partial: @Sendable (WebImage) -> Void = { task.report(partial: $0) }
         return task.startChild(
@@ -72,6 +78,7 @@ final class FallbackStage: Sendable {
 
     private func childRequest(of task: ImageTask, _ url: URL) -> ImageRequest {
         var request = task.request
+        request.forgetVariants()
         request.url = url
         request.priority = task.priority
         (request.previewURL, request.lowDataURL) = (nil, nil)

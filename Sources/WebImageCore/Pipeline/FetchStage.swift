@@ -14,6 +14,7 @@ final class FetchStage: Sendable {
     private let graph: SharedGraph
     private let retry: RetryStage
     private let progressive: ProgressiveStage
+    private let partials: PartialImageStage
     private let staleImages: StaleImageStage
     private let store: StoreStage
     private let next: DecodeStage
@@ -24,6 +25,7 @@ final class FetchStage: Sendable {
         graph: SharedGraph,
         retry: RetryStage,
         progressive: ProgressiveStage,
+        partials: PartialImageStage,
         staleImages: StaleImageStage,
         store: StoreStage,
         next: DecodeStage,
@@ -41,6 +43,7 @@ final class FetchStage: Sendable {
         self.graph = graph
         self.retry = retry
         self.progressive = progressive
+        self.partials = partials
         self.staleImages = staleImages
         self.store = store
         self.next = next
@@ -82,6 +85,9 @@ final class FetchStage: Sendable {
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
             staleImages.start(id, nil)
         }
+        if fetch.wantsStreaming, let files = loader as? LocalLoader {
+            for job in fetch.jobs { partials.findThumbnail(of: job, with: files) }
+        }
         var request = LoaderRequest(
             url: fetch.request.url,
             priority: fetch.priority,
@@ -115,6 +121,8 @@ final class FetchStage: Sendable {
 
     private func finish(_ id: JobGraph.Fetch.ID, with loaded: LoaderResult, from loader: any DataLoading) {
         guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
+        var loaded = loaded
+        loaded.metadata = loaded.metadata.living(for: fetch.request.diskLifetime, from: clock.now)
         observers.notify(fetch.request.url, .loaded(loaded.metrics))
         failures.forget(fetch.request)
         switch fetch.validation {

@@ -17,12 +17,16 @@ final class GraphIntake: Sendable {
         /// The array of the batch before, whose memory the next one takes.
         var spare: [Change] = []
         /// The changes that are being made.
-        var runningCount = 0
+        var running: [Change] = []
         var isScheduled = false
+        var isSuspended = false
+        /// The tasks that came while the intake was suspended, and how many of them were cancelled since they were last
+        /// counted.
+        var held: [ImageTask] = []
+        var cancelledCount = 0
     }
 
     private let dependencies: Pipeline.Dependencies
-    private let memoryCache: any MemoryCaching
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let renditions: RenditionTier
@@ -37,7 +41,6 @@ final class GraphIntake: Sendable {
         delivery: DeliveryStage
     ) {
         self.dependencies = dependencies
-        memoryCache = dependencies.memoryCache
         observers = dependencies.observers
         queue = dependencies.intakeQueue
         self.graph = graph
@@ -46,7 +49,34 @@ final class GraphIntake: Sendable {
     }
 
     /// The number of changes that are still to be made.
-    var pendingCount: Int { state.withLock { $0.changes.count + $0.runningCount } }
+    var pendingCount: Int { state.withLock { $0.changes.count + $0.running.count } }
+
+    /// The number of tasks that wait outside of the graph.
+    var heldCount: Int { state.withLock { $0.held.count } }
+
+    /// The tasks that are on their way into the graph, or wait outside. One that joins right now may be in the graph, too.
+    var pendingTasks: [ImageTask] {
+        state.withLock { state in
+            state.held
+                + (state.running + state.changes).compactMap { if case .join(let task) = $0 { task } else { nil } }
+        }
+    }
+
+    /// Whether tasks wait outside of the graph. Those within go on.
+    var isSuspended: Bool {
+        get { state.withLock { $0.isSuspended } }
+        set {
+            let isFirst = state.withLock { state in
+                state.isSuspended = newValue
+                guard !newValue, !state.held.isEmpty else { return false }
+                state.changes.insert(contentsOf: exchange(&state.held, with: []).map { .join($0) }, at: 0)
+                state.cancelledCount = 0
+                defer { state.isScheduled = true }
+                return !state.isScheduled
+            }
+            if isFirst { queue.submit { self.makeChanges() } }
+        }
+    }
 
     func add(_ change: Change) {
         let isFirst = state.withLock { state in
@@ -58,24 +88,48 @@ final class GraphIntake: Sendable {
     }
 
     private func makeChanges() {
-        while var batch = takeBatch() {
-            for change in batch { make(change) }
+        while let (changes, isSuspended) = takeBatch() {
+            var batch = changes
+            for change in batch where !(isSuspended && hold(change)) { make(change) }
+            state.withLock { $0.running = [] }
             // Tasks are released here, with what their closures hold, and not by the caller of the next change.
             batch.removeAll(keepingCapacity: true)
             state.withLock { $0.spare = batch }
         }
     }
 
-    private func takeBatch() -> [Change]? {
+    /// Keeps a task outside of the graph while the intake is suspended.
+    /// - Returns: Whether there is nothing more to do for the change.
+    private func hold(_ change: Change) -> Bool {
+        let (isHeld, _) = state.withLock { state -> (Bool, [ImageTask]) in
+            guard state.isSuspended else { return (false, []) }
+            switch change {
+            case .join(let task):
+                state.held.append(task)
+                return (true, [])
+            case .cancel:
+                state.cancelledCount += 1
+                // A list that is scrolled past would keep every task that it has given up.
+                guard state.cancelledCount > max(100, state.held.count / 2) else { return (false, []) }
+                state.cancelledCount = 0
+                let all = exchange(&state.held, with: [])
+                state.held = all.filter { !$0.isCancelled }
+                return (false, all)
+            case .updatePriority:
+                return (false, [])
+            }
+        }
+        return isHeld
+    }
+
+    private func takeBatch() -> (changes: [Change], isSuspended: Bool)? {
         state.withLock { state in
-            state.runningCount = state.changes.count
             guard !state.changes.isEmpty else {
                 state.isScheduled = false
                 return nil
             }
-            let batch = exchange(&state.changes, with: state.spare)
-            state.spare = []
-            return batch
+            state.running = exchange(&state.changes, with: exchange(&state.spare, with: []))
+            return (state.running, state.isSuspended)
         }
     }
 
@@ -91,21 +145,20 @@ final class GraphIntake: Sendable {
         // A task that was cancelled on its way does not join. One that is cancelled from here on leaves with a later change.
         guard !task.isCancelled else { return }
         let request = task.request
-        if let image = imageStoredMeanwhile(request) {
+        if let hit = imageStoredMeanwhile(request) {
             observers.notify(request.url, .memoryHit)
-            delivery.deliver(ImageResponse(image: image, source: .memory, url: request.url), to: task)
+            delivery.deliver(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
             return
         }
         let queriesRenditions = renditions.isQueried(by: request)
         graph.update { $0.join(task, queriesRenditions: queriesRenditions) }
     }
+
     /// The image of a job that has ended since the task looked into memory. The task would be too late for that job, and load the
     /// image again.
-    private func imageStoredMeanwhile(_ request: ImageRequest) -> WebImage? {
+    private func imageStoredMeanwhile(_ request: ImageRequest) -> MemoryHit? {
         guard request.readTiers.contains(.memory), !request.cachePolicy.revalidatesCachedImage else { return nil }
-        var query = MemoryQuery(request)
-        query.isRepeated = true
-        let image = memoryCache.image(for: query)
-        return image.flatMap { dependencies.validates($0, for: request) ? nil : $0 }
+        let hit = dependencies.imageInMemory(for: request, isRepeated: true)
+        return hit.flatMap { dependencies.validates($0.image, for: request) ? nil : $0 }
     }
 }

@@ -1,10 +1,11 @@
 import FoundationEssentials
 
 extension ImageRequest {
-    /// Whether bytes are decoded otherwise than for other requests: with the request's decoder, or as the format of its hint.
+    /// Whether bytes are decoded otherwise than for other requests: with the request's decoder, with its parameters, or as
+    /// the format of its hint.
     /// - Parameter format: What the bytes are recognised as; `nil` before they are there.
     func hasOwnDecoding(of format: ImageFormat?) -> Bool {
-        decoder != nil || formatHint != nil && (format == nil || format == .unknown)
+        decoder != nil || !decoderParameters.isEmpty || formatHint != nil && (format == nil || format == .unknown)
     }
 }
 
@@ -36,6 +37,7 @@ final class ImageMaker: Sendable {
         options.isFirstFrameOnly = request.isFirstFrameOnly
         options.formatHint = request.formatHint
         options.pixelFormat = request.pixelFormat
+        if request.hasRareAttributes { options.decoderParameters = request.decoderParameters }
         options.convertsToSRGB = request.convertsToSRGB
         options.budget = budget
         options.keepsWideColors = keepsWideColors && request.convertsToSRGB
@@ -55,7 +57,14 @@ final class ImageMaker: Sendable {
         of request: ImageRequest
     ) throws(ImageError) -> any ImageDecoding {
         try formats.check(format, url: request.url)
-        return try coders.decoder(for: data, as: format, url: request.url, preferring: request.decoder)
+        let coder = try coders.decoder(for: data, as: format, url: request.url, preferring: request.decoder)
+        // What the library does not know is a format of the app's, or one that is installed.
+        if format.descriptor == nil, let coder = coder as? any InstalledFormatDecoding,
+            let installed = coder.installedFormat(data.prefix(ImageFormat.sniffLength), as: format)
+        {
+            try formats.check(installed, isInstalled: true, url: request.url)
+        }
+        return coder
     }
 
     /// Whether there is a decoder for the bytes.
@@ -93,6 +102,29 @@ final class ImageMaker: Sendable {
         let format = ImageFormat(sniffing: data, hint: request.formatHint)
         let coder = try? coder(for: data, as: format, of: request)
         return (coder as? any ThumbnailDecoding)?.thumbnail(in: data, options: decodeOptions(request))
+    }
+
+    /// The thumbnail that another program has made of a file, as a partial image.
+    /// - Returns: `nil` when it cannot be a small version of the image.
+    func image(of thumbnail: SharedThumbnail, for request: ImageRequest) -> WebImage? {
+        let options = decodeOptions(request)
+        guard var natural = thumbnail.naturalSize, (try? options.check(natural)) != nil,
+            let header = ImageHeader(reading: thumbnail.data), header.format == .png,
+            max(header.size.width, header.size.height) <= SharedThumbnail.longestSide,
+            let decoded = try? coders.decode(thumbnail.data, options: DecodeOptions())
+        else { return nil }
+        // Some programs write the size before it is turned upright.
+        if !decoded.pixelSize.hasShape(of: natural) {
+            natural = PixelSize(width: natural.height, height: natural.width)
+        }
+        guard decoded.pixelSize.hasShape(of: natural) else { return nil }
+        let target = options.size.target(for: natural)
+        let size = DecodeSize.within(byteCount: SharedThumbnail.largestByteCount).target(for: target)
+        return decoded.pixels.resized(to: size, orientation: .up).map { pixels in
+            WebImage(pixels: pixels, naturalSize: natural, scale: request.scale, isPartial: true).with { content in
+                (content.isThumbnail, content.decodedSize) = (true, target)
+            }
+        }
     }
 
     /// The memory that decoding and changing the image of a job takes.
@@ -198,5 +230,15 @@ final class ImageMaker: Sendable {
         let duration = ContinuousClock.now - start
         observers.notify(request.url, .transformed(duration))
         return (image, duration)
+    }
+}
+
+extension PixelSize {
+    /// Whether both have one aspect ratio, but for the rounding of their sides.
+    fileprivate func hasShape(of other: PixelSize) -> Bool {
+        let (first, second) = (Double(width) * Double(other.height), Double(height) * Double(other.width))
+        // A side of 128 pixels is off by up to half a pixel, and one of 4 by an eighth of it.
+        let tolerance = 0.02 + 0.5 / Double(max(1, min(width, height)))
+        return abs(first - second) <= max(first, second) * tolerance
     }
 }

@@ -6,23 +6,24 @@ import FoundationEssentials
 /// for a second look here only when the first one found nothing.
 final class MemoryStage: Sendable {
     private let dependencies: Pipeline.Dependencies
-    private let memoryCache: any MemoryCaching
     private let observers: Observers<LoadTraceEvent>
-    private let intake: GraphIntake
+    private let variants: VariantStage
     private let fallback: FallbackStage
+    private let next: GraphIntake
     private let delivery: DeliveryStage
 
     init(
         _ dependencies: Pipeline.Dependencies,
-        intake: GraphIntake,
+        variants: VariantStage,
         fallback: FallbackStage,
+        next: GraphIntake,
         delivery: DeliveryStage
     ) {
         self.dependencies = dependencies
-        memoryCache = dependencies.memoryCache
         observers = dependencies.observers
-        self.intake = intake
+        self.variants = variants
         self.fallback = fallback
+        self.next = next
         self.delivery = delivery
     }
 
@@ -31,13 +32,13 @@ final class MemoryStage: Sendable {
         let request = task.request
         let reads = request.readTiers
         observers.notify(request.url, .queued)
-        if reads.contains(.memory), let image = memoryCache.image(for: MemoryQuery(request)) {
+        if reads.contains(.memory), let hit = dependencies.imageInMemory(for: request) {
             observers.notify(request.url, .memoryHit)
-            guard request.cachePolicy.revalidatesCachedImage || dependencies.validates(image, for: request) else {
-                delivery.deliverNow(ImageResponse(image: image, source: .memory, url: request.url), to: task)
+            guard request.cachePolicy.revalidatesCachedImage || dependencies.validates(hit.image, for: request) else {
+                delivery.deliverNow(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
                 return
             }
-            task.reportNow(partial: image)
+            task.reportNow(partial: hit.image)
         } else {
             observers.notify(request.url, .memoryMiss)
             if reads.contains(.memory) { showOtherSize(to: task) }
@@ -48,15 +49,14 @@ final class MemoryStage: Sendable {
         }
         // The preview goes first, since it is smaller.
         fallback.startPreview(for: task)
-        intake.add(.join(task))
+        if request.largerVariants.isEmpty { next.add(.join(task)) } else { variants.start(task) }
     }
 
     /// Shows the image at another size until it is there at the right one.
     private func showOtherSize(to task: ImageTask) {
         guard task.wantsPartialImages else { return }
-        let query = MemoryQuery(key: ImageKey(task.request), size: nil, acceptsLarger: true)
-        if let image = memoryCache.image(for: query) {
-            task.reportNow(partial: image.asPreview)
+        if let hit = dependencies.imageInMemory(inAnySizeFor: task.request) {
+            task.reportNow(partial: hit.image.asPreview)
         }
     }
 }

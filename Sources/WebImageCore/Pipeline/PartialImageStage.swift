@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// Beside stages 4 and 5, on the decode queue: shows partial images to the tasks of a job, and before a whole file is decoded,
-/// the thumbnail in it.
+/// the thumbnail in it or beside it.
 final class PartialImageStage: Sendable {
     private let queue: WorkQueue
     private let observers: Observers<LoadTraceEvent>
@@ -20,6 +20,25 @@ final class PartialImageStage: Sendable {
         guard maker.mayHaveThumbnail(data.format) else { return }
         // It takes less than a millisecond, so the decodes that are waiting can wait for it.
         queue.submit(priority: priority, isResumed: true) { self.showThumbnail(in: data.loaded.data, for: id) }
+    }
+
+    /// Shows the thumbnail that another program has made of the file of a job, if there is one.
+    func findThumbnail(of job: JobGraph.Job.ID, with loader: LocalLoader) {
+        guard
+            let (request, size, priority) = graph.withLock({ graph in
+                graph.jobs[job].flatMap { $0.wantsThumbnail ? ($0.request, $0.key.size, $0.priority) : nil }
+            })
+        else { return }
+        loader.findThumbnail(of: request.url, longestSide: size.longestSide, priority: priority) { thumbnail in
+            self.queue.submit(priority: priority, isResumed: true) { self.show(thumbnail, to: job) }
+        }
+    }
+
+    private func show(_ thumbnail: SharedThumbnail, to id: JobGraph.Job.ID) {
+        guard let job = graph.job(id), job.wantsThumbnail, job.tasks.contains(where: \.wantsThumbnail),
+            let image = maker.image(of: thumbnail, for: job.request)
+        else { return }
+        show(image, to: id, job, at: .now)
     }
 
     /// Whether a job would show the thumbnail in a file that begins with these bytes.
@@ -53,6 +72,17 @@ final class PartialImageStage: Sendable {
         observers.notify(job.request.url, .partial)
         for task in tasks where !image.isThumbnail || task.wantsPartialImages {
             task.report(partial: changed, as: image.isThumbnail ? .thumbnail : .partial)
+        }
+    }
+}
+
+extension DecodeSize {
+    /// About how many pixels the longer side of an image may have.
+    fileprivate var longestSide: Int {
+        switch self {
+        case .original: .max
+        case .contain(let box), .cover(let box), .stretch(let box): max(box.width, box.height)
+        case .within(let byteCount): Int(bounded: Double(byteCount / 4).squareRoot())
         }
     }
 }

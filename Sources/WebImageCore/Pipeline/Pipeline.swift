@@ -8,6 +8,7 @@ import Synchronization
 ///   │
 /// 1 MemoryStage ───────── the image is in memory ───────────────────────────────┐
 ///   │ caller's thread                                                           │
+///   ├─▶ VariantStage: does the disk have a larger file of the same image?       │
 ///   ▼                                                                           │
 /// GraphIntake             a thread of its own, so that callers do not wait      │
 ///   ▼                                                                           │
@@ -53,6 +54,7 @@ package final class Pipeline: Sendable {
     private let graph: SharedGraph
     private let intake: GraphIntake
     private let memoryStage: MemoryStage
+    private let variantStage: VariantStage
     private let renditionStage: RenditionStage
     private let diskStage: DiskStage
     private let fetchStage: FetchStage
@@ -100,6 +102,7 @@ package final class Pipeline: Sendable {
             graph: graph,
             retry: retry,
             progressive: progressive,
+            partials: partials,
             staleImages: staleImages,
             store: store,
             next: decode,
@@ -129,7 +132,14 @@ package final class Pipeline: Sendable {
             delivery: deliveryStage
         )
         intake = GraphIntake(dependencies, graph: graph, renditions: renditions, delivery: deliveryStage)
-        memoryStage = MemoryStage(dependencies, intake: intake, fallback: fallback, delivery: deliveryStage)
+        variantStage = VariantStage(dependencies, watch: watch, next: intake)
+        memoryStage = MemoryStage(
+            dependencies,
+            variants: variantStage,
+            fallback: fallback,
+            next: intake,
+            delivery: deliveryStage
+        )
         graph.connect(to: self)
     }
 
@@ -211,11 +221,24 @@ extension Pipeline {
 
     /// The numbers of jobs and fetches in flight. What callers have asked for and is not done yet counts as jobs.
     var activeCounts: (jobs: Int, fetches: Int) {
-        let pendingCount = intake.pendingCount
+        let pendingCount = variantStage.tasks.count + intake.pendingCount + intake.heldCount
         return graph.withLock { ($0.jobs.count + pendingCount, $0.fetches.count) }
     }
 
     var pendingChangeCount: Int { intake.pendingCount }
+
+    var isSuspended: Bool {
+        get { intake.isSuspended }
+        set { intake.isSuspended = newValue }
+    }
+
+    /// The tasks of callers that have started and are not on their way back.
+    var runningTasks: [ImageTask] {
+        // A task that joins in between is in both.
+        let tasks = variantStage.tasks + intake.pendingTasks + graph.withLock { $0.jobs.values.flatMap(\.tasks) }
+        var seen: Set<ObjectIdentifier> = []
+        return tasks.map(\.root).filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
+    }
 
     /// The request as the configuration of the app wants it. Whatever looks at a request does so after this call.
     func prepare(_ request: ImageRequest) -> ImageRequest {
@@ -224,6 +247,9 @@ extension Pipeline {
         if let low = request.lowDataURL, dependencies.network.status.isMetered {
             request.url = low
             request.cacheKey = nil
+            request.forgetVariants()
+        } else if request.hasRareAttributes || dependencies.scaler != nil {
+            chooseVariant(&request)
         }
         if request.cacheKey == nil, let filter = dependencies.cacheKeyFilter {
             request.cacheKey = filter.key(for: request.url)
@@ -231,5 +257,17 @@ extension Pipeline {
         // Radii and widths of lines are those of one size.
         if request.transformer != nil { request.acceptsLarger = false }
         return request
+    }
+
+    /// Makes a request for an image of several files one for the file that fits.
+    private func chooseVariant(_ request: inout ImageRequest) {
+        // A request that was prepared before has the URL of its file, unless the app has changed that since.
+        if let choice = request.variantChoice, request.variants == nil, choice.url != request.url {
+            request.forgetVariants()
+        }
+        let variants =
+            request.variants ?? request.variantChoice?.variants
+            ?? (request.isForHostOfURL ? nil : dependencies.scaler?.variants(of: request.url))
+        if let variants { request.choose(from: variants, dependencies.cacheKeyFilter) }
     }
 }

@@ -43,7 +43,7 @@ final class RenditionTier: Sendable {
     /// How a rendition is used for a request now.
     /// - Parameter entry: The original of the rendition, or the rendition itself when there is none.
     func use(of entry: CacheEntry, for request: ImageRequest) -> StoredResponseUse {
-        loaders.use(of: entry.response, for: request, now: clock.now)
+        loaders.use(of: entry, for: request, now: clock.now)
     }
 
     /// The image of an entry; `nil` when the entry is damaged.

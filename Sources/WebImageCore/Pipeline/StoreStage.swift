@@ -9,6 +9,7 @@ final class StoreStage: Sendable {
     private let serializer: CacheSerializer?
     private let keepsThumbHashes: Bool
     private let clock: any TimeKeeping
+    private let memoryLifetime: Duration?
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let renditions: RenditionTier
@@ -27,6 +28,7 @@ final class StoreStage: Sendable {
         serializer = dependencies.serializer
         keepsThumbHashes = dependencies.keepsThumbHashes
         clock = dependencies.clock
+        memoryLifetime = dependencies.memoryLifetime
         observers = dependencies.observers
         self.graph = graph
         self.renditions = renditions
@@ -36,6 +38,7 @@ final class StoreStage: Sendable {
     /// Prepares an image for display, and keeps it in the memory cache.
     /// - Parameter response: What the server has said about the bytes of the image.
     func storeInMemory(_ image: WebImage, for job: JobGraph.Job, response: ResponseMetadata) {
+        let response = response.living(for: job.request.diskLifetime, from: clock.now)
         if let freshness = response.freshness(clock.now) {
             let now = clock.now.timeIntervalSince1970
             image.storage.staleTime = now + freshness.remaining
@@ -43,7 +46,8 @@ final class StoreStage: Sendable {
         }
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
         guard job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.memory) }) else { return }
-        memoryCache.store(image, for: job.key.image, from: .load)
+        let expiry = (job.request.memoryLifetime ?? memoryLifetime).map { MemoryExpiry($0, clock) }
+        memoryCache.store(MemoryEntry(image, for: job.key.image, expiry: expiry))
     }
 
     /// Ends a job: delivers its image or error, and stores what was decoded.
@@ -81,7 +85,7 @@ extension ResponseMetadata {
     /// The freshness of an image in memory; `nil` when the server says nothing about it. What it does not want to be stored at
     /// all cannot be validated either.
     fileprivate func freshness(_ now: Date) -> Freshness? {
-        guard cacheControl != nil || expires != nil || lastModifiedDate != nil else { return nil }
+        guard cacheControl != nil || expires != nil || lastModifiedDate != nil || ownLifetime != nil else { return nil }
         let freshness = Freshness(self, now: now)
         return freshness.directives.isNoStore ? nil : freshness
     }
@@ -128,15 +132,20 @@ extension StoreStage {
     /// Updates an entry with the header fields of a 304 (RFC 9111, section 4.3.4).
     func renew(_ entry: CacheEntry, with response: ResponseMetadata) -> CacheEntry {
         var entry = entry
-        entry.response = entry.response.renewed(by: response)
+        entry.response = renewed(entry.response, by: response)
         guard let dataCache else { return entry }
         if CacheDirectives(response.cacheControl).isNoStore {
             removeFromDisk(entry.key)
         } else {
-            dataCache.store(entry)
+            // What an app has attached to it meanwhile stays.
+            dataCache.renew(entry) { $0.response = renewed($0.response, by: response) }
             writer.schedule()
         }
         return entry
+    }
+
+    private func renewed(_ response: ResponseMetadata, by newer: ResponseMetadata) -> ResponseMetadata {
+        response.renewed(by: newer).living(for: nil, from: clock.now)
     }
 
     /// Removes an entry that is intact but no image.
@@ -158,9 +167,8 @@ extension StoreStage {
         queue.submit(priority: .veryLow) { [writer] in
             // The original may have been replaced or removed in the meantime.
             guard dataCache.metadata(for: entry.key)?.storedAt == entry.storedAt else { return }
-            var entry = entry
-            entry.thumbHash = ThumbHash(of: image)
-            dataCache.store(entry)
+            let hash = ThumbHash(of: image)
+            dataCache.renew(entry) { $0.thumbHash = hash }
             writer.schedule()
         }
     }
@@ -197,7 +205,7 @@ extension StoreStage {
         if let key, CacheDirectives(response.cacheControl).isNoStore { return removeFromDisk(key) }
         guard !entries.isEmpty else { return }
         for var entry in entries {
-            entry.response = entry.response.renewed(by: response)
+            entry.response = renewed(entry.response, by: response)
             cache.store(entry)
         }
         writer.schedule()

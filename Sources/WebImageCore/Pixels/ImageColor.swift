@@ -8,6 +8,8 @@ public struct ImageColor: Hashable, Sendable {
         rgba = rgb << 8 | UInt32((alpha.bounded(to: 0...1, ifNaN: 1) * 255).rounded())
     }
 
+    init(rgba: UInt32) { self.rgba = rgba }
+
     /// Transparent black.
     public static let clear = ImageColor(0, alpha: 0)
     /// Black.

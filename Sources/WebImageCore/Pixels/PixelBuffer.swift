@@ -74,13 +74,15 @@ public final class PixelBuffer: @unchecked Sendable {
         adopting start: UnsafeMutableRawPointer,
         size: PixelSize,
         format: Format,
+        colors: Colors = .standard,
         release: (@Sendable () -> Void)? = nil
     ) {
         self.release = release
         self.size = size
         self.format = format
-        colors = .standard
-        memory = UnsafeMutableRawBufferPointer(start: start, count: size.pixelCount * format.bytesPerPixel)
+        self.colors = colors
+        let bytesPerPixel = format.bytesPerPixel * colors.bytesPerChannel
+        memory = UnsafeMutableRawBufferPointer(start: start, count: size.pixelCount * bytesPerPixel)
     }
 
     /// The same pixels, taken for colours of another gamut.

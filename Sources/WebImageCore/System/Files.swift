@@ -97,6 +97,14 @@ package struct FileStore: FileStoring {
         }
     }
 
+    /// Reads the first bytes of a file, whose name need not be UTF-8.
+    package func readHead(pathBytes: [UInt8], byteCount: Int) throws -> Data {
+        try open(pathBytes) { descriptor, status in
+            let count = min(byteCount, Int(status.st_size))
+            return try read(descriptor, from: 0, byteCount: count, path: String(decoding: pathBytes, as: UTF8.self))
+        }
+    }
+
     package func readTail(_ path: String, byteCount: Int) throws -> (Data, size: Int) {
         try open(Array(path.utf8)) { descriptor, status in
             let size = Int(status.st_size)

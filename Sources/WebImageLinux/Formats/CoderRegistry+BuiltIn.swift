@@ -9,19 +9,30 @@ extension CoderRegistry {
     ///   - decoders: The app's decoders, in the order in which they are asked.
     ///   - encoders: The app's encoders, in the order in which they are asked.
     ///   - other: Decodes the formats without a decoder of the library, and is asked last of all.
+    ///   - sandbox: Where the library's decoders run, and whether they may run in this process as well; `nil` for this process.
     package static func builtIn(
         adding decoders: [any ImageDecoding],
         encoders: [any ImageEncoding] = [],
-        other: any ImageDecoding = PixbufCoder()
+        other: any ImageDecoding = PixbufCoder(),
+        sandbox: (DecodeSandbox, isOptional: Bool)? = nil
     ) -> CoderRegistry {
         let builtIn: [any ImageDecoding] = [
-            JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(), TIFFCoder(), BMPCoder(), ICOCoder(),
+            JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(), TIFFCoder(), BMPCoder(), ICOCoder(), PDFCoder(),
         ]
         return CoderRegistry(
-            decoders + builtIn + [other],
-            encoders: encoders + [JPEGEncoder(), WebPEncoder(), PNGEncoder()],
+            decoders + (builtIn + [other]).map { sandboxed($0, sandbox) },
+            encoders: encoders + [JPEGEncoder(), WebPEncoder(), PNGEncoder(), GIFEncoder()],
             remedy: debianRemedy
         )
+    }
+
+    private static func sandboxed(
+        _ coder: any ImageDecoding,
+        _ sandbox: (DecodeSandbox, isOptional: Bool)?
+    ) -> any ImageDecoding {
+        guard let (sandbox, isOptional) = sandbox else { return coder }
+        let sandboxed = SandboxedCoder(coder: coder, sandbox: sandbox, isOptional: isOptional)
+        return coder is any ThumbnailDecoding ? SandboxedThumbnailCoder(coder: sandboxed) : sandboxed
     }
 
     /// How to install a decoder of a format on Debian.
@@ -29,14 +40,15 @@ extension CoderRegistry {
         debianPackage(of: format).map { "Install the Debian package \($0)." }
     }
 
-    /// The Debian package of gdk-pixbuf's loader for a format, when it is not part of this library's dependencies.
+    /// The Debian package that decodes a format, when it is not part of this library's dependencies.
     private static func debianPackage(of format: ImageFormat) -> String? {
         switch format {
         case .svg: "librsvg2-common"
         case .avif: "libavif-gdk-pixbuf"
         case .heif: "heif-gdk-pixbuf"
         case .jpegXL: "libjxl-gdk-pixbuf, which Debian 13 and later have"
-        case .pnm, .tga, .icns, .xpm, .ani: "libgdk-pixbuf-2.0-0"
+        case .pdf: "libpoppler-glib8, which is libpoppler-glib8t64 from Debian 13 on"
+        case .pnm, .tga, .icns, .xpm, .ani, .xbm, .qtif: "libgdk-pixbuf-2.0-0"
         default: nil
         }
     }

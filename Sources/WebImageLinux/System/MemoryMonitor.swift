@@ -7,12 +7,20 @@ package import WebImageCore
 /// It reports the warnings of GMemoryMonitor, which needs a service that few systems run, those of the kernel (pressure
 /// stall information), and the moment at which the application is hidden.
 package final class MemoryMonitor: Sendable {
-    /// The only monitor, since GLib has one per process too.
-    package static let shared = MemoryMonitor()
+    /// The monitor of the machine, since GLib has one per process too.
+    package static let shared: MemoryMonitor = {
+        let monitor = MemoryMonitor()
+        monitor.watch()
+        return monitor
+    }()
 
     private let observers = Observers<MemoryPressure>()
 
-    private init() {
+    /// Makes a monitor that reports only what it is told, for tests, whose managers would lose images to the machine or to each
+    /// other.
+    package init() {}
+
+    private func watch() {
         // GLib calls services on the bus to make its monitor, which may block.
         startOptionalWork {
             let monitor = Monitor(pointer: g_memory_monitor_dup_default())

@@ -2,8 +2,8 @@ public import WebImageCore
 public import WebImageLinux
 
 extension ImageManager {
-    /// Creates a manager for tests. It works as in an app, but uses neither the network nor the disk, does not retry, and
-    /// does not remember failures.
+    /// Creates a manager for tests. It works as in an app, but uses neither the network nor the disk, does not retry, does not
+    /// remember failures, and keeps its images when the machine is short of memory.
     /// - Parameters:
     ///   - loader: Loads all URLs.
     ///   - clock: The clock of the manager. Default: the system clock.
@@ -18,6 +18,7 @@ extension ImageManager {
         configuration.loaders = [loader]
         configuration.retryPolicy = .never
         configuration.failureCacheDuration = .zero
+        configuration.memoryMonitor = MemoryMonitor()
         if let clock { configuration.clock = clock }
         change(&configuration)
         return ImageManager(configuration: configuration)

@@ -55,8 +55,10 @@ struct SuiteImages: Sendable {
         pixels = try Data(contentsOf: URL(filePath: output.path + "/pixels"), options: .alwaysMapped)
     }
 
-    static func data(_ entry: Entry) throws -> Data {
-        try Data(contentsOf: URL(filePath: "\(folder)/\(entry.file)"))
+    static func data(_ entry: Entry) throws -> Data { try data(file: entry.file) }
+
+    static func data(file: String) throws -> Data {
+        try Data(contentsOf: URL(filePath: "\(folder)/\(file)"))
     }
 
     /// The differences that are known of the packages that are there: the kind of each by the path of its file.

@@ -1,11 +1,13 @@
 // The functions of C libraries that Swift cannot call: variadic functions, functions that end in longjmp, two symbols that
-// libdispatch exports without declaring them, and a GSource with a dispatch function. Each does one call or one loop around it.
+// libdispatch exports without declaring them, a GSource with a dispatch function, and the start of a process. Each does one call or
+// one loop around it.
 #pragma once
 
 #include <curl/curl.h>
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 // Initializes libcurl so that no exit handler of OpenSSL disturbs network threads.
 void gwi_curl_initialize(void);
@@ -53,6 +55,8 @@ gboolean gwi_is_main_thread(void);
 
 /// Whether gdk-pixbuf decodes a format in another process, through glycin. A loader that is installed beside it decodes in this one.
 bool gwi_pixbuf_decodes_elsewhere(const char *media_type);
+/// How well the beginning of a file matches the signatures of a GdkPixbufFormat: from 1 to 100, or 0 when it does not.
+int gwi_pixbuf_relevance(const void *format, const uint8_t *bytes, size_t count);
 
 /// A PNG file, whole or still arriving, that libpng reads.
 typedef struct gwi_png gwi_png;
@@ -226,3 +230,47 @@ bool gwi_tiff_read_strip(gwi_tiff *tiff, gwi_tiff_position position, uint8_t *ta
 bool gwi_tiff_read_tile(gwi_tiff *tiff, gwi_tiff_position position, uint8_t *target, size_t count);
 /// Decodes whole rows, from the first one of a strip or tile on, to red, green, blue and alpha, red in the lowest byte.
 bool gwi_tiff_read_rgba(gwi_tiff *tiff, uint32_t y, uint32_t row_count, uint32_t *target);
+
+/// Starts a program, found by its name, in a process group of its own, without input, output or descriptors of this process, and
+/// with limits on its processor time, memory and files.
+/// - arguments: The words of its command line and a NULL.
+/// Its process, to be waited for; -1 when it cannot be started.
+pid_t gwi_spawn(char *const *arguments, unsigned seconds);
+
+// Decode workers: this program started again, with a socket on which it takes files and answers with pixels.
+
+// Whether the program was built with AddressSanitizer or ThreadSanitizer, which the fence of a worker would stop.
+bool gwi_is_sanitized(void);
+// Whether the program itself becomes a worker when it is started as one; a program that has loaded this library later on does not.
+bool gwi_worker_is_in_program(void);
+// Starts a worker. Returns its process, or -1, and the socket.
+pid_t gwi_worker_start(const char *path, int *descriptor);
+// Kills a worker and waits for its end. Returns the signal that ended it, or 0.
+int gwi_worker_end(pid_t worker);
+// Waits for the end of a worker that has closed its socket. Returns the signal that ended it, or 0.
+int gwi_worker_wait(pid_t worker);
+
+// Bytes of a message or a file.
+typedef struct {
+    const void *start;
+    size_t size;
+} gwi_bytes;
+
+// Sends one message, with a descriptor unless that is -1. Returns its size, or -1.
+ssize_t gwi_message_send(int socket, const gwi_bytes *parts, size_t count, int descriptor, bool waits);
+// Receives one message, and the descriptor that came with it, or -1. Returns its size, 0 at the end, or -1.
+ssize_t gwi_message_receive(int socket, void *bytes, size_t size, int *descriptor);
+// Makes a sealed file in memory. Returns its descriptor, or -1.
+int gwi_memory_file(const gwi_bytes *parts, size_t count);
+// Maps a file in memory for reading. Returns NULL when it is smaller, or not sealed, so that it could change or shrink.
+void *gwi_memory_file_map(int file, size_t size);
+
+// What a worker has given up.
+enum {
+    GWI_FENCE_NO_PRIVILEGES = 1,
+    GWI_FENCE_SECCOMP = 2,
+    GWI_FENCE_LANDLOCK = 4,
+    GWI_FENCE_LIMITS = 8,
+};
+// Takes all rights from this process. Returns what the kernel offers of that.
+uint32_t gwi_worker_close_fence(uint64_t memory);

@@ -432,7 +432,7 @@ extension CurlThread {
             delivery.deliver(result)
             return
         }
-        DispatchQueue.global().async { delivery.deliver(delivery.decrypt(loaded, head, with: decryptor)) }
+        DispatchQueue.global().async { delivery.deliver(decryptor.result(of: loaded, head, url: delivery.url)) }
     }
 
     private func keepPartialBody(of transfer: CurlTransfer) {

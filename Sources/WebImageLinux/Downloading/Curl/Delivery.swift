@@ -18,19 +18,4 @@ struct Delivery: Sendable {
         }
         for operation in operations { operation.send(.finished(result)) }
     }
-
-    func decrypt(
-        _ loaded: LoaderResult,
-        _ head: ResponseModifier.Response,
-        with decryptor: Decryptor
-    ) -> Result<LoaderResult, ImageError> {
-        var loaded = loaded
-        guard let data = decryptor.decrypt(loaded.data, head) else {
-            let reason = "The decryptor \(decryptor.key) cannot decrypt the body"
-            let remedy = "Check that its key is the one with which the server encrypts."
-            return .failure(ImageError(.badImageData, url: url, reason: reason, remedy: remedy))
-        }
-        loaded.data = data
-        return .success(loaded)
-    }
 }

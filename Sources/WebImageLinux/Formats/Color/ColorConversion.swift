@@ -201,7 +201,7 @@ extension WebImage {
         guard let conversion = ColorConversion.from(profile, keepsWideColors: keepsWideColors) else { return self }
         return with { content in
             content.pixels = conversion.convertInPlace(content.pixels)
-            content.animation = animation?.mapFrames { conversion.converted($0) }
+            content.animation = animation?.mapFrames(keepsFile: true) { conversion.converted($0) }
         }
     }
 }

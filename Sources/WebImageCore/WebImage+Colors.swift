@@ -1,0 +1,38 @@
+// The colours of single pixels, such as for a background that goes with the image.
+extension WebImage {
+    /// The colour of a pixel, from the upper left corner of ``pixels``, with straight alpha.
+    ///
+    /// An image at the size of a widget has fewer pixels than its file: scale a point by ``pixelSize``.
+    /// - Returns: `nil` outside of the image.
+    public func color(x: Int, y: Int) -> ImageColor? {
+        guard x < Int.max, y < Int.max else { return nil }
+        return colors(x: x..<x + 1, y: y..<y + 1)?.first
+    }
+
+    /// The colours of a rectangle of ``pixels``, row by row from the top, with straight alpha.
+    /// - Returns: `nil` when the rectangle is not within the image.
+    public func colors(x: Range<Int>, y: Range<Int>) -> [ImageColor]? {
+        let pixels = pixels
+        guard (0...pixels.size.width).contains(x.lowerBound), x.upperBound <= pixels.size.width,
+            (0...pixels.size.height).contains(y.lowerBound), y.upperBound <= pixels.size.height
+        else { return nil }
+        let (width, count) = (pixels.bytesPerRow, pixels.bytesPerPixel)
+        return pixels.withUnsafeBytes { bytes in
+            var colors: [ImageColor] = []
+            colors.reserveCapacity(x.count * y.count)
+            for y in y {
+                for x in x {
+                    let start = y * width + x * count
+                    let alpha = pixels.hasAlpha ? UInt32(bytes[start + 3]) : 255
+                    var rgba: UInt32 = 0
+                    for channel in start..<start + 3 {
+                        let value = UInt32(bytes[channel])
+                        rgba = rgba << 8 | (alpha == 0 ? 0 : min(255, (value * 255 + alpha / 2) / alpha))
+                    }
+                    colors.append(ImageColor(rgba: rgba << 8 | alpha))
+                }
+            }
+            return colors
+        }
+    }
+}
