@@ -253,7 +253,7 @@ public final class ImageManager: Sendable {
     /// The image of a request, if the memory cache has it. Takes microseconds, so that the main thread may call it.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func cachedImage(for request: some ImageRequestConvertible) -> WebImage? {
-        dependencies.imageInMemory(for: pipeline.prepare(request.imageRequest))?.image
+        pipeline.memory.hit(for: pipeline.prepare(request.imageRequest))?.image
     }
 
     /// The key under which the caches keep the original of a request and all that is made of it: ``ImageRequest/cacheKey`` or the
@@ -280,20 +280,20 @@ public final class ImageManager: Sendable {
     package func memoryHit(for request: ImageRequest, inAnySize: Bool) -> MemoryHit? {
         let request = pipeline.prepare(request)
         guard request.readTiers.contains(.memory) else { return nil }
-        let found =
-            inAnySize ? dependencies.imageInMemory(inAnySizeFor: request) : dependencies.imageInMemory(for: request)
-        guard let found else { return nil }
+        let memory = pipeline.memory
+        guard let found = inAnySize ? memory.hit(inAnySizeFor: request) : memory.hit(for: request) else { return nil }
         let image = found.image
         // It may be of any file.
         let rank = request.variantRank.map { inAnySize ? -1 : $0 }
         guard !request.cachePolicy.revalidatesCachedImage, !request.includesData,
-            !dependencies.validates(image, for: request)
+            !memory.validates(image, for: request)
         else {
             return MemoryHit(image: image, response: nil, variantRank: rank)
         }
-        dependencies.observers.notify(request.url, .queued)
-        dependencies.observers.notify(request.url, .memoryHit)
-        dependencies.observers.notify(request.url, .delivered(.memory))
+        let observers = pipeline.dependencies.observers
+        observers.notify(request.url, .queued)
+        observers.notify(request.url, .memoryHit)
+        observers.notify(request.url, .delivered(.memory))
         let response = ImageResponse(image: image, source: .memory, url: found.url)
         return MemoryHit(image: image, response: response, variantRank: rank)
     }

@@ -81,18 +81,6 @@ extension Pipeline.Dependencies {
     var decodeQueues: [WorkQueue] { slowQueue === decodeQueue ? [decodeQueue] : [decodeQueue, slowQueue] }
 }
 
-extension Pipeline.Dependencies {
-    /// Whether an image in memory is shown and validated at its server, since its response is stale (RFC 9111, 4). The
-    /// disk cache has the validators.
-    func validates(_ image: WebImage, for request: ImageRequest) -> Bool {
-        let time = image.storage.staleTime
-        guard time < .infinity, request.cachePolicy.validatesStaleImage, dataCache != nil,
-            request.readTiers.contains(.originals)
-        else { return false }
-        return time <= clock.now.timeIntervalSince1970
-    }
-}
-
 // What stages ask the loaders about a request.
 extension LoaderRegistry {
     /// The loader of a request: its own, or the first that takes its URL.

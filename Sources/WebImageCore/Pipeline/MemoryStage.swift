@@ -5,7 +5,7 @@ import FoundationEssentials
 /// A bound widget looks into the memory cache before it starts a task, to show the image within the same call. It pays
 /// for a second look here only when the first one found nothing.
 final class MemoryStage: Sendable {
-    private let dependencies: Pipeline.Dependencies
+    private let memory: MemoryLookUp
     private let observers: Observers<LoadTraceEvent>
     private let variants: VariantStage
     private let fallback: FallbackStage
@@ -14,12 +14,13 @@ final class MemoryStage: Sendable {
 
     init(
         _ dependencies: Pipeline.Dependencies,
+        memory: MemoryLookUp,
         variants: VariantStage,
         fallback: FallbackStage,
         next: GraphIntake,
         delivery: DeliveryStage
     ) {
-        self.dependencies = dependencies
+        self.memory = memory
         observers = dependencies.observers
         self.variants = variants
         self.fallback = fallback
@@ -32,9 +33,9 @@ final class MemoryStage: Sendable {
         let request = task.request
         let reads = request.readTiers
         observers.notify(request.url, .queued)
-        if reads.contains(.memory), let hit = dependencies.imageInMemory(for: request) {
+        if reads.contains(.memory), let hit = memory.hit(for: request) {
             observers.notify(request.url, .memoryHit)
-            guard request.cachePolicy.revalidatesCachedImage || dependencies.validates(hit.image, for: request) else {
+            guard request.cachePolicy.revalidatesCachedImage || memory.validates(hit.image, for: request) else {
                 delivery.deliverNow(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
                 return
             }
@@ -55,7 +56,7 @@ final class MemoryStage: Sendable {
     /// Shows the image at another size until it is there at the right one.
     private func showOtherSize(to task: ImageTask) {
         guard task.wantsPartialImages else { return }
-        if let hit = dependencies.imageInMemory(inAnySizeFor: task.request) {
+        if let hit = memory.hit(inAnySizeFor: task.request) {
             task.reportNow(partial: hit.image.asPreview)
         }
     }

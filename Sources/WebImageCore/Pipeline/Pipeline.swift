@@ -51,6 +51,7 @@ import Synchronization
 /// out. A cancelled task leaves the graph in whatever stage it is; each stage notices that its job or fetch is gone.
 package final class Pipeline: Sendable {
     package let dependencies: Dependencies
+    let memory: MemoryLookUp
     private let graph: SharedGraph
     private let intake: GraphIntake
     private let memoryStage: MemoryStage
@@ -63,6 +64,7 @@ package final class Pipeline: Sendable {
 
     init(_ dependencies: Dependencies) {
         self.dependencies = dependencies
+        memory = MemoryLookUp(dependencies)
         awaitedTasks = AwaitedTasks(clock: dependencies.clock, dispatcher: dependencies.dispatcher)
         graph = SharedGraph(decodeQueue: dependencies.decodeQueue)
         let renditions = RenditionTier(dependencies)
@@ -131,10 +133,17 @@ package final class Pipeline: Sendable {
             store: store,
             delivery: deliveryStage
         )
-        intake = GraphIntake(dependencies, graph: graph, renditions: renditions, delivery: deliveryStage)
+        intake = GraphIntake(
+            dependencies,
+            memory: memory,
+            graph: graph,
+            renditions: renditions,
+            delivery: deliveryStage
+        )
         variantStage = VariantStage(dependencies, watch: watch, next: intake)
         memoryStage = MemoryStage(
             dependencies,
+            memory: memory,
             variants: variantStage,
             fallback: fallback,
             next: intake,
