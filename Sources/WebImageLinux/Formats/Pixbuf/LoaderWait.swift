@@ -52,6 +52,8 @@ struct LoaderWait {
         until isCancelled: () -> Bool,
         _ work: @escaping @Sendable () throws(ImageError) -> WebImage
     ) throws(ImageError) -> WebImage {
+        // The app ends a worker that takes too long.
+        if DecodeWorkerProcess.isCurrent { return try work() }
         if isElsewhere { announce() }
         guard leftBehind.count < maximumLeftBehind else { throw tooManyLeftBehind }
         let call = Call()
