@@ -9,7 +9,8 @@ import WebImageTesting
 /// Measures what decoding in workers costs beside decoding in the process of the app.
 struct Sandbox: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Decoding in workers beside decoding in the app's process: a cold list, a GIF, the first image, memory."
+        abstract:
+            "Decoding in workers beside decoding in the app's process: a cold list, a GIF, the first image, memory."
     )
 
     @Option(help: "The number of images of the list.")

@@ -139,7 +139,8 @@ struct WorkerAnswerTests {
     @Test("No bytes at all make the app read what is not there") func mutations() {
         var generator = SeededGenerator(seed: 23)
         let inline =
-            message(.image(image(carrier: .message, frameCount: 2))) + [UInt8](repeating: 9, count: pixels.byteCount + 32)
+            message(.image(image(carrier: .message, frameCount: 2)))
+            + [UInt8](repeating: 9, count: pixels.byteCount + 32)
         let messages = [
             inline, message(.image(image(carrier: .file))), message(.image(image(carrier: .sharedMemory))),
             message(.done), message(.ready([])),

@@ -20,7 +20,7 @@ package final class DecodeSandbox: Sendable {
     }()
 
     /// A sandbox without workers.
-    static let unavailable = DecodeSandbox(path: "/dev/null", limit: 1)
+    static let unavailable = DecodeSandbox(paths: [], limit: 1)
 
     /// Why this process has no sandbox; `nil` when it has one.
     static let obstacle: String? = findObstacle()
@@ -40,11 +40,11 @@ package final class DecodeSandbox: Sendable {
     }
 
     /// - Parameters:
-    ///   - path: The program of the workers. Default: that of the app, also when an update has replaced its file.
+    ///   - paths: The programs of the workers, of which the first one that works is used.
     ///   - limit: The most files that are decoded at a time.
     ///   - timeLimit: The time after which a decoder counts as hanging.
-    package init(path: String = "/proc/self/exe", limit: Int, timeLimit: Duration = .seconds(30)) {
-        zygotes = WorkerKind.allCases.map { WorkerZygote(path: path, $0) }
+    package init(paths: [String] = WorkerProgram.paths(), limit: Int, timeLimit: Duration = .seconds(30)) {
+        zygotes = WorkerKind.allCases.map { WorkerZygote(paths: paths, $0) }
         // The queue for slow decoders has few threads.
         pools = zip(WorkerKind.allCases, zygotes).map { kind, zygote in
             WorkerPool(zygote, kind, limit: kind == .drawings ? min(limit, 2) : limit)

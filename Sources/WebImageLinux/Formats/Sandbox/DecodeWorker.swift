@@ -86,7 +86,8 @@ final class DecodeWorker: @unchecked Sendable {
             try wait(limit: Self.longestStart) { false }
             guard case (.ready(let fence), nil) = try receive(.none) else { throw .malformed }
             if kind.readsFonts, !fence.contains(.files) {
-                obstacle = "This kernel has no Landlock, without which a worker that reads fonts reads other files as well"
+                obstacle =
+                    "This kernel has no Landlock, without which a worker that reads fonts reads other files as well"
                 throw .notStarted
             }
             self.fence = fence

@@ -33,8 +33,13 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding {
                 var command = DecodeCommand(.decode)
                 command.options = options
                 let (answer, payload, _) = try sandbox.perform(command, data, by: kind, isCancelled: isCancelled)
-                return try sandbox.image(answer, payload, of: SandboxedFile(data: data, format: format), options: options)
-            } catch where error.code == .decoderUnavailable && mayBeHere(format, options) {}
+                return try sandbox.image(
+                    answer,
+                    payload,
+                    of: SandboxedFile(data: data, format: format),
+                    options: options
+                )
+            } catch  where error.code == .decoderUnavailable && mayBeHere(format, options) {}
         }
         guard let coder = coder as? any CancellableImageDecoding else {
             return try coder.decode(data, options: options)
@@ -46,7 +51,9 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding {
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        guard let kind = kind(format, options) else { return coder.makeIncrementalDecoder(for: format, options: options) }
+        guard let kind = kind(format, options) else {
+            return coder.makeIncrementalDecoder(for: format, options: options)
+        }
         return SandboxedIncrementalDecoder(sandbox, of: format, by: kind, options: options)
     }
 
@@ -100,10 +107,16 @@ struct SandboxedThumbnailCoder: CancellableImageDecoding, ThumbnailDecoding {
         command.options = options
         // It stands in the head of the file.
         let head = data.prefix(Self.headLength)
-        guard let (answer, payload, _) = try? coder.sandbox.perform(command, head, by: kind), case .image = answer else {
+        guard let (answer, payload, _) = try? coder.sandbox.perform(command, head, by: kind), case .image = answer
+        else {
             return nil
         }
-        return try? coder.sandbox.image(answer, payload, of: SandboxedFile(data: head, format: format), options: options)
+        return try? coder.sandbox.image(
+            answer,
+            payload,
+            of: SandboxedFile(data: head, format: format),
+            options: options
+        )
     }
 
     private static let headLength = 256 << 10

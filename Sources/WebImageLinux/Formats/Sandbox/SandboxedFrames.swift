@@ -42,7 +42,9 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
             var command = command(kept.handle, index)
             command.offset = kept.byteCount
             let (answer, payload) = try sandbox.perform(command, rest, at: kept.place)
-            if case .unknown = answer { self.kept = nil } else {
+            if case .unknown = answer {
+                self.kept = nil
+            } else {
                 self.kept?.byteCount = file.data.count
                 return try pixels(answer, payload)
             }

@@ -145,7 +145,11 @@ final class WorkerChannel {
                     let free = UnsafeMutableRawBufferPointer(start: start, count: byteCount)
                     free.copyMemory(from: bytes)
                     UnsafeMutableRawBufferPointer(rebasing: free[bytes.count...]).copyMemory(from: durations)
-                    send(answer.with(.sharedMemory, pool.offset(of: UnsafeRawBufferPointer(free)) ?? 0), [], in: .message)
+                    send(
+                        answer.with(.sharedMemory, pool.offset(of: UnsafeRawBufferPointer(free)) ?? 0),
+                        [],
+                        in: .message
+                    )
                 } else {
                     send(answer.with(.file, 0), [bytes, durations], in: .file)
                 }

@@ -133,6 +133,7 @@ final class WorkerPool: Sendable {
             }
             return worker
         }
+        if zygote.useNextProgram() { return start() }
         noteFailedStart("The system starts no process")
         return nil
     }
@@ -142,7 +143,7 @@ final class WorkerPool: Sendable {
     func giveBack(_ worker: DecodeWorker, isAlive: Bool) {
         guard isAlive, !worker.isWornOut else {
             worker.end()
-            if worker.fence == nil { return noteFailedStart(worker.obstacle, worker.number) }
+            if worker.fence == nil, !zygote.useNextProgram() { return noteFailedStart(worker.obstacle, worker.number) }
             return remove(worker.number)
         }
         note(worker.fence)

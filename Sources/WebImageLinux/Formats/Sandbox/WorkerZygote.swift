@@ -1,6 +1,7 @@
 internal import CWebImageShims
 import Glibc
 import Synchronization
+import WebImageCore
 
 /// The process of which the decode workers of one kind are forked: the app's own program started again, which has loaded what decoders
 /// need. A worker is there at once, while a start of the program takes tens of milliseconds.
@@ -15,18 +16,20 @@ final class WorkerZygote: Sendable {
     private struct State {
         var process: pid_t = -1
         var socket: Int32 = -1
+        /// The programs that have not failed.
+        var paths: ArraySlice<String>
         /// The workers that it has made and that have not ended.
         var workerCount = 0
     }
 
-    private let path: String
     private let kind: WorkerKind
     /// Held while the zygote answers, which takes as long as its start or the end of a worker.
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    /// - Parameter path: The program.
-    init(path: String, _ kind: WorkerKind) {
-        (self.path, self.kind) = (path, kind)
+    /// - Parameter paths: The programs to try, the best first.
+    init(paths: [String], _ kind: WorkerKind) {
+        self.kind = kind
+        state = Mutex(State(paths: paths[...]))
     }
 
     deinit { state.withLock { Self.end(&$0) } }
@@ -43,7 +46,9 @@ final class WorkerZygote: Sendable {
         defer { close(file) }
         let made = state.withLock { state -> (process: pid_t, socket: Int32)? in
             for _ in 0..<2 {
-                if state.process < 0 { state.process = gwi_zygote_start(path, kind.rawValue, &state.socket) }
+                if state.process < 0, let path = state.paths.first {
+                    state.process = gwi_zygote_start(path, kind.rawValue, &state.socket)
+                }
                 guard state.process > 0 else { return nil }
                 var socket: Int32 = -1
                 let process = gwi_zygote_make_worker(state.socket, file, &socket)
@@ -79,6 +84,20 @@ final class WorkerZygote: Sendable {
         }
     }
 
+    /// Goes on with another program, since the workers of this one are never ready: it may be that of another release.
+    /// - Returns: Whether there is one.
+    func useNextProgram() -> Bool {
+        state.withLock { state in
+            guard state.paths.count > 1 else { return false }
+            WebImageLog.notice(
+                "\(state.paths.first ?? "") makes no decode workers; \(state.paths[state.paths.startIndex + 1]) is used"
+            )
+            state.paths = state.paths.dropFirst()
+            Self.end(&state)
+            return true
+        }
+    }
+
     /// Ends the process, unless it has workers. The next one needs another process.
     func endIfUnused() {
         state.withLock { state in
@@ -89,6 +108,6 @@ final class WorkerZygote: Sendable {
     private static func end(_ state: inout State) {
         guard state.process > 0 else { return }
         gwi_zygote_end(state.socket, state.process)
-        state = State()
+        state = State(paths: state.paths)
     }
 }
