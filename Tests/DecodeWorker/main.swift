@@ -66,6 +66,8 @@ let manager = {
     }
     var configuration = ImageManager.Configuration()
     configuration.diskCache = nil
+    // The memory of this process is measured.
+    configuration.decoding = .inProcess
     return ImageManager(configuration: configuration)
 }()
 

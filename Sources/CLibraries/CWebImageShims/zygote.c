@@ -31,7 +31,7 @@ extern void gwi_worker_will_start(void) __attribute__((weak));
 extern void __asan_init(void) __attribute__((weak));
 extern void __tsan_init(void) __attribute__((weak));
 
-// In the zygote and its workers
+// What follows runs in the zygote and its workers.
 
 // Whether the process was started by gwi_zygote_start: the variable alone, which anybody may set, is not enough.
 static bool is_zygote(const char *value) {
@@ -143,7 +143,7 @@ void *gwi_zygote_run(size_t *size) {
     }
 }
 
-// In the app
+// What follows runs in the app.
 
 bool gwi_is_sanitized(void) { return __asan_init || __tsan_init; }
 

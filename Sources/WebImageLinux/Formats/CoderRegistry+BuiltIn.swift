@@ -19,7 +19,7 @@ extension CoderRegistry {
         neverHere: Set<ImageFormat> = []
     ) -> CoderRegistry {
         return CoderRegistry(
-            decoders + (ownDecoders + [PDFCoder(), other]).map { sandboxed($0, sandbox, neverHere) },
+            decoders + (ownDecoders + [PDFCoder(), other]).map { sandboxed($0, sandbox, neverHere: neverHere) },
             encoders: encoders + [JPEGEncoder(), WebPEncoder(), PNGEncoder(), GIFEncoder()],
             remedy: debianRemedy
         )
@@ -33,7 +33,7 @@ extension CoderRegistry {
     private static func sandboxed(
         _ coder: any ImageDecoding,
         _ sandbox: (DecodeSandbox, isOptional: Bool)?,
-        _ neverHere: Set<ImageFormat>
+        neverHere: Set<ImageFormat>
     ) -> any ImageDecoding {
         guard let (sandbox, isOptional) = sandbox else { return coder }
         let sandboxed = SandboxedCoder(coder: coder, sandbox: sandbox, isOptional: isOptional, neverHere: neverHere)

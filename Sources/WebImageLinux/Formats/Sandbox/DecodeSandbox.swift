@@ -115,7 +115,14 @@ package final class DecodeSandbox: Sendable {
             guard let worker = pool.take() else { throw unavailable(command.options, pool.status.reason) }
             do throws(DecodeWorker.Failure) {
                 let limit = kind == .drawings ? min(timeLimit, Self.drawingTimeLimit) : timeLimit
-                let (answer, payload) = try perform(command, data, with: worker, of: pool, limit, until: isCancelled)
+                let (answer, payload) = try perform(
+                    command,
+                    data,
+                    with: worker,
+                    of: pool,
+                    within: limit,
+                    until: isCancelled
+                )
                 return (answer, payload, Place(worker: worker, pool: pool))
             } catch {
                 switch error {
@@ -137,7 +144,7 @@ package final class DecodeSandbox: Sendable {
     ) throws(ImageError) -> (answer: DecodeAnswer, payload: DecodeWorker.Payload?) {
         guard let worker = place.pool.take(place.worker.number) else { return (.unknown, nil) }
         do throws(DecodeWorker.Failure) {
-            return try perform(command, data, with: worker, of: place.pool, timeLimit, until: { false })
+            return try perform(command, data, with: worker, of: place.pool, within: timeLimit, until: { false })
         } catch {
             if case .ended(SIGKILL) = error { return (.unknown, nil) }
             throw self.error(for: error, command.options)
@@ -149,7 +156,7 @@ package final class DecodeSandbox: Sendable {
         _ data: Data?,
         with worker: DecodeWorker,
         of pool: WorkerPool,
-        _ timeLimit: Duration,
+        within timeLimit: Duration,
         until isCancelled: () -> Bool
     ) throws(DecodeWorker.Failure) -> (DecodeAnswer, DecodeWorker.Payload?) {
         do throws(DecodeWorker.Failure) {

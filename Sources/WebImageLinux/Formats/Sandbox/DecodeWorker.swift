@@ -118,9 +118,9 @@ final class DecodeWorker: @unchecked Sendable {
         let isSent =
             data.map { data in
                 data.withUnsafeBytes {
-                    WorkerMessage.send(writer.bytes, [$0], in: command.carrier, memory.toWorker, on: socket)
+                    WorkerMessage.send(writer.bytes, [$0], in: command.carrier, memory: memory.toWorker, on: socket)
                 }
-            } ?? WorkerMessage.send(writer.bytes, [], in: .message, memory.toWorker, on: socket)
+            } ?? WorkerMessage.send(writer.bytes, [], in: .message, memory: memory.toWorker, on: socket)
         if !isSent { throw errno == EPIPE || errno == ECONNRESET ? .ended(signal: end(hasEnded: true)) : .noMemory }
         try wait(limit: limit, isCancelled: isCancelled)
         return try receive(WorkerAnswer.Limit(command.options))
@@ -133,7 +133,7 @@ final class DecodeWorker: @unchecked Sendable {
         isOpen.withLock { isOpen in
             // A worker that does not listen at the moment keeps the file until it ends.
             guard isOpen else { return }
-            _ = WorkerMessage.send(writer.bytes, [], in: .message, memory.toWorker, waits: false, on: socket)
+            _ = WorkerMessage.send(writer.bytes, [], in: .message, memory: memory.toWorker, waits: false, on: socket)
         }
     }
 

@@ -1,13 +1,16 @@
 internal import CWebImageShims
 import FoundationEssentials
 import Glibc
-import WebImageCore
+package import WebImageCore
 
 /// Reads what a worker has sent. This, ``MessageReader`` and what they make are all that an attacker meets who has taken over a worker.
 package enum WorkerAnswer {
-    /// Whether bytes are an answer, for the fuzzer.
-    package static func accepts(_ message: UnsafeRawBufferPointer, memory: UnsafeRawBufferPointer) -> Bool {
-        (try? read(message, Limit(DecodeOptions()), file: -1, memory: memory)) != nil
+    /// The image that the app makes of an answer, for the fuzzer.
+    package static func image(_ message: UnsafeRawBufferPointer, memory: UnsafeRawBufferPointer) -> WebImage? {
+        let options = DecodeOptions()
+        guard let (answer, payload) = try? read(message, Limit(options), file: -1, memory: memory) else { return nil }
+        let file = SandboxedFile(data: Data(), format: .gif)
+        return try? DecodeSandbox.unavailable.image(answer, payload, of: file, options: options)
     }
 
     /// What an answer may bring. Memory that a worker has made looks as large as it likes, and the app would have to pay for it.
@@ -48,10 +51,17 @@ package enum WorkerAnswer {
             guard image.pixels.size.pixelCount <= limit.pixelCount, count <= limit.frameCount else {
                 throw MessageReader.Malformed()
             }
-            return (answer, try payload(image.pixels, durations: count, inline: reader.rest, file, memory))
+            let payload = try Self.payload(
+                image.pixels,
+                durations: count,
+                inline: reader.rest,
+                file: file,
+                memory: memory
+            )
+            return (answer, payload)
         case .frame(_, let pixels):
             guard pixels.size.pixelCount <= limit.pixelCount else { throw MessageReader.Malformed() }
-            return (answer, try payload(pixels, durations: 0, inline: reader.rest, file, memory))
+            return (answer, try payload(pixels, durations: 0, inline: reader.rest, file: file, memory: memory))
         default:
             guard reader.rest.isEmpty else { throw MessageReader.Malformed() }
             return (answer, nil)
@@ -62,8 +72,8 @@ package enum WorkerAnswer {
         _ description: PixelDescription,
         durations count: Int,
         inline: ArraySlice<UInt8>,
-        _ file: Int32,
-        _ memory: UnsafeRawBufferPointer
+        file: Int32,
+        memory: UnsafeRawBufferPointer
     ) throws(MessageReader.Malformed) -> DecodeWorker.Payload {
         let byteCount = description.byteCount
         let total = byteCount + count * 2 * MemoryLayout<Int64>.size

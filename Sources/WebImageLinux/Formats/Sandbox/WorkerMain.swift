@@ -11,7 +11,8 @@ package import WebImageCore
 @_cdecl("gwi_worker_main")
 package func runDecodeWorker(_ socket: Int32, _ kind: Int32) {
     guard let kind = WorkerKind(rawValue: kind) else { return }
-    DecodeWorkerProcess.isCurrent = true
+    // The app ends a worker that takes too long.
+    LoaderWait.isUnlimited = true
     let coders = kind.coders(adding: DecodeWorkerProcess.addedDecoders)
     let readable = DecodeWorkerProcess.load(kind)
     var size = 0
@@ -29,9 +30,6 @@ package func runDecodeWorker(_ socket: Int32, _ kind: Int32) {
 
 /// The process of a decode worker.
 package enum DecodeWorkerProcess {
-    /// Whether this process is one. It is set before anything else runs, on the only thread.
-    nonisolated(unsafe) fileprivate(set) static var isCurrent = false
-
     /// What a test adds to the decoders of its workers. It is set before `main`, on the only thread.
     nonisolated(unsafe) package static var addedDecoders: [any ImageDecoding] = []
 
@@ -160,7 +158,7 @@ final class WorkerChannel {
     private func send(_ answer: DecodeAnswer, _ bytes: [UnsafeRawBufferPointer], in carrier: WorkerCarrier) {
         var writer = MessageWriter()
         answer.write(to: &writer)
-        let isSent = WorkerMessage.send(writer.bytes, bytes, in: carrier, memory.toApp, on: socket)
+        let isSent = WorkerMessage.send(writer.bytes, bytes, in: carrier, memory: memory.toApp, on: socket)
         // Without memory for the answer there is none, and without an answer the app would wait.
         if !isSent { _exit(1) }
     }

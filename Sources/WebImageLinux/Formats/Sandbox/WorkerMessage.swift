@@ -89,7 +89,7 @@ enum WorkerMessage {
         _ message: [UInt8],
         _ bytes: [UnsafeRawBufferPointer],
         in carrier: WorkerCarrier,
-        _ memory: UnsafeMutableRawBufferPointer,
+        memory: UnsafeMutableRawBufferPointer,
         waits: Bool = true,
         on socket: Int32
     ) -> Bool {
