@@ -36,6 +36,12 @@ extension DataLoading {
     public func headers(for request: LoaderRequest) -> [String: String] { request.options.headers }
 }
 
+/// A loader that learns some of the header fields of a request only when it sends the request.
+package protocol LateHeaderLoading: DataLoading {
+    /// Whether ``DataLoading/headers(for:)`` may lack fields of a request.
+    func addsHeaders(to request: LoaderRequest) -> Bool
+}
+
 extension DataLoading {
     /// The identity of the loader: that of the object, or for a value that of its type.
     var identity: ObjectIdentifier {
@@ -116,6 +122,8 @@ public struct LoaderResult: Sendable {
     public var data: Data
     /// The header fields that matter for caching.
     public var metadata: ResponseMetadata
+    /// The head of the response, for ``ImageResponse/head``. Default: none.
+    public var head: ResponseHead?
     /// Whether the server answered 304 Not Modified: the copy with ``LoaderRequest/validators`` is current.
     public var isNotModified: Bool
     /// The times and sizes of the transfer, if there was one.
@@ -125,11 +133,13 @@ public struct LoaderResult: Sendable {
     public init(
         data: Data,
         metadata: ResponseMetadata = ResponseMetadata(),
+        head: ResponseHead? = nil,
         isNotModified: Bool = false,
         metrics: TransferMetrics? = nil
     ) {
         self.data = data
         self.metadata = metadata
+        self.head = head
         self.isNotModified = isNotModified
         self.metrics = metrics
     }

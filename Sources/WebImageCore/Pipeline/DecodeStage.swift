@@ -181,6 +181,7 @@ final class DecodeStage: Sendable {
         var durations = durations
         durations.reading = data.readingDuration
         var response = ImageResponse(image: image, source: data.origin, url: job.request.url)
+        response.head = data.loaded.head
         response.metrics = data.loaded.metrics
         response.durations = durations
         response.refreshError = data.refreshError

@@ -104,11 +104,14 @@ extension LoaderRegistry {
     /// (RFC 9111, section 4.1).
     func use(of entry: CacheEntry, for request: ImageRequest, now: Date) -> StoredResponseUse {
         let response = entry.response.living(for: request.diskLifetime, from: entry.storedAt)
-        var headers: [String: String] = [:]
-        if response.vary != nil {
-            let loaderRequest = LoaderRequest(url: request.url, options: request.networkOptions)
-            headers = loader(for: request)?.headers(for: loaderRequest) ?? [:]
-        }
-        return request.cachePolicy.use(of: response, headers: headers, now: now)
+        guard response.vary != nil else { return request.cachePolicy.use(of: response, headers: [:], now: now) }
+        let loaderRequest = LoaderRequest(url: request.url, options: request.networkOptions)
+        let loader = loader(for: request)
+        return request.cachePolicy.use(
+            of: response,
+            headers: loader?.headers(for: loaderRequest) ?? [:],
+            areComplete: (loader as? any LateHeaderLoading)?.addsHeaders(to: loaderRequest) != true,
+            now: now
+        )
     }
 }

@@ -84,6 +84,9 @@ final class DiskStage: Sendable {
             // After these bytes are decoded, or the newer image could be overtaken by this one in the memory cache.
             data.completion = OnDeinit { [graph] in graph.apply([.refresh(request)]) }
             decode.decode(id, data)
+        case .confirm:
+            graph.withLock { $0.validate(entry, in: id, isAnswer: false) }
+            next.load(id, with: loader)
         case .validate:
             graph.withLock { $0.validate(entry, in: id) }
             if request.cachePolicy.revalidatesCachedImage { staleImages.start(id, entry, holding: data.reservation) }
@@ -133,7 +136,7 @@ final class DiskStage: Sendable {
         var data: FetchedData
         if let answer = confirmation.answer {
             data = FetchedData(stored: store.renew(entry, with: answer.metadata), origin: .revalidated)
-            data.loaded.metrics = answer.metrics
+            (data.loaded.head, data.loaded.metrics) = (answer.head, answer.metrics)
         } else {
             data = FetchedData(stored: entry, origin: .disk)
             data.refreshError = confirmation.refreshError

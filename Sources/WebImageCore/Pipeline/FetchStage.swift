@@ -126,7 +126,7 @@ final class FetchStage: Sendable {
         observers.notify(fetch.request.url, .loaded(loaded.metrics))
         failures.forget(fetch.request)
         switch fetch.validation {
-        case .original(let entry) where loaded.isNotModified:
+        case .original(let entry, _) where loaded.isNotModified:
             graph.update { $0.readConfirmed(id, Confirmation(entry: entry, answer: loaded)) }
         case .renditions where loaded.isNotModified:
             store.renewRenditions(of: id, with: loaded.metadata)

@@ -114,12 +114,13 @@ extension JobGraph {
     }
 
     /// Keeps an original that the server is to validate.
-    mutating func validate(_ entry: CacheEntry, in id: Fetch.ID) {
+    /// - Parameter isAnswer: Whether it may serve without the word of the server, when that cannot be asked. Default: yes.
+    mutating func validate(_ entry: CacheEntry, in id: Fetch.ID, isAnswer: Bool = true) {
         guard let fetch = fetches[id] else { return }
         var head = entry
         head.data = Data()
         updateFetch(id) { fetch in
-            fetch.validation = .original(head)
+            fetch.validation = .original(head, isAnswer: isAnswer)
             fetch.wantsStreaming = false
         }
         for job in fetch.jobs { endPreview(of: job) }

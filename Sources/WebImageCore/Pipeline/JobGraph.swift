@@ -131,7 +131,7 @@ struct JobGraph: Sendable {
         enum Validation: Sendable {
             case none
             /// The entry is without its bytes, which would take memory for as long as the server needs.
-            indirect case original(CacheEntry)
+            indirect case original(CacheEntry, isAnswer: Bool)
             /// There is no original, but every job has a rendition.
             case renditions
         }
@@ -155,7 +155,12 @@ struct JobGraph: Sendable {
 
         /// The original that the server is asked about, without its bytes.
         var storedOriginal: CacheEntry? {
-            if case .original(let entry) = validation { entry } else { nil }
+            if case .original(let entry, _) = validation { entry } else { nil }
+        }
+
+        /// The same, if it may serve when the server cannot be asked.
+        var usableOriginal: CacheEntry? {
+            if case .original(let entry, isAnswer: true) = validation { entry } else { nil }
         }
     }
 

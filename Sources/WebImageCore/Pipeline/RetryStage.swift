@@ -26,7 +26,7 @@ final class RetryStage: Sendable {
         guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
         var error = error
         error.attempts = max(fetch.attemptCount, 1)
-        if let entry = fetch.storedOriginal, isUsable(entry, despite: error) {
+        if let entry = fetch.usableOriginal, isUsable(entry, despite: error) {
             WebImageLog.debug("A stale cached image is used: \(error)")
             graph.update { $0.readConfirmed(id, Confirmation(entry: entry, refreshError: error)) }
         } else if case .renditions = fetch.validation, let data = staleRenditions(id, despite: error) {
