@@ -69,6 +69,7 @@ extension ImageManager {
         )
         dependencies.memoryLifetime = configuration.memoryCacheLifetime
         dependencies.budget = SystemResources.loadingBudget
+        dependencies.maximumByteCount = configuration.downloader.configuration.maximumByteCount
         dependencies.formats = configuration.formats
         dependencies.renditionCache = disk?.renditions
         dependencies.renditionCoder = RenditionCoder()

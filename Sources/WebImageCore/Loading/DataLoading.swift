@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 /// A loader of the bytes of a URL: over the network, from a file, or from wherever an app keeps them. Its methods are
-/// called from any thread.
+/// called from any thread. Most apps write one as an asynchronous function: ``AsyncDataLoading``, ``AsyncDataStreaming``.
 public protocol DataLoading: Sendable {
     /// Whether the loader takes a URL. The loader that was added last is asked first.
     func canLoad(_ url: URL) -> Bool
@@ -65,6 +65,9 @@ public struct LoaderRequest: Sendable {
     /// Whether a URL that this one leads to may be loaded, such as the target of a redirect. Called from any thread.
     /// Default: any.
     public var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
+    /// The largest number of bytes. The library holds an asynchronous loader to it; an `ImageDownloader` has a limit of its own.
+    /// Default: 128 MiB; in an app that of the manager's downloader.
+    public var maximumByteCount = 128 << 20
     /// The memory for bytes that are not decoded yet, for which transfers wait in their order. Default: no limit.
     package var budget: MemoryBudget?
 

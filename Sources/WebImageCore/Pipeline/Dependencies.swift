@@ -25,6 +25,8 @@ extension Pipeline {
         package var intakeQueue = WorkQueue(name: "gwi-intake", threadCount: 1)
         /// The memory of all loads.
         package var budget = MemoryBudget(limit: 1 << 30)
+        /// The largest number of bytes of an asynchronous loader.
+        package var maximumByteCount = 128 << 20
         package var formats = AllowedFormats()
         package var maximumPixelCount = DecodeOptions().maximumPixelCount
         /// Whether images keep wide colours, because the toolkit shows them.

@@ -9,6 +9,7 @@ final class FetchStage: Sendable {
     private let network: any NetworkMonitoring
     private let clock: any TimeKeeping
     private let budget: MemoryBudget
+    private let maximumByteCount: Int
     private let shouldLoad: (@Sendable (URL) -> Bool)?
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
@@ -38,6 +39,7 @@ final class FetchStage: Sendable {
         network = dependencies.network
         clock = dependencies.clock
         budget = dependencies.budget
+        maximumByteCount = dependencies.maximumByteCount
         shouldLoad = dependencies.shouldLoad
         observers = dependencies.observers
         self.graph = graph
@@ -96,6 +98,7 @@ final class FetchStage: Sendable {
             validators: validators,
             shouldLoad: shouldLoad
         )
+        request.maximumByteCount = maximumByteCount
         request.budget = budget
         let operation = loader.load(request) { event in self.receive(event, of: id, from: loader) }
         graph.update { [request] in $0.setOperation(operation, of: id, attempt: fetch.attemptCount, request: request) }

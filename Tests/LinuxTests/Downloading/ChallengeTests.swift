@@ -82,7 +82,7 @@ struct ChallengeTests {
         }
         let downloads = (0..<10).map { Download(downloader, server.url("/\($0)")) }
         #expect(await eventually { server.requests.count == 10 && downloader.transferCounts == (0, 10) })
-        #expect(asked.all.count == 1)
+        #expect(await eventually { gate.waitingCount == 1 } && asked.all.count == 1)
         let first = try #require(asked.all.first?.url)
         for (number, download) in downloads.enumerated() where server.url("/\(number)") == first { download.cancel() }
         #expect(await eventually { asked.all.count == 2 })
