@@ -76,9 +76,11 @@ final class FetchStage: Sendable {
     /// Whether a task may be able to decode what others could not.
     private func mayDecode(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> Bool {
         guard error.isOfDecoding else { return false }
-        return graph.withLock { $0.tasks(of: id) }.contains { task in
-            task.request.hasOwnDecoding(of: nil) || error.isOfLaterFrames && task.request.isFirstFrameOnly
-        }
+        let (tasks, readers) = graph.withLock { ($0.tasks(of: id), $0.readers(of: id)) }
+        return !readers.isEmpty
+            || tasks.contains { task in
+                task.request.hasOwnDecoding(of: nil) || error.isOfLaterFrames && task.request.isFirstFrameOnly
+            }
     }
 
     private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
@@ -110,7 +112,9 @@ final class FetchStage: Sendable {
             if observers.isActive, let url = graph.withLock({ $0.takeFirstBytes(of: id) }) {
                 observers.notify(url, .firstBytes(expected: expected))
             }
-            for task in graph.withLock({ $0.tasks(of: id) }) { task.report(received: received, expected: expected) }
+            let (tasks, readers) = graph.withLock { ($0.tasks(of: id), $0.readers(of: id)) }
+            for task in tasks { task.report(received: received, expected: expected) }
+            for reader in readers { reader.report(received: received, expected: expected) }
         case .data(let chunk):
             for job in graph.withLock({ $0.append(chunk, to: id, budget) }) {
                 decodeQueue.submit(priority: job.priority) { self.progressive.decode(job.id) }
@@ -127,7 +131,10 @@ final class FetchStage: Sendable {
         var loaded = loaded
         loaded.metadata = loaded.metadata.living(for: fetch.request.diskLifetime, from: clock.now)
         observers.notify(fetch.request.url, .loaded(loaded.metrics))
-        failures.forget(fetch.request)
+        // Nobody decodes what only readers want, so that nobody knows whether it could be decoded now.
+        let isUndecoded =
+            fetch.jobs.isEmpty && failures.error(for: fetch.request, now: clock.now)?.isOfDecoding == true
+        if !isUndecoded { failures.forget(fetch.request) }
         switch fetch.validation {
         case .original(let entry, _) where loaded.isNotModified:
             graph.update { $0.readConfirmed(id, Confirmation(entry: entry, answer: loaded)) }
@@ -148,7 +155,10 @@ final class FetchStage: Sendable {
     /// not to use what is cached and replaces it.
     private func outdatesMemory(_ id: JobGraph.Fetch.ID, _ fetch: JobGraph.Fetch) -> Bool {
         guard case .none = fetch.validation, !fetch.request.cachePolicy.revalidatesCachedImage else { return true }
-        return !fetch.key.queriesOriginals
-            && graph.withLock { $0.tasks(of: id) }.contains { $0.request.cacheAccess.writes.contains(.memory) }
+        guard !fetch.key.queriesOriginals else { return false }
+        return graph.withLock { graph in
+            graph.tasks(of: id).contains { $0.request.cacheAccess.writes.contains(.memory) }
+                || graph.readers(of: id).contains { $0.request.cacheAccess.writes.contains(.memory) }
+        }
     }
 }
