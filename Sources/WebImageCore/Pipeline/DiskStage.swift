@@ -4,6 +4,7 @@ import FoundationEssentials
 /// for the bytes or whether the original is still current.
 final class DiskStage: Sendable {
     private let dataCache: (any DataCaching)?
+    private let partialBodies: PartialBodyStore?
     private let ioQueue: WorkQueue
     private let loaders: LoaderRegistry
     private let clock: any TimeKeeping
@@ -28,6 +29,7 @@ final class DiskStage: Sendable {
         delivery: DeliveryStage
     ) {
         dataCache = dependencies.dataCache
+        partialBodies = dependencies.partialBodies
         ioQueue = dependencies.ioQueue
         loaders = dependencies.loaders
         clock = dependencies.clock
@@ -69,7 +71,8 @@ final class DiskStage: Sendable {
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
         guard let entry else {
             observers.notify(request.url, .diskMiss)
-            next.load(id, with: loader)
+            let part = partialBodies?.body(for: request.sourceKey, budget: budget)
+            next.load(id, with: loader, goingOnWith: part)
             return
         }
         observers.notify(request.url, .diskHit)

@@ -10,6 +10,7 @@ final class FetchStage: Sendable {
     private let clock: any TimeKeeping
     private let budget: MemoryBudget
     private let maximumByteCount: Int
+    private let partialBodies: PartialBodyStore?
     private let shouldLoad: (@Sendable (URL) -> Bool)?
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
@@ -40,6 +41,8 @@ final class FetchStage: Sendable {
         clock = dependencies.clock
         budget = dependencies.budget
         maximumByteCount = dependencies.maximumByteCount
+        // A serializer decides what of an image may be on disk.
+        partialBodies = dependencies.serializer == nil ? dependencies.partialBodies : nil
         shouldLoad = dependencies.shouldLoad
         observers = dependencies.observers
         self.graph = graph
@@ -53,8 +56,14 @@ final class FetchStage: Sendable {
     }
 
     /// Asks the loader, unless it is clear that this would be in vain.
-    /// - Parameter found: The loader of the request, where it has been looked up already.
-    func load(_ id: JobGraph.Fetch.ID, with found: (any DataLoading)? = nil) {
+    /// - Parameters:
+    ///   - found: The loader of the request, where it has been looked up already.
+    ///   - part: The part of the bytes that is on disk, where somebody has looked.
+    func load(
+        _ id: JobGraph.Fetch.ID,
+        with found: (any DataLoading)? = nil,
+        goingOnWith part: PartialBody? = nil
+    ) {
         guard let request = graph.request(of: id) else { return }
         guard request.cachePolicy.asksLoader else { return delivery.fail(id, .notInCache(request.url)) }
         guard let loader = found ?? loaders.loader(for: request) else {
@@ -69,7 +78,7 @@ final class FetchStage: Sendable {
         } else if loader.requiresNetwork(request.url), case let status = network.status, !status.isAvailable {
             retry.recover(id, from: .offline(request.url, isByApp: status.isOfflineByApp))
         } else {
-            start(id, loader)
+            start(id, loader, part)
         }
     }
 
@@ -83,7 +92,7 @@ final class FetchStage: Sendable {
             }
     }
 
-    private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
+    private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading, _ part: PartialBody?) {
         guard let (fetch, validators) = graph.withLock({ $0.beginAttempt(id) }) else { return }
         observers.notify(fetch.request.url, .started)
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
@@ -102,6 +111,11 @@ final class FetchStage: Sendable {
         )
         request.maximumByteCount = maximumByteCount
         request.budget = budget
+        if let partialBodies, fetch.key.storesOriginals, loader.shouldCacheOnDisk(fetch.request.url) {
+            request.partialBodies = partialBodies
+            request.partialBodyKey = fetch.key.url
+            request.partialBody = part.map { PartialBodySlot($0) }
+        }
         let operation = loader.load(request) { event in self.receive(event, of: id, from: loader) }
         graph.update { [request] in $0.setOperation(operation, of: id, attempt: fetch.attemptCount, request: request) }
     }

@@ -104,7 +104,7 @@ extension CurlThread {
     }
 
     func finish(_ transfer: CurlTransfer, _ result: Result<LoaderResult, ImageError>) {
-        if case .failure = result { keepPartialBody(of: transfer) }
+        if case .failure = result { keepPartialBody(of: transfer) } else { transfer.endKeeping(isResumable: false) }
         giveTokenBack(of: transfer)
         let head = transfer.exchange.head
         remove(transfer)
@@ -122,7 +122,9 @@ extension CurlThread {
     }
 
     private func keepPartialBody(of transfer: CurlTransfer) {
-        guard configuration.resumableByteCount > 0, let body = transfer.partialBody else { return }
+        let body = transfer.partialBody
+        transfer.endKeeping(isResumable: body != nil)
+        guard configuration.resumableByteCount > 0, let body else { return }
         resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
     }
 

@@ -39,7 +39,9 @@ extension CurlThread {
         active[transfer.number] = transfer
         transfer.hasToken = bucket != nil
         guard !transfer.noteDequeued() else { return chooseProxy(for: transfer) }
-        transfer.resumed = transfer.key.validators == nil ? resumableBodies.take(transfer.key) : nil
+        if transfer.key.validators == nil {
+            transfer.resumed = resumableBodies.take(transfer.key) ?? transfer.takeStoredPart()
+        }
         proceed(transfer, transfer.begin())
     }
 

@@ -57,8 +57,14 @@ extension CurlTransfer {
         var receivedCount: Int64 = 0
         /// The bytes of the whole body, where the server states it.
         var expectedCount: Int64?
+        /// The part of the body whose rest is requested.
+        var part: PartialBody?
         /// The bytes that were kept from an interrupted transfer; `nil` when the body was not resumed.
         var resumedCount: Int64?
+        /// Whether the server gets a user name and a password.
+        var hasCredential = false
+        /// What becomes of the bytes beside the body.
+        var keeping = Keeping.undecided
         /// The bytes of the body at the last progress report.
         var reportedCount: Int64 = 0
         var discardedCount = 0

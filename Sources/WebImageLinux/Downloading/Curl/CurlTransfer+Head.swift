@@ -25,13 +25,15 @@ extension CurlTransfer {
             head = modified
             exchange.head = modified
         }
-        switch (head.status, resumed) {
+        switch (head.status, exchange.part) {
         case (416, .some): exchange.verdict = .resumeRefused
         // The part that is there is not encoded.
         case (206, .some) where coding.map(ContentDecoder.isCoded) == true: exchange.verdict = .resumeRefused
         case (206, .some(let part)): resume(part, head)
         default:
             exchange.expectedCount = head.bodyLength
+            // The server has sent another version, or knows no ranges.
+            if head.status == 200 { forgetPart() }
             if let error = refusal(of: head) {
                 let isRefused = [401, 407].contains(head.status) && exchange.handle?.status == head.status
                 exchange.verdict = isRefused ? .refused(error) : .failed(error)
@@ -59,12 +61,14 @@ extension CurlTransfer {
 
     /// Continues an interrupted body if the response is its rest (RFC 9110, 15.3.7).
     private func resume(_ part: PartialBody, _ head: ResponseHead) {
-        // A server that ignores If-Range may send the rest of another version.
+        // A server that ignores If-Range may send the rest of another version. It has to repeat the entity tag, and need not
+        // repeat the date (RFC 9110, 15.3.7).
         let (etag, date) = (head.headers["etag"], head.headers["last-modified"])
-        let hasSameTag = etag != nil && etag == part.validators.etag
+        let known = part.version.metadata
+        let hasSameTag = etag != nil && etag == known.etag
         guard let range = head.restOfBody, range.start == part.data.count,
-            part.totalCount.map({ $0 == range.total }) ?? hasSameTag,
-            hasSameTag || etag == nil && (date == nil || date == part.validators.lastModified)
+            part.version.totalCount.map({ $0 == range.total }) ?? hasSameTag,
+            hasSameTag || etag == nil && known.etag == nil && (date == nil || date == known.lastModified)
         else {
             exchange.verdict = .resumeRefused
             return

@@ -105,12 +105,15 @@ extension CurlTransfer {
     private func setCredential(_ handle: CurlHandle, _ accepted: CredentialStore) {
         let url = exchange.request.url
         let own = url.isSameOrigin(as: key.url) ? key.options.credential : nil
+        exchange.hasCredential = true
         if let answer = answer(ofProxy: false, credentials) {
             handle.setCredential(answer.credential, schemes: CurlMacro.authentication(answer.scheme))
         } else if let credential = own ?? configuration.credential?(url) {
             handle.setCredential(credential, schemes: CurlMacro.authBasic | CurlMacro.authDigest)
         } else if let answer = answer(ofProxy: false, accepted.credentials) {
             handle.setCredential(answer.credential, schemes: CurlMacro.authentication(answer.scheme))
+        } else {
+            exchange.hasCredential = false
         }
     }
 
@@ -146,7 +149,8 @@ extension CurlTransfer {
         if let body = request.body { body.withUnsafeBytes { handle.setBody($0) } }
         if request.method != "GET" || request.body != nil { handle.set(CURLOPT_CUSTOMREQUEST, to: request.method) }
         var fields = request.headers
-        if let resumed, let condition = resumed.condition {
+        if let resumed, let condition = resumed.version.condition, resumed.isPart(ofAnswerTo: request) {
+            exchange.part = resumed
             fields["Range"] = "bytes=\(resumed.data.count)-"
             fields["If-Range"] = condition
             // A resumed body has to come unencoded.

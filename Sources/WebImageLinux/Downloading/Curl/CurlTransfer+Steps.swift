@@ -19,7 +19,7 @@ extension CurlTransfer {
 
     /// Prepares the same exchange for the whole body, because the server did not continue the part of it.
     func requestWhole() -> Outcome {
-        resumed = nil
+        forgetPart()
         return request(Step(target: exchange.target, requiresTLS: exchange.requiresTLS))
     }
 

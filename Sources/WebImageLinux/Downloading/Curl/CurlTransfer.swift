@@ -224,6 +224,7 @@ extension CurlTransfer {
         }
         exchange.body.append(bytes)
         exchange.receivedCount += Int64(bytes.count)
+        keepOnDisk(bytes)
         reportProgress()
         estimateCompletion()
         stream(bytes)
@@ -258,32 +259,9 @@ extension CurlTransfer {
         }
     }
 
-    /// The part of the body that a later transfer may resume: what has arrived, or what this transfer was about to
-    /// resume when nothing has arrived.
-    var partialBody: PartialBody? {
-        guard let head = exchange.head else { return resumed }
-        guard exchange.body.count > 0, exchange.expectedCount.map({ exchange.body.count <= $0 }) ?? true,
-            case .accepted = exchange.verdict, key.validators == nil,
-            exchange.request.method == "GET", exchange.decoder == nil, head.headers["content-encoding"] == nil,
-            head.headers["accept-ranges"]?.lowercased() != "none"
-        else { return nil }
-        let validators = ResponseMetadata.Validators(
-            etag: head.headers["etag"],
-            lastModified: head.headers["last-modified"]
-        )
-        let sent = head.headers["date"].flatMap(ResponseHead.date) ?? exchange.requestTime
-        let changed = head.headers["last-modified"].flatMap(ResponseHead.date)
-        return PartialBody(
-            data: exchange.body.data,
-            validators: validators,
-            hasStrongDate: changed.map { sent.timeIntervalSince($0) >= 60 } ?? false,
-            totalCount: exchange.expectedCount
-        )
-    }
-
     private func loaderResult() -> LoaderResult {
         let head = exchange.head ?? exchange.readHead()
-        let metadata = head.metadata(exchange.request, requestTime: exchange.requestTime, responseTime: Date())
+        var metadata = head.metadata(exchange.request, requestTime: exchange.requestTime, responseTime: Date())
         var metrics = TransferMetrics()
         if let handle = exchange.handle { metrics.measure(handle) }
         metrics.waiting = waitingTime ?? .zero
@@ -296,6 +274,8 @@ extension CurlTransfer {
             metrics.cacheDecision = .replaced
         } else if let start = exchange.resumedCount {
             metrics.cacheDecision = .resumed(start)
+            // A response to If-Range leaves out what the one before has said (RFC 9110, 15.3.7).
+            if let part = exchange.part { metadata = part.version.metadata.renewed(by: metadata) }
         }
         return LoaderResult(data: exchange.body.data, metadata: metadata, head: head, metrics: metrics)
     }
