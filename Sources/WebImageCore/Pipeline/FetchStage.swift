@@ -78,7 +78,7 @@ final class FetchStage: Sendable {
         } else if loader.requiresNetwork(request.url), case let status = network.status, !status.isAvailable {
             retry.recover(id, from: .offline(request.url, isByApp: status.isOfflineByApp))
         } else {
-            start(id, loader, part)
+            start(id, loader, goingOnWith: part)
         }
     }
 
@@ -92,7 +92,7 @@ final class FetchStage: Sendable {
             }
     }
 
-    private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading, _ part: PartialBody?) {
+    private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading, goingOnWith part: PartialBody?) {
         guard let (fetch, validators) = graph.withLock({ $0.beginAttempt(id) }) else { return }
         observers.notify(fetch.request.url, .started)
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {

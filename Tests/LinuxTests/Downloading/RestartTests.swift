@@ -296,7 +296,7 @@ struct RestartTests {
     func killedOften() async throws {
         let server = try LocalImageServer { request in
             var response = ServerResponse.ok(Self.body, contentType: "image/png").adding("ETag", "\"1\"")
-            response.faults.drip = (30_000, .milliseconds(1))
+            response.faults.drip = (30_000, .milliseconds(8))
             return response.conditional(on: request)
         }
         let worker = BuiltProgram.path("NetworkWorker")

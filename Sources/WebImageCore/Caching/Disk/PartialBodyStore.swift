@@ -12,7 +12,8 @@ package final class PartialBodyStore: PartialBodyKeeping {
     /// The most bytes of all files, and the share of the cache that they may take.
     private static let maximumTotalByteCount = 64 << 20
     private static let share = 4
-    /// The bytes that may wait to be written. Further ones are not kept: the disk is slower than the network.
+    /// The bytes that may wait to be written, unless they are those of one piece of work. Further ones are not kept: the disk is slower
+    /// than the network.
     private static let pendingLimit = 8 << 20
 
     package let minimumByteCount = 1 << 20
@@ -91,7 +92,7 @@ extension PartialBodyStore {
     /// - Returns: `false` when too many bytes wait already.
     func submit(_ byteCount: Int, _ work: @escaping @Sendable () -> Void) -> Bool {
         let isAccepted = pendingByteCount.withLock { pending in
-            guard byteCount == 0 || pending + byteCount <= Self.pendingLimit else { return false }
+            guard pending == 0 || byteCount == 0 || pending + byteCount <= Self.pendingLimit else { return false }
             pending += byteCount
             return true
         }

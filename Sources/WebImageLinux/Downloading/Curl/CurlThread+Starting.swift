@@ -1,4 +1,5 @@
 internal import CWebImageCurl
+internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 

@@ -5,7 +5,7 @@ import WebImageCore
 extension CurlTransfer {
     /// What becomes of the bytes of an exchange beside the body in memory.
     enum Keeping {
-        /// Too little has arrived for a decision.
+        /// Too little has arrived for a decision, or too little time has passed.
         case undecided
         /// The bytes are not kept.
         case no
@@ -15,6 +15,8 @@ extension CurlTransfer {
 
     /// The bytes of a piece of work of the writer. Fewer would mean more of them.
     private static let chunkByteCount = 256 << 10
+    /// The time from the first byte on after which a body is kept. One that is complete by then is quickly loaded again.
+    private static let keepingDelay = Duration.milliseconds(250)
 
     /// The part of the body that a later transfer may resume: what has arrived, or what this transfer was about to
     /// resume when nothing of the body has arrived.
@@ -59,9 +61,12 @@ extension CurlTransfer {
     func forgetPart() {
         guard resumed != nil else { return }
         resumed = nil
-        for operation in operations {
-            operation.request.partialBodies?.remove(operation.request.partialBodyKey)
-        }
+        removeStoredPart()
+    }
+
+    private func removeStoredPart() {
+        guard let request = keepingRequest else { return }
+        request.partialBodies?.remove(request.partialBodyKey)
     }
 }
 
@@ -71,7 +76,8 @@ extension CurlTransfer {
     func keepOnDisk(_ bytes: UnsafeRawBufferPointer) {
         switch exchange.keeping {
         case .no: break
-        case .undecided: beginKeeping()
+        case .undecided:
+            if let start = keepingStart, start <= exchange.lastArrival ?? start { beginKeeping() }
         case .yes(let writer, var chunk):
             // The chunk has one owner while it grows.
             exchange.keeping = .no
@@ -80,26 +86,37 @@ extension CurlTransfer {
         }
     }
 
+    /// When the body is kept from; `nil` when it is already, or is not going to be.
+    var keepingStart: ContinuousClock.Instant? {
+        guard case .undecided = exchange.keeping, exchange.body.count > 0 else { return nil }
+        guard let store = keepingRequest?.partialBodies else {
+            exchange.keeping = .no
+            return nil
+        }
+        guard exchange.expectedCount ?? Int64(exchange.body.count) >= store.minimumByteCount else {
+            if exchange.expectedCount != nil { exchange.keeping = .no }
+            return nil
+        }
+        return exchange.firstByteAt + Self.keepingDelay
+    }
+
+    /// The request that says where the body is kept.
+    private var keepingRequest: LoaderRequest? {
+        operations.first { $0.request.partialBodies != nil }?.request
+    }
+
     private func keep(_ chunk: Data, _ writer: any PartialBodyWriting) {
         guard chunk.count >= Self.chunkByteCount else { return exchange.keeping = .yes(writer, chunk: chunk) }
         writer.append(chunk, at: exchange.body.count - chunk.count)
         exchange.keeping = .yes(writer, chunk: Data())
     }
 
-    /// Begins to keep a body that is large enough, or decides not to.
-    private func beginKeeping() {
-        guard let request = operations.first(where: { $0.request.partialBodies != nil })?.request,
-            let store = request.partialBodies
-        else { return exchange.keeping = .no }
-        let size = exchange.expectedCount ?? Int64(exchange.body.count)
-        guard size >= store.minimumByteCount else {
-            if exchange.expectedCount != nil { exchange.keeping = .no }
-            return
-        }
+    /// Begins to keep the body, unless it must not be kept.
+    func beginKeeping() {
         exchange.keeping = .no
-        guard configuration.resumableByteCount > 0, isForEverybody, let version = resumableVersion,
-            version.condition != nil, version.metadata.vary?["*"] == nil,
-            !CacheDirectives(version.metadata.cacheControl).isNoStore
+        guard configuration.resumableByteCount > 0, isForEverybody, let request = keepingRequest,
+            let store = request.partialBodies, let version = resumableVersion, version.condition != nil,
+            version.metadata.vary?["*"] == nil, !CacheDirectives(version.metadata.cacheControl).isNoStore
         else { return }
         let part = exchange.resumedCount == nil ? Data() : exchange.part?.data ?? Data()
         let fields = exchange.request.fieldText
@@ -125,9 +142,16 @@ extension CurlTransfer {
     }
 
     /// Ends the writing.
-    /// - Parameter isResumable: Whether what was written is kept.
-    func endKeeping(isResumable: Bool) {
-        guard case .yes(let writer, let chunk) = exchange.keeping else { return }
+    /// - Parameters:
+    ///   - isResumable: Whether what was written is kept.
+    ///   - isCancelled: Whether nobody wants the body now. Then nothing is written that was not begun.
+    func endKeeping(isResumable: Bool, isCancelled: Bool = false) {
+        if isResumable, !isCancelled, keepingStart != nil, exchange.body.count >= Self.chunkByteCount { beginKeeping() }
+        guard case .yes(let writer, let chunk) = exchange.keeping else {
+            // The body is complete, and was not before.
+            if !isResumable, exchange.resumedCount != nil { removeStoredPart() }
+            return
+        }
         exchange.keeping = .no
         guard isResumable else { return writer.discard() }
         if !chunk.isEmpty { writer.append(chunk, at: exchange.body.count - chunk.count) }
