@@ -83,9 +83,11 @@ public final class ImageManager: Sendable {
     /// widget starts when the widget is on screen. Takes microseconds for each; any thread.
     public var runningTasks: [ImageTask] { pipeline.runningTasks }
 
-    /// Cancels all ``runningTasks``. A prefetcher goes on with its next image: see ``ImagePrefetcher/cancelAll()``. Any thread.
+    /// Cancels all ``runningTasks``, and the loads of ``data(for:)``. A prefetcher goes on with its next image: see
+    /// ``ImagePrefetcher/cancelAll()``. Any thread.
     public func cancelAll() {
         for task in runningTasks { task.cancel() }
+        for task in pipeline.runningDataTasks { task.cancel() }
     }
 
     /// Calls a handler with every change of the network, on any thread, for as long as the token exists.

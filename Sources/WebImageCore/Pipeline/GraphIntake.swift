@@ -16,6 +16,19 @@ final class GraphIntake: Sendable {
         case join(ImageTask)
         case cancel(ImageTask)
         case updatePriority(ImageTask)
+        /// A task wants bytes, and no image.
+        case read(DataTask)
+        case cancelRead(DataTask)
+        case updateReadPriority(DataTask)
+
+        /// Whether a task that is to join or to read was cancelled.
+        var isCancelled: Bool {
+            switch self {
+            case .join(let task): task.isCancelled
+            case .read(let task): task.isCancelled
+            case .cancel, .updatePriority, .cancelRead, .updateReadPriority: false
+            }
+        }
     }
 
     private struct State {
@@ -26,9 +39,9 @@ final class GraphIntake: Sendable {
         var running: [Change] = []
         var isScheduled = false
         var isSuspended = false
-        /// The tasks that came while the intake was suspended, and how many of them were cancelled since they were last
-        /// counted.
-        var held: [ImageTask] = []
+        /// The tasks that came while the intake was suspended, as the changes by which they join, and how many of them were
+        /// cancelled since they were last counted.
+        var held: [Change] = []
         var cancelledCount = 0
     }
 
@@ -62,11 +75,12 @@ final class GraphIntake: Sendable {
     var heldCount: Int { state.withLock { $0.held.count } }
 
     /// The tasks that are on their way into the graph, or wait outside. One that joins right now may be in the graph, too.
-    var pendingTasks: [ImageTask] {
-        state.withLock { state in
-            state.held
-                + (state.running + state.changes).compactMap { if case .join(let task) = $0 { task } else { nil } }
-        }
+    var pendingTasks: (images: [ImageTask], data: [DataTask]) {
+        let changes = state.withLock { $0.held + $0.running + $0.changes }
+        return (
+            changes.compactMap { if case .join(let task) = $0 { task } else { nil } },
+            changes.compactMap { if case .read(let task) = $0 { task } else { nil } }
+        )
     }
 
     /// Whether tasks wait outside of the graph. Those within go on.
@@ -76,7 +90,7 @@ final class GraphIntake: Sendable {
             let isFirst = state.withLock { state in
                 state.isSuspended = newValue
                 guard !newValue, !state.held.isEmpty else { return false }
-                state.changes.insert(contentsOf: exchange(&state.held, with: []).map { .join($0) }, at: 0)
+                state.changes.insert(contentsOf: exchange(&state.held, with: []), at: 0)
                 state.cancelledCount = 0
                 defer { state.isScheduled = true }
                 return !state.isScheduled
@@ -124,13 +138,13 @@ final class GraphIntake: Sendable {
     /// Keeps a task outside of the graph while the intake is suspended.
     /// - Returns: Whether there is nothing more to do for the change.
     private func hold(_ change: Change) -> Bool {
-        let (isHeld, _) = state.withLock { state -> (Bool, [ImageTask]) in
+        let (isHeld, _) = state.withLock { state -> (Bool, [Change]) in
             guard state.isSuspended else { return (false, []) }
             switch change {
-            case .join(let task):
-                state.held.append(task)
+            case .join, .read:
+                state.held.append(change)
                 return (true, [])
-            case .cancel:
+            case .cancel, .cancelRead:
                 state.cancelledCount += 1
                 // A list that is scrolled past would keep every task that it has given up.
                 guard state.cancelledCount > max(100, state.held.count / 2) else { return (false, []) }
@@ -138,7 +152,7 @@ final class GraphIntake: Sendable {
                 let all = exchange(&state.held, with: [])
                 state.held = all.filter { !$0.isCancelled }
                 return (false, all)
-            case .updatePriority:
+            case .updatePriority, .updateReadPriority:
                 return (false, [])
             }
         }
@@ -158,6 +172,9 @@ final class GraphIntake: Sendable {
         case .join(let task): join(task)
         case .cancel(let task): graph.update { $0.cancel(task) }
         case .updatePriority(let task): graph.update { $0.updatePriority(of: task) }
+        case .read(let task): if !task.isCancelled { graph.update { $0.read(task) } }
+        case .cancelRead(let task): graph.update { $0.cancel(task) }
+        case .updateReadPriority(let task): graph.update { $0.updatePriority(of: task) }
         }
     }
 

@@ -213,11 +213,34 @@ extension Pipeline: ImageTaskRunning {
 
     /// Reports the end of a task to the observers.
     func taskDidFinish(_ task: ImageTask, with result: ImageResult) {
-        deliveryStage.reportEnd(of: task, result)
+        deliveryStage.reportEnd(of: task.request, result.map(\.source))
     }
 
     func unstartedTaskIsAwaited(_ task: ImageTask) {
         awaitedTasks.add(task)
+    }
+}
+
+extension Pipeline: DataTaskRunning {
+    func start(_ task: DataTask) {
+        let request = task.current
+        dependencies.observers.notify(request.url, .queued)
+        guard !request.url.absoluteString.isEmpty else {
+            return deliveryStage.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
+        }
+        intake.add(.read(task))
+    }
+
+    func cancel(_ task: DataTask) {
+        intake.add(.cancelRead(task))
+    }
+
+    func updatePriority(of task: DataTask) {
+        intake.add(.updateReadPriority(task))
+    }
+
+    func taskDidFinish(_ task: DataTask, with result: Result<DataResponse, ImageError>) {
+        deliveryStage.reportEnd(of: task.request, result.map(\.source))
     }
 }
 
@@ -244,9 +267,16 @@ extension Pipeline {
     /// The tasks of callers that have started and are not on their way back.
     var runningTasks: [ImageTask] {
         // A task that joins in between is in both.
-        let tasks = variantStage.tasks + intake.pendingTasks + graph.withLock { $0.jobs.values.flatMap(\.tasks) }
+        let tasks = variantStage.tasks + intake.pendingTasks.images + graph.withLock { $0.jobs.values.flatMap(\.tasks) }
         var seen: Set<ObjectIdentifier> = []
         return tasks.map(\.root).filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
+    }
+
+    /// The tasks of callers that want bytes, and have started and not finished.
+    var runningDataTasks: [DataTask] {
+        let tasks = intake.pendingTasks.data + graph.withLock { $0.fetches.values.flatMap(\.readers) }
+        var seen: Set<ObjectIdentifier> = []
+        return tasks.filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
     }
 
     /// The request as the configuration of the app wants it. Whatever looks at a request does so after this call.

@@ -69,7 +69,7 @@ final class RenditionStage: Sendable {
             decode(entry, id, readingDuration: .now - start, completion: refresh)
         case .validate:
             graph.update { $0.endLookUp(id, rendition: entry) }
-        case .ignore:
+        case .confirm, .ignore:
             graph.update { $0.endLookUp(id, rendition: nil) }
         }
     }

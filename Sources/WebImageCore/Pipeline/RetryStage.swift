@@ -26,7 +26,7 @@ final class RetryStage: Sendable {
         guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
         var error = error
         error.attempts = max(fetch.attemptCount, 1)
-        if let entry = fetch.storedOriginal, isUsable(entry, despite: error) {
+        if let entry = fetch.usableOriginal, isUsable(entry, despite: error) {
             WebImageLog.debug("A stale cached image is used: \(error)")
             graph.update { $0.readConfirmed(id, Confirmation(entry: entry, refreshError: error)) }
         } else if case .renditions = fetch.validation, let data = staleRenditions(id, despite: error) {
@@ -34,8 +34,10 @@ final class RetryStage: Sendable {
             next.decode(id, data)
         } else if let data = staleImagesInMemory(id, despite: error) {
             WebImageLog.debug("A stale image in memory is used: \(error)")
+            // There are no bytes.
+            delivery.failReaders(of: id, error)
             next.decode(id, data)
-        } else if !fetch.jobs.isEmpty, let delay = delay(after: error, fetch) {
+        } else if fetch.isWanted, let delay = delay(after: error, fetch) {
             observers.notify(fetch.request.url, .retrying(error, after: delay))
             WebImageLog.debug("The load is retried in \(delay): \(error)")
             graph.withLock { $0.beginBackoff(id, after: error) }
