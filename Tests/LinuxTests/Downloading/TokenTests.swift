@@ -23,15 +23,15 @@ struct TokenTests {
             guard refused == "Bearer \(token)" else { return token }
             let task =
                 refresh
-                ?? Task { [gate] in
+                ?? Task {
+                    defer { refresh = nil }
+                    refreshCount += 1
                     try await gate?.wait()
-                    return "new"
+                    token = "new"
+                    return token
                 }
-            if refresh == nil { refreshCount += 1 }
             refresh = task
-            token = try await task.value
-            refresh = nil
-            return token
+            return try await task.value
         }
 
         nonisolated var modifier: RequestModifier {
