@@ -117,6 +117,10 @@ private func lazyRows(urls: [URL], listBox: UnsafeMutableRawPointer) {
     _ = rows
 }
 
+private func priorities(prefetcher: ImagePrefetcher) {
+    prefetcher.priority = .low
+}
+
 private func updates(manager: ImageManager, url: URL) async {
     for await update in manager.updates(for: url) { print(update) }
 }
