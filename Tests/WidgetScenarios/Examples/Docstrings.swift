@@ -117,6 +117,12 @@ private func lazyRows(urls: [URL], listBox: UnsafeMutableRawPointer) {
     _ = rows
 }
 
+private func transformers(size: PixelSize, logo: WebImage) {
+    let avatar = ImageTransformer.resize(to: size, .cover, focus: ImagePoint(x: 0.5, y: 0.2))
+    let marked = ImageTransformer.overlay(logo, key: "logo 2", at: .bottomRight)
+    _ = (avatar, marked)
+}
+
 private func priorities(prefetcher: ImagePrefetcher) {
     prefetcher.priority = .low
 }

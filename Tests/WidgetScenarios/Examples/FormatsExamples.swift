@@ -54,6 +54,20 @@ private func transformers(picture: Picture, url: URL, negative: @escaping @Senda
     picture.setImage(with: url, transformer: .custom(key: "negative 1") { negative($0) })
 }
 
+@MainActor
+private func focus(picture: Picture, url: URL) {
+    let face = ImagePoint(x: 0.4, y: 0.2)
+    picture.setImage(with: url, transformer: .circle(focus: face))
+    picture.setImage(with: url, options: BindingOptions(focus: face))
+}
+
+@MainActor
+private func blending(picture: Picture, url: URL, logo: WebImage, mask: WebImage) {
+    picture.setImage(with: url, transformer: .tint(ImageColor(0x3584E4), blendMode: .multiply))
+    picture.setImage(with: url, transformer: .overlay(logo, key: "logo 2", at: .bottomRight))
+    picture.setImage(with: url, transformer: .overlay(mask, key: "mask 1", blendMode: .destinationIn))
+}
+
 private func writing(image: WebImage) throws {
     var options = EncodeOptions()
     options.quality = 0.8
