@@ -99,6 +99,13 @@ public struct ImageRequest: Hashable, Sendable {
         get { extended.decoderParameters }
         set { change { $0.decoderParameters = newValue } }
     }
+    /// Whether the pixels are turned upright by the EXIF orientation of the file; otherwise they are as they are stored, and
+    /// ``WebImage/orientation`` says how they would be turned. AVIF, HEIC and JPEG XL are always upright, since their
+    /// decoders turn them. Default: yes.
+    public var appliesOrientation: Bool {
+        get { extended.appliesOrientation }
+        set { change { $0.appliesOrientation = newValue } }
+    }
     /// The format of the decoded pixels. Default: with alpha if the file has it.
     public var pixelFormat: PixelBuffer.Format? {
         get { extended.pixelFormat }
@@ -226,6 +233,7 @@ private struct ExtendedAttributes: Hashable, Sendable {
     var variantChoice: VariantChoice?
     var formatHint: ImageFormat?
     var decoderParameters: [String: String] = [:]
+    var appliesOrientation = true
     var pixelFormat: PixelBuffer.Format?
     var networkOptions: Box<NetworkOptions>?
     var cacheLifetime = CacheLifetime()

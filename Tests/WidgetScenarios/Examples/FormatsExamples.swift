@@ -11,6 +11,7 @@ private func sizes(picture: Picture, url: URL) {
     picture.setImage(with: ImageRequest(url: url, decodeSize: .original))
     request.loading = .progressive
     request.convertsToSRGB = false
+    request.appliesOrientation = false
     picture.setImage(with: request)
 }
 
