@@ -11,6 +11,7 @@ final class DecodeStage: Sendable {
 
     private let memoryCache: any MemoryCaching
     private let failures: FailureRecorder
+    private let clock: any TimeKeeping
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let maker: ImageMaker
@@ -30,6 +31,7 @@ final class DecodeStage: Sendable {
     ) {
         memoryCache = dependencies.memoryCache
         failures = FailureRecorder(dependencies)
+        clock = dependencies.clock
         observers = dependencies.observers
         self.graph = graph
         self.maker = maker
@@ -41,12 +43,15 @@ final class DecodeStage: Sendable {
 
     /// Ends a fetch and decodes its bytes for each of its jobs.
     func decode(_ id: JobGraph.Fetch.ID, _ data: FetchedData) {
-        let (request, jobs) = graph.withLock { ($0.fetches[id]?.request, $0.finishFetch(id)) }
+        let (fetch, jobs) = graph.withLock { ($0.fetches[id], $0.finishFetch(id)) }
+        let request = fetch?.request
+        var data = data
+        data.failures = (fetch?.failures ?? [], fetch?.attemptStart)
         // A fetch that was finished for the disk cache has no jobs left.
         if jobs.isEmpty, let request, maker.canDecode(data, for: request) {
             data.storeOriginal?.perform(nil)
         }
-        let data = jobs.count > 1 ? data.shared() : data
+        if jobs.count > 1 { data = data.shared() }
         for job in jobs where job.wantsThumbnail {
             partials.submitThumbnail(of: data, for: job.id, priority: job.priority)
         }
@@ -143,7 +148,8 @@ final class DecodeStage: Sendable {
                 )
             }
             WebImageLog.debug("\(error)")
-            outcome = Outcome(result: .failure(error))
+            let attempt = ImageError.Attempt(error, of: job.request.url, from: data.failures.start, to: clock.now)
+            outcome = Outcome(result: .failure(error.ending(data.failures.earlier + [attempt])))
             keepConsequences(of: error, job.request, data)
         }
         next.finish(id, job, with: outcome, of: data)

@@ -4,6 +4,7 @@ import FoundationEssentials
 final class DeliveryStage: Sendable {
     private let dataCache: (any DataCaching)?
     private let queue: WorkQueue
+    private let clock: any TimeKeeping
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let fallback: FallbackStage
@@ -11,6 +12,7 @@ final class DeliveryStage: Sendable {
     init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, fallback: FallbackStage) {
         dataCache = dependencies.dataCache
         queue = dependencies.ioQueue
+        clock = dependencies.clock
         observers = dependencies.observers
         self.graph = graph
         self.fallback = fallback
@@ -45,7 +47,12 @@ final class DeliveryStage: Sendable {
     /// Ends a fetch, and all tasks that wait for it, with an error.
     func fail(_ id: JobGraph.Fetch.ID, _ error: ImageError) {
         WebImageLog.debug("\(error)")
-        for task in graph.withLock({ $0.failFetch(id) }) { deliver(.failure(error), to: task) }
+        let now = clock.now
+        let (failures, tasks) = graph.withLock { graph in
+            (graph.fetches[id]?.failures(with: error, at: now) ?? [], graph.failFetch(id))
+        }
+        let error = error.ending(failures)
+        for task in tasks { deliver(.failure(error), to: task) }
     }
 
     /// Reports the end of a task to the observers.

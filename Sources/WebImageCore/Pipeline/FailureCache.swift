@@ -61,6 +61,8 @@ package final class FailureCache: Sendable {
         let (key, origin, lifetime) = (request.sourceKey, Origin(request), lifetime.bounded / .seconds(1))
         var error = error
         error.isRemembered = true
+        // There may be thousands of them.
+        error.attemptList = nil
         // What the entries hold of the app is released with the lock free.
         _ = state.withLock { state in
             let entries = state.entries

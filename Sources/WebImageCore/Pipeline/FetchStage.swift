@@ -80,7 +80,7 @@ final class FetchStage: Sendable {
     }
 
     private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
-        guard let (fetch, validators) = graph.withLock({ $0.beginAttempt(id) }) else { return }
+        guard let (fetch, validators) = graph.withLock({ $0.beginAttempt(id, at: clock.now) }) else { return }
         observers.notify(fetch.request.url, .started)
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
             staleImages.start(id, nil)

@@ -12,6 +12,8 @@ struct FetchedData: Sendable {
     let storeOriginal: OnceClosure?
     /// Why these bytes serve although the server should have been asked about them.
     var refreshError: ImageError?
+    /// The attempts that failed before these bytes came, and when the one began that brought them.
+    var failures: (earlier: [ImageError.Attempt], start: Date?) = ([], nil)
     /// The date of the original on disk, if there is one or will be: ``CacheEntry/storedAt``.
     var storedAt: Date?
     /// Set when several jobs decode the bytes.

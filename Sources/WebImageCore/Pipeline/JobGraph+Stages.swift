@@ -142,10 +142,11 @@ extension JobGraph {
 extension JobGraph {
     /// Counts an attempt at the loader. From the second one on there are no partial images.
     /// - Returns: The fetch as it is now, and the validators of a cached copy, with which the request is conditional.
-    mutating func beginAttempt(_ id: Fetch.ID) -> (fetch: Fetch, validators: ResponseMetadata.Validators?)? {
+    mutating func beginAttempt(_ id: Fetch.ID, at now: Date) -> (fetch: Fetch, validators: ResponseMetadata.Validators?)? {
         guard fetches[id] != nil else { return nil }
         updateFetch(id) { fetch in
             fetch.attemptCount += 1
+            fetch.attemptStart = now
             fetch.phase = .loading(Fetch.Attempt())
             if fetch.attemptCount > 1 { fetch.wantsStreaming = false }
         }
@@ -206,12 +207,14 @@ extension JobGraph {
     }
 
     /// Lets a fetch rest until the loader is asked again.
-    mutating func beginBackoff(_ id: Fetch.ID, after error: ImageError) {
+    mutating func beginBackoff(_ id: Fetch.ID, after error: ImageError, at now: Date) {
         guard let fetch = fetches[id] else { return }
         // The operation of the attempt is an object of the loader.
         releaseLater(fetch)
         updateFetch(id) { fetch in
             fetch.phase = .backingOff
+            fetch.failures = fetch.failures(with: error, at: now)
+            fetch.attemptStart = nil
             if error.code == .offline { fetch.hasWaitedForNetwork = true }
         }
     }

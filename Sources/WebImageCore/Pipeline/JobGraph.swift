@@ -146,11 +146,20 @@ struct JobGraph: Sendable {
         var wantsStreaming = false
         /// The number of attempts so far.
         var attemptCount = 0
+        /// When the attempt has begun that is under way or has brought the bytes.
+        var attemptStart: Date?
+        /// The attempts that have failed, after each of which there was another one.
+        var failures: [ImageError.Attempt] = []
         /// Whether the fetch has backed off because the machine was offline, which it does once.
         var hasWaitedForNetwork = false
 
         var attempt: Attempt? {
             if case .loading(let attempt) = phase { attempt } else { nil }
+        }
+
+        /// The attempts that have failed, with the one that fails now.
+        func failures(with error: ImageError, at now: Date) -> [ImageError.Attempt] {
+            failures + [ImageError.Attempt(error, of: request.url, from: attemptStart, to: now)]
         }
 
         /// The original that the server is asked about, without its bytes.

@@ -123,6 +123,10 @@ private func transformers(size: PixelSize, logo: WebImage) {
     _ = (avatar, marked)
 }
 
+private func history(error: ImageError) {
+    print(error.report)
+}
+
 private func priorities(prefetcher: ImagePrefetcher) {
     prefetcher.priority = .low
 }
