@@ -23,12 +23,14 @@ extension ImageError {
         }
     }
 
-    /// The attempts in a place of their own, since few errors are looked at so closely.
+    /// The attempts in a place of their own, since few errors are looked at so closely. Nearly every error has one.
     final class AttemptList: Sendable {
-        let attempts: [Attempt]
+        let earlier: [Attempt]
+        let last: Attempt
 
-        init(_ attempts: [Attempt]) {
-            self.attempts = attempts
+        init(_ earlier: [Attempt], _ last: Attempt) {
+            self.earlier = earlier
+            self.last = last
         }
     }
 
@@ -39,7 +41,7 @@ extension ImageError {
     ///
     /// Empty if nothing was tried: the load was cancelled or had no URL. Of more than 64 attempts, the first ones and the last one
     /// are kept.
-    public var history: [Attempt] { attemptList?.attempts ?? [] }
+    public var history: [Attempt] { attemptList.map { $0.earlier + [$0.last] } ?? [] }
 
     /// The error and its ``history`` as a tree, a line for each URL and each attempt, for logs and bug reports. URLs are without
     /// what may be secret.
@@ -72,20 +74,23 @@ extension ImageError {
         return lines.joined(separator: "\n")
     }
 
-    /// The error at the end of a load, after what was tried before.
-    func ending(_ history: [Attempt]) -> ImageError {
+    /// The error at the end of a load.
+    /// - Parameters:
+    ///   - attempt: The attempt that it ended.
+    ///   - earlier: What was tried before.
+    func ending(_ attempt: Attempt, after earlier: [Attempt]) -> ImageError {
         guard !isCancelled else { return self }
-        var (kept, error) = (history, self)
-        // The last one is that of this error.
-        if kept.count > Self.historyLimit {
-            kept.removeSubrange(Self.historyLimit - 1..<kept.count - 1)
-        }
-        error.attemptList = AttemptList(kept)
+        var error = self
+        let kept = earlier.count < Self.historyLimit ? earlier : Array(earlier.prefix(Self.historyLimit - 1))
+        error.attemptList = AttemptList(kept, attempt)
         return error
     }
 
     /// The error of a load that was begun because another one had failed.
-    func following(_ earlier: ImageError) -> ImageError { ending(earlier.history + history) }
+    func following(_ earlier: ImageError) -> ImageError {
+        guard let list = attemptList else { return self }
+        return ending(list.last, after: earlier.history + list.earlier)
+    }
 }
 
 extension Duration {

@@ -44,14 +44,11 @@ final class DecodeStage: Sendable {
     /// Ends a fetch and decodes its bytes for each of its jobs.
     func decode(_ id: JobGraph.Fetch.ID, _ data: FetchedData) {
         let (fetch, jobs) = graph.withLock { ($0.fetches[id], $0.finishFetch(id)) }
-        let request = fetch?.request
-        var data = data
-        data.failures = (fetch?.failures ?? [], fetch?.attemptStart)
+        let data = data.following(fetch, isShared: jobs.count > 1)
         // A fetch that was finished for the disk cache has no jobs left.
-        if jobs.isEmpty, let request, maker.canDecode(data, for: request) {
+        if jobs.isEmpty, let request = fetch?.request, maker.canDecode(data, for: request) {
             data.storeOriginal?.perform(nil)
         }
-        if jobs.count > 1 { data = data.shared() }
         for job in jobs where job.wantsThumbnail {
             partials.submitThumbnail(of: data, for: job.id, priority: job.priority)
         }
@@ -149,7 +146,7 @@ final class DecodeStage: Sendable {
             }
             WebImageLog.debug("\(error)")
             let attempt = ImageError.Attempt(error, of: job.request.url, from: data.failures.start, to: clock.now)
-            outcome = Outcome(result: .failure(error.ending(data.failures.earlier + [attempt])))
+            outcome = Outcome(result: .failure(error.ending(attempt, after: data.failures.earlier)))
             keepConsequences(of: error, job.request, data)
         }
         next.finish(id, job, with: outcome, of: data)

@@ -48,11 +48,10 @@ final class DeliveryStage: Sendable {
     func fail(_ id: JobGraph.Fetch.ID, _ error: ImageError) {
         WebImageLog.debug("\(error)")
         let now = clock.now
-        let (failures, tasks) = graph.withLock { graph in
-            (graph.fetches[id]?.failures(with: error, at: now) ?? [], graph.failFetch(id))
+        let (told, tasks) = graph.withLock { graph in
+            (graph.fetches[id]?.ending(with: error, at: now) ?? error, graph.failFetch(id))
         }
-        let error = error.ending(failures)
-        for task in tasks { deliver(.failure(error), to: task) }
+        for task in tasks { deliver(.failure(told), to: task) }
     }
 
     /// Reports the end of a task to the observers.

@@ -142,7 +142,10 @@ extension JobGraph {
 extension JobGraph {
     /// Counts an attempt at the loader. From the second one on there are no partial images.
     /// - Returns: The fetch as it is now, and the validators of a cached copy, with which the request is conditional.
-    mutating func beginAttempt(_ id: Fetch.ID, at now: Date) -> (fetch: Fetch, validators: ResponseMetadata.Validators?)? {
+    mutating func beginAttempt(
+        _ id: Fetch.ID,
+        at now: Date
+    ) -> (fetch: Fetch, validators: ResponseMetadata.Validators?)? {
         guard fetches[id] != nil else { return nil }
         updateFetch(id) { fetch in
             fetch.attemptCount += 1
@@ -213,7 +216,7 @@ extension JobGraph {
         releaseLater(fetch)
         updateFetch(id) { fetch in
             fetch.phase = .backingOff
-            fetch.failures = fetch.failures(with: error, at: now)
+            fetch.failures.append(fetch.attempt(failingWith: error, at: now))
             fetch.attemptStart = nil
             if error.code == .offline { fetch.hasWaitedForNetwork = true }
         }

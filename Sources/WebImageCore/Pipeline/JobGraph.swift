@@ -157,9 +157,14 @@ struct JobGraph: Sendable {
             if case .loading(let attempt) = phase { attempt } else { nil }
         }
 
-        /// The attempts that have failed, with the one that fails now.
-        func failures(with error: ImageError, at now: Date) -> [ImageError.Attempt] {
-            failures + [ImageError.Attempt(error, of: request.url, from: attemptStart, to: now)]
+        /// The attempt that fails now.
+        func attempt(failingWith error: ImageError, at now: Date) -> ImageError.Attempt {
+            ImageError.Attempt(error, of: request.url, from: attemptStart, to: now)
+        }
+
+        /// The error that ends the fetch, with all that was tried.
+        func ending(with error: ImageError, at now: Date) -> ImageError {
+            error.ending(attempt(failingWith: error, at: now), after: failures)
         }
 
         /// The original that the server is asked about, without its bytes.

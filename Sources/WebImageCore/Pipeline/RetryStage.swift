@@ -27,7 +27,7 @@ final class RetryStage: Sendable {
         var error = error
         error.attempts = max(fetch.attemptCount, 1)
         /// The error beside the cached image that serves instead.
-        func told() -> ImageError { error.ending(fetch.failures(with: error, at: clock.now)) }
+        func told() -> ImageError { fetch.ending(with: error, at: clock.now) }
         if let entry = fetch.storedOriginal, isUsable(entry, despite: error) {
             WebImageLog.debug("A stale cached image is used: \(error)")
             graph.update { [refreshError = told()] in
