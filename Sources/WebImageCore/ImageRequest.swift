@@ -88,6 +88,11 @@ public struct ImageRequest: Hashable, Sendable {
         get { extended.variants }
         set { change { $0.variants = newValue } }
     }
+    /// How the partial images of a load with ``Loading/progressive`` are made. Default: every 0.1 seconds, not blurred.
+    public var progressiveOptions: ProgressiveOptions {
+        get { extended.progressiveOptions }
+        set { change { $0.progressiveOptions = newValue } }
+    }
     /// The format of a file that cannot be recognised by its content, such as TGA. Default: none.
     public var formatHint: ImageFormat? {
         get { extended.formatHint }
@@ -229,6 +234,7 @@ private struct ExtendedAttributes: Hashable, Sendable {
     var fallbackURLs: [URL] = []
     var lowDataURL: URL?
     var previewURL: URL?
+    var progressiveOptions = ProgressiveOptions()
     var variants: ImageVariants?
     var variantChoice: VariantChoice?
     var formatHint: ImageFormat?

@@ -24,6 +24,15 @@ struct Transforming: ParsableCommand {
             try data.write(to: file)
         }
         let small = PixelSize(width: 800, height: 600)
+        var partial = Rounds()
+        for _ in 0..<rounds {
+            partial.measure("blur") { precondition(ImageTransformer.blur(10).transform(screen) != nil) }
+            partial.measure("partial image") { precondition(screen.blurred(arrived: 0.5, keepsSize: false) != screen) }
+        }
+        Limits.check("a blurred partial image, to a blur", partial.ratio("partial image", to: "blur"), atMost: 0.2)
+        print(
+            "blur of a partial image 1920x1080: \(Rounds.format(Rounds.median(partial.seconds["partial image"] ?? []) * 1000)) ms"
+        )
         let color = ImageColor(0x336699)
         let plain = ["(", "-size", "1920x1080", "xc:#336699", ")"]
         guard let round = ImageTransformer.rounded(40).transform(screen) else { preconditionFailure("No corners") }

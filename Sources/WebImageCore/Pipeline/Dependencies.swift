@@ -29,8 +29,6 @@ extension Pipeline {
         package var maximumPixelCount = DecodeOptions().maximumPixelCount
         /// Whether images keep wide colours, because the toolkit shows them.
         package var keepsWideColors = false
-        /// The shortest time between two partial images of a load.
-        package var partialInterval = Duration.milliseconds(100)
         /// How often expired entries are removed from the disk; `nil` for never.
         package var maintenanceInterval: Duration? = .seconds(3600)
         /// Whether a ThumbHash is stored with each original.

@@ -107,7 +107,11 @@ final class FetchStage: Sendable {
             if observers.isActive, let url = graph.withLock({ $0.takeFirstBytes(of: id) }) {
                 observers.notify(url, .firstBytes(expected: expected))
             }
-            for task in graph.withLock({ $0.tasks(of: id) }) { task.report(received: received, expected: expected) }
+            let tasks = graph.withLock { graph in
+                graph.setProgress(received, expected, of: id)
+                return graph.tasks(of: id)
+            }
+            for task in tasks { task.report(received: received, expected: expected) }
         case .data(let chunk):
             for job in graph.withLock({ $0.append(chunk, to: id, budget) }) {
                 decodeQueue.submit(priority: job.priority) { self.progressive.decode(job.id) }

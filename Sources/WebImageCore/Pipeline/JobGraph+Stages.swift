@@ -201,6 +201,18 @@ extension JobGraph {
         return isFirst == true ? fetches[id]?.request.url : nil
     }
 
+    /// Keeps what a loader tells of its progress, if it matters to partial images.
+    mutating func setProgress(_ received: Int64, _ expected: Int64?, of id: Fetch.ID) {
+        guard fetches[id]?.wantsStreaming == true else { return }
+        updateAttempt(of: id) { $0.progress = (received, expected) }
+    }
+
+    /// How much of the file of a job has arrived, from 0 to 1.
+    func arrivedShare(of id: Job.ID, pixelCount: Int) -> Double {
+        let attempt = jobs[id]?.fetch.flatMap { fetches[$0]?.attempt }
+        return attempt?.arrivedShare(pixelCount: pixelCount) ?? 0
+    }
+
     func tasks(of id: Fetch.ID) -> [ImageTask] {
         (fetches[id]?.jobs ?? []).flatMap { jobs[$0]?.tasks ?? [] }
     }

@@ -121,6 +121,8 @@ struct JobGraph: Sendable {
             var hasFirstBytes = false
             /// The bytes so far, while they are streamed: jobs that join later decode them, too.
             var chunks: [Data] = []
+            /// The bytes that the loader has told of, and of how many.
+            var progress: (received: Int64, expected: Int64?) = (0, nil)
             /// Counts these bytes.
             var streamed: MemoryBudget.ArrivingBody?
             /// Whether there was no memory for them, so that the attempt makes no partial images any more.
@@ -261,8 +263,12 @@ extension JobGraph.Job {
         let size: DecodeSize
         let fetch: JobGraph.Fetch.Key
         let queriesRenditions: Bool
+        /// How partial images are made, if not in the usual way.
+        let progressiveOptions: ProgressiveOptions?
 
         init(_ request: ImageRequest) {
+            let isUsual = request.loading == .complete || !request.hasRareAttributes
+            progressiveOptions = isUsual ? nil : request.progressiveOptions.ifUnusual
             queriesRenditions = request.readTiers.contains(.renditions)
             image = ImageKey(request)
             size = request.resolvedDecodeSize
@@ -274,6 +280,11 @@ extension JobGraph.Job {
             image.renditionKey(size: size)
         }
     }
+}
+
+extension ProgressiveOptions {
+    /// The options, unless they are those that requests have by default.
+    fileprivate var ifUnusual: ProgressiveOptions? { self == ProgressiveOptions() ? nil : self }
 }
 
 extension JobGraph.Fetch {

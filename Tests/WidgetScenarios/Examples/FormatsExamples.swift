@@ -55,6 +55,11 @@ private func transformers(picture: Picture, url: URL, negative: @escaping @Senda
     picture.setImage(with: url, transformer: .custom(key: "negative 1") { negative($0) })
 }
 
+private func partialImages(request: inout ImageRequest) {
+    request.progressiveOptions.interval = .milliseconds(500)
+    request.progressiveOptions.isBlurred = true
+}
+
 @MainActor
 private func focus(picture: Picture, url: URL) {
     let face = ImagePoint(x: 0.4, y: 0.2)
