@@ -51,6 +51,7 @@ extension Pipeline {
         package var storeOrder = StoreOrder()
         package var network: any NetworkMonitoring = AlwaysOnline()
         package var clock: any TimeKeeping = SystemClock()
+        let speedMeter = SpeedMeter()
 
         package init(
             memoryCache: any MemoryCaching,

@@ -7,6 +7,7 @@ final class FetchStage: Sendable {
     private let loaders: LoaderRegistry
     private let failures: FailureCache
     private let network: any NetworkMonitoring
+    private let speedMeter: SpeedMeter
     private let clock: any TimeKeeping
     private let budget: MemoryBudget
     private let shouldLoad: (@Sendable (URL) -> Bool)?
@@ -36,6 +37,7 @@ final class FetchStage: Sendable {
         loaders = dependencies.loaders
         failures = dependencies.failures
         network = dependencies.network
+        speedMeter = dependencies.speedMeter
         clock = dependencies.clock
         budget = dependencies.budget
         shouldLoad = dependencies.shouldLoad
@@ -128,6 +130,7 @@ final class FetchStage: Sendable {
         var loaded = loaded
         loaded.metadata = loaded.metadata.living(for: fetch.request.diskLifetime, from: clock.now)
         observers.notify(fetch.request.url, .loaded(loaded.metrics))
+        if let metrics = loaded.metrics { speedMeter.record(metrics, at: clock.now) }
         failures.forget(fetch.request)
         switch fetch.validation {
         case .original(let entry) where loaded.isNotModified:

@@ -15,6 +15,7 @@ extension Pipeline.Dependencies {
         query.isRepeated = isRepeated
         if let image = memoryCache.image(for: query) { return MemoryHit(image: image, url: request.url) }
         return imageInMemory(of: request.largerVariants, for: request) { MemoryQuery($0) }
+            ?? imageInMemory(of: request.servingLowerVariants.reversed(), for: request) { MemoryQuery($0) }
     }
 
     /// The largest image of a request, whose size does not matter or is not known yet.

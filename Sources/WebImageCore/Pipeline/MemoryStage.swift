@@ -49,7 +49,11 @@ final class MemoryStage: Sendable {
         }
         // The preview goes first, since it is smaller.
         fallback.startPreview(for: task)
-        if request.largerVariants.isEmpty { next.add(.join(task)) } else { variants.start(task) }
+        let hasOthers =
+            request.hasRareAttributes
+            && !(request.largerVariants.isEmpty && request.servingLowerVariants.isEmpty
+                && request.previewVariants.isEmpty)
+        if hasOthers { variants.start(task) } else { next.add(.join(task)) }
     }
 
     /// Shows the image at another size until it is there at the right one.

@@ -268,6 +268,19 @@ extension Pipeline {
         let variants =
             request.variants ?? request.variantChoice?.variants
             ?? (request.isForHostOfURL ? nil : dependencies.scaler?.variants(of: request.url))
-        if let variants { request.choose(from: variants, dependencies.cacheKeyFilter) }
+        guard let variants else { return }
+        let quality =
+            variants.differInQuality
+            ? variants.rank(forSpeed: downloadSpeed, isMetered: dependencies.network.status.isMetered) : nil
+        request.choose(from: variants, dependencies.cacheKeyFilter, quality: quality)
+    }
+
+    /// How fast bodies arrive over the network, in bytes per second; `nil` when it is not known.
+    var downloadSpeed: Double? { dependencies.speedMeter.bytesPerSecond(at: dependencies.clock.now) }
+
+    /// Goes on with loads that wait for the network, and forgets how fast another one was.
+    func networkChanged(to status: NetworkStatus) {
+        dependencies.speedMeter.networkChanged(to: status)
+        if status.isAvailable { retryNow() }
     }
 }
