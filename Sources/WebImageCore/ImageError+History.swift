@@ -35,7 +35,7 @@ extension ImageError {
     }
 
     /// The largest number of attempts that are kept.
-    private static let historyLimit = 64
+    static let historyLimit = 64
 
     /// All that was tried, in order: each retry of a URL, then its fallbacks with theirs, up to the attempt that ended in this error.
     ///

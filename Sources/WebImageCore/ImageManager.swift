@@ -197,11 +197,13 @@ public final class ImageManager: Sendable {
         on dispatcher: any CallbackDispatching,
         handlers: ImageTask.Handlers?
     ) -> ImageTask {
-        ImageTask(
-            request: pipeline.prepare(request.imageRequest),
+        let processed = dependencies.process(request.imageRequest)
+        return ImageTask(
+            request: dependencies.resolve(processed),
             runner: pipeline,
             dispatcher: dispatcher,
-            handlers: handlers
+            handlers: handlers,
+            intercepted: dependencies.interceptors.isEmpty ? nil : processed
         )
     }
 
@@ -285,7 +287,9 @@ public final class ImageManager: Sendable {
     /// Looks up the image of a request that was not started. A hit that ends the load is reported to the observers.
     /// - Parameter inAnySize: Whether the size is not known yet, so that the largest image serves best.
     package func memoryHit(for request: ImageRequest, inAnySize: Bool) -> MemoryHit? {
-        let request = pipeline.prepare(request)
+        let processed = dependencies.process(request)
+        guard !dependencies.interceptsMemoryHits(of: processed) else { return nil }
+        let request = dependencies.resolve(processed)
         guard request.readTiers.contains(.memory) else { return nil }
         let found =
             inAnySize ? dependencies.imageInMemory(inAnySizeFor: request) : dependencies.imageInMemory(for: request)

@@ -43,6 +43,8 @@ extension Pipeline {
         package var cacheKeyFilter: CacheKeyFilter?
         /// The server that scales images to the sizes at which they are shown.
         package var scaler: ImageScaler?
+        /// The app's code around each load, the outermost first.
+        package var interceptors: [any ImageIntercepting] = []
         package var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
         package var shouldLoad: (@Sendable (URL) -> Bool)?
         package var shouldRememberFailure: (@Sendable (URL, ImageError) -> Bool)?

@@ -32,6 +32,7 @@ final class MemoryStage: Sendable {
         let request = task.request
         let reads = request.readTiers
         observers.notify(request.url, .queued)
+        if let intercepted = task.interceptedRequest { return start(task, intercepted) }
         if reads.contains(.memory), let hit = dependencies.imageInMemory(for: request) {
             observers.notify(request.url, .memoryHit)
             guard request.cachePolicy.revalidatesCachedImage || dependencies.validates(hit.image, for: request) else {
@@ -54,6 +55,17 @@ final class MemoryStage: Sendable {
             && !(request.largerVariants.isEmpty && request.servingLowerVariants.isEmpty
                 && request.previewVariants.isEmpty)
         if hasOthers { variants.start(task) } else { next.add(.join(task)) }
+    }
+
+    /// Serves a task of the app with the image in memory, or has its interceptors run.
+    private func start(_ task: ImageTask, _ intercepted: ImageRequest) {
+        let request = task.request
+        guard !dependencies.interceptsMemoryHits(of: intercepted), request.readTiers.contains(.memory),
+            let hit = dependencies.imageInMemory(for: request), !request.cachePolicy.revalidatesCachedImage,
+            !dependencies.validates(hit.image, for: request)
+        else { return next.add(.join(task)) }
+        observers.notify(request.url, .memoryHit)
+        delivery.deliverNow(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
     }
 
     /// Shows the image at another size until it is there at the right one.

@@ -11,6 +11,7 @@ import Synchronization
 ///   ├─▶ VariantStage: does the disk have a larger file of the same image?       │
 ///   ▼                                                                           │
 /// GraphIntake             a thread of its own, so that callers do not wait      │
+///   ├─▶ InterceptorStage: the app's code, around a child task                   │
 ///   ▼                                                                           │
 /// [JobGraph] the task joins the job of its image; the job joins a fetch         │
 ///   │                                                                           │
@@ -52,6 +53,7 @@ import Synchronization
 package final class Pipeline: Sendable {
     package let dependencies: Dependencies
     private let graph: SharedGraph
+    private let interceptorStage: InterceptorStage
     private let intake: GraphIntake
     private let memoryStage: MemoryStage
     private let variantStage: VariantStage
@@ -131,7 +133,14 @@ package final class Pipeline: Sendable {
             store: store,
             delivery: deliveryStage
         )
-        intake = GraphIntake(dependencies, graph: graph, renditions: renditions, delivery: deliveryStage)
+        interceptorStage = InterceptorStage(dependencies)
+        intake = GraphIntake(
+            dependencies,
+            graph: graph,
+            renditions: renditions,
+            interceptors: interceptorStage,
+            delivery: deliveryStage
+        )
         variantStage = VariantStage(dependencies, watch: watch, next: intake)
         memoryStage = MemoryStage(
             dependencies,
@@ -195,6 +204,7 @@ extension Pipeline: ImageTaskRunning {
     }
 
     func cancel(_ task: ImageTask) {
+        if task.interceptedRequest != nil { interceptorStage.cancel(task) }
         intake.add(.cancel(task))
     }
 
@@ -221,7 +231,8 @@ extension Pipeline {
 
     /// The numbers of jobs and fetches in flight. What callers have asked for and is not done yet counts as jobs.
     var activeCounts: (jobs: Int, fetches: Int) {
-        let pendingCount = variantStage.tasks.count + intake.pendingCount + intake.heldCount
+        let pendingCount =
+            variantStage.tasks.count + intake.pendingCount + intake.heldCount + interceptorStage.tasks.count
         return graph.withLock { ($0.jobs.count + pendingCount, $0.fetches.count) }
     }
 
@@ -235,48 +246,18 @@ extension Pipeline {
     /// The tasks of callers that have started and are not on their way back.
     var runningTasks: [ImageTask] {
         // A task that joins in between is in both.
-        let tasks = variantStage.tasks + intake.pendingTasks + graph.withLock { $0.jobs.values.flatMap(\.tasks) }
+        let tasks =
+            variantStage.tasks + intake.pendingTasks + interceptorStage.tasks
+            + graph.withLock { $0.jobs.values.flatMap(\.tasks) }
         var seen: Set<ObjectIdentifier> = []
         return tasks.map(\.root).filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
     }
 
     /// The request as the configuration of the app wants it. Whatever looks at a request does so after this call.
-    func prepare(_ request: ImageRequest) -> ImageRequest {
-        var request = request
-        if let processor = dependencies.requestProcessor { request = processor(request) }
-        if let low = request.lowDataURL, dependencies.network.status.isMetered {
-            request.url = low
-            request.cacheKey = nil
-            request.forgetVariants()
-        } else if request.hasRareAttributes || dependencies.scaler != nil {
-            chooseVariant(&request)
-        }
-        if request.cacheKey == nil, let filter = dependencies.cacheKeyFilter {
-            request.cacheKey = filter.key(for: request.url)
-        }
-        // Radii and widths of lines are those of one size.
-        if request.transformer != nil { request.acceptsLarger = false }
-        return request
-    }
-
-    /// Makes a request for an image of several files one for the file that fits.
-    private func chooseVariant(_ request: inout ImageRequest) {
-        // A request that was prepared before has the URL of its file, unless the app has changed that since.
-        if let choice = request.variantChoice, request.variants == nil, choice.url != request.url {
-            request.forgetVariants()
-        }
-        let variants =
-            request.variants ?? request.variantChoice?.variants
-            ?? (request.isForHostOfURL ? nil : dependencies.scaler?.variants(of: request.url))
-        guard let variants else { return }
-        let quality =
-            variants.differInQuality
-            ? variants.rank(forSpeed: downloadSpeed, isMetered: dependencies.network.status.isMetered) : nil
-        request.choose(from: variants, dependencies.cacheKeyFilter, quality: quality)
-    }
+    func prepare(_ request: ImageRequest) -> ImageRequest { dependencies.resolve(dependencies.process(request)) }
 
     /// How fast bodies arrive over the network, in bytes per second; `nil` when it is not known.
-    var downloadSpeed: Double? { dependencies.speedMeter.bytesPerSecond(at: dependencies.clock.now) }
+    var downloadSpeed: Double? { dependencies.downloadSpeed }
 
     /// Goes on with loads that wait for the network, and forgets how fast another one was.
     func networkChanged(to status: NetworkStatus) {

@@ -128,6 +128,21 @@ private func transformers(size: PixelSize, logo: WebImage) {
     _ = (avatar, marked)
 }
 
+private func mirror(of url: URL) -> URL { url }
+
+struct Mirrored: ImageIntercepting {
+    func intercept(_ chain: InterceptorChain) async throws(ImageError) -> ImageResponse {
+        do {
+            return try await chain.proceed()
+        } catch {
+            guard error.code == .connectionFailed else { throw error }
+            var request = chain.request
+            request.url = mirror(of: request.url)
+            return try await chain.proceed(with: request)
+        }
+    }
+}
+
 private func history(error: ImageError) {
     print(error.report)
 }
