@@ -23,6 +23,8 @@ public struct DecodeOptions: Sendable {
     public var pixelFormat: PixelBuffer.Format?
     /// Whether colours are converted to sRGB from the ICC profile of the file. Default: yes.
     public var convertsToSRGB = true
+    /// Whether pixels are turned upright by the EXIF orientation of the file. Default: yes.
+    public var appliesOrientation = true
     /// Whether a still image keeps a gamut wider than sRGB, as Display P3, and 16 bits a channel. Default: no.
     package var keepsWideColors = false
     /// The number of pixels for which memory is taken. A file whose header says nothing can turn out to have more; it is then
@@ -46,6 +48,9 @@ public struct DecodeOptions: Sendable {
 }
 
 extension DecodeOptions {
+    /// The orientation of a file as far as it is applied.
+    package func turn(_ orientation: ImageOrientation) -> ImageOrientation { appliesOrientation ? orientation : .up }
+
     /// The number of frames to read.
     package var frameLimit: Int { isFirstFrameOnly ? 1 : max(maximumFrameCount, 1) }
 

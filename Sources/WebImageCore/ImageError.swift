@@ -83,6 +83,8 @@ public struct ImageError: Error, Sendable {
     public package(set) var attempts = 1
     /// Whether the error comes from the failure cache: the same load failed before, and was not attempted again.
     public package(set) var isRemembered = false
+    /// What was tried before, in a place of its own.
+    var attemptList: AttemptList?
     /// Whether the bytes are an image for another request, at another time or on another machine: what was asked of them went
     /// beyond a limit of memory, or against a setting.
     package var dependsOnRequest = false

@@ -17,7 +17,7 @@ public final class ImageManager: Sendable {
         pipeline = Pipeline(dependencies)
         retain(
             dependencies.network.observe { [weak pipeline] status in
-                if status.isAvailable { pipeline?.retryNow() }
+                pipeline?.networkChanged(to: status)
             }
         )
         if let interval = dependencies.maintenanceInterval {
@@ -58,6 +58,13 @@ public final class ImageManager: Sendable {
 
     /// Whether the machine is online, and whether there is a reason to save data or power.
     public var networkStatus: NetworkStatus { network.status }
+
+    /// How fast images have arrived lately over the network, in bytes per second, by which the file of an image in several
+    /// qualities is chosen (``ImageVariants/init(url:qualities:speeds:)``).
+    ///
+    /// It is the mean of the last minutes, in which what is recent counts most, of bodies of at least 16 KiB. `nil` when there
+    /// were none within five minutes, or none since the network has changed. Any thread.
+    public var downloadSpeed: Double? { pipeline.downloadSpeed }
 
     /// Whether the app works offline, as a setting of its user may say. Default: `false`.
     ///
@@ -192,11 +199,13 @@ public final class ImageManager: Sendable {
         on dispatcher: any CallbackDispatching,
         handlers: ImageTask.Handlers?
     ) -> ImageTask {
-        ImageTask(
-            request: pipeline.prepare(request.imageRequest),
+        let processed = dependencies.process(request.imageRequest)
+        return ImageTask(
+            request: dependencies.resolve(processed),
             runner: pipeline,
             dispatcher: dispatcher,
-            handlers: handlers
+            handlers: handlers,
+            intercepted: dependencies.interceptors.isEmpty ? nil : processed
         )
     }
 
@@ -280,7 +289,9 @@ public final class ImageManager: Sendable {
     /// Looks up the image of a request that was not started. A hit that ends the load is reported to the observers.
     /// - Parameter inAnySize: Whether the size is not known yet, so that the largest image serves best.
     package func memoryHit(for request: ImageRequest, inAnySize: Bool) -> MemoryHit? {
-        let request = pipeline.prepare(request)
+        let processed = dependencies.process(request)
+        guard !dependencies.interceptsMemoryHits(of: processed) else { return nil }
+        let request = dependencies.resolve(processed)
         guard request.readTiers.contains(.memory) else { return nil }
         let memory = pipeline.memory
         guard let found = inAnySize ? memory.hit(inAnySizeFor: request) : memory.hit(for: request) else { return nil }

@@ -88,6 +88,11 @@ public struct ImageRequest: Hashable, Sendable {
         get { extended.variants }
         set { change { $0.variants = newValue } }
     }
+    /// How the partial images of a load with ``Loading/progressive`` are made. Default: every 0.1 seconds, not blurred.
+    public var progressiveOptions: ProgressiveOptions {
+        get { extended.progressiveOptions }
+        set { change { $0.progressiveOptions = newValue } }
+    }
     /// The format of a file that cannot be recognised by its content, such as TGA. Default: none.
     public var formatHint: ImageFormat? {
         get { extended.formatHint }
@@ -98,6 +103,13 @@ public struct ImageRequest: Hashable, Sendable {
     public var decoderParameters: [String: String] {
         get { extended.decoderParameters }
         set { change { $0.decoderParameters = newValue } }
+    }
+    /// Whether the pixels are turned upright by the EXIF orientation of the file; otherwise they are as they are stored, and
+    /// ``WebImage/orientation`` says how they would be turned. AVIF, HEIC and JPEG XL are always upright, since their
+    /// decoders turn them. Default: yes.
+    public var appliesOrientation: Bool {
+        get { extended.appliesOrientation }
+        set { change { $0.appliesOrientation = newValue } }
     }
     /// The format of the decoded pixels. Default: with alpha if the file has it.
     public var pixelFormat: PixelBuffer.Format? {
@@ -222,10 +234,12 @@ private struct ExtendedAttributes: Hashable, Sendable {
     var fallbackURLs: [URL] = []
     var lowDataURL: URL?
     var previewURL: URL?
+    var progressiveOptions = ProgressiveOptions()
     var variants: ImageVariants?
     var variantChoice: VariantChoice?
     var formatHint: ImageFormat?
     var decoderParameters: [String: String] = [:]
+    var appliesOrientation = true
     var pixelFormat: PixelBuffer.Format?
     var networkOptions: Box<NetworkOptions>?
     var cacheLifetime = CacheLifetime()

@@ -34,8 +34,8 @@ public struct ImageResponse: Sendable {
     /// stale.
     public var refreshError: ImageError?
 
-    /// Makes a response, for tests.
-    package init(image: WebImage, source: Source, url: URL) {
+    /// Makes a response, for interceptors that answer themselves and for tests.
+    public init(image: WebImage, source: Source, url: URL) {
         self.image = image
         self.source = source
         self.url = url

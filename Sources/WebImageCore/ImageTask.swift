@@ -104,6 +104,8 @@ public final class ImageTask: Sendable {
 
     /// The request that is loaded.
     public let request: ImageRequest
+    /// What the interceptors of the manager are given, in a box since few tasks have it; `nil` for a task that goes past them.
+    private let intercepted: Box<ImageRequest>?
     private let runner: any ImageTaskRunning
     private let dispatcher: any CallbackDispatching
     private let state: Mutex<State>
@@ -114,13 +116,16 @@ public final class ImageTask: Sendable {
     ///   - dispatcher: Where the handlers and completions are called. Main-actor handlers need one that delivers on the
     ///     main thread.
     ///   - handlers: `nil` for a task whose callers add completions or await it.
+    ///   - intercepted: What the interceptors of the manager are given. Default: `nil`; the task goes past them.
     init(
         request: ImageRequest,
         runner: any ImageTaskRunning,
         dispatcher: any CallbackDispatching,
-        handlers: Handlers?
+        handlers: Handlers?,
+        intercepted: ImageRequest? = nil
     ) {
         self.request = request
+        self.intercepted = intercepted.map { Box($0) }
         self.runner = runner
         self.dispatcher = dispatcher
         state = Mutex(State(priority: request.priority, handlers: handlers))
@@ -224,15 +229,25 @@ extension ImageTask {
         return task
     }
 
+    /// Makes the task of another request, which reports on the threads of the runner.
+    func makeChild(_ request: ImageRequest, _ handlers: Handlers) -> ImageTask {
+        ImageTask(request: request, runner: runner, dispatcher: InlineDispatcher(), handlers: handlers)
+    }
+
+    /// Lets a child go that has ended.
+    func disown(_ child: ImageTask) {
+        // The child is released with the lock free.
+        _ = state.withLock { state in
+            let children = state.children
+            state.children.removeAll { $0 === child }
+            return children
+        }
+    }
+
     /// Starts the load of another request as a child, which reports on the threads of the runner.
     /// - Returns: `false` when this task has finished or was cancelled.
     func startChild(_ request: ImageRequest, _ handlers: Handlers) -> Bool {
-        let child = ImageTask(
-            request: request,
-            runner: runner,
-            dispatcher: InlineDispatcher(),
-            handlers: handlers
-        )
+        let child = makeChild(request, handlers)
         guard adopt(child) else { return false }
         child.start()
         return true
@@ -329,6 +344,8 @@ extension ImageTask {
             return true
         }
     }
+
+    var interceptedRequest: ImageRequest? { intercepted?.value }
 
     var wantsPartialImages: Bool {
         request.loading == .progressive && showsPartialImages

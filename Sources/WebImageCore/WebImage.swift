@@ -126,7 +126,7 @@ public struct WebImage: Sendable {
     public var format: ImageFormat { content.format }
     /// Whether the file is a drawing that has no pixels of its own: SVG or PDF.
     public var isVector: Bool { format == .svg || format == .pdf }
-    /// The EXIF orientation of the file, which decoding has already applied.
+    /// The EXIF orientation of the file, which decoding has applied unless ``ImageRequest/appliesOrientation`` is `false`.
     public var orientation: ImageOrientation { content.orientation }
     /// Whether more of the image is still to arrive.
     public var isPartial: Bool { content.isPartial }
@@ -191,6 +191,16 @@ public struct WebImage: Sendable {
         let copy = with { $0.scale = scale }
         copy.storage.display.withLock { $0 = made }
         return copy
+    }
+
+    /// The image turned upright, if decoding has left its pixels as they are stored; `nil` for such an animation.
+    package var upright: WebImage? {
+        guard orientation != .up, content.options?.appliesOrientation == false else { return self }
+        guard animation == nil, let pixels = content.pixels.oriented(orientation) else { return nil }
+        return with { content in
+            content.pixels = pixels
+            content.naturalSize = orientation.apply(to: content.naturalSize)
+        }
     }
 
     /// Returns a still image with other pixels, as transformers need it.

@@ -45,6 +45,8 @@ extension ImageManager {
         /// A function that changes every request before it is processed, for example to set options for all loads. It
         /// must be quick, may be called from any thread, and is called for each memory-cache lookup. Default: none.
         public var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
+        /// The app's code around each load, the outermost first. Default: none. See ImageIntercepting.
+        public var interceptors: [any ImageIntercepting] = []
         /// The server that scales images to the pixels of the widgets that show them. Default: none; images come from their own
         /// URLs.
         public var imageService: ImageService?

@@ -87,6 +87,7 @@ extension ImageManager {
         dependencies.keepsThumbHashes = configuration.keepsThumbHashes
         dependencies.serializer = configuration.cacheSerializer
         dependencies.requestProcessor = configuration.requestProcessor
+        dependencies.interceptors = configuration.interceptors
         dependencies.scaler = configuration.imageService?.makeScaler()
         dependencies.cacheKeyFilter = configuration.cacheKeyFilter
         dependencies.shouldLoad = configuration.shouldLoad

@@ -24,11 +24,37 @@ struct Transforming: ParsableCommand {
             try data.write(to: file)
         }
         let small = PixelSize(width: 800, height: 600)
+        var partial = Rounds()
+        for _ in 0..<rounds {
+            partial.measure("blur") { precondition(ImageTransformer.blur(10).transform(screen) != nil) }
+            partial.measure("partial image") { precondition(screen.blurred(arrived: 0.5, keepsSize: false) != screen) }
+        }
+        Limits.check("a blurred partial image, to a blur", partial.ratio("partial image", to: "blur"), atMost: 0.2)
+        print(
+            "blur of a partial image 1920x1080: \(Rounds.format(Rounds.median(partial.seconds["partial image"] ?? []) * 1000)) ms"
+        )
+        let color = ImageColor(0x336699)
+        let plain = ["(", "-size", "1920x1080", "xc:#336699", ")"]
+        guard let round = ImageTransformer.rounded(40).transform(screen) else { preconditionFailure("No corners") }
         let work: [(String, WebImage, ImageTransformer, [String])] = [
             ("blur 1920x1080, radius 10", screen, .blur(10), ["screen.ppm", "-blur", "0x10"]),
             ("resize 4000x3000 to 800x600", large, .resize(to: small), ["large.ppm", "-scale", "800x600"]),
             ("rounded 1920x1080", screen, .rounded(40), []), ("circle 1920x1080", screen, .circle(), []),
-            ("sepia 1920x1080", screen, .sepia, []), ("rotate 1920x1080 by 30", screen, .rotate(degrees: 30), []),
+            ("sepia 1920x1080", screen, .sepia, []),
+            ("inverted 1920x1080", screen, .inverted, ["screen.ppm", "-negate"]),
+            ("gamma 1920x1080", screen, .gamma(0.5), ["screen.ppm", "-gamma", "2"]),
+            ("tint 1920x1080", screen, .tint(color), []),
+            (
+                "tint 1920x1080, multiplied", screen, .tint(color, blendMode: .multiply),
+                ["screen.ppm"] + plain + ["-compose", "Multiply", "-composite"]
+            ),
+            (
+                "tint 1920x1080, soft light", screen, .tint(color, blendMode: .softLight),
+                ["screen.ppm"] + plain + ["-compose", "SoftLight", "-composite"]
+            ),
+            ("tint 1920x1080, hue", screen, .tint(color, blendMode: .hue), []),
+            ("overlay 1920x1080, screen", screen, .overlay(round, key: "round", blendMode: .screen), []),
+            ("rotate 1920x1080 by 30", screen, .rotate(degrees: 30), []),
         ]
         for (name, image, transformer, arguments) in work {
             var measured = Rounds()

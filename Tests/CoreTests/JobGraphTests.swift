@@ -69,7 +69,7 @@ struct JobGraphTests {
         let operation = Operation()
         for task in tasks { _ = graph.change { $0.join(task, queriesRenditions: false) } }
         let fetch = only(graph.fetches).id
-        _ = graph.change { $0.beginAttempt(fetch) }
+        _ = graph.change { $0.beginAttempt(fetch, at: .now) }
         let request = LoaderRequest(url: fixture.url("a"))
         #expect(graph.change { $0.setOperation(operation, of: fetch, attempt: 1, request: request) }.names == [])
         #expect(graph.change { $0.cancel(tasks[0]) }.names == [])
@@ -93,7 +93,7 @@ struct JobGraphTests {
         let (low, high) = (task("a", 10, .low), task("a", 20, .high))
         _ = graph.change { $0.join(low, queriesRenditions: false) }
         let fetch = only(graph.fetches).id
-        _ = graph.change { $0.beginAttempt(fetch) }
+        _ = graph.change { $0.beginAttempt(fetch, at: .now) }
         let request = LoaderRequest(url: fixture.url("a"), priority: .low)
         _ = graph.change { $0.setOperation(Operation(), of: fetch, attempt: 1, request: request) }
         #expect(graph.change { $0.join(high, queriesRenditions: false) }.names == ["prioritizeLoad"])
@@ -107,13 +107,13 @@ struct JobGraphTests {
         let graph = TestGraph()
         _ = graph.change { $0.join(task("a"), queriesRenditions: false) }
         let fetch = only(graph.fetches).id
-        #expect(graph.change { $0.beginAttempt(fetch) }?.fetch.attemptCount == 1)
-        graph.change { $0.beginBackoff(fetch, after: .offline(fixture.url("a"))) }
+        #expect(graph.change { $0.beginAttempt(fetch, at: .now) }?.fetch.attemptCount == 1)
+        graph.change { $0.beginBackoff(fetch, after: .offline(fixture.url("a")), at: .now) }
         #expect(graph.fetches[fetch]?.hasWaitedForNetwork == true)
         #expect(graph.change { $0.endAllBackoffs() }.names == ["load"])
         #expect(graph.change { $0.endBackoff(fetch, afterAttempt: 1) }.names == [])
-        #expect(graph.change { $0.beginAttempt(fetch) }?.fetch.attemptCount == 2)
-        graph.change { $0.beginBackoff(fetch, after: .cancelled(nil)) }
+        #expect(graph.change { $0.beginAttempt(fetch, at: .now) }?.fetch.attemptCount == 2)
+        graph.change { $0.beginBackoff(fetch, after: .cancelled(nil), at: .now) }
         #expect(graph.change { $0.endBackoff(fetch, afterAttempt: 1) }.names == [])
         #expect(graph.change { $0.endBackoff(fetch, afterAttempt: 2) }.names == ["load"])
     }

@@ -170,6 +170,58 @@ struct PrefetcherTests {
         #expect(EventLog<Int>.poll { task.isFinished })
     }
 
+    @Test("A change of the priority applies to loads under way, to those that wait and to later batches")
+    func priority() {
+        // Given a batch of which three images load
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())
+        let urls = urls(fixture, 6)
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        let requests = urls.prefix(5).map { ImageRequest(url: $0, priority: .low) }
+        let task = prefetcher.prefetch(requests)
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 3 })
+        func have(_ priority: ImagePriority, _ range: Range<Int>) -> Bool {
+            EventLog<Int>.poll { range.allSatisfy { fixture.loader.priority(of: urls[$0]) == priority } }
+        }
+        #expect(have(.low, 0..<3))
+        // When the prefetcher becomes urgent
+        prefetcher.priority = .high
+        // Then so do its loads, and those that start later
+        #expect(have(.high, 0..<3))
+        fixture.loader.finish(urls[0])
+        #expect(EventLog<Int>.poll { fixture.loader.requests.count == 4 } && have(.high, 1..<4))
+        // The priority of a batch goes before that of its prefetcher, and without either it is that of the request.
+        task.priority = .veryLow
+        #expect(have(.veryLow, 1..<4))
+        prefetcher.priority = .normal
+        #expect(have(.veryLow, 1..<4))
+        task.priority = nil
+        #expect(have(.normal, 1..<4))
+        prefetcher.priority = nil
+        #expect(have(.low, 1..<4))
+        // When all of its loads have started, the batch still follows.
+        fixture.loader.finish(urls[1])
+        fixture.loader.finish(urls[2])
+        #expect(EventLog<Int>.poll { fixture.loader.requests.count == 5 } && have(.low, 3..<5))
+        prefetcher.priority = .veryHigh
+        #expect(have(.veryHigh, 3..<5))
+        prefetcher.prefetch([urls[5]])
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 3 } && have(.veryHigh, 5..<6))
+        prefetcher.cancelAll()
+        #expect(EventLog<Int>.poll { fixture.isIdle })
+    }
+
+    @Test("Cancelling all batches ends those of which every load has started")
+    func cancelledAll() {
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        let results = EventLog<PrefetchResult>()
+        prefetcher.prefetch(urls(fixture, 2)) { results.add($0) }
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 2 })
+        prefetcher.cancelAll()
+        #expect(results.wait { $0 == [PrefetchResult(requestedCount: 2, cancelledCount: 2)] })
+        #expect(EventLog<Int>.poll { fixture.isIdle })
+    }
+
     @Test("A cancelled batch reports the right counts, and loads shared with other tasks continue")
     func cancelled() {
         let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())

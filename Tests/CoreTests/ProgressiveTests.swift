@@ -108,13 +108,14 @@ struct ProgressiveTests {
     @Test("However often it pauses, all that has come is shown, though no more comes")
     func pauses() {
         // Given transfers that send a few more bytes when the next partial image is due
-        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.partialInterval = .microseconds(50) }
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.clock = SystemClock() }
         for number in 0..<2000 {
             let url = fixture.url("\(number)")
             fixture.loader.answer(url, with: Data(count: 608))
             let partials = EventLog<Int>()
             var request = ImageRequest(url: url, loading: .progressive)
             request.decoder = ByteCountingCoder()
+            request.progressiveOptions.interval = .microseconds(50)
             let task = fixture.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
             fixture.loader.send(Data(count: 600), for: url)
             for _ in 0..<(number % 50) { sched_yield() }
@@ -138,6 +139,7 @@ struct ProgressiveTests {
         let partials = EventLog<Int>()
         var request = ImageRequest(url: url, loading: .progressive)
         request.decoder = ByteCountingCoder()
+        request.progressiveOptions.interval = .zero
         let task = fixture.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
         for _ in 0..<600 { fixture.loader.send(Data(count: 1), for: url) }
         #expect(partials.wait { $0.last == 600 }, "\(partials.all)")

@@ -83,13 +83,14 @@ struct StressTests {
     @Test("All bytes so far are shown whenever a transfer pauses, 500 times in a row")
     func pauses() {
         // Given transfers that send a few more bytes when the next partial image is due
-        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.partialInterval = .microseconds(50) }
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.clock = SystemClock() }
         for number in 0..<500 {
             let url = fixture.url("\(number)")
             fixture.loader.answer(url, with: Data(count: 608))
             let partials = EventLog<Int>()
             var request = ImageRequest(url: url, loading: .progressive)
             request.decoder = ByteCountingCoder()
+            request.progressiveOptions.interval = .microseconds(50)
             let task = fixture.load(request, partial: { partials.add($0.pixelSize.width) }) { _ in }
             fixture.loader.send(Data(count: 600), for: url)
             for _ in 0..<(number % 50) { sched_yield() }

@@ -24,14 +24,15 @@ struct ThumbnailTests {
         ManagerFixture(holdsResponses: holdsResponses, hasDisk: hasDisk, hasResults: false) {
             $0.coders = .builtIn
             $0.decodeQueue = WorkQueue(name: "test-decode", threadCount: 1)
-            $0.partialInterval = .zero
             $0.keepsThumbHashes = true
         }
     }
 
     @discardableResult
     private func load(_ request: ImageRequest, in fixture: ManagerFixture) -> ImageTask {
-        fixture.load(request, partial: { partials.add($0) }) { fixture.outcomes.add(.init($0)) }
+        var request = request
+        request.progressiveOptions.interval = .zero
+        return fixture.load(request, partial: { partials.add($0) }) { fixture.outcomes.add(.init($0)) }
     }
 
     private var isCyan: [Bool] { partials.all.map { $0.firstChannel < 64 } }

@@ -68,6 +68,55 @@ struct TransformerTests {
         #expect(ImageTransformer.crop(x: 0, y: 0, width: -1, height: 1).transform(picture) == nil)
     }
 
+    @Test("A crop keeps its focus in view, as near to the middle as the edges allow")
+    func focus() throws {
+        // Given a row of nine pixels, of which each names its place
+        let row = image(9, (0..<9).map { 0xFF00_0000 | UInt32($0) })
+        func places(_ transformer: ImageTransformer) throws -> [UInt32] {
+            try pixels(transformer.transform(row)).map { $0 & 0xFF }
+        }
+        let size = PixelSize(width: 3, height: 1)
+        for (x, expected) in [
+            (0.0, [0, 1, 2]), (0.5 / 9, [0, 1, 2]), (2.5 / 9, [1, 2, 3]), (0.5, [3, 4, 5]), (1, [6, 7, 8]),
+            (-3, [0, 1, 2]), (9, [6, 7, 8]), (.nan, [3, 4, 5]), (.infinity, [6, 7, 8]), (-.infinity, [0, 1, 2]),
+        ] as [(Double, [UInt32])] {
+            let focus = ImagePoint(x: x, y: .nan)
+            #expect(try places(.crop(to: size, focus: focus)) == expected, "crop at \(x)")
+            #expect(try places(.resize(to: size, .cover, focus: focus)) == expected, "cover at \(x)")
+        }
+        let wide = image(30, (0..<300).map { [red, green, clear][$0 % 30 / 10] })
+        for (focus, color) in [(ImagePoint.left, red), (.center, green), (.right, clear)] {
+            #expect(try pixels(ImageTransformer.circle(focus: focus).transform(wide))[5 * 10 + 5] == color)
+        }
+        // It stays as it is without a crop.
+        #expect(try places(.crop(to: PixelSize(width: 99, height: 99), focus: .bottomRight)) == Array(0..<9))
+        #expect(try places(.resize(to: PixelSize(width: 9, height: 9), .contain, focus: .right)) == Array(0..<9))
+        #expect(ImageTransformer.crop(to: PixelSize(width: 0, height: 1)).transform(row) == nil)
+        #expect(ImageTransformer.crop(to: PixelSize(width: -4, height: .min)).transform(row) == nil)
+        // What is larger than the image is covered around the focus, too.
+        let large = ImageTransformer.resize(to: PixelSize(width: 30, height: 10), .cover, focus: .right).transform(row)
+        #expect(large?.pixelSize == PixelSize(width: 30, height: 10))
+        #expect(try pixels(large).last == 0xFF00_0008)
+    }
+
+    @Test("Equal crops have equal keys, and those around another point have others")
+    func focusKeys() {
+        let size = PixelSize(width: 3, height: 1)
+        for make in [
+            { ImageTransformer.crop(to: size, focus: $0) }, { .resize(to: size, .cover, focus: $0) },
+            { .circle(focus: $0) },
+        ] as [(ImagePoint) -> ImageTransformer] {
+            let keys = [.center, .top, .left, .topLeft, ImagePoint(x: 0.25, y: 0.5)].map { make($0).key }
+            #expect(Set(keys).count == keys.count, "\(keys)")
+            #expect(make(ImagePoint(x: -0.0, y: -2)) == make(.topLeft))
+            #expect(make(ImagePoint(x: .nan, y: 0.5)) == make(.center))
+        }
+        #expect(ImageTransformer.resize(to: size, .cover).key == "resize(3x1,cover)")
+        #expect(ImageTransformer.circle().key == "square circle()")
+        // Only a crop leaves something out.
+        #expect(ImageTransformer.resize(to: size, .contain, focus: .top) == .resize(to: size))
+    }
+
     @Test("The chosen corners are rounded with smooth edges, and the radius is in application pixels")
     func rounded() throws {
         let picture = solid(20, 20, red)

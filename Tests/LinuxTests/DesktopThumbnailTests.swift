@@ -100,6 +100,16 @@ struct DesktopThumbnailTests {
         #expect(manager.cachedImage(for: file)?.firstChannel ?? 0 > 192)
     }
 
+    @Test("An image as it is stored shows no thumbnail, since those are upright")
+    func stored() throws {
+        try thumbnails.store(cyan, for: file)
+        var request = ImageRequest(url: file, loading: .progressive)
+        request.appliesOrientation = false
+        let (partials, result) = load(request, manager())
+        #expect(partials.isEmpty)
+        #expect(try #require(try result?.get().image).pixelSize == size)
+    }
+
     @Test("A manager looks for thumbnails unless its configuration has none")
     func configuration() throws {
         func hasThumbnails(_ change: (inout ImageManager.Configuration) -> Void) -> Bool? {

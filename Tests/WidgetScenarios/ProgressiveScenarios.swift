@@ -50,6 +50,40 @@ extension Scenario {
             expectEqual(stage.server.requests.count, 1)
         },
 
+        Scenario("A blurred partial image has the place of the image, which is sharp in the end", .drawing, .density) {
+            // Given a server that pauses after most of a pattern of stripes
+            let gate = ServerGate()
+            let file = TestImage.make(size: PixelSize(width: 400, height: 300), format: .jpeg) { x, _ in
+                x / 4 % 2 == 0 ? 0x000000 : 0xFFFFFF
+            }
+            let stage = try Stage { _ in
+                var response = ServerResponse.ok(file, contentType: "image/jpeg")
+                response.faults.bodyGate = (afterBytes: file.count / 4, gate: gate)
+                return response
+            }
+            let picture = stage.addImage(width: 400, height: 300)
+            stage.present()
+            var request = ImageRequest(url: stage.server.url("/a.jpg"), loading: .progressive)
+            request.progressiveOptions = ProgressiveOptions(interval: .zero, isBlurred: true)
+            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            expect(MainLoopPump.run(until: { picture.currentImage != nil }))
+            expect(stage.waitForFrame())
+            expectEqual(gtk_widget_get_width(picture.widget), 400)
+            /// The difference between two stripes near the top, in levels.
+            @MainActor func contrast() throws -> Int {
+                let drawn = try require(rendered(picture.widget))
+                let levels = (0..<4).map { Int(drawn.color((198.5 + Double($0) * 2) / 400, 0.02) & 255) }
+                return (levels.max() ?? 0) - (levels.min() ?? 0)
+            }
+            let coarse = try contrast()
+            expect(coarse < 60, "\(coarse)")
+            gate.open()
+            stage.waitForResults(1)
+            expect(stage.waitForFrame())
+            let sharp = try contrast()
+            expect(sharp > 180, "\(sharp)")
+        },
+
         Scenario("The thumbnail of a camera is visible before the image arrives, in its layout", .drawing) {
             // Given a server that pauses behind the head of the file, whose thumbnail has another colour
             let gate = ServerGate()

@@ -1,3 +1,5 @@
+public import WebImageCore
+
 /// How a bound widget treats a load, apart from what is loaded.
 public struct BindingOptions: Hashable, Sendable {
     /// What the widget shows until the image is there.
@@ -49,6 +51,9 @@ public struct BindingOptions: Hashable, Sendable {
     public var start: Start
     /// What becomes of the previous load. Default: it is cancelled.
     public var previousLoad: PreviousLoad
+    /// The point of the image that stays as near to the middle as its edges allow where the widget crops it, as
+    /// ``ContentFit/cover``, the background of a button and an avatar do. Default: the middle.
+    public var focus: ImagePoint
 
     /// Creates options. The defaults are those of every `setImage`: the placeholder at once, and the load when the
     /// widget is mapped.
@@ -57,12 +62,14 @@ public struct BindingOptions: Hashable, Sendable {
         display: Display = .automatic,
         awaitsTransition: Bool = false,
         start: Start = .whenMapped,
-        previousLoad: PreviousLoad = .cancelled
+        previousLoad: PreviousLoad = .cancelled,
+        focus: ImagePoint = .center
     ) {
         self.whileLoading = whileLoading
         self.display = display
         self.awaitsTransition = awaitsTransition
         self.start = start
         self.previousLoad = previousLoad
+        self.focus = focus
     }
 }

@@ -102,7 +102,9 @@ extension ImageBindable {
     /// - Parameters:
     ///   - image: The image, which is shown with the pixels that it has.
     ///   - transition: The transition to the image. Default: none, as for a memory hit.
-    public func setImage(_ image: WebImage, transition: ImageTransition? = nil) {
-        MainThreadMeter.measure { imageBinding.preparedSlot().show(image, transition) }
+    ///   - focus: The point of the image that stays in view where the widget crops it; see ``BindingOptions/focus``. Default: the
+    ///     middle.
+    public func setImage(_ image: WebImage, transition: ImageTransition? = nil, focus: ImagePoint = .center) {
+        MainThreadMeter.measure { imageBinding.preparedSlot().show(image, transition, focus: focus) }
     }
 }

@@ -9,6 +9,8 @@ final class PaintableContent {
     @MainActor
     private struct Displayed {
         var content = DisplayedContent.nothing
+        /// The point that stays in view where the content is cropped.
+        var focus = ImagePoint.center
         var isPlaceholder = false
         var playback: PaintablePlayback?
         var observation: SignalConnections?
@@ -62,32 +64,35 @@ final class PaintableContent {
     // Content
 
     func show(_ placeholder: Placeholder?) {
-        display(DisplayedContent(placeholder), isPlaceholder: true)
+        display(Displayed(content: DisplayedContent(placeholder), isPlaceholder: true))
     }
 
     /// Shows an image as a placeholder.
     func show(placeholder image: WebImage) {
-        display(.image(image), isPlaceholder: true)
+        display(Displayed(content: .image(image), isPlaceholder: true))
     }
 
     /// Shows an image.
     /// - Parameters:
+    ///   - focus: The point that stays in view where the image is cropped.
     ///   - isContinued: Whether this is the image on display with more pixels or frames, so that a transition to it goes on
     ///     and its player stays.
     ///   - onEnd: Called once, at the end of the transition; without a transition, within this call.
     func show(
         _ image: WebImage,
         transition: ImageTransition? = nil,
+        focus: ImagePoint = .center,
         isContinued: Bool = false,
         onEnd: (@MainActor @Sendable () -> Void)? = nil
     ) {
+        let next = Displayed(content: .image(image), focus: focus)
         if isContinued, let running = self.transition {
             if let onEnd { running.onEnd.append(onEnd) }
-            return display(.image(image), isPlaceholder: false, isContinued: true)
+            return display(next, isContinued: true)
         }
         finishTransition()
         if let transition, isOnScreen, !ReducedMotion.isRequested {
-            self.transition = RunningTransition(from: displayed.visible, transition)
+            self.transition = RunningTransition(from: displayed.visible, focus: displayed.focus, transition)
             if let onEnd { self.transition?.onEnd.append(onEnd) }
             if let onEnd = transition.onEnd { self.transition?.onEnd.append(onEnd) }
             // In a turn of its own, since it may set another image. Frames are drawn after that, at a lower priority.
@@ -95,14 +100,15 @@ final class PaintableContent {
                 MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { onStart() } }
             }
         }
-        display(.image(image), isPlaceholder: false, isContinued: isContinued)
+        display(next, isContinued: isContinued)
         if self.transition == nil { onEnd?() }
     }
 
-    private func display(_ content: DisplayedContent, isPlaceholder: Bool, isContinued: Bool = false) {
-        if isPlaceholder { finishTransition() }
+    private func display(_ content: Displayed, isContinued: Bool = false) {
+        if content.isPlaceholder { finishTransition() }
         displayed.observation?.disconnect()
-        var next = Displayed(content: content, isPlaceholder: isPlaceholder)
+        var next = content
+        let content = content.content
         if let image = content.image, image == displayed.content.image {
             next.playback = displayed.playback
         } else if isContinued, let image = content.image, image.animation != nil, let running = displayed.playback {
@@ -237,8 +243,14 @@ final class PaintableContent {
 // Requests of the GObject.
 extension PaintableContent {
     func draw(_ snapshot: OpaquePointer, width: Double, height: Double) {
-        let context = DrawingContext(snapshot: snapshot, width: width, height: height, widget: styleWidget?())
+        var context = DrawingContext(snapshot: snapshot, width: width, height: height, widget: styleWidget?())
         guard !context.isEmpty else { return }
+        if isDrawnByWidget, let widget = context.widget {
+            context.overhang = Overhang(
+                width: Overhang.Side(of: width, in: Double(gtk_widget_get_width(widget))),
+                height: Overhang.Side(of: height, in: Double(gtk_widget_get_height(widget)))
+            )
+        }
         if let transition {
             transition.draw(in: context) { drawVisible(in: $0) }
         } else {
@@ -251,7 +263,11 @@ extension PaintableContent {
 
     private func drawVisible(in context: DrawingContext) {
         // GtkPicture stretches what has no size.
-        if hasSize { displayed.visible.draw(in: context) } else { displayed.visible.drawCovering(in: context) }
+        if hasSize {
+            context.focused(on: displayed.focus) { displayed.visible.draw(in: $0) }
+        } else {
+            displayed.visible.drawCovering(in: context, focus: displayed.focus)
+        }
     }
 
     /// A new reference to an immutable copy of what is visible; an empty paintable of the same size if there is none.

@@ -13,6 +13,8 @@ struct DrawingContext {
     var height: Double
     /// The widget that is drawn, if it is known.
     let widget: UnsafeMutablePointer<GtkWidget>?
+    /// The part of the box that the widget shows.
+    var overhang = Overhang()
 
     /// Whether the box has no area, so that nothing can be drawn.
     var isEmpty: Bool { !(width > 0 && height > 0) }
@@ -36,12 +38,46 @@ struct DrawingContext {
 
     /// Draws into a box of another size that has the same centre.
     func centered(width: Double, height: Double, _ body: (DrawingContext) -> Void) {
+        centered(width: width, height: height, focus: .center, body)
+    }
+
+    /// Draws into a larger box, of which a point is as near to the centre of this one as the edges of the larger one allow. A
+    /// smaller box has the same centre.
+    func centered(width: Double, height: Double, focus: ImagePoint, _ body: (DrawingContext) -> Void) {
         var inner = self
         (inner.width, inner.height) = (width, height)
-        var origin = graphene_point_t(x: Float((self.width - width) / 2), y: Float((self.height - height) / 2))
+        func start(of length: Double, in box: Double, at fraction: Double) -> Double {
+            length > box ? -ImagePoint.overhang(at: fraction, showing: box, of: length) : (box - length) / 2
+        }
+        moved(
+            x: start(of: width, in: self.width, at: focus.x),
+            y: start(of: height, in: self.height, at: focus.y)
+        ) { body(inner) }
+    }
+
+    /// Draws the box so that the widget shows the part of it around a point.
+    func focused(on focus: ImagePoint, _ body: (DrawingContext) -> Void) {
+        guard !overhang.isEmpty, focus != .center else { return body(self) }
+        moved(x: overhang.shift(to: focus.x, \.width, of: width), y: overhang.shift(to: focus.y, \.height, of: height))
+        {
+            body(self)
+        }
+    }
+
+    /// Draws into the part of the box that the widget shows.
+    func visible(_ body: (DrawingContext) -> Void) {
+        guard !overhang.isEmpty else { return body(self) }
+        var inner = self
+        (inner.width, inner.height) = (width - overhang.width.length, height - overhang.height.length)
+        inner.overhang = Overhang()
+        moved(x: overhang.width.start, y: overhang.height.start) { body(inner) }
+    }
+
+    private func moved(x: Double, y: Double, _ body: () -> Void) {
+        var origin = graphene_point_t(x: Float(x), y: Float(y))
         gtk_snapshot_save(snapshot)
         gtk_snapshot_translate(snapshot, &origin)
-        body(inner)
+        body()
         gtk_snapshot_restore(snapshot)
     }
 
@@ -51,6 +87,38 @@ struct DrawingContext {
         gtk_snapshot_push_clip(snapshot, &bounds)
         body()
         gtk_snapshot_pop(snapshot)
+    }
+}
+
+/// How far a box goes beyond the widget that shows the middle of it, as GtkPicture does with an image that covers it.
+struct Overhang {
+    /// The overhang on both ends of a side.
+    struct Side {
+        /// The part of the side that the widget does not show.
+        var length = 0.0
+        /// The part of it at the left or the top.
+        var start = 0.0
+    }
+
+    var width = Side()
+    var height = Side()
+
+    var isEmpty: Bool { width.length <= 0 && height.length <= 0 }
+
+    /// How far the box has to be moved so that the widget shows the part of it around a point.
+    func shift(to fraction: Double, _ side: KeyPath<Overhang, Side>, of length: Double) -> Double {
+        let side = self[keyPath: side]
+        guard side.length > 0 else { return 0 }
+        return side.start - ImagePoint.overhang(at: fraction, showing: length - side.length, of: length)
+    }
+}
+
+extension Overhang.Side {
+    /// The overhang of a side, of which GtkPicture shows the middle in whole pixels (gtk_picture_snapshot).
+    init(of length: Double, in shown: Double) {
+        guard shown > 0, length > shown else { return }
+        self.length = length - shown
+        start = ((length.rounded(.up) - shown) / 2).rounded(.down)
     }
 }
 

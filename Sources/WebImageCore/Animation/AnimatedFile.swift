@@ -56,11 +56,12 @@ package struct AnimatedFile: Sendable {
                 remedy: "Decode its first frame only (ImageRequest.isFirstFrameOnly)."
             ).dependingOnRequest()
         }
-        let natural = orientation.apply(to: size)
+        let turn = options.turn(orientation)
+        let natural = turn.apply(to: size)
         let shown = options.size.target(for: natural)
-        let target = orientation.apply(to: shown)
+        let target = turn.apply(to: shown)
         let make: @Sendable (DecodeOptions) -> FrameComposer = { options in
-            FrameComposer(source, layouts, size: size, target: target, orientation: orientation, options: options)
+            FrameComposer(source, layouts, size: size, target: target, orientation: turn, options: options)
         }
         // The decode of the first frame has its memory already.
         var decoding = options
@@ -75,7 +76,7 @@ package struct AnimatedFile: Sendable {
                 hasAlpha: layouts.hasTransparency(on: size),
                 byteCount: byteCount,
                 fileData: data,
-                arrival: arrival.map { ($0, orientation) },
+                arrival: arrival.map { ($0, turn) },
                 memory: options.budget?.holdAnimation(byteCount),
                 makeDecoder: { make(options) }
             )

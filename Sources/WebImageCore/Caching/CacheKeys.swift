@@ -25,6 +25,7 @@ public struct ImageKey: Hashable, Sendable {
         if request.isFirstFrameOnly { key = "still \(key)" }
         if request.hasRareAttributes {
             if let hint = request.formatHint { key = "\(hint.rawValue) \(key)" }
+            if !request.appliesOrientation { key = "stored \(key)" }
             if let format = request.pixelFormat { key = "\(format) \(key)" }
             let parameters = request.decoderParameters
             if !parameters.isEmpty { key = "\(CacheKey.text(of: parameters)) \(key)" }

@@ -33,12 +33,13 @@ struct DecodeCost {
     }
 
     init(of header: ImageHeader, _ options: DecodeOptions) {
+        let header = header.turned(by: options)
         let pixels = header.storedSize.pixelCount
         pixelCount = pixels
         let target = options.size.target(for: header.size).pixelCount
         var decoded = pixels
         if header.format == .jpeg {
-            let stored = header.orientation.apply(to: options.size.target(for: header.size))
+            let stored = header.turn.apply(to: options.size.target(for: header.size))
             decoded = header.storedSize.divided(by: header.storedSize.divisor(for: stored)).pixelCount
         }
         let bytesPerPixel = options.keepsWideColors ? 8 : 4
@@ -47,7 +48,7 @@ struct DecodeCost {
         // The worst case stands for what has not arrived: coefficients of two bytes for each of four channels.
         let working = header.workingByteCount ?? pixels.boundedProduct(8)
         // What is scaled is turned afterwards, while the decoded pixels are still there.
-        let isTurned = header.orientation != .up
+        let isTurned = header.turn != .up
         let scaled = target < decoded ? imageByteCount.boundedProduct(isTurned ? 2 : 1) : 0
         switch header.format {
         case .gif:

@@ -45,6 +45,6 @@ extension JobGraph.Job {
         let format = request.pixelFormat.map { "\($0)" } ?? ""
         return
             "\(request.resolvedDecodeSize) \(request.scale) \(decoder) \(request.convertsToSRGB) \(request.isFirstFrameOnly) \(format) "
-            + "\(request.formatHint?.rawValue ?? "") \(CacheKey.text(of: request.decoderParameters))"
+            + "\(request.formatHint?.rawValue ?? "") \(request.appliesOrientation) \(CacheKey.text(of: request.decoderParameters))"
     }
 }

@@ -11,6 +11,7 @@ final class DecodeStage: Sendable {
 
     private let memoryCache: any MemoryCaching
     private let failures: FailureRecorder
+    private let clock: any TimeKeeping
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let maker: ImageMaker
@@ -30,6 +31,7 @@ final class DecodeStage: Sendable {
     ) {
         memoryCache = dependencies.memoryCache
         failures = FailureRecorder(dependencies)
+        clock = dependencies.clock
         observers = dependencies.observers
         self.graph = graph
         self.maker = maker
@@ -41,15 +43,13 @@ final class DecodeStage: Sendable {
 
     /// Ends a fetch, decodes its bytes for each of its jobs, and hands them to its readers.
     func decode(_ id: JobGraph.Fetch.ID, _ data: FetchedData) {
-        let (request, readers, jobs) = graph.withLock {
-            ($0.fetches[id]?.request, $0.finishReaders(of: id), $0.finishFetch(id))
-        }
+        let (fetch, readers, jobs) = graph.withLock { ($0.fetches[id], $0.finishReaders(of: id), $0.finishFetch(id)) }
+        let data = data.following(fetch, isShared: jobs.count > 1)
         // Nobody decodes what only readers want, or what was finished for the disk cache.
-        if jobs.isEmpty, let request, maker.canDecode(data, for: request) {
+        if jobs.isEmpty, let request = fetch?.request, maker.canDecode(data, for: request) {
             data.storeOriginal?.perform(nil)
         }
         for reader in readers { next.finish(reader, with: data) }
-        let data = jobs.count > 1 ? data.shared() : data
         for job in jobs where job.wantsThumbnail {
             partials.submitThumbnail(of: data, for: job.id, priority: job.priority)
         }
@@ -146,7 +146,8 @@ final class DecodeStage: Sendable {
                 )
             }
             WebImageLog.debug("\(error)")
-            outcome = Outcome(result: .failure(error))
+            let attempt = ImageError.Attempt(error, of: job.request.url, from: data.failures.start, to: clock.now)
+            outcome = Outcome(result: .failure(error.ending(attempt, after: data.failures.earlier)))
             keepConsequences(of: error, job.request, data)
         }
         next.finish(id, job, with: outcome, of: data)

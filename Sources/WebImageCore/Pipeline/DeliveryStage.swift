@@ -4,6 +4,7 @@ import FoundationEssentials
 final class DeliveryStage: Sendable {
     private let dataCache: (any DataCaching)?
     private let queue: WorkQueue
+    private let clock: any TimeKeeping
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let fallback: FallbackStage
@@ -11,6 +12,7 @@ final class DeliveryStage: Sendable {
     init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, fallback: FallbackStage) {
         dataCache = dependencies.dataCache
         queue = dependencies.ioQueue
+        clock = dependencies.clock
         observers = dependencies.observers
         self.graph = graph
         self.fallback = fallback
@@ -51,9 +53,12 @@ final class DeliveryStage: Sendable {
     /// Ends a fetch, and all tasks that wait for it, with an error.
     func fail(_ id: JobGraph.Fetch.ID, _ error: ImageError) {
         WebImageLog.debug("\(error)")
-        let (readers, tasks) = graph.withLock { ($0.finishReaders(of: id), $0.failFetch(id)) }
-        for task in tasks { deliver(.failure(error), to: task) }
-        for reader in readers { deliver(.failure(error), to: reader) }
+        let now = clock.now
+        let (told, readers, tasks) = graph.withLock { graph in
+            (graph.fetches[id]?.ending(with: error, at: now) ?? error, graph.finishReaders(of: id), graph.failFetch(id))
+        }
+        for task in tasks { deliver(.failure(told), to: task) }
+        for reader in readers { deliver(.failure(told), to: reader) }
     }
 
     /// Ends the tasks that want the bytes of a fetch, which goes on without bytes.

@@ -33,8 +33,6 @@ extension Pipeline {
         package var maximumPixelCount = DecodeOptions().maximumPixelCount
         /// Whether images keep wide colours, because the toolkit shows them.
         package var keepsWideColors = false
-        /// The shortest time between two partial images of a load.
-        package var partialInterval = Duration.milliseconds(100)
         /// How often expired entries are removed from the disk; `nil` for never.
         package var maintenanceInterval: Duration? = .seconds(3600)
         /// Whether a ThumbHash is stored with each original.
@@ -49,6 +47,8 @@ extension Pipeline {
         package var cacheKeyFilter: CacheKeyFilter?
         /// The server that scales images to the sizes at which they are shown.
         package var scaler: ImageScaler?
+        /// The app's code around each load, the outermost first.
+        package var interceptors: [any ImageIntercepting] = []
         package var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
         package var shouldLoad: (@Sendable (URL) -> Bool)?
         package var shouldRememberFailure: (@Sendable (URL, ImageError) -> Bool)?
@@ -57,6 +57,7 @@ extension Pipeline {
         package var storeOrder = StoreOrder()
         package var network: any NetworkMonitoring = AlwaysOnline()
         package var clock: any TimeKeeping = SystemClock()
+        let speedMeter = SpeedMeter()
 
         package init(
             memoryCache: any MemoryCaching,

@@ -156,7 +156,9 @@ final class DiskStage: Sendable {
 
     /// Shows the blurred version of an image to the tasks that want partial images.
     private func show(_ hash: ThumbHash, _ id: JobGraph.Fetch.ID) {
-        let tasks = graph.withLock { $0.tasks(of: id) }.filter(\.wantsPartialImages)
+        let tasks = graph.withLock { $0.tasks(of: id) }.filter { task in
+            task.wantsPartialImages && task.request.appliesOrientation
+        }
         guard !tasks.isEmpty, let image = hash.image?.asPreview else { return }
         for task in tasks { task.report(partial: image, as: .hash) }
     }

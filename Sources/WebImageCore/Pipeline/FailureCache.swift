@@ -63,6 +63,8 @@ package final class FailureCache: Sendable {
         error.isRemembered = true
         // A server can make them long, and many failures are remembered.
         error.head?.headers = [:]
+        // There may be thousands of them.
+        error.attemptList = nil
         // What the entries hold of the app is released with the lock free.
         _ = state.withLock { state in
             let entries = state.entries

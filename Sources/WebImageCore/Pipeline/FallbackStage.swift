@@ -22,7 +22,7 @@ final class FallbackStage: Sendable {
             .nonisolated(
                 progress: { task.report(received: $0, expected: $1) },
                 partial: task.showsPartialImages ? partial : nil,
-                completion: { task.finish($0) }
+                completion: { task.finish($0.mapError { $0.following(error) }) }
             )
         )
     }

@@ -7,6 +7,7 @@ final class FetchStage: Sendable {
     private let loaders: LoaderRegistry
     private let failures: FailureCache
     private let network: any NetworkMonitoring
+    private let speedMeter: SpeedMeter
     private let clock: any TimeKeeping
     private let budget: MemoryBudget
     private let maximumByteCount: Int
@@ -38,6 +39,7 @@ final class FetchStage: Sendable {
         loaders = dependencies.loaders
         failures = dependencies.failures
         network = dependencies.network
+        speedMeter = dependencies.speedMeter
         clock = dependencies.clock
         budget = dependencies.budget
         maximumByteCount = dependencies.maximumByteCount
@@ -93,7 +95,7 @@ final class FetchStage: Sendable {
     }
 
     private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading, goingOnWith part: PartialBody?) {
-        guard let (fetch, validators) = graph.withLock({ $0.beginAttempt(id) }) else { return }
+        guard let (fetch, validators) = graph.withLock({ $0.beginAttempt(id, at: clock.now) }) else { return }
         observers.notify(fetch.request.url, .started)
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
             staleImages.start(id, nil)
@@ -126,7 +128,10 @@ final class FetchStage: Sendable {
             if observers.isActive, let url = graph.withLock({ $0.takeFirstBytes(of: id) }) {
                 observers.notify(url, .firstBytes(expected: expected))
             }
-            let (tasks, readers) = graph.withLock { ($0.tasks(of: id), $0.readers(of: id)) }
+            let (tasks, readers) = graph.withLock { graph in
+                graph.setProgress(received, expected, of: id)
+                return (graph.tasks(of: id), graph.readers(of: id))
+            }
             for task in tasks { task.report(received: received, expected: expected) }
             for reader in readers { reader.report(received: received, expected: expected) }
         case .data(let chunk):
@@ -149,6 +154,7 @@ final class FetchStage: Sendable {
         let isUndecoded =
             fetch.jobs.isEmpty && failures.error(for: fetch.request, now: clock.now)?.isOfDecoding == true
         if !isUndecoded { failures.forget(fetch.request) }
+        if let metrics = loaded.metrics { speedMeter.record(metrics, at: clock.now) }
         switch fetch.validation {
         case .original(let entry, _) where loaded.isNotModified:
             graph.update { $0.readConfirmed(id, Confirmation(entry: entry, answer: loaded)) }

@@ -12,6 +12,8 @@ struct FetchedData: Sendable {
     let storeOriginal: OnceClosure?
     /// Why these bytes serve although the server should have been asked about them.
     var refreshError: ImageError?
+    /// The attempts that failed before these bytes came, and when the one began that brought them.
+    var failures: (earlier: [ImageError.Attempt], start: Date?) = ([], nil)
     /// The date of the original on disk, if there is one or will be: ``CacheEntry/storedAt``.
     var storedAt: Date?
     /// Set when several jobs decode the bytes.
@@ -46,10 +48,12 @@ struct FetchedData: Sendable {
     /// Whether the image is the one that was cached before: the server confirmed it or was unreachable.
     var isConfirmed: Bool { origin == .revalidated || refreshError != nil }
 
-    /// The same bytes for several jobs, which share what they decode.
-    func shared() -> FetchedData {
+    /// The same bytes with what is known of their fetch.
+    /// - Parameter isShared: Whether several jobs decode them, which share what they make.
+    func following(_ fetch: JobGraph.Fetch?, isShared: Bool) -> FetchedData {
         var data = self
-        data.coalescer = DecodeCoalescer()
+        if isShared { data.coalescer = DecodeCoalescer() }
+        if let fetch { data.failures = (fetch.failures, fetch.attemptStart) }
         return data
     }
 }

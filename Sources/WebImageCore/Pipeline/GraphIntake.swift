@@ -49,6 +49,7 @@ final class GraphIntake: Sendable {
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let renditions: RenditionTier
+    private let interceptors: InterceptorStage
     private let delivery: DeliveryStage
     private let queue: WorkQueue
     private let state = Mutex(State())
@@ -58,6 +59,7 @@ final class GraphIntake: Sendable {
         memory: MemoryLookUp,
         graph: SharedGraph,
         renditions: RenditionTier,
+        interceptors: InterceptorStage,
         delivery: DeliveryStage
     ) {
         self.memory = memory
@@ -65,6 +67,7 @@ final class GraphIntake: Sendable {
         queue = dependencies.intakeQueue
         self.graph = graph
         self.renditions = renditions
+        self.interceptors = interceptors
         self.delivery = delivery
     }
 
@@ -181,6 +184,7 @@ final class GraphIntake: Sendable {
     private func join(_ task: ImageTask) {
         // A task that was cancelled on its way does not join. One that is cancelled from here on leaves with a later change.
         guard !task.isCancelled else { return }
+        if let intercepted = task.interceptedRequest { return interceptors.run(task, intercepted) }
         let request = task.request
         if let hit = imageStoredMeanwhile(request) {
             observers.notify(request.url, .memoryHit)

@@ -37,7 +37,10 @@ final class ImageMaker: Sendable {
         options.isFirstFrameOnly = request.isFirstFrameOnly
         options.formatHint = request.formatHint
         options.pixelFormat = request.pixelFormat
-        if request.hasRareAttributes { options.decoderParameters = request.decoderParameters }
+        if request.hasRareAttributes {
+            options.decoderParameters = request.decoderParameters
+            options.appliesOrientation = request.appliesOrientation
+        }
         options.convertsToSRGB = request.convertsToSRGB
         options.budget = budget
         options.keepsWideColors = keepsWideColors && request.convertsToSRGB
@@ -108,6 +111,8 @@ final class ImageMaker: Sendable {
     /// - Returns: `nil` when it cannot be a small version of the image.
     func image(of thumbnail: SharedThumbnail, for request: ImageRequest) -> WebImage? {
         let options = decodeOptions(request)
+        // Thumbnails are upright.
+        guard options.appliesOrientation else { return nil }
         guard var natural = thumbnail.naturalSize, (try? options.check(natural)) != nil,
             let header = ImageHeader(reading: thumbnail.data), header.format == .png,
             max(header.size.width, header.size.height) <= SharedThumbnail.longestSide,

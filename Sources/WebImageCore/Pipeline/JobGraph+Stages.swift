@@ -143,10 +143,14 @@ extension JobGraph {
 extension JobGraph {
     /// Counts an attempt at the loader. From the second one on there are no partial images.
     /// - Returns: The fetch as it is now, and the validators of a cached copy, with which the request is conditional.
-    mutating func beginAttempt(_ id: Fetch.ID) -> (fetch: Fetch, validators: ResponseMetadata.Validators?)? {
+    mutating func beginAttempt(
+        _ id: Fetch.ID,
+        at now: Date
+    ) -> (fetch: Fetch, validators: ResponseMetadata.Validators?)? {
         guard fetches[id] != nil else { return nil }
         updateFetch(id) { fetch in
             fetch.attemptCount += 1
+            fetch.attemptStart = now
             fetch.phase = .loading(Fetch.Attempt())
             if fetch.attemptCount > 1 { fetch.wantsStreaming = false }
         }
@@ -200,6 +204,18 @@ extension JobGraph {
         return isFirst == true ? fetches[id]?.request.url : nil
     }
 
+    /// Keeps what a loader tells of its progress, if it matters to partial images.
+    mutating func setProgress(_ received: Int64, _ expected: Int64?, of id: Fetch.ID) {
+        guard fetches[id]?.wantsStreaming == true else { return }
+        updateAttempt(of: id) { $0.progress = (received, expected) }
+    }
+
+    /// How much of the file of a job has arrived, from 0 to 1.
+    func arrivedShare(of id: Job.ID, pixelCount: Int) -> Double {
+        let attempt = jobs[id]?.fetch.flatMap { fetches[$0]?.attempt }
+        return attempt?.arrivedShare(pixelCount: pixelCount) ?? 0
+    }
+
     func tasks(of id: Fetch.ID) -> [ImageTask] {
         (fetches[id]?.jobs ?? []).flatMap { jobs[$0]?.tasks ?? [] }
     }
@@ -209,12 +225,14 @@ extension JobGraph {
     }
 
     /// Lets a fetch rest until the loader is asked again.
-    mutating func beginBackoff(_ id: Fetch.ID, after error: ImageError) {
+    mutating func beginBackoff(_ id: Fetch.ID, after error: ImageError, at now: Date) {
         guard let fetch = fetches[id] else { return }
         // The operation of the attempt is an object of the loader.
         releaseLater(fetch)
         updateFetch(id) { fetch in
             fetch.phase = .backingOff
+            fetch.failures.append(fetch.attempt(failingWith: error, at: now))
+            fetch.attemptStart = nil
             if error.code == .offline { fetch.hasWaitedForNetwork = true }
         }
     }

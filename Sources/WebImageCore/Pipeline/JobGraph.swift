@@ -121,6 +121,8 @@ struct JobGraph: Sendable {
             var hasFirstBytes = false
             /// The bytes so far, while they are streamed: jobs that join later decode them, too.
             var chunks: [Data] = []
+            /// The bytes that the loader has told of, and of how many.
+            var progress: (received: Int64, expected: Int64?) = (0, nil)
             /// Counts these bytes.
             var streamed: MemoryBudget.ArrivingBody?
             /// Whether there was no memory for them, so that the attempt makes no partial images any more.
@@ -148,6 +150,10 @@ struct JobGraph: Sendable {
         var wantsStreaming = false
         /// The number of attempts so far.
         var attemptCount = 0
+        /// When the attempt has begun that is under way or has brought the bytes.
+        var attemptStart: Date?
+        /// The attempts that have failed, after each of which there was another one.
+        var failures: [ImageError.Attempt] = []
         /// Whether the fetch has backed off because the machine was offline, which it does once.
         var hasWaitedForNetwork = false
 
@@ -156,6 +162,16 @@ struct JobGraph: Sendable {
 
         var attempt: Attempt? {
             if case .loading(let attempt) = phase { attempt } else { nil }
+        }
+
+        /// The attempt that fails now.
+        func attempt(failingWith error: ImageError, at now: Date) -> ImageError.Attempt {
+            ImageError.Attempt(error, of: request.url, from: attemptStart, to: now)
+        }
+
+        /// The error that ends the fetch, with all that was tried.
+        func ending(with error: ImageError, at now: Date) -> ImageError {
+            error.ending(attempt(failingWith: error, at: now), after: failures)
         }
 
         /// The original that the server is asked about, without its bytes.
@@ -258,8 +274,12 @@ extension JobGraph.Job {
         let size: DecodeSize
         let fetch: JobGraph.Fetch.Key
         let queriesRenditions: Bool
+        /// How partial images are made, if not in the usual way.
+        let progressiveOptions: ProgressiveOptions?
 
         init(_ request: ImageRequest) {
+            let isUsual = request.loading == .complete || !request.hasRareAttributes
+            progressiveOptions = isUsual ? nil : request.progressiveOptions.ifUnusual
             queriesRenditions = request.readTiers.contains(.renditions)
             image = ImageKey(request)
             size = request.resolvedDecodeSize
@@ -271,6 +291,11 @@ extension JobGraph.Job {
             image.renditionKey(size: size)
         }
     }
+}
+
+extension ProgressiveOptions {
+    /// The options, unless they are those that requests have by default.
+    fileprivate var ifUnusual: ProgressiveOptions? { self == ProgressiveOptions() ? nil : self }
 }
 
 extension JobGraph.Fetch {

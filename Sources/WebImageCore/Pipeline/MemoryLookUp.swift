@@ -28,6 +28,7 @@ final class MemoryLookUp: Sendable {
         query.isRepeated = isRepeated
         if let image = cache.image(for: query) { return MemoryHit(image: image, url: request.url) }
         return hit(of: request.largerVariants, for: request) { MemoryQuery($0) }
+            ?? hit(of: request.servingLowerVariants.reversed(), for: request) { MemoryQuery($0) }
     }
 
     /// The largest image of a request, whose size does not matter or is not known yet.

@@ -5,6 +5,7 @@ import FoundationEssentials
 /// A bound widget looks into the memory cache before it starts a task, to show the image within the same call. It pays
 /// for a second look here only when the first one found nothing.
 final class MemoryStage: Sendable {
+    private let dependencies: Pipeline.Dependencies
     private let memory: MemoryLookUp
     private let observers: Observers<LoadTraceEvent>
     private let variants: VariantStage
@@ -20,6 +21,7 @@ final class MemoryStage: Sendable {
         next: GraphIntake,
         delivery: DeliveryStage
     ) {
+        self.dependencies = dependencies
         self.memory = memory
         observers = dependencies.observers
         self.variants = variants
@@ -33,6 +35,7 @@ final class MemoryStage: Sendable {
         let request = task.request
         let reads = request.readTiers
         observers.notify(request.url, .queued)
+        if let intercepted = task.interceptedRequest { return start(task, intercepted) }
         if reads.contains(.memory), let hit = memory.hit(for: request) {
             observers.notify(request.url, .memoryHit)
             guard request.cachePolicy.revalidatesCachedImage || memory.validates(hit.image, for: request) else {
@@ -50,7 +53,22 @@ final class MemoryStage: Sendable {
         }
         // The preview goes first, since it is smaller.
         fallback.startPreview(for: task)
-        if request.largerVariants.isEmpty { next.add(.join(task)) } else { variants.start(task) }
+        let hasOthers =
+            request.hasRareAttributes
+            && !(request.largerVariants.isEmpty && request.servingLowerVariants.isEmpty
+                && request.previewVariants.isEmpty)
+        if hasOthers { variants.start(task) } else { next.add(.join(task)) }
+    }
+
+    /// Serves a task of the app with the image in memory, or has its interceptors run.
+    private func start(_ task: ImageTask, _ intercepted: ImageRequest) {
+        let request = task.request
+        guard !dependencies.interceptsMemoryHits(of: intercepted), request.readTiers.contains(.memory),
+            let hit = memory.hit(for: request), !request.cachePolicy.revalidatesCachedImage,
+            !memory.validates(hit.image, for: request)
+        else { return next.add(.join(task)) }
+        observers.notify(request.url, .memoryHit)
+        delivery.deliverNow(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
     }
 
     /// Shows the image at another size until it is there at the right one.

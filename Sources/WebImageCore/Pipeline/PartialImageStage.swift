@@ -4,12 +4,14 @@ import FoundationEssentials
 /// the thumbnail in it or beside it.
 final class PartialImageStage: Sendable {
     private let queue: WorkQueue
+    private let clock: any TimeKeeping
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let maker: ImageMaker
 
     init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, maker: ImageMaker) {
         queue = dependencies.decodeQueue
+        clock = dependencies.clock
         observers = dependencies.observers
         self.graph = graph
         self.maker = maker
@@ -38,7 +40,7 @@ final class PartialImageStage: Sendable {
         guard let job = graph.job(id), job.wantsThumbnail, job.tasks.contains(where: \.wantsThumbnail),
             let image = maker.image(of: thumbnail, for: job.request)
         else { return }
-        show(image, to: id, job, at: .now)
+        show(image, to: id, job, at: clock.now)
     }
 
     /// Whether a job would show the thumbnail in a file that begins with these bytes.
@@ -52,15 +54,15 @@ final class PartialImageStage: Sendable {
         guard let job = graph.job(id), job.wantsThumbnail, job.tasks.contains(where: \.wantsThumbnail),
             let image = maker.thumbnail(in: data, for: job.request)
         else { return }
-        show(image, to: id, job, at: .now)
+        show(image, to: id, job, at: clock.now)
     }
 
     /// Shows a partial image to the tasks of a job.
-    func show(_ image: WebImage, to id: JobGraph.Job.ID, _ job: JobGraph.Job, at time: ContinuousClock.Instant) {
+    func show(_ image: WebImage, to id: JobGraph.Job.ID, _ job: JobGraph.Job, at time: Date) {
         // Rectangles and radii of a transformer are those of the image at its size.
         let hasSize = !image.isThumbnail || image.pixelSize == image.decodedSize
         guard hasSize || job.request.transformer == nil, !image.isThumbnail || job.wantsThumbnail,
-            let changed = try? maker.transform(image, for: job.request)
+            let changed = try? maker.transform(blurred(image, of: id, job), for: job.request)
         else { return }
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(changed)
         let tasks = graph.withLock { graph in
@@ -73,6 +75,13 @@ final class PartialImageStage: Sendable {
         for task in tasks where !image.isThumbnail || task.wantsPartialImages {
             task.report(partial: changed, as: image.isThumbnail ? .thumbnail : .partial)
         }
+    }
+
+    /// The image as it is shown, which may be blurred.
+    private func blurred(_ image: WebImage, of id: JobGraph.Job.ID, _ job: JobGraph.Job) -> WebImage {
+        guard job.key.progressiveOptions?.isBlurred == true else { return image }
+        let share = graph.withLock { $0.arrivedShare(of: id, pixelCount: image.naturalSize.pixelCount) }
+        return image.blurred(arrived: share, keepsSize: job.request.transformer != nil)
     }
 }
 

@@ -11,6 +11,7 @@ import Synchronization
 ///   ├─▶ VariantStage: does the disk have a larger file of the same image?       │
 ///   ▼                                                                           │
 /// GraphIntake             a thread of its own, so that callers do not wait      │
+///   ├─▶ InterceptorStage: the app's code, around a child task                   │
 ///   ▼                                                                           │
 /// [JobGraph] the task joins the job of its image; the job joins a fetch         │
 ///   │                                                                           │
@@ -53,6 +54,7 @@ package final class Pipeline: Sendable {
     package let dependencies: Dependencies
     let memory: MemoryLookUp
     private let graph: SharedGraph
+    private let interceptorStage: InterceptorStage
     private let intake: GraphIntake
     private let memoryStage: MemoryStage
     private let variantStage: VariantStage
@@ -133,11 +135,13 @@ package final class Pipeline: Sendable {
             store: store,
             delivery: deliveryStage
         )
+        interceptorStage = InterceptorStage(dependencies)
         intake = GraphIntake(
             dependencies,
             memory: memory,
             graph: graph,
             renditions: renditions,
+            interceptors: interceptorStage,
             delivery: deliveryStage
         )
         variantStage = VariantStage(dependencies, watch: watch, next: intake)
@@ -204,6 +208,7 @@ extension Pipeline: ImageTaskRunning {
     }
 
     func cancel(_ task: ImageTask) {
+        if task.interceptedRequest != nil { interceptorStage.cancel(task) }
         intake.add(.cancel(task))
     }
 
@@ -253,7 +258,8 @@ extension Pipeline {
 
     /// The numbers of jobs and fetches in flight. What callers have asked for and is not done yet counts as jobs.
     var activeCounts: (jobs: Int, fetches: Int) {
-        let pendingCount = variantStage.tasks.count + intake.pendingCount + intake.heldCount
+        let pendingCount =
+            variantStage.tasks.count + intake.pendingCount + intake.heldCount + interceptorStage.tasks.count
         return graph.withLock { ($0.jobs.count + pendingCount, $0.fetches.count) }
     }
 
@@ -267,7 +273,9 @@ extension Pipeline {
     /// The tasks of callers that have started and are not on their way back.
     var runningTasks: [ImageTask] {
         // A task that joins in between is in both.
-        let tasks = variantStage.tasks + intake.pendingTasks.images + graph.withLock { $0.jobs.values.flatMap(\.tasks) }
+        let tasks =
+            variantStage.tasks + intake.pendingTasks.images + interceptorStage.tasks
+            + graph.withLock { $0.jobs.values.flatMap(\.tasks) }
         var seen: Set<ObjectIdentifier> = []
         return tasks.map(\.root).filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
     }
@@ -280,33 +288,14 @@ extension Pipeline {
     }
 
     /// The request as the configuration of the app wants it. Whatever looks at a request does so after this call.
-    func prepare(_ request: ImageRequest) -> ImageRequest {
-        var request = request
-        if let processor = dependencies.requestProcessor { request = processor(request) }
-        if let low = request.lowDataURL, dependencies.network.status.isMetered {
-            request.url = low
-            request.cacheKey = nil
-            request.forgetVariants()
-        } else if request.hasRareAttributes || dependencies.scaler != nil {
-            chooseVariant(&request)
-        }
-        if request.cacheKey == nil, let filter = dependencies.cacheKeyFilter {
-            request.cacheKey = filter.key(for: request.url)
-        }
-        // Radii and widths of lines are those of one size.
-        if request.transformer != nil { request.acceptsLarger = false }
-        return request
-    }
+    func prepare(_ request: ImageRequest) -> ImageRequest { dependencies.resolve(dependencies.process(request)) }
 
-    /// Makes a request for an image of several files one for the file that fits.
-    private func chooseVariant(_ request: inout ImageRequest) {
-        // A request that was prepared before has the URL of its file, unless the app has changed that since.
-        if let choice = request.variantChoice, request.variants == nil, choice.url != request.url {
-            request.forgetVariants()
-        }
-        let variants =
-            request.variants ?? request.variantChoice?.variants
-            ?? (request.isForHostOfURL ? nil : dependencies.scaler?.variants(of: request.url))
-        if let variants { request.choose(from: variants, dependencies.cacheKeyFilter) }
+    /// How fast bodies arrive over the network, in bytes per second; `nil` when it is not known.
+    var downloadSpeed: Double? { dependencies.downloadSpeed }
+
+    /// Goes on with loads that wait for the network, and forgets how fast another one was.
+    func networkChanged(to status: NetworkStatus) {
+        dependencies.speedMeter.networkChanged(to: status)
+        if status.isAvailable { retryNow() }
     }
 }

@@ -22,7 +22,8 @@ struct ProgressiveDecoding: Sendable {
     private(set) var decoder = Decoder.none
     /// The bytes that the decoder has not seen.
     private(set) var pending: [Data]
-    var lastPartial: ContinuousClock.Instant?
+    /// When the last partial image was shown that is no thumbnail.
+    var lastPartial: Date?
     /// Whether the thumbnail in the file was shown.
     var hasThumbnail = false
     /// Whether a thread works on it or is about to.
@@ -31,6 +32,8 @@ struct ProgressiveDecoding: Sendable {
     private var complete: FetchedData?
     /// Whether a partial image is due.
     private var isShowDue = false
+    /// Whether a timer runs that makes one due.
+    private var hasTimer = false
     /// Whether the attempt that brought the bytes has failed.
     private var isAbandoned = false
 
@@ -70,8 +73,23 @@ struct ProgressiveDecoding: Sendable {
         return claimThread()
     }
 
+    /// How long the next partial image has to wait; `nil` when it is due.
+    func pause(at now: Date, interval: Duration) -> Duration? {
+        guard let lastPartial else { return nil }
+        let (elapsed, interval) = (now.timeIntervalSince(lastPartial), interval.bounded / .seconds(1))
+        // A clock that is set back must not keep partial images from coming.
+        return (0..<interval).contains(elapsed) ? .bounded(seconds: interval - elapsed) : nil
+    }
+
+    /// Whether a timer has to be started, which calls ``showNow()``. One is enough for all bytes that come meanwhile.
+    mutating func startTimer() -> Bool {
+        defer { hasTimer = true }
+        return !hasTimer
+    }
+
     /// Makes a partial image due: the shortest time between two has passed.
     mutating func showNow() -> Bool {
+        hasTimer = false
         guard case .running = decoder else { return false }
         isShowDue = true
         return claimThread()

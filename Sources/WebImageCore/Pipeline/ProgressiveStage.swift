@@ -1,4 +1,3 @@
-import Dispatch
 import FoundationEssentials
 
 /// Beside stage 4, on the decode queue: partial images while the bytes arrive.
@@ -9,7 +8,7 @@ final class ProgressiveStage: Sendable {
     private static let longestHead = 1 << 20
 
     private let queue: WorkQueue
-    private let interval: Duration
+    private let clock: any TimeKeeping
     private let graph: SharedGraph
     private let maker: ImageMaker
     private let partials: PartialImageStage
@@ -23,7 +22,7 @@ final class ProgressiveStage: Sendable {
         next: DecodeStage
     ) {
         queue = dependencies.decodeQueue
-        interval = dependencies.partialInterval
+        clock = dependencies.clock
         self.graph = graph
         self.maker = maker
         self.partials = partials
@@ -83,12 +82,11 @@ final class ProgressiveStage: Sendable {
 
     /// Shows what has been decoded, or a little later when another partial image was shown just now.
     private func show(_ decoder: any IncrementalImageDecoding, for id: JobGraph.Job.ID, _ job: JobGraph.Job) {
-        let now = ContinuousClock.now
-        if case .progressive(let decoding) = job.preview, let last = decoding.lastPartial, now < last + interval {
-            let pause = last + interval - now
-            DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(bounded: pause / .nanoseconds(1)))) {
-                self.showLater(id)
-            }
+        let now = clock.now
+        let interval = (job.key.progressiveOptions ?? ProgressiveOptions()).interval
+        if case .progressive(let decoding) = job.preview, let pause = decoding.pause(at: now, interval: interval) {
+            let isFirst = graph.withLock { $0.updateProgressiveDecoding(of: id) { $0.startTimer() } }
+            if isFirst == true { clock.run(after: pause) { [weak self] in self?.showLater(id) } }
             return
         }
         guard let image = decoder.partialImage() else { return }

@@ -26,13 +26,19 @@ final class RetryStage: Sendable {
         guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
         var error = error
         error.attempts = max(fetch.attemptCount, 1)
+        /// The error beside the cached image that serves instead.
+        func told() -> ImageError { fetch.ending(with: error, at: clock.now) }
         if let entry = fetch.usableOriginal, isUsable(entry, despite: error) {
             WebImageLog.debug("A stale cached image is used: \(error)")
-            graph.update { $0.readConfirmed(id, Confirmation(entry: entry, refreshError: error)) }
-        } else if case .renditions = fetch.validation, let data = staleRenditions(id, despite: error) {
+            graph.update { [refreshError = told()] in
+                $0.readConfirmed(id, Confirmation(entry: entry, refreshError: refreshError))
+            }
+        } else if case .renditions = fetch.validation, var data = staleRenditions(id, despite: error) {
+            data.refreshError = told()
             WebImageLog.debug("A stale cached image is used: \(error)")
             next.decode(id, data)
-        } else if let data = staleImagesInMemory(id, despite: error) {
+        } else if var data = staleImagesInMemory(id, despite: error) {
+            data.refreshError = told()
             WebImageLog.debug("A stale image in memory is used: \(error)")
             // There are no bytes.
             delivery.failReaders(of: id, error)
@@ -40,7 +46,7 @@ final class RetryStage: Sendable {
         } else if fetch.isWanted, let delay = delay(after: error, fetch) {
             observers.notify(fetch.request.url, .retrying(error, after: delay))
             WebImageLog.debug("The load is retried in \(delay): \(error)")
-            graph.withLock { $0.beginBackoff(id, after: error) }
+            graph.withLock { $0.beginBackoff(id, after: error, at: clock.now) }
             clock.run(after: delay) { [weak graph] in
                 graph?.update { $0.endBackoff(id, afterAttempt: fetch.attemptCount) }
             }
@@ -54,7 +60,7 @@ final class RetryStage: Sendable {
     private func staleRenditions(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> FetchedData? {
         let renditions = graph.withLock { $0.renditions(of: id) }
         guard renditions.allSatisfy({ isUsable($0, despite: error) }) else { return nil }
-        return cachedImages(.disk, despite: error)
+        return cachedImages(.disk)
     }
 
     /// The images in memory, if every task has one and may be served it. The disk cache has evicted what they were made of,
@@ -69,13 +75,11 @@ final class RetryStage: Sendable {
             else { return false }
             return now < image.storage.servingLimit
         }
-        return areThere && !tasks.isEmpty ? cachedImages(.memory, despite: error) : nil
+        return areThere && !tasks.isEmpty ? cachedImages(.memory) : nil
     }
 
-    private func cachedImages(_ origin: ImageResponse.Source, despite error: ImageError) -> FetchedData {
-        var data = FetchedData(loaded: LoaderResult(data: Data()), origin: origin, storeOriginal: nil)
-        data.refreshError = error
-        return data
+    private func cachedImages(_ origin: ImageResponse.Source) -> FetchedData {
+        FetchedData(loaded: LoaderResult(data: Data()), origin: origin, storeOriginal: nil)
     }
 
     /// Whether a cached copy may be served although the server is unreachable (RFC 5861, section 4).

@@ -126,6 +126,8 @@ extension StoreStage {
             return nil
         }
         let store = OnceClosure(needsImage: serializer != nil) { [self] image in
+            // What is kept is for all requests.
+            let image = image?.upright
             var data = loaded.data
             if let serializer {
                 guard let image, let serialized = serializer.serialize(image, data, url) else { return }
@@ -184,7 +186,7 @@ extension StoreStage {
         queue.submit(priority: .veryLow) { [writer] in
             // The original may have been replaced or removed in the meantime.
             guard dataCache.metadata(for: entry.key)?.storedAt == entry.storedAt else { return }
-            let hash = ThumbHash(of: image)
+            let hash = image.upright.flatMap { ThumbHash(of: $0) }
             dataCache.renew(entry) { $0.thumbHash = hash }
             writer.schedule()
         }

@@ -13,6 +13,7 @@ public final class ImagePrefetcher: Sendable {
         var isPaused = false
         var maximumConcurrentCount: Int
         var isConstrained = false
+        var priority: ImagePriority?
         var totals = PrefetchResult()
         var onFinish: (@MainActor @Sendable (URL, PrefetchResult) -> Void)?
         /// Whether a thread is starting loads. That thread looks for more requests before it stops.
@@ -55,6 +56,24 @@ public final class ImagePrefetcher: Sendable {
         set {
             state.withLock { $0.maximumConcurrentCount = max(1, newValue) }
             startMore()
+        }
+    }
+
+    /// The urgency of all batches that have none of their own (``PrefetchTask/priority``). A change applies to loads that wait,
+    /// to those under way and to later batches. Default: `nil`; URLs load at the lowest priority, and requests at theirs.
+    ///
+    ///     prefetcher.priority = .low
+    ///
+    /// An image that a widget waits for as well has the higher of both priorities.
+    public var priority: ImagePriority? {
+        get { state.withLock { $0.priority } }
+        set {
+            let batches = state.withLock { state in
+                state.priority = newValue
+                for batch in state.batches { batch.setPriorityOfPrefetcher(newValue) }
+                return state.batches
+            }
+            for batch in batches { batch.applyPriority() }
         }
     }
 
@@ -112,7 +131,10 @@ public final class ImagePrefetcher: Sendable {
             task.finishIfDone()
             return task
         }
-        state.withLock { $0.batches.append(task) }
+        state.withLock { state in
+            task.setPriorityOfPrefetcher(state.priority)
+            state.batches.append(task)
+        }
         startMore()
         return task
     }
@@ -164,14 +186,14 @@ public final class ImagePrefetcher: Sendable {
 
     private func next() -> (PrefetchTask, ImageRequest)? {
         state.withLock { state in
-            while !state.isPaused, !state.isConstrained, state.runningCount < state.maximumConcurrentCount,
-                let batch = state.batches.first
-            {
-                if let request = batch.takeNext() {
+            if !state.isPaused, !state.isConstrained, state.runningCount < state.maximumConcurrentCount {
+                // Those that the app has cancelled.
+                state.batches.removeAll(where: \.isFinished)
+                for batch in state.batches {
+                    guard let request = batch.takeNext() else { continue }
                     state.runningCount += 1
                     return (batch, request)
                 }
-                state.batches.removeFirst()
             }
             state.isStarting = false
             return nil
@@ -185,7 +207,11 @@ public final class ImagePrefetcher: Sendable {
             on: InlineDispatcher(),
             handlers: .completion { result in
                 batch.finish(number, of: request.url, with: result)
-                self.state.withLock { $0.runningCount -= 1 }
+                self.state.withLock { state in
+                    state.runningCount -= 1
+                    // Those whose last load runs can still be cancelled and change their priority.
+                    if batch.isFinished { state.batches.removeAll { $0 === batch } }
+                }
                 self.startMore()
             }
         )

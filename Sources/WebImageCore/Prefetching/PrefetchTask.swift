@@ -13,6 +13,9 @@ public final class PrefetchTask: Sendable {
         var serial = Serial()
         var result: PrefetchResult
         var isCancelled = false
+        var priority: ImagePriority?
+        /// The priority of the prefetcher, for a batch without one.
+        var sharedPriority: ImagePriority?
         var progress: Progress?
         var completion: Completion?
     }
@@ -58,6 +61,31 @@ public final class PrefetchTask: Sendable {
         finishIfDone()
     }
 
+    /// The urgency of the images that have not finished, whether they wait or load. Default: `nil`; that of the prefetcher or, if
+    /// it has none either, of each request.
+    public var priority: ImagePriority? {
+        get { state.withLock { $0.priority } }
+        set {
+            state.withLock { $0.priority = newValue }
+            applyPriority()
+        }
+    }
+
+    func setPriorityOfPrefetcher(_ priority: ImagePriority?) {
+        state.withLock { $0.sharedPriority = priority }
+    }
+
+    /// Gives the loads under way the priority that they have now.
+    func applyPriority() {
+        for task in state.withLock({ $0.running.values }) { applyPriority(to: task) }
+    }
+
+    private func applyPriority(to task: ImageTask) {
+        // It is read for each task, so that the last of several changes at a time is the last that each task gets.
+        let priority = state.withLock { $0.priority ?? $0.sharedPriority }
+        task.priority = priority ?? task.request.priority
+    }
+
     func takeNext() -> ImageRequest? {
         state.withLock { $0.waiting.popLast() }
     }
@@ -71,6 +99,7 @@ public final class PrefetchTask: Sendable {
             state.running[number] = task
             return state.isCancelled
         }
+        applyPriority(to: task)
         if isCancelled { task.cancel() }
     }
 

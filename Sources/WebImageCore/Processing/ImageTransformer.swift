@@ -61,8 +61,28 @@ public struct ImageTransformer: Hashable, Sendable {
 extension ImageTransformer {
     /// Resizes the image to a size in pixels, which may be larger than the image. A size of more than 134,217,728 pixels
     /// (2^27) and more than the image has fails with ``ImageError/Code/transformFailed``.
-    public static func resize(to size: PixelSize, _ mode: ResizeMode = .contain) -> ImageTransformer {
-        ImageTransformer(ResizeStep(size: size, mode: mode))
+    ///
+    ///     let avatar = ImageTransformer.resize(to: size, .cover, focus: ImagePoint(x: 0.5, y: 0.2))
+    ///
+    /// - Parameters:
+    ///   - size: The width and the height in pixels.
+    ///   - mode: How the image is made to fit. Default: it is scaled to fit inside.
+    ///   - focus: With ``ResizeMode/cover``, the point of the image that stays as near to the middle as its edges allow.
+    ///     Default: the middle.
+    public static func resize(
+        to size: PixelSize,
+        _ mode: ResizeMode = .contain,
+        focus: ImagePoint = .center
+    ) -> ImageTransformer {
+        ImageTransformer(ResizeStep(size: size, mode: mode, focus: focus))
+    }
+
+    /// Crops the image to a size in pixels, without scaling it. A side that is shorter stays as it is.
+    /// - Parameters:
+    ///   - size: The width and the height in pixels.
+    ///   - focus: The point of the image that stays as near to the middle as its edges allow. Default: the middle.
+    public static func crop(to size: PixelSize, focus: ImagePoint = .center) -> ImageTransformer {
+        ImageTransformer(FocusedCropStep(size: size, focus: focus))
     }
 
     /// Crops the image to a rectangle in pixels from the top left. The part of it outside of the image is ignored.
@@ -83,10 +103,12 @@ extension ImageTransformer {
         ImageTransformer(RoundedStep(shape: .corners(radius, corners), border: border))
     }
 
-    /// Crops the image to the largest circle in its middle.
-    /// - Parameter border: A line along the edge. Default: none.
-    public static func circle(border: ImageBorder? = nil) -> ImageTransformer {
-        ImageTransformer([CropStep(rect: nil), RoundedStep(shape: .circle, border: border)])
+    /// Crops the image to the largest circle.
+    /// - Parameters:
+    ///   - border: A line along the edge. Default: none.
+    ///   - focus: The point of the image that stays as near to the middle as its edges allow. Default: the middle.
+    public static func circle(border: ImageBorder? = nil, focus: ImagePoint = .center) -> ImageTransformer {
+        ImageTransformer([SquareStep(focus: focus), RoundedStep(shape: .circle, border: border)])
     }
 
     /// Rotates the image clockwise.
@@ -102,10 +124,31 @@ extension ImageTransformer {
         ImageTransformer(FlipStep(isHorizontal: horizontally, isVertical: vertically))
     }
 
-    /// Paints everything opaque in one colour, as for symbolic icons.
-    /// - Parameter color: The colour. With alpha, the image shows through.
-    public static func tint(_ color: ImageColor) -> ImageTransformer {
-        ImageTransformer(TintStep(color: color))
+    /// Lays a colour over the image: by default over everything opaque, as for symbolic icons.
+    /// - Parameters:
+    ///   - color: The colour. With alpha, the image shows through.
+    ///   - blendMode: How colour and image are combined. Default: the colour covers what is opaque.
+    public static func tint(_ color: ImageColor, blendMode: BlendMode = .sourceAtop) -> ImageTransformer {
+        ImageTransformer(TintStep(color: color, mode: blendMode))
+    }
+
+    /// Lays another image over the image, such as a watermark or a mask.
+    ///
+    ///     let marked = ImageTransformer.overlay(logo, key: "logo 2", at: .bottomRight)
+    ///
+    /// - Parameters:
+    ///   - overlay: The other image; of an animated one, the first frame.
+    ///   - key: A name for the overlay, which is another one for every other overlay.
+    ///   - place: Where the overlay is, at its own size in application pixels: at an edge, in the middle, or in between. What is
+    ///     beyond the edges of the image is cut off. Default: `nil`, which stretches the overlay to the whole image.
+    ///   - blendMode: How overlay and image are combined. Default: the overlay covers the image.
+    public static func overlay(
+        _ overlay: WebImage,
+        key: String,
+        at place: ImagePoint? = nil,
+        blendMode: BlendMode = .sourceOver
+    ) -> ImageTransformer {
+        ImageTransformer(OverlayStep(overlay: overlay, name: key, place: place, mode: blendMode))
     }
 
     /// Applies a Gaussian blur.
@@ -129,6 +172,19 @@ extension ImageTransformer {
 
     /// Removes colours and keeps the brightness (ITU-R BT.709).
     public static var grayscale: ImageTransformer { ImageTransformer(ColorStep.saturation(0)) }
+
+    /// Turns each colour into its complement, as on a negative.
+    public static var inverted: ImageTransformer { ImageTransformer(ColorStep.inversion) }
+
+    /// Turns the hue of every colour and keeps its luminance, as the CSS filter `hue-rotate`.
+    /// - Parameter degrees: The angle on the circle of colours, from red to green to blue.
+    public static func hueRotation(degrees: Double) -> ImageTransformer {
+        ImageTransformer(ColorStep.hueRotation(degrees: degrees))
+    }
+
+    /// Raises every channel, from 0 to 1, to a power: less than 1 brightens the middle tones, more darkens them. Black and white
+    /// stay as they are.
+    public static func gamma(_ exponent: Double) -> ImageTransformer { ImageTransformer(GammaStep(exponent: exponent)) }
 
     /// Gives the image the browns of an old photograph.
     public static var sepia: ImageTransformer { ImageTransformer(ColorStep.sepia) }

@@ -77,6 +77,11 @@ private func variants(picture: PicturePointer, small: URL, medium: URL, large: U
     picture.setImage(with: variants)
 }
 
+private func qualities(low: URL, medium: URL, high: URL) {
+    let photo = ImageVariants(url: low, qualities: [low, medium, high])
+    _ = photo
+}
+
 private func srcset(page: URL) -> ImageVariants {
     let variants = ImageVariants(src: page, srcset: "small.jpg 400w, medium.jpg 800w, large.jpg 1600w")
     return variants
@@ -115,6 +120,35 @@ private func lazyRows(urls: [URL], listBox: UnsafeMutableRawPointer) {
         WidgetPointer(row).clearImage()
     }
     _ = rows
+}
+
+private func transformers(size: PixelSize, logo: WebImage) {
+    let avatar = ImageTransformer.resize(to: size, .cover, focus: ImagePoint(x: 0.5, y: 0.2))
+    let marked = ImageTransformer.overlay(logo, key: "logo 2", at: .bottomRight)
+    _ = (avatar, marked)
+}
+
+private func mirror(of url: URL) -> URL { url }
+
+struct Mirrored: ImageIntercepting {
+    func intercept(_ chain: InterceptorChain) async throws(ImageError) -> ImageResponse {
+        do {
+            return try await chain.proceed()
+        } catch {
+            guard error.code == .connectionFailed else { throw error }
+            var request = chain.request
+            request.url = mirror(of: request.url)
+            return try await chain.proceed(with: request)
+        }
+    }
+}
+
+private func history(error: ImageError) {
+    print(error.report)
+}
+
+private func priorities(prefetcher: ImagePrefetcher) {
+    prefetcher.priority = .low
 }
 
 private func updates(manager: ImageManager, url: URL) async {

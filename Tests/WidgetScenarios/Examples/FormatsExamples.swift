@@ -11,6 +11,7 @@ private func sizes(picture: Picture, url: URL) {
     picture.setImage(with: ImageRequest(url: url, decodeSize: .original))
     request.loading = .progressive
     request.convertsToSRGB = false
+    request.appliesOrientation = false
     picture.setImage(with: request)
 }
 
@@ -52,6 +53,25 @@ private func desktop(picture: Picture, url: URL, movie: URL) async throws {
 private func transformers(picture: Picture, url: URL, negative: @escaping @Sendable (WebImage) -> WebImage?) {
     picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .cover) + .rounded(12))
     picture.setImage(with: url, transformer: .custom(key: "negative 1") { negative($0) })
+}
+
+private func partialImages(request: inout ImageRequest) {
+    request.progressiveOptions.interval = .milliseconds(500)
+    request.progressiveOptions.isBlurred = true
+}
+
+@MainActor
+private func focus(picture: Picture, url: URL) {
+    let face = ImagePoint(x: 0.4, y: 0.2)
+    picture.setImage(with: url, transformer: .circle(focus: face))
+    picture.setImage(with: url, options: BindingOptions(focus: face))
+}
+
+@MainActor
+private func blending(picture: Picture, url: URL, logo: WebImage, mask: WebImage) {
+    picture.setImage(with: url, transformer: .tint(ImageColor(0x3584E4), blendMode: .multiply))
+    picture.setImage(with: url, transformer: .overlay(logo, key: "logo 2", at: .bottomRight))
+    picture.setImage(with: url, transformer: .overlay(mask, key: "mask 1", blendMode: .destinationIn))
 }
 
 private func writing(image: WebImage) throws {

@@ -49,3 +49,9 @@ private func byHand(urls: [URL], later: [URL]) {
         print(result.loadedCount, result.failedCount, result.cancelledCount)
     }
 }
+
+private func moreUrgent(urls: [URL]) {
+    let batch = ImagePrefetcher.shared.prefetch(urls)
+    batch.priority = .high
+    ImagePrefetcher.shared.priority = .low
+}

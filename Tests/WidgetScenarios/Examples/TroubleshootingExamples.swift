@@ -20,6 +20,13 @@ private func lookAtTheState(picture: Picture, url: URL) {
 }
 
 @MainActor
+private func lookAtTheHistory(picture: Picture, request: ImageRequest) {
+    picture.setImage(with: request) { result in
+        if case .failure(let error) = result { print(error.report) }
+    }
+}
+
+@MainActor
 private func lookAtTheSteps() {
     observation = ImageManager.shared.observe { step in print(step.kind, step.url) }
 }

@@ -74,11 +74,11 @@ final class ImageSlot {
     }
 
     /// Cancels the load and shows an image that the app has.
-    func show(_ image: WebImage, _ transition: ImageTransition?) {
+    func show(_ image: WebImage, _ transition: ImageTransition?, focus: ImagePoint) {
         end(.cancelled)
         progress?.reset(to: .shown)
         guard target.attach() else { return }
-        target.content?.show(image, transition: transition)
+        target.content?.show(image, transition: transition, focus: focus)
         target.changed()
     }
 
@@ -352,6 +352,7 @@ final class ImageSlot {
         target.content?.show(
             image,
             transition: animated || options.display == .animated ? configuration.transition : nil,
+            focus: options.focus,
             isContinued: continuation == .sameImage,
             onEnd: onEnd
         )

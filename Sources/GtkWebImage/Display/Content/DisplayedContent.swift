@@ -67,14 +67,14 @@ enum DisplayedContent {
         }
     }
 
-    /// Draws the content in its own aspect ratio, so that it covers the box and is cropped at the edges.
-    func drawCovering(in context: DrawingContext) {
+    /// Draws the content in its own aspect ratio, so that it covers the box and is cropped around a point.
+    func drawCovering(in context: DrawingContext, focus: ImagePoint) {
         var own = size
         if case .icon = self { own = (0, 0) }
         guard own.width > 0, own.height > 0 else { return draw(in: context) }
         let factor = max(context.width / own.width, context.height / own.height)
         context.clipped {
-            context.centered(width: own.width * factor, height: own.height * factor) { draw(in: $0) }
+            context.centered(width: own.width * factor, height: own.height * factor, focus: focus) { draw(in: $0) }
         }
     }
 

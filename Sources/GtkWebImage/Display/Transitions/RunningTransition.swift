@@ -11,14 +11,17 @@ import WebImageCore
 @MainActor
 final class RunningTransition {
     private let outgoing: DisplayedContent
+    private let focus: ImagePoint
     private let transition: ImageTransition
     /// Called by the owner when the transition ends.
     var onEnd: [@MainActor @Sendable () -> Void] = []
     private var start: Double?
     private var time = 0.0
 
-    init(from outgoing: DisplayedContent, _ transition: ImageTransition) {
+    /// - Parameter focus: The point of the outgoing content that stays in view where it is cropped.
+    init(from outgoing: DisplayedContent, focus: ImagePoint, _ transition: ImageTransition) {
         self.outgoing = outgoing
+        self.focus = focus
         self.transition = transition
     }
 
@@ -42,18 +45,22 @@ final class RunningTransition {
         let layers = transition.effect.layers(at: transition.easing.value(at: elapsedShare))
         if let crossfade = layers.crossfade {
             gtk_snapshot_push_cross_fade(context.snapshot, min(max(crossfade, 0), 1))
-            outgoing.drawCovering(in: context)
+            drawOutgoing(in: context)
             gtk_snapshot_pop(context.snapshot)
             incoming(context)
             gtk_snapshot_pop(context.snapshot)
             return
         }
-        let drawOutgoing = { self.draw(layers.outgoing, in: context) { self.outgoing.drawCovering(in: context) } }
         context.clipped {
-            if !layers.isOutgoingOnTop { drawOutgoing() }
+            if !layers.isOutgoingOnTop { draw(layers.outgoing, in: context) { drawOutgoing(in: context) } }
             draw(layers.incoming, in: context) { incoming(context) }
-            if layers.isOutgoingOnTop { drawOutgoing() }
+            if layers.isOutgoingOnTop { draw(layers.outgoing, in: context) { drawOutgoing(in: context) } }
         }
+    }
+
+    /// The box has the aspect ratio of what the transition leads to, and may be larger than the widget.
+    private func drawOutgoing(in context: DrawingContext) {
+        context.visible { outgoing.drawCovering(in: $0, focus: focus) }
     }
 
     private func draw(_ layer: TransitionLayers.Layer, in context: DrawingContext, _ body: () -> Void) {

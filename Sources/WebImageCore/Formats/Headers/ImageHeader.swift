@@ -9,17 +9,29 @@ package struct ImageHeader: Sendable, Hashable {
     package let storedSize: PixelSize
     /// How the stored pixels are oriented.
     package let orientation: ImageOrientation
+    /// Whether decoding makes them upright.
+    private var isTurned = true
     /// The bytes that a decoder keeps of the file beside its pixels, whatever the size at which it is decoded: coefficients of
     /// a JPEG in several scans, planes of a video frame. `nil` while the part of the file that says so has not arrived.
     package var workingByteCount: Int? = 0
 
-    /// Width and height in pixels after orientation.
-    package var size: PixelSize { orientation.apply(to: storedSize) }
+    /// The orientation that decoding applies.
+    package var turn: ImageOrientation { isTurned ? orientation : .up }
+
+    /// Width and height in pixels of the decoded image, before it is scaled.
+    package var size: PixelSize { turn.apply(to: storedSize) }
 
     package init(format: ImageFormat, storedSize: PixelSize, orientation: ImageOrientation = .up) {
         self.format = format
         self.storedSize = storedSize
         self.orientation = orientation
+    }
+
+    /// The header as it counts with options, which may leave the pixels as they are stored.
+    package func turned(by options: DecodeOptions) -> ImageHeader {
+        var header = self
+        header.isTurned = options.appliesOrientation
+        return header
     }
 
     /// Reads the header from the beginning of a file.

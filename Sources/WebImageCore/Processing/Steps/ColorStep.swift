@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
 /// Applies a colour matrix: each channel becomes a weighted sum of all three and a constant.
 struct ColorStep: PixelTransforming {
     let name: String
@@ -44,6 +50,28 @@ struct ColorStep: PixelTransforming {
         rows: [[0.393, 0.769, 0.189, 0], [0.349, 0.686, 0.168, 0], [0.272, 0.534, 0.131, 0]]
     )
 
+    /// Turns each colour into its complement.
+    static let inversion = ColorStep(
+        name: "inverted",
+        rows: [[-1, 0, 0, 1], [0, -1, 0, 1], [0, 0, -1, 1]]
+    )
+
+    /// The matrix of the CSS filter hue-rotate (Filter Effects Module Level 1), which keeps the luminance.
+    static func hueRotation(degrees: Double) -> ColorStep {
+        let angle = degrees.isFinite ? degrees.truncatingRemainder(dividingBy: 360) * .pi / 180 : 0
+        let (cosine, sine) = (Float(cos(angle)), Float(sin(angle)))
+        let grey = SIMD4<Float>(0.213, 0.715, 0.072, 0)
+        let turns: [(SIMD4<Float>, SIMD4<Float>)] = [
+            ([0.787, -0.715, -0.072, 0], [-0.213, -0.715, 0.928, 0]),
+            ([-0.213, 0.285, -0.072, 0], [0.143, 0.140, -0.283, 0]),
+            ([-0.213, -0.715, 0.928, 0], [-0.787, 0.715, 0.072, 0]),
+        ]
+        return ColorStep(
+            name: "hue(\(degrees))",
+            rows: turns.map { grey + $0.0 * cosine + $0.1 * sine }
+        )
+    }
+
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
         let count = pixels.format.bytesPerPixel
         let (red, green, blue) = (rows[0], rows[1], rows[2])
@@ -64,33 +92,6 @@ struct ColorStep: PixelTransforming {
                 target[offset + 1] = channel(green)
                 target[offset + 2] = channel(blue)
                 if count == 4 { target[offset + 3] = source[offset + 3] }
-            }
-        }
-    }
-}
-
-/// Paints everything opaque in one colour.
-struct TintStep: PixelTransforming {
-    let color: ImageColor
-
-    var key: String { "tint(\(color.rgba))" }
-
-    func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
-        guard let source = pixels.converted(to: .rgbaPremultiplied) else { return nil }
-        let tint = color.pixel()
-        let through = 255 - tint >> 24
-        return PixelBuffer(size: source.size, format: .rgbaPremultiplied) { memory in
-            let target = memory.bindMemory(to: UInt32.self)
-            let from = source.baseAddress.assumingMemoryBound(to: UInt32.self)
-            for index in target.indices {
-                let pixel = from[index]
-                let alpha = pixel >> 24
-                var mixed = alpha << 24
-                for shift in [UInt32(0), 8, 16] {
-                    let sum = (tint >> shift & 255) * alpha + (pixel >> shift & 255) * through
-                    mixed |= min((sum + 127) / 255, alpha) << shift
-                }
-                target[index] = mixed
             }
         }
     }

@@ -2,7 +2,8 @@
 public enum ResizeMode: Sendable {
     /// The whole image at the largest size that fits inside, with its aspect ratio. One side may be shorter.
     case contain
-    /// Exactly that size, with the aspect ratio of the image. Whatever exceeds it is cut off evenly on two sides.
+    /// Exactly that size, with the aspect ratio of the image. Whatever exceeds it is cut off around the focus, which is the middle
+    /// by default.
     case cover
     /// Exactly that size, without regard to the aspect ratio.
     case stretch
@@ -14,8 +15,11 @@ public enum ResizeMode: Sendable {
 struct ResizeStep: PixelTransforming {
     let size: PixelSize
     let mode: ResizeMode
+    /// The point that stays in view.
+    let focus: ImagePoint
 
-    var key: String { "resize(\(size),\(mode))" }
+    // Only a crop leaves something out.
+    var key: String { "resize(\(size),\(mode)\(mode == .cover ? focus.keySuffix : ""))" }
     var keepsNaturalSize: Bool { false }
 
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
@@ -42,12 +46,7 @@ struct ResizeStep: PixelTransforming {
                 width: min(natural.width, max(1, Int(bounded: (Double(target.width) / factor).rounded()))),
                 height: min(natural.height, max(1, Int(bounded: (Double(target.height) / factor).rounded())))
             )
-            let rect = PixelRect(
-                x: (natural.width - kept.width) / 2,
-                y: (natural.height - kept.height) / 2,
-                width: kept.width,
-                height: kept.height
-            )
+            let rect = focus.rect(of: kept, in: natural)
             return pixels.cropped(to: rect)?.resized(to: target, orientation: .up)
         case .letterbox:
             guard let small = pixels.resized(to: contained, orientation: .up) else { return nil }

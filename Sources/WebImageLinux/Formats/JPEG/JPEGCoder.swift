@@ -42,14 +42,15 @@ package struct JPEGCoder: ImageDecoding {
         // libjpeg frees the profile at the end of the file.
         let profile = reader.profile
         guard JPEGHeader.isComplete(ByteReader(bytes)) else { throw options.truncatedJPEG() }
-        let natural = orientation.apply(to: stored)
-        let target = orientation.apply(to: options.size.target(for: natural))
+        let turn = options.turn(orientation)
+        let natural = turn.apply(to: stored)
+        let target = turn.apply(to: options.size.target(for: natural))
         let size = try reader.setUp(divisor: stored.divisor(for: target))
         let decoded = try PixelBuffer(size: size, format: .rgb) { memory throws(ImageError) in
             _ = try reader.decode(into: memory.bindMemory(to: UInt8.self).baseAddress!, width: size.width)
         }
         guard let decoded else { throw options.outOfMemory(size) }
-        guard let pixels = decoded.resized(to: target, orientation: orientation) else {
+        guard let pixels = decoded.resized(to: target, orientation: turn) else {
             throw options.outOfMemory(target)
         }
         return WebImage(pixels: pixels, naturalSize: natural, format: .jpeg, orientation, options)

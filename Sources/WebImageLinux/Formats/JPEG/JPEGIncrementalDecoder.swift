@@ -67,7 +67,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
             (self.thumbnail, isFilled) = (nil, true)
         }
         let top = isFilled ? size.height : rowCount
-        let pixels = rows.resized(top: top, to: target(header), orientation: header.orientation)
+        let pixels = rows.resized(top: top, to: target(header), orientation: header.turn)
         return pixels.map { pixels in
             WebImage(pixels: pixels, naturalSize: header.size, format: .jpeg, header.orientation, options)
                 .with { $0.isPartial = true }
@@ -103,7 +103,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         let target = target(header)
         let decoded = PixelBuffer(adopting: canvas, size: size, format: .rgb)
         self.canvas = nil
-        guard let pixels = decoded.resized(to: target, orientation: header.orientation) else {
+        guard let pixels = decoded.resized(to: target, orientation: header.turn) else {
             throw options.outOfMemory(target)
         }
         return WebImage(pixels: pixels, naturalSize: header.size, format: .jpeg, header.orientation, options)
@@ -118,7 +118,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         try options.check(stored)
         needsWholeFile = reader.needsWholeFile
         let orientation = known?.orientation ?? .up
-        let header = ImageHeader(format: .jpeg, storedSize: stored, orientation: orientation)
+        let header = ImageHeader(format: .jpeg, storedSize: stored, orientation: orientation).turned(by: options)
         self.header = header
         profile = reader.profile
         thumbnails = head.withUnsafeBytes { EmbeddedThumbnail.all(in: ByteReader($0)) }
@@ -132,6 +132,6 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
 
     /// The size of the image as stored.
     private func target(_ header: ImageHeader) -> PixelSize {
-        header.orientation.apply(to: options.size.target(for: header.size))
+        header.turn.apply(to: options.size.target(for: header.size))
     }
 }

@@ -145,7 +145,7 @@ struct JPEGThumbnail {
         let small = copy.map { WebImage(pixels: $0).converted(from: profile, options).content.pixels }
         guard let small else { return nil }
         let pixels = withExtendedLifetime(small) {
-            small.rows.resized(to: header.orientation.apply(to: size), orientation: header.orientation)
+            small.rows.resized(to: header.turn.apply(to: size), orientation: header.turn)
         }
         return pixels.map { pixels in
             WebImage(
@@ -171,7 +171,7 @@ struct JPEGThumbnail {
 
 extension JPEGCoder: ThumbnailDecoding {
     package func thumbnail(in data: Data, options: DecodeOptions) -> WebImage? {
-        guard let header = ImageHeader(reading: data), header.format == .jpeg,
+        guard let header = ImageHeader(reading: data)?.turned(by: options), header.format == .jpeg,
             (try? options.check(header.size)) != nil,
             let thumbnail = JPEGThumbnail(
                 data.withUnsafeBytes { EmbeddedThumbnail.all(in: ByteReader($0)) },

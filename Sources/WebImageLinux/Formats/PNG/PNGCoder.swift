@@ -42,9 +42,10 @@ package struct PNGCoder: ImageDecoding {
                     WebImageLog.debug("The PNG is shown as a still image: \(error)")
                 }
             }
-            let natural = orientation.apply(to: reader.size)
-            let target = orientation.apply(to: options.size.target(for: natural))
-            guard let pixels = try reader.pixels().resized(to: target, orientation: orientation) else {
+            let turn = options.turn(orientation)
+            let natural = turn.apply(to: reader.size)
+            let target = turn.apply(to: options.size.target(for: natural))
+            guard let pixels = try reader.pixels().resized(to: target, orientation: turn) else {
                 throw options.outOfMemory(target)
             }
             return WebImage(pixels: pixels, naturalSize: natural, format: .png, orientation, options)

@@ -46,8 +46,8 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
     func partialImage() -> WebImage? {
         guard let header, let rows, progress.count > shownCount else { return nil }
         shownCount = progress.count
-        let target = header.orientation.apply(to: options.size.target(for: header.size))
-        let pixels = rows.resized(top: Int(progress.rows), to: target, orientation: header.orientation)
+        let target = header.turn.apply(to: options.size.target(for: header.size))
+        let pixels = rows.resized(top: Int(progress.rows), to: target, orientation: header.turn)
         return pixels.map { pixels in
             WebImage(pixels: pixels, naturalSize: header.size, format: .png, header.orientation, options)
                 .with { $0.isPartial = true }
@@ -64,8 +64,8 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
         if layout == .rgba { PixelBuffer.multiplyAlpha(in: UnsafeMutableRawBufferPointer(start: canvas, count: count)) }
         let decoded = PixelBuffer(adopting: canvas, size: header.storedSize, format: format)
         self.canvas = nil
-        let target = header.orientation.apply(to: options.size.target(for: header.size))
-        guard let pixels = decoded.resized(to: target, orientation: header.orientation) else {
+        let target = header.turn.apply(to: options.size.target(for: header.size))
+        guard let pixels = decoded.resized(to: target, orientation: header.turn) else {
             throw options.outOfMemory(target)
         }
         return WebImage(pixels: pixels, naturalSize: header.size, format: .png, header.orientation, options)
@@ -103,7 +103,7 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
         guard let canvas else { throw options.outOfMemory(size) }
         gwi_png_set_target(png, canvas.assumingMemoryBound(to: UInt8.self), stride)
         let orientation = ImageHeader(reading: head)?.orientation ?? .up
-        header = ImageHeader(format: .png, storedSize: size, orientation: orientation)
+        header = ImageHeader(format: .png, storedSize: size, orientation: orientation).turned(by: options)
         head = Data()
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0

@@ -162,12 +162,23 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
     /// The orientation of the loader's pixels, which differs from that of the file where the loader turns them.
     private var orientation: ImageOrientation {
         let orientation = header?.orientation ?? .up
-        guard format == .tiff, !isElsewhere else { return orientation }
+        guard format == .tiff, !isElsewhere else { return options.turn(orientation) }
+        guard options.appliesOrientation else { return mirroring(orientation) }
         // In this process, libtiff applies the mirroring but not the quarter turn of orientations 5 to 8 (io-tiff.c).
         return switch orientation {
         case .leftMirrored, .rightMirrored: .leftMirrored
         case .right, .left: .rightMirrored
         default: .up
+        }
+    }
+
+    /// The mirroring that libtiff applies to an orientation, which also undoes it.
+    private func mirroring(_ orientation: ImageOrientation) -> ImageOrientation {
+        switch orientation {
+        case .upMirrored, .right: .upMirrored
+        case .down, .rightMirrored: .down
+        case .downMirrored, .left: .downMirrored
+        case .up, .leftMirrored: .up
         }
     }
 

@@ -88,6 +88,7 @@ extension DecodeOptions {
         writer.add(isFirstFrameOnly)
         writer.add(formatHint?.rawValue ?? "")
         writer.add(convertsToSRGB)
+        writer.add(appliesOrientation)
         writer.add(keepsWideColors)
         writer.add(Int64(reservedPixelCount ?? -1))
         // The only parameter of the library's own decoders.
@@ -106,6 +107,7 @@ extension DecodeOptions {
         let hint = try reader.text()
         formatHint = hint.isEmpty ? nil : ImageFormat(rawValue: hint)
         convertsToSRGB = try reader.flag()
+        appliesOrientation = try reader.flag()
         keepsWideColors = try reader.flag()
         let reserved = try reader.number(Int64.self)
         reservedPixelCount = reserved < 0 ? nil : Int(reserved)

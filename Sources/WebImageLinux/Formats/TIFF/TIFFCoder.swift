@@ -12,10 +12,11 @@ package struct TIFFCoder: ImageDecoding {
         try data.withByteReader { bytes throws(ImageError) in
             let reader = try TIFFReader(bytes.bytes, options)
             let orientation = reader.orientation
-            let natural = orientation.apply(to: reader.size)
-            let target = orientation.apply(to: options.size.target(for: natural))
+            let turn = options.turn(orientation)
+            let natural = turn.apply(to: reader.size)
+            let target = turn.apply(to: options.size.target(for: natural))
             let profile = options.convertsToSRGB ? reader.profile : nil
-            guard let pixels = try reader.pixels().resized(to: target, orientation: orientation) else {
+            guard let pixels = try reader.pixels().resized(to: target, orientation: turn) else {
                 throw options.outOfMemory(target)
             }
             return WebImage(pixels: pixels, naturalSize: natural, format: .tiff, orientation, options)

@@ -11,7 +11,7 @@ package struct WebPCoder: ImageDecoding {
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         let features = try WebPFeatures(data, options)
         if features.isAnimated { return try animated(data, features, isArriving: false, arrival: nil, options) }
-        let target = features.orientation.apply(to: options.size.target(for: features.size))
+        let target = features.turn.apply(to: options.size.target(for: features.size))
         let size = features.bitmapSize(for: target)
         var status = VP8_STATUS_OK
         let decoded = PixelBuffer(size: size, format: features.hasAlpha ? .rgbaPremultiplied : .rgb) { memory in
@@ -22,7 +22,7 @@ package struct WebPCoder: ImageDecoding {
         }
         guard let decoded else { throw options.outOfMemory(size) }
         guard status == VP8_STATUS_OK else { throw options.badData(Self.describe(status)) }
-        guard let upright = decoded.resized(to: target, orientation: features.orientation) else {
+        guard let upright = decoded.resized(to: target, orientation: features.turn) else {
             throw options.outOfMemory(target)
         }
         return features.image(upright, options, profile: features.profile(of: data, options))
@@ -78,9 +78,11 @@ package struct WebPCoder: ImageDecoding {
 
 /// The properties of a WebP file, from its header (WebP Container Specification).
 struct WebPFeatures {
-    /// The size in pixels after orientation.
+    /// The size in pixels after ``turn``.
     let size: PixelSize
     let orientation: ImageOrientation
+    /// The orientation as far as it is applied.
+    let turn: ImageOrientation
     let hasAlpha: Bool
     let isAnimated: Bool
     /// Whether the header of the file announces EXIF data.
@@ -93,7 +95,8 @@ struct WebPFeatures {
         }
         guard status == VP8_STATUS_OK else { throw options.badData(WebPCoder.describe(status)) }
         orientation = ImageHeader(reading: data)?.orientation ?? .up
-        size = orientation.apply(to: PixelSize(width: Int(features.width), height: Int(features.height)))
+        turn = options.turn(orientation)
+        size = turn.apply(to: PixelSize(width: Int(features.width), height: Int(features.height)))
         hasAlpha = features.has_alpha != 0
         isAnimated = features.has_animation != 0
         hasEXIF = data.withUnsafeBytes { raw in
@@ -104,7 +107,7 @@ struct WebPFeatures {
     }
 
     /// The size in pixels before orientation.
-    var storedSize: PixelSize { orientation.apply(to: size) }
+    var storedSize: PixelSize { turn.apply(to: size) }
 
     /// The size at which libwebp decodes. It scales colours that are not premultiplied, so that invisible ones would bleed
     /// into the edges: images with alpha are scaled after decoding.

@@ -67,7 +67,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     func partialImage() -> WebImage? {
         if frames != nil { return partialAnimation() }
         // The EXIF data come behind the pixels. An image that turns in the end is worse than one that comes whole.
-        guard let decoder, let features, !features.hasEXIF, let rows else { return nil }
+        guard let decoder, let features, !features.hasEXIF || !options.appliesOrientation, let rows else { return nil }
         var lastRow: Int32 = 0
         guard WebPIDecGetRGB(decoder, &lastRow, nil, nil, nil) != nil, lastRow > shownRows else { return nil }
         shownRows = lastRow
@@ -90,7 +90,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         if let frames, final.isAnimated {
             return try WebPCoder().animated(data, final, isArriving: false, arrival: frames.arrival, options)
         }
-        let target = final.orientation.apply(to: options.size.target(for: final.size))
+        let target = final.turn.apply(to: options.size.target(for: final.size))
         guard isDone, let features, let canvas, final.bitmapSize(for: target) == size,
             final.hasAlpha == features.hasAlpha, Self.hasStatedLength(data)
         else {
@@ -102,7 +102,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         let format: PixelBuffer.Format = features.hasAlpha ? .rgbaPremultiplied : .rgb
         let decoded = PixelBuffer(adopting: canvas.baseAddress!, size: size, format: format)
         self.canvas = nil
-        guard let upright = decoded.resized(to: target, orientation: final.orientation) else {
+        guard let upright = decoded.resized(to: target, orientation: final.turn) else {
             throw options.outOfMemory(target)
         }
         return final.image(upright, options, profile: profile)

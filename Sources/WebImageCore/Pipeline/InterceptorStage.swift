@@ -1,0 +1,138 @@
+import Synchronization
+
+/// Beside stage 1, on Swift's global executor: the interceptors of the app, around a child task that loads the image.
+final class InterceptorStage: Sendable {
+    /// One load on its way through the interceptors.
+    private final class Load: Sendable {
+        let task: ImageTask
+        /// What the first interceptor is given.
+        let request: ImageRequest
+        /// The attempts of the loads that an interceptor has seen fail.
+        let failures = Mutex<[ImageError.Attempt]>([])
+
+        init(_ task: ImageTask, _ request: ImageRequest) {
+            self.task = task
+            self.request = request
+        }
+
+        /// Adds attempts. An interceptor may try for ever, so that of many the first ones and the last one are kept.
+        func add(_ attempts: [ImageError.Attempt]) {
+            failures.withLock { failures in
+                for attempt in attempts {
+                    if failures.count >= ImageError.historyLimit { failures.removeLast() }
+                    failures.append(attempt)
+                }
+            }
+        }
+    }
+
+    private struct State {
+        var running: [ObjectIdentifier: (task: ImageTask, work: Task<Void, Never>?)] = [:]
+    }
+
+    private let interceptors: [any ImageIntercepting]
+    private let clock: any TimeKeeping
+    /// Makes the request of an interceptor one for the stages after it.
+    private let resolve: @Sendable (ImageRequest) -> ImageRequest
+    private let state = Mutex(State())
+
+    init(_ dependencies: Pipeline.Dependencies) {
+        interceptors = dependencies.interceptors
+        clock = dependencies.clock
+        resolve = { dependencies.resolve($0) }
+    }
+
+    /// The tasks whose interceptors have not ended.
+    var tasks: [ImageTask] { state.withLock { $0.running.values.map(\.task) } }
+
+    /// Runs the interceptors of a task, which is completed with their result.
+    func run(_ task: ImageTask, _ request: ImageRequest) {
+        let id = ObjectIdentifier(task)
+        state.withLock { $0.running[id] = (task, nil) }
+        let load = Load(task, request)
+        let work = Task.detached { [self] in
+            let result = await result(of: load)
+            // The texture is made here rather than on the main thread.
+            if case .success(let response) = result { request.preparation?.prepare(response.image) }
+            _ = state.withLock { $0.running.removeValue(forKey: id) }
+            task.finish(result)
+        }
+        let isRunning = state.withLock { state in
+            state.running[id]?.work = work
+            return state.running[id] != nil
+        }
+        if isRunning, task.isCancelled { work.cancel() }
+    }
+
+    /// Cancels the code of interceptors, which may go on for as long as it likes: the task completes without it.
+    func cancel(_ task: ImageTask) {
+        state.withLock { $0.running[ObjectIdentifier(task)]?.work }?.cancel()
+    }
+
+    private func result(of load: Load) async -> ImageResult {
+        do throws(ImageError) {
+            return .success(try await proceed(to: 0, load, with: load.request))
+        } catch {
+            return .failure(told(error, of: load))
+        }
+    }
+
+    /// The error with the attempts of all loads that were begun.
+    private func told(_ error: ImageError, of load: Load) -> ImageError {
+        var failures = load.failures.withLock { $0 }
+        if error.history.isEmpty {
+            failures.append(ImageError.Attempt(error, of: load.request.url, from: nil, to: clock.now))
+        }
+        guard let last = failures.popLast() else { return error }
+        return error.ending(last, after: failures)
+    }
+
+    /// Calls an interceptor, or loads the image after the last one.
+    private func proceed(
+        to index: Int,
+        _ load: Load,
+        with request: ImageRequest
+    ) async throws(ImageError) -> ImageResponse {
+        guard index < interceptors.count else { return try await loadImage(of: load, request) }
+        let chain = InterceptorChain(request) { [self] request throws(ImageError) in
+            try await proceed(to: index + 1, load, with: request)
+        }
+        return try await interceptors[index].intercept(chain)
+    }
+
+    private func loadImage(of load: Load, _ request: ImageRequest) async throws(ImageError) -> ImageResponse {
+        let task = load.task
+        if request.priority != load.request.priority { task.priority = request.priority }
+        let partial: @Sendable (WebImage) -> Void = { task.report(partial: $0) }
+        let child = task.makeChild(
+            resolve(request.completed(from: load.request)),
+            .nonisolated(
+                progress: { task.report(received: $0, expected: $1) },
+                partial: task.showsPartialImages ? partial : nil,
+                completion: { _ in }
+            )
+        )
+        guard !Task.isCancelled, task.adopt(child) else { throw .cancelled(request.url) }
+        child.start()
+        // A finished child would keep its image for as long as the interceptor runs.
+        defer { task.disown(child) }
+        do {
+            return try await child.response
+        } catch {
+            load.add(error.history)
+            throw error
+        }
+    }
+}
+
+extension ImageRequest {
+    /// The request with what is known about the widget, which an interceptor that makes a new one cannot say.
+    fileprivate func completed(from original: ImageRequest) -> ImageRequest {
+        var request = self
+        if request.decodeSize == nil { request.decodeSize = original.decodeSize }
+        if request.displayScale == nil { request.displayScale = original.displayScale }
+        if request.preparation == nil { request.preparation = original.preparation }
+        request.acceptsLarger = request.acceptsLarger || original.acceptsLarger
+        return request
+    }
+}

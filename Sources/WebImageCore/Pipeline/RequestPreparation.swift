@@ -1,0 +1,50 @@
+import FoundationEssentials
+
+// From the request of an app to that of the stages, in two steps. Interceptors stand between them.
+extension Pipeline.Dependencies {
+    /// The request after the function of the app that sees every request.
+    func process(_ request: ImageRequest) -> ImageRequest { requestProcessor?(request) ?? request }
+
+    /// The request for the file that is loaded, with its key.
+    func resolve(_ request: ImageRequest) -> ImageRequest {
+        var request = request
+        if let low = request.lowDataURL, network.status.isMetered {
+            request.url = low
+            request.cacheKey = nil
+            request.forgetVariants()
+        } else if request.hasRareAttributes || scaler != nil {
+            chooseVariant(&request)
+        }
+        if request.cacheKey == nil, let filter = cacheKeyFilter {
+            request.cacheKey = filter.key(for: request.url)
+        }
+        // Radii and widths of lines are those of one size.
+        if request.transformer != nil { request.acceptsLarger = false }
+        return request
+    }
+
+    /// Makes a request for an image of several files one for the file that fits.
+    private func chooseVariant(_ request: inout ImageRequest) {
+        // A request that was prepared before has the URL of its file, unless the app has changed that since.
+        if let choice = request.variantChoice, request.variants == nil, choice.url != request.url {
+            request.forgetVariants()
+        }
+        let variants =
+            request.variants ?? request.variantChoice?.variants
+            ?? (request.isForHostOfURL ? nil : scaler?.variants(of: request.url))
+        guard let variants else { return }
+        let quality =
+            variants.differInQuality
+            ? variants.rank(forSpeed: downloadSpeed, isMetered: network.status.isMetered) : nil
+        request.choose(from: variants, cacheKeyFilter, quality: quality)
+    }
+
+    /// How fast bodies arrive over the network, in bytes per second; `nil` when it is not known.
+    var downloadSpeed: Double? { speedMeter.bytesPerSecond(at: clock.now) }
+
+    /// Whether an image in memory goes through the interceptors as well.
+    /// - Parameter request: The request before ``resolve(_:)``.
+    func interceptsMemoryHits(of request: ImageRequest) -> Bool {
+        !interceptors.isEmpty && interceptors.contains { $0.interceptsMemoryHits(of: request) }
+    }
+}

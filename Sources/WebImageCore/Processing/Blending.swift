@@ -1,0 +1,238 @@
+/// What is laid over an image.
+enum BlendSource {
+    /// A pixel as it is in memory, for the whole image.
+    case color(UInt32)
+    /// Pixels whose upper left corner is at a place, which may be outside of the image.
+    case pixels(PixelBuffer, x: Int, y: Int)
+}
+
+extension PixelBuffer {
+    /// Returns the image with something laid over it.
+    /// - Returns: `nil` when there is no memory.
+    func blended(with source: BlendSource, _ mode: BlendMode) -> PixelBuffer? {
+        let format = mode.keepsOpacity ? format : .rgbaPremultiplied
+        guard let backdrop = converted(to: format) else { return nil }
+        return PixelBuffer(size: size, format: format) { memory in
+            // What is outside of the source stays or goes; the rest is read from the target.
+            if case .pixels = source, mode.clearsOutside {
+                memory.initializeMemory(as: UInt8.self, repeating: 0)
+            } else {
+                backdrop.withUnsafeBytes { memory.copyMemory(from: $0) }
+            }
+            switch source {
+            case .color(let pixel):
+                Swift.withUnsafeBytes(of: pixel.littleEndian) { bytes in
+                    let row = BlendRow(source: bytes.baseAddress!, sourceStep: 0, count: size.pixelCount)
+                    row.blend(mode, from: backdrop.baseAddress, to: memory.baseAddress!, format)
+                }
+            case .pixels(let pixels, let x, let y):
+                let rect = PixelRect(x: x, y: y, width: pixels.size.width, height: pixels.size.height)
+                guard let part = rect.clipped(to: size) else { return }
+                pixels.withUnsafeBytes { bytes in
+                    let step = pixels.format.bytesPerPixel
+                    for line in 0..<part.size.height {
+                        let start = (part.y - y + line) * pixels.bytesPerRow + (part.x - x) * step
+                        let row = BlendRow(
+                            source: bytes.baseAddress! + start,
+                            sourceStep: step,
+                            count: part.size.width
+                        )
+                        let offset = (part.y + line) * backdrop.bytesPerRow + part.x * format.bytesPerPixel
+                        row.blend(mode, from: backdrop.baseAddress + offset, to: memory.baseAddress! + offset, format)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A row of source pixels.
+private struct BlendRow {
+    let source: UnsafeRawPointer
+    /// The bytes from one pixel to the next: none for a colour, 3 for pixels without alpha.
+    let sourceStep: Int
+    let count: Int
+
+    /// Lays the row over one of a backdrop.
+    func blend(
+        _ mode: BlendMode,
+        from backdrop: UnsafeRawPointer,
+        to target: UnsafeMutableRawPointer,
+        _ format: PixelBuffer.Format
+    ) {
+        let step = format.bytesPerPixel
+        // Each mode is compiled into a loop of its own.
+        @inline(__always) func each(_ mix: (_ source: BlendPixel, _ backdrop: BlendPixel) -> BlendPixel) {
+            var (from, under, to) = (source, backdrop, target)
+            for _ in 0..<count {
+                let top = BlendPixel(from, byteCount: sourceStep == 3 ? 3 : 4)
+                mix(top, BlendPixel(under, byteCount: step)).store(to, byteCount: step)
+                from += sourceStep
+                under += step
+                to += step
+            }
+        }
+        switch mode {
+        case .clear: each { _, _ in .zero }
+        case .copy: each { top, _ in top }
+        case .sourceOver: each { top, under in top + under.outside(top) }
+        case .destinationOver: each { top, under in top.outside(under) + under }
+        case .sourceIn: each { top, under in top.inside(under) }
+        case .destinationIn: each { top, under in under.inside(top) }
+        case .sourceOut: each { top, under in top.outside(under) }
+        case .destinationOut: each { top, under in under.outside(top) }
+        case .sourceAtop: each { top, under in top.inside(under) + under.outside(top) }
+        case .destinationAtop: each { top, under in top.outside(under) + under.inside(top) }
+        case .xor: each { top, under in top.outside(under) + under.outside(top) }
+        case .plusLighter: each { top, under in pointwiseMin(top + under, BlendPixel(repeating: 255)) }
+        case .multiply: each { top, under in top.around(under) + top * under * BlendPixel.unit }
+        case .screen: each { top, under in top + under - top * under * BlendPixel.unit }
+        case .overlay:
+            each { top, under in top.around(under) + top.hardLight(under, isLight: under + under .> under.w) }
+        case .hardLight: each { top, under in top.around(under) + top.hardLight(under, isLight: top + top .> top.w) }
+        case .darken: each { top, under in top.around(under) + pointwiseMin(top.inside(under), under.inside(top)) }
+        case .lighten: each { top, under in top.around(under) + pointwiseMax(top.inside(under), under.inside(top)) }
+        case .colorDodge: each { top, under in top.around(under) + top.dodge(under) }
+        case .colorBurn: each { top, under in top.around(under) + top.burn(under) }
+        case .softLight: each { top, under in top.around(under) + top.softLight(under) }
+        case .difference:
+            each { top, under in
+                (top + under - 2 * pointwiseMin(top.inside(under), under.inside(top))).covering(top, under)
+            }
+        case .exclusion:
+            each { top, under in (top + under - 2 * BlendPixel.unit * top * under).covering(top, under) }
+        case .hue: each { top, under in top.mixed(under) { $0.withSaturation(of: $1).withLuminosity(of: $1) } }
+        case .saturation: each { top, under in top.mixed(under) { $1.withSaturation(of: $0).withLuminosity(of: $1) } }
+        case .color: each { top, under in top.mixed(under) { $0.withLuminosity(of: $1) } }
+        case .luminosity: each { top, under in top.mixed(under) { $1.withLuminosity(of: $0) } }
+        }
+    }
+}
+
+/// A pixel with colours that are multiplied by its alpha, each channel from 0 to 255. Products of two channels are exact, and their
+/// quotients by 255 are never half way between two levels, so that results are rounded as exact ones would be.
+private typealias BlendPixel = SIMD4<Float>
+
+extension BlendPixel {
+    fileprivate static let unit: Float = 1.0 / 255
+
+    /// Reads a pixel of 4 bytes, or an opaque one of 3.
+    @inline(__always)
+    fileprivate init(_ memory: UnsafeRawPointer, byteCount: Int) {
+        if byteCount == 4 {
+            self.init(memory.loadUnaligned(as: SIMD4<UInt8>.self))
+        } else {
+            let bytes = memory.assumingMemoryBound(to: UInt8.self)
+            self.init(SIMD4<UInt8>(bytes[0], bytes[1], bytes[2], 255))
+        }
+    }
+
+    /// Writes the pixel, rounded, to 4 bytes, or without its alpha to 3.
+    @inline(__always)
+    fileprivate func store(_ memory: UnsafeMutableRawPointer, byteCount: Int) {
+        // Where floats have no fractions, adding rounds, and the lowest byte of a float is that of the integer.
+        let bits = unsafeBitCast(self + 8_388_608, to: SIMD4<UInt32>.self)
+        let bytes = SIMD4<UInt8>(truncatingIfNeeded: bits)
+        if byteCount == 4 {
+            memory.storeBytes(of: bytes, as: SIMD4<UInt8>.self)
+        } else {
+            let target = memory.assumingMemoryBound(to: UInt8.self)
+            (target[0], target[1], target[2]) = (bytes.x, bytes.y, bytes.z)
+        }
+    }
+
+    /// The part of the pixel that another one covers.
+    @inline(__always)
+    fileprivate func inside(_ other: BlendPixel) -> BlendPixel { self * other.w * Self.unit }
+
+    /// The part of the pixel that another one does not cover.
+    @inline(__always)
+    fileprivate func outside(_ other: BlendPixel) -> BlendPixel { self * (255 - other.w) * Self.unit }
+
+    /// The parts of both pixels that the other one does not cover.
+    @inline(__always)
+    fileprivate func around(_ other: BlendPixel) -> BlendPixel { outside(other) + other.outside(self) }
+
+    /// The colours with the alpha of one pixel over another.
+    @inline(__always)
+    fileprivate func covering(_ top: BlendPixel, _ under: BlendPixel) -> BlendPixel {
+        var result = self
+        result.w = top.w + under.outside(top).w
+        return result
+    }
+
+    // What the modes make of the part that both cover. The alpha comes out as that of this part.
+
+    @inline(__always)
+    fileprivate func hardLight(_ under: BlendPixel, isLight: SIMDMask<SIMD4<Int32>>) -> BlendPixel {
+        let dark = 2 * (self * under)
+        let light = self.w * under.w - 2 * ((under.w - under) * (self.w - self))
+        return dark.replacing(with: light, where: isLight) * Self.unit
+    }
+
+    @inline(__always)
+    fileprivate func dodge(_ under: BlendPixel) -> BlendPixel {
+        // A divisor of zero makes infinity or NaN, which are replaced.
+        let quotient = under * self.w / (self.w - self)
+        let limited = pointwiseMin(quotient, BlendPixel(repeating: under.w))
+        return limited.replacing(with: under.w, where: self .>= self.w).replacing(with: 0, where: under .<= 0)
+            * self.w * Self.unit
+    }
+
+    @inline(__always)
+    fileprivate func burn(_ under: BlendPixel) -> BlendPixel {
+        let all = BlendPixel(repeating: under.w)
+        let limited = all - pointwiseMin((all - under) * self.w / self, all)
+        return limited.replacing(with: 0, where: self .<= 0).replacing(with: under.w, where: under .>= under.w)
+            * self.w * Self.unit
+    }
+
+    @inline(__always)
+    fileprivate func softLight(_ under: BlendPixel) -> BlendPixel {
+        let (top, base) = (straight, under.straight)
+        let steep = ((16 * base - 12) * base + 4) * base
+        let lightened = base.squareRoot().replacing(with: steep, where: base .<= 0.25) - base
+        let dark = base - (1 - 2 * top) * base * (1 - base)
+        let mixed = dark.replacing(with: base + (2 * top - 1) * lightened, where: top .> 0.5)
+        return mixed * (self.w * under.w * Self.unit)
+    }
+
+    /// Lays the pixel over another one, with what a function makes of the colours of both where they overlap.
+    @inline(__always)
+    fileprivate func mixed(
+        _ under: BlendPixel,
+        _ mix: (_ top: BlendPixel, _ under: BlendPixel) -> BlendPixel
+    ) -> BlendPixel {
+        around(under) + mix(straight, under.straight) * (self.w * under.w * Self.unit)
+    }
+
+    /// The colours from 0 to 1, not multiplied by alpha, which is 1; zero for a transparent pixel.
+    @inline(__always)
+    fileprivate var straight: BlendPixel { self.w > 0 ? self / self.w : .zero }
+
+    // Colours that are not multiplied by alpha (Compositing and Blending, 10.2). The alpha stays 1.
+
+    @inline(__always)
+    private var luminosity: Float { 0.3 * x + 0.59 * y + 0.11 * z }
+
+    @inline(__always)
+    fileprivate func withLuminosity(of other: BlendPixel) -> BlendPixel {
+        var result = self + (other.luminosity - luminosity)
+        let (middle, least, most) = (
+            other.luminosity, Swift.min(result.x, result.y, result.z), Swift.max(result.x, result.y, result.z)
+        )
+        if least < 0 { result = middle + (result - middle) * (middle / (middle - least)) }
+        if most > 1 { result = middle + (result - middle) * ((1 - middle) / (most - middle)) }
+        result.w = self.w
+        return result
+    }
+
+    @inline(__always)
+    fileprivate func withSaturation(of other: BlendPixel) -> BlendPixel {
+        let (least, most) = (Swift.min(x, y, z), Swift.max(x, y, z))
+        let saturation = Swift.max(other.x, other.y, other.z) - Swift.min(other.x, other.y, other.z)
+        var result = most > least ? (self - least) * (saturation / (most - least)) : .zero
+        result.w = self.w
+        return result
+    }
+}
