@@ -43,7 +43,7 @@ public struct SandboxStatus: Sendable, Hashable {
 
     private static let logged = Mutex<SandboxStatus?>(nil)
 
-    /// Writes a line into the log, unless the last one was the same: all kinds of workers have the same protections.
+    /// Says in the log what is missing, once: all kinds of workers have the same protections.
     func log() {
         guard Self.logged.withLock({ exchange(&$0, with: self) }) != self else { return }
         if protections.count == Protection.allCases.count {
