@@ -32,6 +32,12 @@ extension ImageRequest {
 struct ThumbnailLoader: DataLoading {
     static let queue = WorkQueue(name: "gwi-thumbnails", threadCount: 2, isBatch: true)
 
+    /// Decodes the files of strangers that the app asks thumbnails of, in workers where there can be any.
+    private static let coders = CoderRegistry.builtIn(
+        adding: [],
+        sandbox: ImageManager.Configuration.Decoding.automatic.sandbox
+    )
+
     let thumbnails: DesktopThumbnails
     let thumbnailers: Thumbnailers
     let size: DesktopThumbnails.Size
@@ -67,7 +73,7 @@ struct ThumbnailLoader: DataLoading {
         // Nothing that another program has written is taken for a PNG unseen.
         guard let made, let header = ImageHeader(reading: made), header.format == .png,
             max(header.storedSize.width, header.storedSize.height) <= size.rawValue,
-            (try? CoderRegistry.builtIn.decode(made, options: DecodeOptions())) != nil
+            (try? Self.coders.decode(made, options: DecodeOptions(url: file))) != nil
         else { return nil }
         return try thumbnails.store(file: made, for: source, size)
     }
@@ -77,13 +83,13 @@ struct ThumbnailLoader: DataLoading {
         let limit = ImageDownloader.shared.configuration.maximumByteCount
         guard let head = try? FileStore().readHead(pathBytes: source.path, byteCount: ImageFormat.sniffLength),
             case let format = ImageFormat(sniffing: head), format != .unknown, format != .svg,
-            CoderRegistry.builtIn.decoder(for: format) != nil,
+            Self.coders.decoder(for: format) != nil,
             let data = try? FileStore().read(pathBytes: source.path, maximumByteCount: limit)
         else { return nil }
         var options = DecodeOptions()
         options.size = .contain(PixelSize(width: size.rawValue, height: size.rawValue))
         options.isFirstFrameOnly = true
         options.budget = SystemResources.loadingBudget
-        return try? CoderRegistry.builtIn.decode(data, options: options)
+        return try? Self.coders.decode(data, options: options)
     }
 }

@@ -241,18 +241,24 @@ pid_t gwi_spawn(char *const *arguments, unsigned seconds);
 
 // Whether the program was built with AddressSanitizer or ThreadSanitizer, which the fence of a worker would stop.
 bool gwi_is_sanitized(void);
+// Whether the program has more rights than whoever started it: setuid, setgid or capabilities of its file.
+bool gwi_has_foreign_rights(void);
 // Whether the program itself becomes a zygote when it is started as one; a program that has loaded this library later on does not.
 bool gwi_worker_is_in_program(void);
-// Starts the process of which workers are made. Returns it, or -1, and the socket.
+// Starts the process of which workers are made. Returns it, or -1 and errno, and the socket.
 // kind: A digit that the workers get.
 pid_t gwi_zygote_start(const char *path, int32_t kind, int *descriptor);
-// Makes a worker. Returns its process, or -1 when the zygote has ended or hangs, and its socket.
+// Makes a worker. Returns its process, or -1 and errno, which is EPIPE when the zygote has ended or hangs, and its socket.
 // memory: The descriptor of gwi_worker_memory.
 pid_t gwi_zygote_make_worker(int zygote, int memory, int *descriptor);
 // Ends a worker, or waits for one that has closed its socket. Returns the signal that has ended it, 0, or -1 when the zygote has ended.
 int gwi_zygote_end_worker(int zygote, pid_t worker, bool waits);
-// Ends a zygote. Its workers go on.
-void gwi_zygote_end(int zygote, pid_t process);
+// Names a process for as long as the descriptor is open, also when it has ended and its number names another one. Returns -1 before Linux 5.3.
+int gwi_process_open(pid_t process);
+void gwi_process_kill(int descriptor);
+// Ends a zygote and its workers.
+// handle: What gwi_process_open has returned for it.
+void gwi_zygote_end(int zygote, pid_t process, int handle);
 // In the zygote: answers the app for as long as there is one. Returns in each worker, with the memory that it shares with the app.
 void *gwi_zygote_run(size_t *size);
 // Makes memory that this process shares with a worker, and that nobody can make smaller. Returns its descriptor, or -1.
@@ -279,6 +285,8 @@ void *gwi_memory_file_map(int file, size_t size);
 enum { GWI_WORKER_CPU_SECONDS = 3600 };
 // Whether the kernel lets processes give up access to files.
 bool gwi_has_landlock(void);
+// Whether the kernel filters the system calls of processes, and the filter knows this architecture.
+bool gwi_has_seccomp(void);
 // What a worker has given up.
 enum {
     GWI_FENCE_NO_PRIVILEGES = 1,
@@ -289,4 +297,5 @@ enum {
 // Loads the configuration of fontconfig. Returns the number of folders with fonts, which are kept.
 size_t gwi_worker_load_fonts(const char **folders, size_t capacity);
 // Takes all rights from this process, but to read the files below some folders. Returns what the kernel offers of that.
-uint32_t gwi_worker_close_fence(uint64_t memory, const char *const *readable, size_t count);
+// has_threads: whether threads may be started.
+uint32_t gwi_worker_close_fence(uint64_t memory, const char *const *readable, size_t count, bool has_threads);

@@ -45,6 +45,8 @@ struct DecodeCommand {
     var byteCount: Int?
     /// Where they are.
     var carrier = WorkerCarrier.message
+    /// What the answer may bring, if that is less than the options allow. It stays in the app.
+    var limit: WorkerAnswer.Limit?
 
     func write(to writer: inout MessageWriter) {
         writer.add(kind.rawValue)
