@@ -68,13 +68,13 @@ final class DiskStage: Sendable {
         let entry = dataCache?.entry(for: request.sourceKey)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
         guard let entry else {
-            observers.notify(request.url, .diskMiss)
+            observers.notify(request.url, .diskMiss(.now - start))
             next.load(id, with: loader)
             return
         }
-        observers.notify(request.url, .diskHit)
         var data = FetchedData(stored: entry, origin: .disk)
         data.readingDuration = .now - start
+        observers.notify(request.url, .diskHit(data.readingDuration))
         data.reservation = budget.holdBody(entry.data.count)
         if let hash = entry.thumbHash { show(hash, id) }
         switch loaders.use(of: entry, for: request, now: clock.now) {
