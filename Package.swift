@@ -28,6 +28,8 @@ let package = Package(
         .library(name: "GtkWebImageWidgets", targets: ["GtkWebImageWidgets"]),
         .library(name: "WebImageCore", targets: ["WebImageCore"]),
         .library(name: "WebImageTesting", targets: ["WebImageTesting"]),
+        // For apps that install a program for their decode workers; the others decode in their own program.
+        .executable(name: "webimage-decoder", targets: ["webimage-decoder"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -63,6 +65,12 @@ let package = Package(
         .target(
             name: "GtkWebImageWidgets",
             dependencies: ["GtkWebImage", "WebImageLinux", "CWebImageGtk4"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "webimage-decoder",
+            dependencies: ["WebImageLinux"],
+            path: "Sources/WebImageDecoder",
             swiftSettings: strict
         ),
         .target(
@@ -197,7 +205,8 @@ let package = Package(
             name: "LinuxTests",
             dependencies: [
                 "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "CWebImageCurl", "CWebImageDeflate",
-                "CWebImageGLib", "CWebImageShims", "CHostileCalls", "DecodeWorker",
+                "CWebImageGLib", "CWebImageShims", "CHostileCalls", "DecodeWorker", "SandboxedApp",
+                "webimage-decoder",
             ],
             swiftSettings: strict
         ),
@@ -221,6 +230,12 @@ let package = Package(
             name: "DecodeWorker",
             dependencies: ["WebImageCore", "WebImageLinux"],
             path: "Tests/DecodeWorker",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "SandboxedApp",
+            dependencies: ["WebImageCore", "WebImageLinux", "CHostileCalls"],
+            path: "Tests/SandboxedApp",
             swiftSettings: strict
         ),
         .executableTarget(

@@ -68,9 +68,21 @@ extension CachePolicy {
     }
 
     /// How a response in the disk cache is used (RFC 9111, 4).
-    /// - Parameter headers: The header fields that a request would send now.
-    package func use(of response: ResponseMetadata, headers: [String: String], now: Date) -> StoredResponseUse {
-        guard response.isAnswer(to: headers) else { return .ignore }
+    /// - Parameters:
+    ///   - headers: The header fields that a request would send now.
+    ///   - areComplete: Whether these are all, but for what content is negotiated by. Default: true.
+    package func use(
+        of response: ResponseMetadata,
+        headers: [String: String],
+        areComplete: Bool = true,
+        now: Date
+    ) -> StoredResponseUse {
+        switch response.isAnswer(to: headers, areComplete: areComplete) {
+        case false?: return .ignore
+        // A date does not tell the versions of one moment apart.
+        case nil: return asksLoader && response.etag != nil ? .confirm : .ignore
+        case true?: break
+        }
         let freshness = Freshness(response, now: now)
         switch self {
         case .cachedOnly, .cachedElseLoad:
@@ -93,6 +105,8 @@ package enum StoredResponseUse: Equatable {
     case useAndRefresh
     /// The response must be revalidated before it is used.
     case validate
+    /// Only the server can say whether it is the response to this request, so that it serves only once the server has confirmed it.
+    case confirm
     /// The response answers a different request (its Vary fields differ) and is not used.
     case ignore
 }

@@ -74,8 +74,9 @@ public struct ImageError: Error, Sendable {
     public let reason: String
     /// What the developer or the user can do about it, in English.
     public let remedy: String
-    /// The HTTP status, for ``Code/badStatus``.
-    public let httpStatus: Int?
+    /// The head of what the server has answered, with its final URL; `nil` when it has not. An error that is remembered has no
+    /// header fields.
+    public package(set) var head: ResponseHead?
     /// The delay that the server asks for before a retry (Retry-After: RFC 9110, section 10.2.3).
     public let retryAfter: Duration?
     /// How often the loader was asked before the error was reported: 1 without a retry.
@@ -98,14 +99,14 @@ public struct ImageError: Error, Sendable {
         url: URL?,
         reason: String,
         remedy: String,
-        httpStatus: Int? = nil,
+        head: ResponseHead? = nil,
         retryAfter: Duration? = nil
     ) {
         self.code = code
         self.url = url
         self.reason = reason
         self.remedy = remedy
-        self.httpStatus = httpStatus
+        self.head = head
         self.retryAfter = retryAfter
     }
 }
@@ -148,6 +149,9 @@ extension ImageError.Code: CustomStringConvertible {
 extension ImageError {
     /// Whether the load was cancelled rather than failed.
     public var isCancelled: Bool { code == .cancelled }
+
+    /// The HTTP status that the server has answered with, as for ``Code/badStatus``: that of the ``head``.
+    public var httpStatus: Int? { head?.status }
 
     /// Whether the same load may succeed later: no connection, a broken one, a timeout, or an HTTP status that says so
     /// (408, 429, and 500 to 599 without 501 and 505).

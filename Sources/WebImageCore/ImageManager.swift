@@ -90,9 +90,11 @@ public final class ImageManager: Sendable {
     /// widget starts when the widget is on screen. Takes microseconds for each; any thread.
     public var runningTasks: [ImageTask] { pipeline.runningTasks }
 
-    /// Cancels all ``runningTasks``. A prefetcher goes on with its next image: see ``ImagePrefetcher/cancelAll()``. Any thread.
+    /// Cancels all ``runningTasks``, and the loads of ``data(for:)``. A prefetcher goes on with its next image: see
+    /// ``ImagePrefetcher/cancelAll()``. Any thread.
     public func cancelAll() {
         for task in runningTasks { task.cancel() }
+        for task in pipeline.runningDataTasks { task.cancel() }
     }
 
     /// Calls a handler with every change of the network, on any thread, for as long as the token exists.
@@ -262,7 +264,7 @@ public final class ImageManager: Sendable {
     /// The image of a request, if the memory cache has it. Takes microseconds, so that the main thread may call it.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func cachedImage(for request: some ImageRequestConvertible) -> WebImage? {
-        dependencies.imageInMemory(for: pipeline.prepare(request.imageRequest))?.image
+        pipeline.memory.hit(for: pipeline.prepare(request.imageRequest))?.image
     }
 
     /// The key under which the caches keep the original of a request and all that is made of it: ``ImageRequest/cacheKey`` or the
@@ -291,20 +293,20 @@ public final class ImageManager: Sendable {
         guard !dependencies.interceptsMemoryHits(of: processed) else { return nil }
         let request = dependencies.resolve(processed)
         guard request.readTiers.contains(.memory) else { return nil }
-        let found =
-            inAnySize ? dependencies.imageInMemory(inAnySizeFor: request) : dependencies.imageInMemory(for: request)
-        guard let found else { return nil }
+        let memory = pipeline.memory
+        guard let found = inAnySize ? memory.hit(inAnySizeFor: request) : memory.hit(for: request) else { return nil }
         let image = found.image
         // It may be of any file.
         let rank = request.variantRank.map { inAnySize ? -1 : $0 }
         guard !request.cachePolicy.revalidatesCachedImage, !request.includesData,
-            !dependencies.validates(image, for: request)
+            !memory.validates(image, for: request)
         else {
             return MemoryHit(image: image, response: nil, variantRank: rank)
         }
-        dependencies.observers.notify(request.url, .queued)
-        dependencies.observers.notify(request.url, .memoryHit)
-        dependencies.observers.notify(request.url, .delivered(.memory))
+        let observers = pipeline.dependencies.observers
+        observers.notify(request.url, .queued)
+        observers.notify(request.url, .memoryHit)
+        observers.notify(request.url, .delivered(.memory))
         let response = ImageResponse(image: image, source: .memory, url: found.url)
         return MemoryHit(image: image, response: response, variantRank: rank)
     }

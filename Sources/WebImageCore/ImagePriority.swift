@@ -21,4 +21,13 @@ public enum ImagePriority: Comparable, CaseIterable, Sendable {
         case .veryHigh: 4
         }
     }
+
+    /// The priority of a Swift task that works for a load of this one.
+    package var taskPriority: TaskPriority {
+        switch self {
+        case .veryLow, .low: .utility
+        case .normal: .medium
+        case .high, .veryHigh: .userInitiated
+        }
+    }
 }

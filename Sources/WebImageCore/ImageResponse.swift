@@ -23,6 +23,9 @@ public struct ImageResponse: Sendable {
     /// The bytes of the file, with ``ImageRequest/includesData``; `nil` also when no cache keeps them and they cannot
     /// be loaded again: ``refreshError`` says why.
     public var data: Data?
+    /// The head of what the server has answered to this load, with its final URL; that of a 304 where it has confirmed the cached
+    /// image. `nil` when no server was asked, as for an image from a cache or a file.
+    public var head: ResponseHead?
     /// The times and sizes of the transfer, if there was one.
     public var metrics: TransferMetrics?
     /// The durations of the other stages.

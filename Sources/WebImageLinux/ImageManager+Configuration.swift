@@ -65,8 +65,8 @@ extension ImageManager {
         public var decoders: [any ImageDecoding]
         /// The app's own encoders, which are asked in this order and before the library's.
         public var encoders: [any ImageEncoding]
-        /// Where the library's decoders run. Default: in the process of the app.
-        public var decoding = Decoding.inProcess
+        /// Where the library's decoders run. Default: ``Decoding/automatic``, in workers without rights.
+        public var decoding = Decoding.automatic
         /// The number of images that are decoded at a time. Default: the number of processors, at most 8.
         public var decodingThreadCount: Int
         /// The clock, which tests replace.

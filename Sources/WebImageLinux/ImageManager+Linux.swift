@@ -47,6 +47,9 @@ extension ImageManager {
         // The manager's own threads start with its first load.
         if let disk { startOptionalWork { disk.prepare() } }
         let other = PixbufCoder()
+        let sandbox = configuration.decoding.sandbox
+        var formats = configuration.formats
+        if let sandbox, sandbox.0.drawsSafely { formats.inWorkers = [.svg] }
         var dependencies = Pipeline.Dependencies(
             memoryCache: configuration.memoryCache
                 ?? MemoryCache(
@@ -59,7 +62,8 @@ extension ImageManager {
                 adding: configuration.decoders,
                 encoders: configuration.encoders,
                 other: other,
-                sandbox: configuration.decoding.sandbox
+                sandbox: sandbox,
+                neverHere: formats.onlyInWorkers
             ),
             dispatcher: MainLoopDispatcher.shared,
             ioQueue: ioQueue,
@@ -69,8 +73,10 @@ extension ImageManager {
         )
         dependencies.memoryLifetime = configuration.memoryCacheLifetime
         dependencies.budget = SystemResources.loadingBudget
-        dependencies.formats = configuration.formats
+        dependencies.maximumByteCount = configuration.downloader.configuration.maximumByteCount
+        dependencies.formats = formats
         dependencies.renditionCache = disk?.renditions
+        if configuration.dataCache == nil { dependencies.partialBodies = disk.map { PartialBodyStore($0.originals) } }
         dependencies.renditionCoder = RenditionCoder()
         dependencies.maximumPixelCount = configuration.maximumPixelCount
         dependencies.keepsWideColors = WideColorDisplay.isAvailable

@@ -32,7 +32,7 @@ struct Playing: ParsableCommand {
                 let image = try WebImage(data: data)
                 let paintable = ImagePaintable()
                 paintable.show(image)
-                return drawing(paintable) { paintable.animationPlayer?.currentFrameIndex ?? 0 }
+                return Self.drawing(paintable)
             }
         }
         let start = Self.cpuSeconds
@@ -52,11 +52,12 @@ struct Playing: ParsableCommand {
 
     /// Does what a widget does for each frame, apart from drawing.
     @MainActor
-    private func drawing(_ paintable: ImagePaintable, _ index: @escaping () -> Int) -> () -> Void {
+    static func drawing(_ paintable: ImagePaintable) -> () -> Void {
         var last = -1
         return {
-            guard index() != last else { return }
-            last = index()
+            let index = paintable.animationPlayer?.currentFrameIndex ?? 0
+            guard index != last else { return }
+            last = index
             let snapshot = gtk_snapshot_new()
             gdk_paintable_snapshot(OpaquePointer(paintable.nativePaintablePointer), snapshot, 480, 360)
             if let node = gtk_snapshot_free_to_node(snapshot) { gsk_render_node_unref(node) }

@@ -19,6 +19,8 @@ struct Startup: ParsableCommand {
     var image: String?
     @Option(help: "The folder of the disk cache, with --image.")
     var cache = ""
+    @Flag(help: "Decode in workers, with --image.")
+    var sandboxed = false
 
     func run() throws {
         // ArgumentParser calls run() on the main thread.
@@ -26,6 +28,29 @@ struct Startup: ParsableCommand {
     }
 
     private func compare() throws {
+        let starts = try measure { url in [("empty window", ["none"]), ("cold", [url]), ("warm", [url])] }
+        let empty = Start.median(starts["empty window"] ?? [])
+        for name in ["empty window", "cold", "warm"] {
+            let start = Start.median(starts[name] ?? [])
+            print("\(name): \(start)")
+            guard name != "empty window" else { continue }
+            Limits.check("\(name) start, main thread before the first load, ms", start.setupTime, atMost: 10)
+            Limits.check("\(name) start, memory before the first load, MB", start.setupMemory, atMost: 5)
+            let more = Rounds.format(start.shownAfter - empty.shownAfter)
+            print("    the image is on screen \(more) ms after the empty window")
+        }
+    }
+
+    /// How many milliseconds later the first image of an app is there when it is decoded in a worker.
+    func compareDecoding() throws -> Double {
+        let starts = try measure { url in [("in process", [url]), ("sandboxed", [url, "--sandboxed"])] }
+        let pairs = zip(starts["sandboxed"] ?? [], starts["in process"] ?? [])
+        return Rounds.median(pairs.map { $0.shownAfter - $1.shownAfter })
+    }
+
+    /// Starts an app of each kind in each round, with a cache that is empty at first.
+    /// - Parameter kinds: Returns the arguments of each kind for the URL of an image.
+    private func measure(_ kinds: (String) -> [(name: String, arguments: [String])]) throws -> [String: [Start]] {
         let display = try XvfbDisplay.start()
         defer { display.stop() }
         display.exportEnvironment()
@@ -39,25 +64,18 @@ struct Startup: ParsableCommand {
         var starts: [String: [Start]] = [:]
         for _ in 0..<rounds {
             let cache = TemporaryDirectory()
-            for (name, image) in [("empty window", "none"), ("cold", url), ("warm", url)] {
-                let arguments = ["startup", "--image", image, "--cache", cache.path]
+            for kind in kinds(url) {
+                // A decode in a worker is compared with one of the same file, not of its rendition.
+                let place = kind.arguments.count > 1 ? TemporaryDirectory() : cache
+                let arguments = ["startup", "--cache", place.path, "--image"] + kind.arguments
                 let result = try ChildProcess.run(CommandLine.arguments[0], arguments, seconds: 60)
                 guard result.exitCode == 0, let start = Start(result.output) else {
                     throw ValidationError("A start ended early: \(result.output)")
                 }
-                starts[name, default: []].append(start)
+                starts[kind.name, default: []].append(start)
             }
         }
-        let empty = Start.median(starts["empty window"] ?? [])
-        for name in ["empty window", "cold", "warm"] {
-            let start = Start.median(starts[name] ?? [])
-            print("\(name): \(start)")
-            guard name != "empty window" else { continue }
-            Limits.check("\(name) start, main thread before the first load, ms", start.setupTime, atMost: 10)
-            Limits.check("\(name) start, memory before the first load, MB", start.setupMemory, atMost: 5)
-            let more = Rounds.format(start.shownAfter - empty.shownAfter)
-            print("    the image is on screen \(more) ms after the empty window")
-        }
+        return starts
     }
 
     /// Opens a window with a GtkPicture, and prints a line once its first frame with the image is drawn.
@@ -79,6 +97,7 @@ struct Startup: ParsableCommand {
             let (time, memory) = (Self.mainThreadTime, Self.residentMegabytes)
             var configuration = ImageManager.Configuration()
             configuration.diskCache = ImageManager.Configuration.DiskCache(directory: cache)
+            if sandboxed { configuration.decoding = .sandboxed }
             let manager = ImageManager(configuration: configuration)
             let pointer = PicturePointer(picture)
             pointer.setImage(with: url, manager: manager, completion: { _ in countBefore = frames.count })

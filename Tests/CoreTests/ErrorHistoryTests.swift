@@ -16,7 +16,8 @@ struct ErrorHistoryTests {
     private func failure(_ status: Int, _ url: URL, _ reason: String = "The server failed") -> Result<
         LoaderResult, ImageError
     > {
-        .failure(ImageError(.badStatus, url: url, reason: reason, remedy: "Wait.", httpStatus: status))
+        let head = ResponseHead(url: url, status: status)
+        return .failure(ImageError(.badStatus, url: url, reason: reason, remedy: "Wait.", head: head))
     }
 
     private func error(of request: ImageRequest, _ fixture: ManagerFixture) async throws -> ImageError {

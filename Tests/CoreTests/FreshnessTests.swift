@@ -132,7 +132,8 @@ struct FreshnessTests {
     func staleIfError() {
         func serves(_ cacheControl: String, after seconds: Double, _ code: ImageError.Code, status: Int? = nil) -> Bool
         {
-            let error = ImageError(code, url: nil, reason: "", remedy: "", httpStatus: status)
+            let head = status.map { ResponseHead(url: URL(filePath: "/"), status: $0) }
+            let error = ImageError(code, url: nil, reason: "", remedy: "", head: head)
             let now = Self.start.addingTimeInterval(seconds)
             return Freshness(metadata(cacheControl), now: now).isUsable(despite: error)
         }

@@ -9,7 +9,7 @@ struct ImageErrorTests {
         url: URL(string: "https://user:secret@example.org/a.png?token=secret"),
         reason: "The server answered 404",
         remedy: "Check the URL.",
-        httpStatus: 404
+        head: ResponseHead(url: URL(filePath: "/"), status: 404)
     )
 
     @Test("The localized description is the cause, and the remedy is the recovery suggestion")

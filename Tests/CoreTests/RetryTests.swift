@@ -28,7 +28,7 @@ struct RetryTests {
             url: fixture.url("a"),
             reason: "r",
             remedy: "r",
-            httpStatus: status,
+            head: status.map { ResponseHead(url: fixture.url("a"), status: $0) },
             retryAfter: retryAfter
         )
         fixture.loader.answer(fixture.url("a"), with: .failure(error))
@@ -84,7 +84,7 @@ struct RetryTests {
             url: nil,
             reason: "",
             remedy: "",
-            httpStatus: status,
+            head: status.map { ResponseHead(url: URL(filePath: "/"), status: $0) },
             retryAfter: asked.map { .seconds($0) }
         )
         #expect(Self.policy().delay(after: error, attempt: 1, chance: 1) == expected.map { .seconds($0) })
@@ -173,7 +173,8 @@ struct RetryTests {
         let url = URL(string: "https://host.example/a")!
         let secret = URL(string: "https://user:password@host.example/a")!
         for url in [url, secret] {
-            let error = ImageError(.badStatus, url: url, reason: "r", remedy: "r", httpStatus: 404)
+            let head = ResponseHead(url: url, status: 404)
+            let error = ImageError(.badStatus, url: url, reason: "r", remedy: "r", head: head)
             fixture.loader.answer(url, with: .failure(error))
         }
         func isRemembered(_ url: URL, _ headers: [String: String] = [:]) async -> Bool? {

@@ -29,7 +29,8 @@ struct RevalidationTests {
     }
 
     private func answerFailure(_ name: String, _ code: ImageError.Code, status: Int? = nil) {
-        let error = ImageError(code, url: fixture.url(name), reason: "r", remedy: "r", httpStatus: status)
+        let head = status.map { ResponseHead(url: fixture.url(name), status: $0) }
+        let error = ImageError(code, url: fixture.url(name), reason: "r", remedy: "r", head: head)
         fixture.loader.answer(fixture.url(name), with: .failure(error))
     }
 

@@ -137,7 +137,8 @@ struct VariantLoadTests {
         #expect(try await load(request(90)).url == fixture.url("400"))
         await fixture.manager.cache.remove(request(400), from: .memory)
         // When the server has it no more
-        let gone = ImageError(.badStatus, url: nil, reason: "gone", remedy: "none", httpStatus: 404)
+        let head = ResponseHead(url: URL(filePath: "/"), status: 404)
+        let gone = ImageError(.badStatus, url: nil, reason: "gone", remedy: "none", head: head)
         fixture.loader.answer(fixture.url("400"), with: .failure(gone))
         #expect(try await load(request(80)).url == fixture.url("100"))
     }

@@ -6,7 +6,7 @@ import WebImageLinux
 enum FuzzTarget {
     static let all: [String: @Sendable (Data) -> Void] = [
         "entry": entry, "data-url": dataURL, "hash": hash, "playback": playback,
-        "png-rows": PNGRows.compare,
+        "png-rows": PNGRows.compare, "worker": worker,
     ]
 
     // Checksums that always match let the fuzzer reach what lies behind them.
@@ -48,6 +48,24 @@ enum FuzzTarget {
             precondition(candidate.aspectRatio.isFinite && candidate.aspectRatio > 0)
             if let image = candidate.image { precondition(max(image.pixelSize.width, image.pixelSize.height) <= 32) }
         }
+    }
+
+    private static let sharedMemory = [UInt8](repeating: 7, count: 4096)
+
+    /// The answer of a decode worker that somebody has taken over.
+    @Sendable private static func worker(_ message: Data) {
+        let image = message.withUnsafeBytes { message in
+            sharedMemory.withUnsafeBytes { WorkerAnswer.image(message, memory: $0) }
+        }
+        guard let image else { return }
+        // All that it claims to have is there, and can be calculated with.
+        precondition(image.pixels.withUnsafeBytes { $0.reduce(0) { $0 &+ Int($1) } } >= 0)
+        precondition(image.logicalWidth.isFinite && image.logicalHeight.isFinite && image.cost >= 0)
+        _ = DecodeSize.contain(PixelSize(width: 30, height: 20)).target(for: image.naturalSizeBeforeTransform)
+        if let animation = image.animation {
+            precondition(animation.duration >= .zero && animation.frameCount > 1 && animation.byteCountOfFrames >= 0)
+        }
+        _ = image.pixels.resized(to: PixelSize(width: 2, height: 2), orientation: image.orientation)
     }
 
     @Sendable private static func dataURL(_ bytes: Data) {

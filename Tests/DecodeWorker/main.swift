@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageLinux
 
 // Decodes a file and says what became of it and how much memory that took:
-// DecodeWorker FILE whole|full|scaled|wide|parts|shown|limit|sandboxed. An image is decoded for 200 x 200 pixels, full at its own size, scaled
+// DecodeWorker FILE whole|full|scaled|wide|parts|shown|limit. An image is decoded for 200 x 200 pixels, full at its own size, scaled
 // a little smaller, and wide the same with its wide colours. In parts, the file arrives; shown, twenty players show four frames of an animation; with limit, nothing is decoded, and the memory that the process
 // may use is printed in bytes, with the default limits of the cache and of decodes.
 
@@ -15,16 +15,6 @@ if way == "limit" {
     let budget = SystemResources.loadingBudget
     print(SystemResources.memorySize, ImageManager.Configuration().memoryCacheLimit, budget.decodingLimit)
     exit(0)
-}
-
-// Sandboxed, the file is decoded in a worker, whose process is printed before this one is killed.
-if way == "sandboxed" {
-    let sandbox = DecodeSandbox(limit: 1)
-    let coders = CoderRegistry.builtIn(adding: [], sandbox: (sandbox, isOptional: false))
-    _ = try coders.decode(Data(contentsOf: URL(filePath: path)))
-    print(sandbox.processes.map(String.init).joined(separator: " "))
-    fflush(nil)
-    kill(getpid(), SIGKILL)
 }
 
 /// A number of kilobytes from /proc/self/status.
@@ -76,6 +66,8 @@ let manager = {
     }
     var configuration = ImageManager.Configuration()
     configuration.diskCache = nil
+    // The memory of this process is measured.
+    configuration.decoding = .inProcess
     return ImageManager(configuration: configuration)
 }()
 

@@ -99,6 +99,9 @@ package final class Nginx: Sendable {
     /// The path of the certificate of the authority that signed `good`, in PEM.
     package var authorityFile: String { "\(folder.path)/authority.pem" }
 
+    /// The path of a certificate of the server, in PEM.
+    package func certificateFile(_ certificate: Certificate) -> String { "\(folder.path)/\(certificate).pem" }
+
     package func url(_ name: String) -> URL { URL(string: "http://127.0.0.1:\(ports["clear"]!)/\(name)")! }
 
     /// The URL of a file that stays fresh for an hour.

@@ -13,3 +13,14 @@ extension EventLog {
         return true
     }
 }
+
+/// Waits for something that another task does, without a thread: the threads of Swift's concurrency are few, and tests that wait on
+/// them hold up what they wait for. The time is long because other tests occupy these threads, too.
+package func eventually(seconds: Double = 600, _ condition: () async -> Bool) async -> Bool {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    while !(await condition()) {
+        if ContinuousClock.now > deadline { return false }
+        try? await Task.sleep(for: .milliseconds(1))
+    }
+    return true
+}

@@ -31,7 +31,8 @@ private enum PaintableCallbacks {
             to: GwiPaintableFunctions(
                 snapshot: { context, snapshot, width, height in
                     let address = UInt(bitPattern: snapshot)
-                    onMain(context) { content in
+                    let content = Unmanaged<PaintableContent>.fromOpaque(context!).takeUnretainedValue()
+                    MainActor.assumeIsolated {
                         MainThreadMeter.measure {
                             content.draw(OpaquePointer(bitPattern: address)!, width: width, height: height)
                         }
@@ -51,11 +52,13 @@ private enum PaintableCallbacks {
         return UnsafePointer(table)
     }()
 
+    /// Calls a function that captures nothing. GTK asks for sizes at every layout, and `assumeIsolated` would allocate twice.
     private static func onMain<R: Sendable>(
         _ context: UnsafeMutableRawPointer?,
-        _ body: @MainActor (PaintableContent) -> R
+        _ body: @escaping @MainActor @Sendable (PaintableContent) -> R
     ) -> R {
+        MainActor.preconditionIsolated()
         let content = Unmanaged<PaintableContent>.fromOpaque(context!).takeUnretainedValue()
-        return MainActor.assumeIsolated { body(content) }
+        return unsafeBitCast(body, to: (@Sendable (PaintableContent) -> R).self)(content)
     }
 }

@@ -90,10 +90,14 @@ extension ResponseMetadata {
     }
 
     /// Whether the header fields that Vary names have the values of the original request (RFC 9111, 4.1).
-    func isAnswer(to headers: [String: String]) -> Bool {
+    /// - Parameter areComplete: Whether the request has no other fields. Otherwise only those by which content is negotiated count.
+    /// - Returns: `nil` when it depends on fields that are not known.
+    func isAnswer(to headers: [String: String], areComplete: Bool = true) -> Bool? {
         guard let vary, !vary.isEmpty else { return true }
         guard vary["*"] == nil else { return false }
         let now = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { $1 }
-        return vary.allSatisfy { VaryingField.isText($0.value, of: now[$0.key] ?? "") }
+        let known = areComplete ? vary : vary.filter { VaryingField.negotiating.contains($0.key) }
+        guard known.allSatisfy({ VaryingField.isText($0.value, of: now[$0.key] ?? "") }) else { return false }
+        return known.count == vary.count ? true : nil
     }
 }

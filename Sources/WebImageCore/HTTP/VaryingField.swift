@@ -3,6 +3,9 @@ import FoundationEssentials
 /// The value that a header field had in a request, as the caches keep it: a salted hash, since the field can be a cookie
 /// or a password. The key is random, so that equal values have different hashes.
 package enum VaryingField {
+    /// The fields by which content is negotiated (RFC 9110, 12.5), and which say nothing about the user.
+    static let negotiating: Set<String> = ["accept", "accept-encoding", "accept-language", "user-agent", "origin"]
+
     private static let prefix = "hmac-sha256:"
     private static let keySize = 16
 

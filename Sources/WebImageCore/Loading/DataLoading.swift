@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 /// A loader of the bytes of a URL: over the network, from a file, or from wherever an app keeps them. Its methods are
-/// called from any thread.
+/// called from any thread. Most apps write one as an asynchronous function: ``AsyncDataLoading``, ``AsyncDataStreaming``.
 public protocol DataLoading: Sendable {
     /// Whether the loader takes a URL. The loader that was added last is asked first.
     func canLoad(_ url: URL) -> Bool
@@ -36,6 +36,12 @@ extension DataLoading {
     public func headers(for request: LoaderRequest) -> [String: String] { request.options.headers }
 }
 
+/// A loader that learns some of the header fields of a request only when it sends the request.
+package protocol LateHeaderLoading: DataLoading {
+    /// Whether ``DataLoading/headers(for:)`` may lack fields of a request.
+    func addsHeaders(to request: LoaderRequest) -> Bool
+}
+
 extension DataLoading {
     /// The identity of the loader: that of the object, or for a value that of its type.
     var identity: ObjectIdentifier {
@@ -59,8 +65,17 @@ public struct LoaderRequest: Sendable {
     /// Whether a URL that this one leads to may be loaded, such as the target of a redirect. Called from any thread.
     /// Default: any.
     public var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
+    /// The largest number of bytes. The library holds an asynchronous loader to it; an `ImageDownloader` has a limit of its own.
+    /// Default: 128 MiB; in an app that of the manager's downloader.
+    public var maximumByteCount = 128 << 20
     /// The memory for bytes that are not decoded yet, for which transfers wait in their order. Default: no limit.
     package var budget: MemoryBudget?
+    /// Where a part of the body is kept for the next start of the app; `nil` when it must not be kept.
+    package var partialBodies: (any PartialBodyKeeping)?
+    /// The key of the body there.
+    package var partialBodyKey = ""
+    /// The part of the body that is kept there.
+    package var partialBody: PartialBodySlot?
 
     /// Creates a request, as a test of a loader needs. In an app the library makes them.
     public init(
@@ -116,6 +131,8 @@ public struct LoaderResult: Sendable {
     public var data: Data
     /// The header fields that matter for caching.
     public var metadata: ResponseMetadata
+    /// The head of the response, for ``ImageResponse/head``. Default: none.
+    public var head: ResponseHead?
     /// Whether the server answered 304 Not Modified: the copy with ``LoaderRequest/validators`` is current.
     public var isNotModified: Bool
     /// The times and sizes of the transfer, if there was one.
@@ -125,11 +142,13 @@ public struct LoaderResult: Sendable {
     public init(
         data: Data,
         metadata: ResponseMetadata = ResponseMetadata(),
+        head: ResponseHead? = nil,
         isNotModified: Bool = false,
         metrics: TransferMetrics? = nil
     ) {
         self.data = data
         self.metadata = metadata
+        self.head = head
         self.isNotModified = isNotModified
         self.metrics = metrics
     }

@@ -4,7 +4,7 @@ extension Decryptor {
     /// Decrypts what was loaded.
     package func result(
         of loaded: LoaderResult,
-        _ head: ResponseModifier.Response,
+        _ head: ResponseHead,
         url: URL
     ) -> Result<LoaderResult, ImageError> {
         guard let data = decrypt(loaded.data, head) else {

@@ -86,7 +86,7 @@ package struct LocalLoader: DataLoading {
             }
             var result = Result { () throws(ImageError) in try read(request.url) }
             if let decryptor = request.options.decryptor, case .success(let loaded) = result {
-                let head = ResponseModifier.Response(url: request.url, status: 200)
+                let head = ResponseHead(url: request.url, status: 200)
                 result = decryptor.result(of: loaded, head, url: request.url)
             }
             guard !operation.isCancelled else { return }

@@ -41,14 +41,15 @@ final class DecodeStage: Sendable {
         self.next = next
     }
 
-    /// Ends a fetch and decodes its bytes for each of its jobs.
+    /// Ends a fetch, decodes its bytes for each of its jobs, and hands them to its readers.
     func decode(_ id: JobGraph.Fetch.ID, _ data: FetchedData) {
-        let (fetch, jobs) = graph.withLock { ($0.fetches[id], $0.finishFetch(id)) }
+        let (fetch, readers, jobs) = graph.withLock { ($0.fetches[id], $0.finishReaders(of: id), $0.finishFetch(id)) }
         let data = data.following(fetch, isShared: jobs.count > 1)
-        // A fetch that was finished for the disk cache has no jobs left.
+        // Nobody decodes what only readers want, or what was finished for the disk cache.
         if jobs.isEmpty, let request = fetch?.request, maker.canDecode(data, for: request) {
             data.storeOriginal?.perform(nil)
         }
+        for reader in readers { next.finish(reader, with: data) }
         for job in jobs where job.wantsThumbnail {
             partials.submitThumbnail(of: data, for: job.id, priority: job.priority)
         }
@@ -184,6 +185,7 @@ final class DecodeStage: Sendable {
         var durations = durations
         durations.reading = data.readingDuration
         var response = ImageResponse(image: image, source: data.origin, url: job.request.url)
+        response.head = data.loaded.head
         response.metrics = data.loaded.metrics
         response.durations = durations
         response.refreshError = data.refreshError

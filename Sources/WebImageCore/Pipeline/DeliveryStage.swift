@@ -44,22 +44,33 @@ final class DeliveryStage: Sendable {
         }
     }
 
+    /// Delivers bytes or an error, unless a fallback URL is loaded after the error.
+    func deliver(_ result: Result<DataResponse, ImageError>, to task: DataTask) {
+        if case .failure(let error) = result, fallback.start(for: task, after: error) { return }
+        task.finish(result)
+    }
+
     /// Ends a fetch, and all tasks that wait for it, with an error.
     func fail(_ id: JobGraph.Fetch.ID, _ error: ImageError) {
         WebImageLog.debug("\(error)")
         let now = clock.now
-        let (told, tasks) = graph.withLock { graph in
-            (graph.fetches[id]?.ending(with: error, at: now) ?? error, graph.failFetch(id))
+        let (told, readers, tasks) = graph.withLock { graph in
+            (graph.fetches[id]?.ending(with: error, at: now) ?? error, graph.finishReaders(of: id), graph.failFetch(id))
         }
         for task in tasks { deliver(.failure(told), to: task) }
+        for reader in readers { deliver(.failure(told), to: reader) }
+    }
+
+    /// Ends the tasks that want the bytes of a fetch, which goes on without bytes.
+    func failReaders(of id: JobGraph.Fetch.ID, _ error: ImageError) {
+        for reader in graph.withLock({ $0.finishReaders(of: id) }) { deliver(.failure(error), to: reader) }
     }
 
     /// Reports the end of a task to the observers.
-    func reportEnd(of task: ImageTask, _ result: ImageResult) {
+    func reportEnd(of request: ImageRequest, _ result: Result<ImageResponse.Source, ImageError>) {
         switch result {
-        case .success(let response): observers.notify(task.request.url, .delivered(response.source))
-        case .failure(let error):
-            observers.notify(task.request.url, error.isCancelled ? .cancelled : .failed(error))
+        case .success(let source): observers.notify(request.url, .delivered(source))
+        case .failure(let error): observers.notify(request.url, error.isCancelled ? .cancelled : .failed(error))
         }
     }
 }

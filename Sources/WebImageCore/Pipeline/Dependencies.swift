@@ -10,6 +10,8 @@ extension Pipeline {
         package var dataCache: (any DataCaching)?
         /// The cache of images at the sizes at which they were shown.
         package var renditionCache: DiskCache?
+        /// Keeps parts of large bodies for the next start of the app.
+        package var partialBodies: PartialBodyStore?
         package var renditionCoder: (any RenditionCoding)?
         package var loaders: LoaderRegistry
         package var coders: CoderRegistry
@@ -25,6 +27,8 @@ extension Pipeline {
         package var intakeQueue = WorkQueue(name: "gwi-intake", threadCount: 1)
         /// The memory of all loads.
         package var budget = MemoryBudget(limit: 1 << 30)
+        /// The largest number of bytes of an asynchronous loader.
+        package var maximumByteCount = 128 << 20
         package var formats = AllowedFormats()
         package var maximumPixelCount = DecodeOptions().maximumPixelCount
         /// Whether images keep wide colours, because the toolkit shows them.
@@ -82,18 +86,6 @@ extension Pipeline.Dependencies {
     var decodeQueues: [WorkQueue] { slowQueue === decodeQueue ? [decodeQueue] : [decodeQueue, slowQueue] }
 }
 
-extension Pipeline.Dependencies {
-    /// Whether an image in memory is shown and validated at its server, since its response is stale (RFC 9111, 4). The
-    /// disk cache has the validators.
-    func validates(_ image: WebImage, for request: ImageRequest) -> Bool {
-        let time = image.storage.staleTime
-        guard time < .infinity, request.cachePolicy.validatesStaleImage, dataCache != nil,
-            request.readTiers.contains(.originals)
-        else { return false }
-        return time <= clock.now.timeIntervalSince1970
-    }
-}
-
 // What stages ask the loaders about a request.
 extension LoaderRegistry {
     /// The loader of a request: its own, or the first that takes its URL.
@@ -105,11 +97,14 @@ extension LoaderRegistry {
     /// (RFC 9111, section 4.1).
     func use(of entry: CacheEntry, for request: ImageRequest, now: Date) -> StoredResponseUse {
         let response = entry.response.living(for: request.diskLifetime, from: entry.storedAt)
-        var headers: [String: String] = [:]
-        if response.vary != nil {
-            let loaderRequest = LoaderRequest(url: request.url, options: request.networkOptions)
-            headers = loader(for: request)?.headers(for: loaderRequest) ?? [:]
-        }
-        return request.cachePolicy.use(of: response, headers: headers, now: now)
+        guard response.vary != nil else { return request.cachePolicy.use(of: response, headers: [:], now: now) }
+        let loaderRequest = LoaderRequest(url: request.url, options: request.networkOptions)
+        let loader = loader(for: request)
+        return request.cachePolicy.use(
+            of: response,
+            headers: loader?.headers(for: loaderRequest) ?? [:],
+            areComplete: (loader as? any LateHeaderLoading)?.addsHeaders(to: loaderRequest) != true,
+            now: now
+        )
     }
 }

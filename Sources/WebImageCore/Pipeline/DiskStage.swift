@@ -4,6 +4,7 @@ import FoundationEssentials
 /// for the bytes or whether the original is still current.
 final class DiskStage: Sendable {
     private let dataCache: (any DataCaching)?
+    private let partialBodies: PartialBodyStore?
     private let ioQueue: WorkQueue
     private let loaders: LoaderRegistry
     private let clock: any TimeKeeping
@@ -28,6 +29,7 @@ final class DiskStage: Sendable {
         delivery: DeliveryStage
     ) {
         dataCache = dependencies.dataCache
+        partialBodies = dependencies.partialBodies
         ioQueue = dependencies.ioQueue
         loaders = dependencies.loaders
         clock = dependencies.clock
@@ -69,7 +71,8 @@ final class DiskStage: Sendable {
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
         guard let entry else {
             observers.notify(request.url, .diskMiss(.now - start))
-            next.load(id, with: loader)
+            let part = partialBodies?.body(for: request.sourceKey, budget: budget)
+            next.load(id, with: loader, goingOnWith: part)
             return
         }
         var data = FetchedData(stored: entry, origin: .disk)
@@ -84,6 +87,9 @@ final class DiskStage: Sendable {
             // After these bytes are decoded, or the newer image could be overtaken by this one in the memory cache.
             data.completion = OnDeinit { [graph] in graph.apply([.refresh(request)]) }
             decode.decode(id, data)
+        case .confirm:
+            graph.withLock { $0.validate(entry, in: id, isAnswer: false) }
+            next.load(id, with: loader)
         case .validate:
             graph.withLock { $0.validate(entry, in: id) }
             if request.cachePolicy.revalidatesCachedImage { staleImages.start(id, entry, holding: data.reservation) }
@@ -133,7 +139,7 @@ final class DiskStage: Sendable {
         var data: FetchedData
         if let answer = confirmation.answer {
             data = FetchedData(stored: store.renew(entry, with: answer.metadata), origin: .revalidated)
-            data.loaded.metrics = answer.metrics
+            (data.loaded.head, data.loaded.metrics) = (answer.head, answer.metrics)
         } else {
             data = FetchedData(stored: entry, origin: .disk)
             data.refreshError = confirmation.refreshError

@@ -61,6 +61,8 @@ package final class FailureCache: Sendable {
         let (key, origin, lifetime) = (request.sourceKey, Origin(request), lifetime.bounded / .seconds(1))
         var error = error
         error.isRemembered = true
+        // A server can make them long, and many failures are remembered.
+        error.head?.headers = [:]
         // There may be thousands of them.
         error.attemptList = nil
         // What the entries hold of the app is released with the lock free.

@@ -14,14 +14,7 @@ final class FallbackStage: Sendable {
     /// Loads the next fallback URL of a task.
     /// - Returns: Whether there is one.
     func start(for task: ImageTask, after error: ImageError) -> Bool {
-        guard !error.isCancelled, let url = task.request.fallbackURLs.first else { return false }
-        WebImageLog.debug("\(error) The fallback is loaded: \(url.textForMessages)")
-        var request = childRequest(of: task, url)
-        request.fallbackURLs.removeFirst()
-        if !request.isForHostOfURL, let variants = scaler?.variants(of: url) {
-            request.cacheKey = nil
-            request.choose(from: variants, cacheKeyFilter)
-        }
+        guard let request = fallback(of: task.request, after: error, priority: task.priority) else { return false }
         // Partial images are decoded only when there is a handler for them.
         let partial: @Sendable (WebImage) -> Void = { task.report(partial: $0) }
         return task.startChild(
@@ -34,10 +27,34 @@ final class FallbackStage: Sendable {
         )
     }
 
+    /// Loads the next fallback URL of a task that wants only bytes.
+    /// - Returns: Whether there is one.
+    func start(for task: DataTask, after error: ImageError) -> Bool {
+        guard let request = fallback(of: task.current, after: error, priority: task.priority) else { return false }
+        task.start(with: request)
+        return true
+    }
+
+    private func fallback(
+        of request: ImageRequest,
+        after error: ImageError,
+        priority: ImagePriority
+    ) -> ImageRequest? {
+        guard !error.isCancelled, let url = request.fallbackURLs.first else { return nil }
+        WebImageLog.debug("\(error) The fallback is loaded: \(url.textForMessages)")
+        var next = childRequest(of: request, url, priority: priority)
+        next.fallbackURLs.removeFirst()
+        if !next.isForHostOfURL, let variants = scaler?.variants(of: url) {
+            next.cacheKey = nil
+            next.choose(from: variants, cacheKeyFilter)
+        }
+        return next
+    }
+
     /// Loads the preview URL of a task that shows partial images and has none yet.
     func startPreview(for task: ImageTask) {
         guard let url = task.request.previewURL, task.wantsPreview else { return }
-        var request = childRequest(of: task, url)
+        var request = childRequest(of: task.request, url, priority: task.priority)
         request.fallbackURLs = []
         request.loading = .complete
         _ = task.startChild(
@@ -54,7 +71,7 @@ final class FallbackStage: Sendable {
     /// - Returns: `false` when the load is limited to the caches.
     func startForData(of task: ImageTask, instead response: ImageResponse) -> Bool {
         guard task.request.cachePolicy.asksLoader else { return false }
-        var request = childRequest(of: task, task.request.url)
+        var request = childRequest(of: task.request, task.request.url, priority: task.priority)
         request.cacheKey = task.request.cacheKey
         request.cacheAccess.reads = []
         request.fallbackURLs = []
@@ -76,11 +93,11 @@ final class FallbackStage: Sendable {
         )
     }
 
-    private func childRequest(of task: ImageTask, _ url: URL) -> ImageRequest {
-        var request = task.request
+    private func childRequest(of parent: ImageRequest, _ url: URL, priority: ImagePriority) -> ImageRequest {
+        var request = parent
         request.forgetVariants()
         request.url = url
-        request.priority = task.priority
+        request.priority = priority
         (request.previewURL, request.lowDataURL) = (nil, nil)
         request.cacheKey = cacheKeyFilter?.key(for: url)
         return request

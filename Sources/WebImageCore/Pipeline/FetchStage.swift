@@ -10,6 +10,8 @@ final class FetchStage: Sendable {
     private let speedMeter: SpeedMeter
     private let clock: any TimeKeeping
     private let budget: MemoryBudget
+    private let maximumByteCount: Int
+    private let partialBodies: PartialBodyStore?
     private let shouldLoad: (@Sendable (URL) -> Bool)?
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
@@ -40,6 +42,9 @@ final class FetchStage: Sendable {
         speedMeter = dependencies.speedMeter
         clock = dependencies.clock
         budget = dependencies.budget
+        maximumByteCount = dependencies.maximumByteCount
+        // A serializer decides what of an image may be on disk.
+        partialBodies = dependencies.serializer == nil ? dependencies.partialBodies : nil
         shouldLoad = dependencies.shouldLoad
         observers = dependencies.observers
         self.graph = graph
@@ -53,8 +58,14 @@ final class FetchStage: Sendable {
     }
 
     /// Asks the loader, unless it is clear that this would be in vain.
-    /// - Parameter found: The loader of the request, where it has been looked up already.
-    func load(_ id: JobGraph.Fetch.ID, with found: (any DataLoading)? = nil) {
+    /// - Parameters:
+    ///   - found: The loader of the request, where it has been looked up already.
+    ///   - part: The part of the bytes that is on disk, where somebody has looked.
+    func load(
+        _ id: JobGraph.Fetch.ID,
+        with found: (any DataLoading)? = nil,
+        goingOnWith part: PartialBody? = nil
+    ) {
         guard let request = graph.request(of: id) else { return }
         guard request.cachePolicy.asksLoader else { return delivery.fail(id, .notInCache(request.url)) }
         guard let loader = found ?? loaders.loader(for: request) else {
@@ -69,19 +80,21 @@ final class FetchStage: Sendable {
         } else if loader.requiresNetwork(request.url), case let status = network.status, !status.isAvailable {
             retry.recover(id, from: .offline(request.url, isByApp: status.isOfflineByApp))
         } else {
-            start(id, loader)
+            start(id, loader, goingOnWith: part)
         }
     }
 
     /// Whether a task may be able to decode what others could not.
     private func mayDecode(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> Bool {
         guard error.isOfDecoding else { return false }
-        return graph.withLock { $0.tasks(of: id) }.contains { task in
-            task.request.hasOwnDecoding(of: nil) || error.isOfLaterFrames && task.request.isFirstFrameOnly
-        }
+        let (tasks, readers) = graph.withLock { ($0.tasks(of: id), $0.readers(of: id)) }
+        return !readers.isEmpty
+            || tasks.contains { task in
+                task.request.hasOwnDecoding(of: nil) || error.isOfLaterFrames && task.request.isFirstFrameOnly
+            }
     }
 
-    private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
+    private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading, goingOnWith part: PartialBody?) {
         guard let (fetch, validators) = graph.withLock({ $0.beginAttempt(id, at: clock.now) }) else { return }
         observers.notify(fetch.request.url, .started)
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
@@ -98,7 +111,13 @@ final class FetchStage: Sendable {
             validators: validators,
             shouldLoad: shouldLoad
         )
+        request.maximumByteCount = maximumByteCount
         request.budget = budget
+        if let partialBodies, fetch.key.storesOriginals, loader.shouldCacheOnDisk(fetch.request.url) {
+            request.partialBodies = partialBodies
+            request.partialBodyKey = fetch.key.url
+            request.partialBody = part.map { PartialBodySlot($0) }
+        }
         let operation = loader.load(request) { event in self.receive(event, of: id, from: loader) }
         graph.update { [request] in $0.setOperation(operation, of: id, attempt: fetch.attemptCount, request: request) }
     }
@@ -109,11 +128,12 @@ final class FetchStage: Sendable {
             if observers.isActive, let url = graph.withLock({ $0.takeFirstBytes(of: id) }) {
                 observers.notify(url, .firstBytes(expected: expected))
             }
-            let tasks = graph.withLock { graph in
+            let (tasks, readers) = graph.withLock { graph in
                 graph.setProgress(received, expected, of: id)
-                return graph.tasks(of: id)
+                return (graph.tasks(of: id), graph.readers(of: id))
             }
             for task in tasks { task.report(received: received, expected: expected) }
+            for reader in readers { reader.report(received: received, expected: expected) }
         case .data(let chunk):
             for job in graph.withLock({ $0.append(chunk, to: id, budget) }) {
                 decodeQueue.submit(priority: job.priority) { self.progressive.decode(job.id) }
@@ -130,10 +150,13 @@ final class FetchStage: Sendable {
         var loaded = loaded
         loaded.metadata = loaded.metadata.living(for: fetch.request.diskLifetime, from: clock.now)
         observers.notify(fetch.request.url, .loaded(loaded.metrics))
+        // Nobody decodes what only readers want, so that nobody knows whether it could be decoded now.
+        let isUndecoded =
+            fetch.jobs.isEmpty && failures.error(for: fetch.request, now: clock.now)?.isOfDecoding == true
+        if !isUndecoded { failures.forget(fetch.request) }
         if let metrics = loaded.metrics { speedMeter.record(metrics, at: clock.now) }
-        failures.forget(fetch.request)
         switch fetch.validation {
-        case .original(let entry) where loaded.isNotModified:
+        case .original(let entry, _) where loaded.isNotModified:
             graph.update { $0.readConfirmed(id, Confirmation(entry: entry, answer: loaded)) }
         case .renditions where loaded.isNotModified:
             store.renewRenditions(of: id, with: loaded.metadata)
@@ -152,7 +175,10 @@ final class FetchStage: Sendable {
     /// not to use what is cached and replaces it.
     private func outdatesMemory(_ id: JobGraph.Fetch.ID, _ fetch: JobGraph.Fetch) -> Bool {
         guard case .none = fetch.validation, !fetch.request.cachePolicy.revalidatesCachedImage else { return true }
-        return !fetch.key.queriesOriginals
-            && graph.withLock { $0.tasks(of: id) }.contains { $0.request.cacheAccess.writes.contains(.memory) }
+        guard !fetch.key.queriesOriginals else { return false }
+        return graph.withLock { graph in
+            graph.tasks(of: id).contains { $0.request.cacheAccess.writes.contains(.memory) }
+                || graph.readers(of: id).contains { $0.request.cacheAccess.writes.contains(.memory) }
+        }
     }
 }

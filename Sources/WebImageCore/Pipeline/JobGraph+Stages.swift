@@ -38,13 +38,13 @@ extension JobGraph {
     /// Takes ``useRendition(_:)`` back: the rendition is damaged, so the bytes are needed after all.
     mutating func discardRendition(_ id: Job.ID) -> [Effect] {
         guard let job = jobs[id], case .decoding = job.phase, let task = job.tasks.first else { return [] }
-        let fetch = fetch(job.key.fetch, for: task)
+        let fetch = fetch(job.key.fetch, for: task.request, priority: task.priority)
         updateFetch(fetch) { $0.jobs.append(id) }
         updateJob(id) { $0.phase = .waiting(fetch) }
         return startFetch(fetch) + updatePriority(of: fetch)
     }
 
-    /// Starts a fetch that no job has needed before.
+    /// Starts a fetch whose bytes nobody has needed before.
     mutating func startFetch(_ id: Fetch.ID) -> [Effect] {
         guard let fetch = fetches[id], case .pending = fetch.phase else { return [] }
         updateFetch(id) { $0.phase = .lookingUp(nil) }
@@ -114,12 +114,13 @@ extension JobGraph {
     }
 
     /// Keeps an original that the server is to validate.
-    mutating func validate(_ entry: CacheEntry, in id: Fetch.ID) {
+    /// - Parameter isAnswer: Whether it may serve without the word of the server, when that cannot be asked. Default: yes.
+    mutating func validate(_ entry: CacheEntry, in id: Fetch.ID, isAnswer: Bool = true) {
         guard let fetch = fetches[id] else { return }
         var head = entry
         head.data = Data()
         updateFetch(id) { fetch in
-            fetch.validation = .original(head)
+            fetch.validation = .original(head, isAnswer: isAnswer)
             fetch.wantsStreaming = false
         }
         for job in fetch.jobs { endPreview(of: job) }
@@ -161,10 +162,12 @@ extension JobGraph {
         return (fetch, validators)
     }
 
-    /// Without an original, the server can validate the renditions when every job has one. Jobs that join later
-    /// have none, and get a fetch of their own.
+    /// Without an original, the server can validate the renditions when every job has one. Jobs and readers that join
+    /// later have none, and get a fetch of their own.
     private mutating func validateRenditions(of id: Fetch.ID) -> ResponseMetadata.Validators? {
-        guard let fetch = fetches[id], fetch.storedOriginal == nil, !fetch.jobs.isEmpty else { return nil }
+        guard let fetch = fetches[id], fetch.storedOriginal == nil, !fetch.jobs.isEmpty, fetch.readers.isEmpty else {
+            return nil
+        }
         let renditions = fetch.jobs.compactMap { jobs[$0].flatMap { $0.isLookingUp ? nil : $0.rendition } }
         guard renditions.count == fetch.jobs.count, let validators = renditions.first?.response.validators,
             renditions.allSatisfy({ $0.response.validators == validators })
@@ -264,7 +267,7 @@ extension JobGraph {
         // The rendition cache may have what these jobs want; if not, they fetch the bytes anew.
         let lookingUp = fetch.jobs.filter { jobs[$0]?.isLookingUp == true }
         if let task = lookingUp.first.flatMap({ jobs[$0]?.tasks.first }) {
-            let next = insertFetch(fetch.key, for: task)
+            let next = insertFetch(fetch.key, for: task.request, priority: task.priority)
             updateFetch(next) { $0.jobs = lookingUp }
             for id in lookingUp {
                 updateJob(id) { job in

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The graph of who waits for what: tasks wait for jobs, jobs wait for fetches.
+/// The graph of who waits for what: tasks wait for jobs, jobs wait for fetches. Tasks that want only bytes wait for fetches.
 ///
 /// A fetch gets the bytes of a URL, once for all sizes. A job decodes them, once for all tasks that want the same image
 /// at the same size. The graph is a plain value behind one lock, which is held for a few dictionary operations; it calls
@@ -133,7 +133,7 @@ struct JobGraph: Sendable {
         enum Validation: Sendable {
             case none
             /// The entry is without its bytes, which would take memory for as long as the server needs.
-            indirect case original(CacheEntry)
+            indirect case original(CacheEntry, isAnswer: Bool)
             /// There is no original, but every job has a rendition.
             case renditions
         }
@@ -141,6 +141,8 @@ struct JobGraph: Sendable {
         let key: Key
         let request: ImageRequest
         var jobs: [Job.ID] = []
+        /// The tasks that want the bytes.
+        var readers: [DataTask] = []
         var priority: ImagePriority
         var phase = Phase.pending
         var validation = Validation.none
@@ -154,6 +156,9 @@ struct JobGraph: Sendable {
         var failures: [ImageError.Attempt] = []
         /// Whether the fetch has backed off because the machine was offline, which it does once.
         var hasWaitedForNetwork = false
+
+        /// Whether anybody waits for the bytes.
+        var isWanted: Bool { !jobs.isEmpty || !readers.isEmpty }
 
         var attempt: Attempt? {
             if case .loading(let attempt) = phase { attempt } else { nil }
@@ -171,7 +176,12 @@ struct JobGraph: Sendable {
 
         /// The original that the server is asked about, without its bytes.
         var storedOriginal: CacheEntry? {
-            if case .original(let entry) = validation { entry } else { nil }
+            if case .original(let entry, _) = validation { entry } else { nil }
+        }
+
+        /// The same, if it may serve when the server cannot be asked.
+        var usableOriginal: CacheEntry? {
+            if case .original(let entry, isAnswer: true) = validation { entry } else { nil }
         }
     }
 
@@ -194,7 +204,7 @@ struct JobGraph: Sendable {
         case cancelRead(WorkQueue.Ticket)
         case cancelDecode(WorkQueue.Ticket)
         case cancelLoad(any FetchOperation)
-        /// No job waits for this load any more. It is cancelled unless it is nearly complete.
+        /// Nobody waits for this load any more. It is cancelled unless it is nearly complete.
         case abandonLoad(Fetch.ID, any FetchOperation)
     }
 
@@ -249,6 +259,7 @@ struct JobGraph: Sendable {
     private var jobsByKey: [Job.Key: Job.ID] = [:]
     private var fetchesByKey: [Fetch.Key: Fetch.ID] = [:]
     private var jobsByTask: [ObjectIdentifier: Job.ID] = [:]
+    var fetchesByReader: [ObjectIdentifier: Fetch.ID] = [:]
     private var serial = Serial()
     private var removals = Removals()
     /// The decodes of previews that have ended.
@@ -324,7 +335,7 @@ extension JobGraph {
             jobs[id]?.tasks.append(task)
         } else {
             id = Job.ID(number: serial.next())
-            let fetch = fetch(key.fetch, for: task)
+            let fetch = fetch(key.fetch, for: task.request, priority: task.priority)
             jobs[id] = Job(
                 key: key,
                 request: task.request,
@@ -355,19 +366,19 @@ extension JobGraph {
         return effects
     }
 
-    /// Ends a fetch that lost a job, unless others wait for it.
+    /// Ends a fetch that lost a job or a reader, unless others wait for it.
     mutating func leaveFetch(_ id: Fetch.ID) -> [Effect] {
         guard let fetch = fetches[id] else { return [] }
-        guard fetch.jobs.isEmpty else { return updatePriority(of: id) }
+        guard !fetch.isWanted else { return updatePriority(of: id) }
         if let operation = fetch.attempt?.operation { return [.abandonLoad(id, operation)] }
         removeFetch(id)
         if case .lookingUp(let ticket?) = fetch.phase { return [.cancelRead(ticket)] }
         return []
     }
 
-    /// Ends an abandoned fetch, unless a job has joined it in the meantime.
+    /// Ends an abandoned fetch, unless somebody has joined it in the meantime.
     mutating func cancelAbandonedFetch(_ id: Fetch.ID) -> [Effect] {
-        guard let fetch = fetches[id], fetch.jobs.isEmpty else { return [] }
+        guard let fetch = fetches[id], !fetch.isWanted else { return [] }
         removeFetch(id)
         return fetch.attempt?.operation.map { [.cancelLoad($0)] } ?? []
     }
@@ -391,9 +402,10 @@ extension JobGraph {
 
     mutating func updatePriority(of id: Fetch.ID) -> [Effect] {
         guard let fetch = fetches[id] else { return [] }
-        guard let highest = fetch.jobs.compactMap({ jobs[$0]?.priority }).max(), highest != fetch.priority else {
-            return []
-        }
+        var highest = fetch.jobs.compactMap { jobs[$0]?.priority }.max()
+        // Most fetches have no readers.
+        if let reader = fetch.readers.lazy.map(\.priority).max() { highest = max(highest ?? reader, reader) }
+        guard let highest, highest != fetch.priority else { return [] }
         fetches[id]?.priority = highest
         switch fetch.phase {
         case .loading(let attempt): return attempt.operation.map { [.prioritizeLoad($0, highest)] } ?? []
@@ -405,19 +417,19 @@ extension JobGraph {
 
 // The tables, for the other files of the graph.
 extension JobGraph {
-    mutating func insertFetch(_ key: Fetch.Key, for task: ImageTask) -> Fetch.ID {
+    mutating func insertFetch(_ key: Fetch.Key, for request: ImageRequest, priority: ImagePriority) -> Fetch.ID {
         let id = Fetch.ID(number: serial.next())
-        fetches[id] = Fetch(key: key, request: task.request, priority: task.priority)
+        fetches[id] = Fetch(key: key, request: request, priority: priority)
         fetchesByKey[key] = id
         return id
     }
 
-    /// The fetch that jobs with this key share, made where there is none.
-    mutating func fetch(_ key: Fetch.Key, for task: ImageTask) -> Fetch.ID {
-        fetchesByKey[key] ?? insertFetch(key, for: task)
+    /// The fetch that jobs and readers with this key share, made where there is none.
+    mutating func fetch(_ key: Fetch.Key, for request: ImageRequest, priority: ImagePriority) -> Fetch.ID {
+        fetchesByKey[key] ?? insertFetch(key, for: request, priority: priority)
     }
 
-    /// Keeps later jobs from joining a fetch.
+    /// Keeps later jobs and readers from joining a fetch.
     mutating func closeFetch(_ id: Fetch.ID) {
         guard let key = fetches[id]?.key, fetchesByKey[key] == id else { return }
         fetchesByKey[key] = nil

@@ -6,6 +6,7 @@ import FoundationEssentials
 /// for a second look here only when the first one found nothing.
 final class MemoryStage: Sendable {
     private let dependencies: Pipeline.Dependencies
+    private let memory: MemoryLookUp
     private let observers: Observers<LoadTraceEvent>
     private let variants: VariantStage
     private let fallback: FallbackStage
@@ -14,12 +15,14 @@ final class MemoryStage: Sendable {
 
     init(
         _ dependencies: Pipeline.Dependencies,
+        memory: MemoryLookUp,
         variants: VariantStage,
         fallback: FallbackStage,
         next: GraphIntake,
         delivery: DeliveryStage
     ) {
         self.dependencies = dependencies
+        self.memory = memory
         observers = dependencies.observers
         self.variants = variants
         self.fallback = fallback
@@ -33,9 +36,9 @@ final class MemoryStage: Sendable {
         let reads = request.readTiers
         observers.notify(request.url, .queued)
         if let intercepted = task.interceptedRequest { return start(task, intercepted) }
-        if reads.contains(.memory), let hit = dependencies.imageInMemory(for: request) {
+        if reads.contains(.memory), let hit = memory.hit(for: request) {
             observers.notify(request.url, .memoryHit)
-            guard request.cachePolicy.revalidatesCachedImage || dependencies.validates(hit.image, for: request) else {
+            guard request.cachePolicy.revalidatesCachedImage || memory.validates(hit.image, for: request) else {
                 delivery.deliverNow(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
                 return
             }
@@ -61,8 +64,8 @@ final class MemoryStage: Sendable {
     private func start(_ task: ImageTask, _ intercepted: ImageRequest) {
         let request = task.request
         guard !dependencies.interceptsMemoryHits(of: intercepted), request.readTiers.contains(.memory),
-            let hit = dependencies.imageInMemory(for: request), !request.cachePolicy.revalidatesCachedImage,
-            !dependencies.validates(hit.image, for: request)
+            let hit = memory.hit(for: request), !request.cachePolicy.revalidatesCachedImage,
+            !memory.validates(hit.image, for: request)
         else { return next.add(.join(task)) }
         observers.notify(request.url, .memoryHit)
         delivery.deliverNow(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
@@ -71,7 +74,7 @@ final class MemoryStage: Sendable {
     /// Shows the image at another size until it is there at the right one.
     private func showOtherSize(to task: ImageTask) {
         guard task.wantsPartialImages else { return }
-        if let hit = dependencies.imageInMemory(inAnySizeFor: task.request) {
+        if let hit = memory.hit(inAnySizeFor: task.request) {
             task.reportNow(partial: hit.image.asPreview)
         }
     }

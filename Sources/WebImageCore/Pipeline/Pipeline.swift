@@ -52,6 +52,7 @@ import Synchronization
 /// out. A cancelled task leaves the graph in whatever stage it is; each stage notices that its job or fetch is gone.
 package final class Pipeline: Sendable {
     package let dependencies: Dependencies
+    let memory: MemoryLookUp
     private let graph: SharedGraph
     private let interceptorStage: InterceptorStage
     private let intake: GraphIntake
@@ -65,6 +66,7 @@ package final class Pipeline: Sendable {
 
     init(_ dependencies: Dependencies) {
         self.dependencies = dependencies
+        memory = MemoryLookUp(dependencies)
         awaitedTasks = AwaitedTasks(clock: dependencies.clock, dispatcher: dependencies.dispatcher)
         graph = SharedGraph(decodeQueue: dependencies.decodeQueue)
         let renditions = RenditionTier(dependencies)
@@ -136,6 +138,7 @@ package final class Pipeline: Sendable {
         interceptorStage = InterceptorStage(dependencies)
         intake = GraphIntake(
             dependencies,
+            memory: memory,
             graph: graph,
             renditions: renditions,
             interceptors: interceptorStage,
@@ -144,6 +147,7 @@ package final class Pipeline: Sendable {
         variantStage = VariantStage(dependencies, watch: watch, next: intake)
         memoryStage = MemoryStage(
             dependencies,
+            memory: memory,
             variants: variantStage,
             fallback: fallback,
             next: intake,
@@ -219,11 +223,34 @@ extension Pipeline: ImageTaskRunning {
 
     /// Reports the end of a task to the observers.
     func taskDidFinish(_ task: ImageTask, with result: ImageResult) {
-        deliveryStage.reportEnd(of: task, result)
+        deliveryStage.reportEnd(of: task.request, result.map(\.source))
     }
 
     func unstartedTaskIsAwaited(_ task: ImageTask) {
         awaitedTasks.add(task)
+    }
+}
+
+extension Pipeline: DataTaskRunning {
+    func start(_ task: DataTask) {
+        let request = task.current
+        dependencies.observers.notify(request.url, .queued)
+        guard !request.url.absoluteString.isEmpty else {
+            return deliveryStage.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
+        }
+        intake.add(.read(task))
+    }
+
+    func cancel(_ task: DataTask) {
+        intake.add(.cancelRead(task))
+    }
+
+    func updatePriority(of task: DataTask) {
+        intake.add(.updateReadPriority(task))
+    }
+
+    func taskDidFinish(_ task: DataTask, with result: Result<DataResponse, ImageError>) {
+        deliveryStage.reportEnd(of: task.request, result.map(\.source))
     }
 }
 
@@ -252,10 +279,17 @@ extension Pipeline {
     var runningTasks: [ImageTask] {
         // A task that joins in between is in both.
         let tasks =
-            variantStage.tasks + intake.pendingTasks + interceptorStage.tasks
+            variantStage.tasks + intake.pendingTasks.images + interceptorStage.tasks
             + graph.withLock { $0.jobs.values.flatMap(\.tasks) }
         var seen: Set<ObjectIdentifier> = []
         return tasks.map(\.root).filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
+    }
+
+    /// The tasks of callers that want bytes, and have started and not finished.
+    var runningDataTasks: [DataTask] {
+        let tasks = intake.pendingTasks.data + graph.withLock { $0.fetches.values.flatMap(\.readers) }
+        var seen: Set<ObjectIdentifier> = []
+        return tasks.filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
     }
 
     /// The request as the configuration of the app wants it. Whatever looks at a request does so after this call.

@@ -52,7 +52,7 @@ final class RenditionStage: Sendable {
             return
         }
         if job.request.cachePolicy.asksForChanges, let files = renditions.fileLoader(for: job.request) {
-            return confirm(entry, id, job, with: files, readingDuration: .now - start)
+            return confirm(entry, of: id, job, with: files, readingDuration: .now - start)
         }
         let original = dataCache?.metadata(for: job.key.fetch.url)
         guard original == nil || original?.storedAt == info.source else {
@@ -69,7 +69,7 @@ final class RenditionStage: Sendable {
             decode(entry, id, readingDuration: .now - start, completion: refresh)
         case .validate:
             graph.update { $0.endLookUp(id, rendition: entry) }
-        case .ignore:
+        case .confirm, .ignore:
             graph.update { $0.endLookUp(id, rendition: nil) }
         }
     }
@@ -77,7 +77,7 @@ final class RenditionStage: Sendable {
     /// Uses the rendition of a file that has not changed.
     private func confirm(
         _ entry: CacheEntry,
-        _ id: JobGraph.Job.ID,
+        of id: JobGraph.Job.ID,
         _ job: JobGraph.Job,
         with files: LocalLoader,
         readingDuration: Duration

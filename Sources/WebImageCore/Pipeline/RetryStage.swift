@@ -28,7 +28,7 @@ final class RetryStage: Sendable {
         error.attempts = max(fetch.attemptCount, 1)
         /// The error beside the cached image that serves instead.
         func told() -> ImageError { fetch.ending(with: error, at: clock.now) }
-        if let entry = fetch.storedOriginal, isUsable(entry, despite: error) {
+        if let entry = fetch.usableOriginal, isUsable(entry, despite: error) {
             WebImageLog.debug("A stale cached image is used: \(error)")
             graph.update { [refreshError = told()] in
                 $0.readConfirmed(id, Confirmation(entry: entry, refreshError: refreshError))
@@ -40,8 +40,10 @@ final class RetryStage: Sendable {
         } else if var data = staleImagesInMemory(id, despite: error) {
             data.refreshError = told()
             WebImageLog.debug("A stale image in memory is used: \(error)")
+            // There are no bytes.
+            delivery.failReaders(of: id, error)
             next.decode(id, data)
-        } else if !fetch.jobs.isEmpty, let delay = delay(after: error, fetch) {
+        } else if fetch.isWanted, let delay = delay(after: error, fetch) {
             observers.notify(fetch.request.url, .retrying(error, after: delay))
             WebImageLog.debug("The load is retried in \(delay): \(error)")
             graph.withLock { $0.beginBackoff(id, after: error, at: clock.now) }

@@ -81,6 +81,23 @@ final class StoreStage: Sendable {
     }
 }
 
+// Bytes that nobody decodes.
+extension StoreStage {
+    /// Ends a load of bytes.
+    func finish(_ task: DataTask, with data: FetchedData) {
+        var response = DataResponse(data: data.loaded.data, source: data.origin, url: task.current.url)
+        response.head = data.loaded.head
+        response.metrics = data.loaded.metrics
+        response.refreshError = data.refreshError
+        guard task.request.cacheAccess.awaitsWrites else { return next.deliver(.success(response), to: task) }
+        let key = task.current.sourceKey
+        queue.submit { [response] in
+            self.dataCache?.waitUntilWritten(key)
+            self.next.deliver(.success(response), to: task)
+        }
+    }
+}
+
 extension ResponseMetadata {
     /// The freshness of an image in memory; `nil` when the server says nothing about it. What it does not want to be stored at
     /// all cannot be validated either.

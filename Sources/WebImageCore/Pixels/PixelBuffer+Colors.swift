@@ -111,7 +111,7 @@ extension PixelBuffer {
                     target,
                     bytesPerRow: scaled.bytesPerRow,
                     bytesPerPixel: count,
-                    orientation
+                    orientation: orientation
                 )
                 path.forEachPixel(writing: memory.baseAddress!, bytesPerPixel: count) { source, target in
                     target.update(from: source, count: count)

@@ -31,6 +31,8 @@ public final class PixelBuffer: @unchecked Sendable {
     /// The gamut and depth of the channels. Apps receive buffers of the standard one only.
     package let colors: Colors
     private let memory: UnsafeMutableRawBufferPointer
+    /// The memory that is taken for pixels before that of malloc. A decode worker sets it before it decodes anything.
+    package nonisolated(unsafe) static var pool: (any PixelMemory)?
     /// Releases the memory; `nil` means free(3).
     private let release: (@Sendable () -> Void)?
 
@@ -58,11 +60,14 @@ public final class PixelBuffer: @unchecked Sendable {
         let bytesPerPixel = format.bytesPerPixel * colors.bytesPerChannel
         let (count, overflow) = size.pixelCount.multipliedReportingOverflow(by: bytesPerPixel)
         // malloc can fail, so an image that does not fit is an error and not a crash.
-        guard !size.isEmpty, !overflow, let start = malloc(count) else { return nil }
+        guard !size.isEmpty, !overflow else { return nil }
+        let pool = Self.pool
+        let pooled = pool?.allocate(count)
+        guard let start = pooled ?? malloc(count) else { return nil }
         self.size = size
         self.format = format
         self.colors = colors
-        release = nil
+        if let pool, pooled != nil { release = { pool.free() } } else { release = nil }
         memory = UnsafeMutableRawBufferPointer(start: start, count: count)
         // deinit frees the memory, also when fill throws.
         try fill(memory)
@@ -122,4 +127,13 @@ public final class PixelBuffer: @unchecked Sendable {
 
     /// The first byte; valid as long as the buffer is retained.
     package var baseAddress: UnsafeRawPointer { UnsafeRawPointer(memory.baseAddress!) }
+}
+
+/// Memory for pixels that is not that of malloc.
+package protocol PixelMemory: Sendable {
+    /// Memory for a buffer; `nil` when there is no room.
+    func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer?
+
+    /// Takes the memory of one buffer back.
+    func free()
 }

@@ -136,7 +136,7 @@ struct RowPath {
             rows.size,
             bytesPerRow: rows.bytesPerRow,
             bytesPerPixel: rows.layout.bytesPerPixel,
-            orientation
+            orientation: orientation
         )
     }
 
@@ -145,7 +145,7 @@ struct RowPath {
         _ stored: PixelSize,
         bytesPerRow row: Int,
         bytesPerPixel pixel: Int,
-        _ orientation: ImageOrientation
+        orientation: ImageOrientation
     ) {
         let right = (stored.width - 1) * pixel
         let bottom = (stored.height - 1) * row

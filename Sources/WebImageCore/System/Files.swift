@@ -10,6 +10,9 @@ package protocol FileStoring: Sendable {
     func exists(_ path: String) -> Bool
     /// Writes a file atomically: a reader sees the old one, the new one, or none.
     func write(_ pieces: [Data], to path: String) throws
+    /// Writes bytes into a file that is open.
+    /// - Parameter path: The path of the file, for errors.
+    func write(_ bytes: Data, to descriptor: Int32, at offset: Int, path: String) throws
     func remove(_ path: String) throws
     /// Sets the last use of a file to now.
     func touch(_ path: String)
@@ -171,6 +174,19 @@ package struct FileStore: FileStoring {
             let number = errno
             unlink(temporary)
             throw FileError(call: "rename", path: path, number: number)
+        }
+    }
+
+    package func write(_ bytes: Data, to descriptor: Int32, at offset: Int, path: String) throws {
+        try bytes.withUnsafeBytes { buffer in
+            var written = 0
+            while written < buffer.count {
+                let rest = UnsafeRawBufferPointer(rebasing: buffer[written...])
+                let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + written))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw FileError(call: "write", path: path, number: errno) }
+                written += count
+            }
         }
     }
 

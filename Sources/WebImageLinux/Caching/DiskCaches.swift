@@ -72,10 +72,13 @@ extension DiskCaches {
         let manager = FileManager.default
         guard let names = try? manager.contentsOfDirectory(atPath: directory) else { return false }
         return names.allSatisfy { name in
-            guard name.utf8.count == 2, name.allSatisfy(\.isLowercaseHexDigit),
+            let isOfParts = name == DiskCacheLayout.partialName
+            guard isOfParts || name.utf8.count == 2 && name.allSatisfy(\.isLowercaseHexDigit),
                 let files = try? manager.contentsOfDirectory(atPath: "\(directory)/\(name)")
             else { return false }
-            return files.allSatisfy { $0.hasPrefix(name) && $0.prefix(32).count { $0.isLowercaseHexDigit } == 32 }
+            return files.allSatisfy {
+                (isOfParts || $0.hasPrefix(name)) && $0.prefix(32).count { $0.isLowercaseHexDigit } == 32
+            }
         }
     }
 }

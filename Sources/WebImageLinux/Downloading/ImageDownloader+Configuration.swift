@@ -63,6 +63,23 @@ extension ImageDownloader {
         /// A function that returns the credential for a URL. It is called on the network thread for each URL that is
         /// requested, redirects included. Default: none.
         public var credential: (@Sendable (URL) -> NetworkOptions.Credential?)?
+        /// A function that is asked for a credential when a server answers 401, or a proxy 407, with a challenge for Basic or Digest
+        /// authentication, and `nil` for none, with which the load fails.
+        ///
+        /// Called on a thread of Swift's concurrency; other loads go on meanwhile, and those that meet the same challenge wait for
+        /// the same answer. It may take as long as ``idleTimeout``. A load asks at most three times about a server or a proxy. What is
+        /// accepted serves later requests to it, until the downloader is released or gets another configuration.
+        /// Default: none, so that these loads fail.
+        public var challengeHandler:
+            (@Sendable (_ challenge: AuthenticationChallenge) async throws -> NetworkOptions.Credential?)?
+        /// A function that decides where a redirect leads: to the URL that it returns, or nowhere for `nil`, which fails the load with
+        /// ``/WebImageCore/ImageError/Code/badRedirect``. What holds for every redirect holds for that URL: ``maximumRedirects``,
+        /// ``allowsInsecureRedirects``, no scheme but http and https, no header fields and credentials of a request for another
+        /// origin, and `shouldLoad` of the manager.
+        ///
+        /// Called on a thread of Swift's concurrency; other loads go on meanwhile. It may take as long as ``idleTimeout``.
+        /// Default: none, and redirects lead where the server wants.
+        public var redirectHandler: (@Sendable (_ redirect: Redirect) async throws -> URL?)?
 
         /// Whether servers that offer HTTP/3 (Alt-Svc, RFC 7838) are asked over QUIC from then on, where libcurl has
         /// HTTP/3. A server that cannot be reached that way within half a second is asked over TCP.
@@ -78,6 +95,12 @@ extension ImageDownloader {
         /// The path of a PEM file with the certificate authorities to trust in place of the system's. Certificates are
         /// always verified unless the request allows invalid ones. Default: those of the system.
         public var certificateAuthorityFile: String?
+        /// The public keys that the certificates of a host may have, by the name of the host: the Base64 texts of the SHA-256 hashes
+        /// of their SubjectPublicKeyInfo (RFC 7469, 2.4). The certificate is verified as well, unless the request allows invalid ones.
+        ///
+        /// A connection over https to such a host that shows another key fails with ``/WebImageCore/ImageError/Code/tlsFailed``, and
+        /// without a key in the set every connection does. Each host is listed by itself, subdomains too. Default: none.
+        public var pinnedPublicKeys: [String: Set<String>] = [:]
         /// The certificate that identifies this program to servers that ask for one. Default: none.
         public var clientCertificate: ClientCertificate?
         /// The proxy. Default: that of the environment variables, else that of the desktop.
@@ -160,8 +183,8 @@ extension ImageDownloader.Configuration {
     ///   - options: The options of the load.
     ///   - isSameOrigin: Whether the URL has the origin that the load asked for. A redirect to another origin gets
     ///     neither the options' header fields nor credentials.
-    /// - Returns: The request; `nil` when the request modifier refuses it.
-    func request(_ url: URL, options: NetworkOptions, isSameOrigin: Bool) -> RequestModifier.Request? {
+    /// - Returns: The request without what the request modifier makes of it.
+    func request(_ url: URL, options: NetworkOptions, isSameOrigin: Bool) -> RequestModifier.Request {
         var headers = headers
         headers["User-Agent"] = headers["User-Agent"] ?? userAgent
         if isSameOrigin {
@@ -170,9 +193,21 @@ extension ImageDownloader.Configuration {
             headers = headers.filter { !Self.secretFields.contains($0.key.lowercased()) }
         }
         if let headerFilter { headers = headerFilter(url, headers) }
-        let request = RequestModifier.Request(url: url, headers: headers)
-        guard isSameOrigin, let modifier = options.requestModifier ?? requestModifier else { return request }
-        return modifier.modify(request)
+        return RequestModifier.Request(url: url, headers: headers)
+    }
+
+    /// The public keys for the host of a URL, as libcurl takes them; `nil` when none are pinned.
+    func pinnedPublicKeys(for url: URL) -> String? {
+        guard !pinnedPublicKeys.isEmpty else { return nil }
+        // The host has more than one spelling.
+        let host = CurlAddress.host(of: url)
+        let keys = pinnedPublicKeys.filter { name, _ in
+            URL(string: "https://\(name)/").map(CurlAddress.host) ?? name.lowercased() == host
+        }
+        guard !keys.isEmpty else { return nil }
+        let known = Set(keys.values.joined()).sorted().map { "sha256//\($0)" }
+        // Without a key in the list no certificate has one of it.
+        return known.isEmpty ? "sha256//" : known.joined(separator: ";")
     }
 
     private static let secretFields: Set<String> = ["authorization", "cookie", "proxy-authorization"]
@@ -184,7 +219,7 @@ extension URL {
         origin == other.origin
     }
 
-    private var origin: String {
+    var origin: String {
         let scheme = scheme?.lowercased() ?? ""
         return "\(scheme)://\(host()?.lowercased() ?? ""):\(port ?? (scheme == "https" ? 443 : 80))"
     }

@@ -10,14 +10,14 @@ public import WebImageCore
 /// where the server supports it, or HTTP/3 where the server offers it and libcurl has it. An interrupted
 /// transfer is resumed where the server supports range requests. When a downloader is released, it completes the
 /// transfers that are running. All members may be used from any thread.
-public final class ImageDownloader: DataLoading {
+public final class ImageDownloader: LateHeaderLoading {
     /// An event in the life of a transfer, for a network log or a busy indicator.
     public enum Event: Sendable {
         /// The transfer has left the queue, and its request is being sent. There are no events for a request that is
         /// not sent: one that was cancelled in the queue or that the modifier refused, or whose URL has no host.
         case started(URL)
         /// The head of the response has arrived. There is no such event for a redirect that is followed.
-        case responded(URL, ResponseModifier.Response)
+        case responded(URL, ResponseHead)
         /// The transfer has ended: without an error, with an error, or because its last request was cancelled
         /// (``/WebImageCore/ImageError/Code/cancelled``).
         case stopped(URL, ImageError?)
@@ -119,9 +119,21 @@ public final class ImageDownloader: DataLoading {
         return !HostReachability.isLocal(host)
     }
 
-    /// The header fields of a request, after the header filter and the request modifier.
+    /// The header fields of a request, after the header filter and the request modifier. An asynchronous modifier is asked only when
+    /// the request is sent: its fields are missing, and a cached response that varies by such a field is validated by its server.
     public func headers(for request: LoaderRequest) -> [String: String] {
-        configuration.request(request.url, options: request.options, isSameOrigin: true)?.headers ?? [:]
+        let configuration = configuration
+        let plain = configuration.request(request.url, options: request.options, isSameOrigin: true)
+        guard let modifier = request.options.requestModifier ?? configuration.requestModifier,
+            case .immediate(let modify) = modifier.function
+        else { return plain.headers }
+        return modify(plain)?.headers ?? [:]
+    }
+
+    package func addsHeaders(to request: LoaderRequest) -> Bool {
+        let modifier = request.options.requestModifier ?? configuration.requestModifier
+        if case .asynchronous = modifier?.function { return true }
+        return false
     }
 
     /// Starts a transfer, or joins the transfer of an equal request. Events arrive on the network thread; where the system starts

@@ -10,28 +10,33 @@ extension CoderRegistry {
     ///   - encoders: The app's encoders, in the order in which they are asked.
     ///   - other: Decodes the formats without a decoder of the library, and is asked last of all.
     ///   - sandbox: Where the library's decoders run, and whether they may run in this process as well; `nil` for this process.
+    ///   - neverHere: Formats that are not decoded in this process unless they are those of local files.
     package static func builtIn(
         adding decoders: [any ImageDecoding],
         encoders: [any ImageEncoding] = [],
         other: any ImageDecoding = PixbufCoder(),
-        sandbox: (DecodeSandbox, isOptional: Bool)? = nil
+        sandbox: (DecodeSandbox, isOptional: Bool)? = nil,
+        neverHere: Set<ImageFormat> = []
     ) -> CoderRegistry {
-        let builtIn: [any ImageDecoding] = [
-            JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(), TIFFCoder(), BMPCoder(), ICOCoder(), PDFCoder(),
-        ]
         return CoderRegistry(
-            decoders + (builtIn + [other]).map { sandboxed($0, sandbox) },
+            decoders + (ownDecoders + [PDFCoder(), other]).map { sandboxed($0, sandbox, neverHere: neverHere) },
             encoders: encoders + [JPEGEncoder(), WebPEncoder(), PNGEncoder(), GIFEncoder()],
             remedy: debianRemedy
         )
     }
 
+    /// The decoders of the formats that the library knows by itself.
+    static var ownDecoders: [any ImageDecoding] {
+        [JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(), TIFFCoder(), BMPCoder(), ICOCoder()]
+    }
+
     private static func sandboxed(
         _ coder: any ImageDecoding,
-        _ sandbox: (DecodeSandbox, isOptional: Bool)?
+        _ sandbox: (DecodeSandbox, isOptional: Bool)?,
+        neverHere: Set<ImageFormat>
     ) -> any ImageDecoding {
         guard let (sandbox, isOptional) = sandbox else { return coder }
-        let sandboxed = SandboxedCoder(coder: coder, sandbox: sandbox, isOptional: isOptional)
+        let sandboxed = SandboxedCoder(coder: coder, sandbox: sandbox, isOptional: isOptional, neverHere: neverHere)
         return coder is any ThumbnailDecoding ? SandboxedThumbnailCoder(coder: sandboxed) : sandboxed
     }
 

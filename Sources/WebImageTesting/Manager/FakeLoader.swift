@@ -116,7 +116,7 @@ public final class FakeLoader: DataLoading {
                     url: url,
                     reason: "The fake loader has no answer for this URL",
                     remedy: "Call answer(_:with:) before the load.",
-                    httpStatus: 404
+                    head: ResponseHead(url: url, status: 404)
                 )
             )
     }

@@ -2,8 +2,8 @@ public import WebImageCore
 public import WebImageLinux
 
 extension ImageManager {
-    /// Creates a manager for tests. It works as in an app, but uses neither the network nor the disk, does not retry, does not
-    /// remember failures, and keeps its images when the machine is short of memory.
+    /// Creates a manager for tests. It works as in an app, but uses neither the network nor the disk, decodes in the process
+    /// of the test, does not retry, does not remember failures, and keeps its images when the machine is short of memory.
     /// - Parameters:
     ///   - loader: Loads all URLs.
     ///   - clock: The clock of the manager. Default: the system clock.
@@ -19,6 +19,7 @@ extension ImageManager {
         configuration.retryPolicy = .never
         configuration.failureCacheDuration = .zero
         configuration.memoryMonitor = MemoryMonitor()
+        configuration.decoding = .inProcess
         if let clock { configuration.clock = clock }
         change(&configuration)
         return ImageManager(configuration: configuration)

@@ -3,7 +3,7 @@ import Glibc
 
 /// A blocking TCP socket on the loopback interface. Interrupted calls are repeated.
 package struct ServerSocket: Sendable {
-    let descriptor: Int32
+    package let descriptor: Int32
 
     /// POLLRDHUP (poll(2)), which the Glibc module does not export.
     private static let peerClosed: Int16 = 0x2000

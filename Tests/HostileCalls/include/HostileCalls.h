@@ -7,3 +7,7 @@
 bool try_fork(void);
 bool try_to_attach(pid_t process);
 bool try_to_raise_limits(void);
+
+// Let this process, and those that it starts, find a kernel without a protection. Each returns whether that worked.
+bool refuse_landlock(void);
+bool refuse_seccomp(void);

@@ -172,7 +172,7 @@ struct AlternativeServicesTests {
                 configuration: ImageDownloader.Configuration(),
                 observers: Observers()
             )
-            try transfer.prepare(for: url)
+            guard case .nextExchange = transfer.begin() else { throw CancellationError() }
             transfer.useProxy(proxy)
             return transfer.mayUseAlternative
         }

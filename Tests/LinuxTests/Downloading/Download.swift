@@ -50,6 +50,22 @@ final class Download: Sendable {
         return try result.get()
     }
 
+    /// Waits for a result that depends on other tasks, without a thread.
+    func ending() async throws -> LoaderResult {
+        guard await eventually({ !results.isEmpty }), let result = results.first else { throw NoEnd() }
+        return try result.get()
+    }
+
+    /// Waits for a result that depends on other tasks, and returns its error; nil when the load succeeds.
+    func failing() async -> ImageError? {
+        do {
+            _ = try await ending()
+            return nil
+        } catch {
+            return error as? ImageError
+        }
+    }
+
     /// Waits for the result and returns its error; nil when the load succeeds.
     func failure() -> ImageError? {
         do {
@@ -72,5 +88,15 @@ extension ImageDownloader {
         var configuration = ImageDownloader.Configuration()
         change(&configuration)
         self.init(configuration: configuration)
+    }
+}
+
+extension ImageDownloader {
+    /// A downloader that waits for closures of the app for as long as the threads of Swift's concurrency are busy with other tests.
+    static func patient(_ change: (inout ImageDownloader.Configuration) -> Void = { _ in }) -> ImageDownloader {
+        ImageDownloader {
+            $0.idleTimeout = .seconds(600)
+            change(&$0)
+        }
     }
 }

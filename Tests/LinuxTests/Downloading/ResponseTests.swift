@@ -77,7 +77,7 @@ struct ResponseTests {
             response.faults.rawResponse = Data(raw.utf8)
             return response
         }
-        let heads = EventLog<ResponseModifier.Response>()
+        let heads = EventLog<ResponseHead>()
         let modifier = ResponseModifier(key: "log") {
             heads.add($0)
             return $0

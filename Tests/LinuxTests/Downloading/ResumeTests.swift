@@ -123,7 +123,8 @@ struct ResumeTests {
         _ rest: Data,
         etag: String? = "\"1\"",
         dates: (first: String, later: String)? = nil,
-        isChunked: Bool = false
+        isChunked: Bool = false,
+        repeatsTag: Bool = true
     ) throws -> LocalImageServer {
         let count = Mutex(0)
         return try LocalImageServer { _ in
@@ -137,6 +138,7 @@ struct ResumeTests {
             if number == 1 { (response.faults.closeAfterBytes, response.faults.isChunked) = (60_000, isChunked) }
             guard number == 2 else { return response }
             response = ServerResponse(status: 206, headers: [("Content-Range", range)], body: rest)
+            if let etag, repeatsTag { response.headers.append(("ETag", etag)) }
             if let dates { response.headers.append(("Last-Modified", dates.later)) }
             response.faults.isChunked = isChunked
             return response
@@ -178,8 +180,41 @@ struct ResumeTests {
     func noLength(etag: String?) throws {
         let rest = Data(Self.rest.suffix(40_000))
         let dates = (Self.oldDate, Self.oldDate)
-        let server = try otherRest("bytes 60000-99999/100000", rest, etag: etag, dates: dates, isChunked: true)
+        let server = try otherRest(
+            "bytes 60000-99999/100000",
+            rest,
+            etag: etag,
+            dates: dates,
+            isChunked: true,
+            repeatsTag: false
+        )
         #expect(try secondLoad(server).end().data == Self.rest)
+    }
+
+    @Test("A rest that does not repeat the tag of its beginning is not appended, whatever its length and its date")
+    func noTag() throws {
+        let rest = Data(Self.rest.suffix(40_000))
+        let dates = (Self.oldDate, Self.oldDate)
+        let server = try otherRest("bytes 60000-99999/100000", rest, dates: dates, repeatsTag: false)
+        #expect(try secondLoad(server).end().data == Self.rest)
+    }
+
+    @Test("A part is not continued at another URL, which may use the same tag for another image")
+    func otherURL() throws {
+        let target = Mutex("/first")
+        let server = try LocalImageServer { request in
+            guard request.path != "/a" else { return .redirect(to: target.withLock { $0 }) }
+            let isFirst = request.path == "/first"
+            var response = ServerResponse.ok(isFirst ? Download.body : Self.rest, contentType: "image/png")
+            response.headers.append(("ETag", "\"1\""))
+            if isFirst, request.headers["range"] == nil { response.faults.closeAfterBytes = 60_000 }
+            return response.conditional(on: request)
+        }
+        let downloader = ImageDownloader()
+        #expect(Download(downloader, server.url("/a")).failure()?.code == .transferIncomplete)
+        target.withLock { $0 = "/second" }
+        #expect(try Download(downloader, server.url("/a")).end().data == Self.rest)
+        #expect(server.requests.allSatisfy { $0.headers["range"] == nil })
     }
 
     @Test("A part that is longer than it says, which a chunked one can be, fails and is not kept")

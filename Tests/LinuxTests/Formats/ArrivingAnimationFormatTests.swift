@@ -12,16 +12,16 @@ struct ArrivingAnimationFormatTests {
 
     @Test(
         "Each image of a file that arrives continues the one before, and a decoder goes on where another one has stopped",
-        arguments: TestImage.AnimationFormat.allCases
+        arguments: TestImage.AnimationFormat.allCases,
+        [false, true]
     )
-    func continues(format: TestImage.AnimationFormat) throws {
+    func continues(format: TestImage.AnimationFormat, isSandboxed: Bool) throws {
         // Given the images of a file in parts, and of the whole file
         let colors: [UInt32] = [0xFF0000, 0x00FF00, 0x0000FF, 0xFFFF00, 0x00FFFF, 0xFF00FF, 0x112233, 0x445566]
         let file = TestImage.animation(colors, size: PixelSize(width: 30, height: 20), format: format)
-        let coders: [TestImage.AnimationFormat: any ImageDecoding] = [
-            .gif: GIFCoder(), .png: PNGCoder(), .webp: WebPCoder(),
-        ]
-        let coder = try #require(coders[format])
+        let sandbox = DecodeSandbox(limit: 1)
+        let coders = CoderRegistry.builtIn(adding: [], sandbox: isSandboxed ? (sandbox, isOptional: false) : nil)
+        let coder = try #require(coders.decoder(for: ImageFormat(rawValue: format.rawValue)))
         let arriving = try #require(
             coder.makeIncrementalDecoder(for: ImageFormat(rawValue: format.rawValue), options: DecodeOptions())
         )

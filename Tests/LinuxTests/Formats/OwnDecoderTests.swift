@@ -87,7 +87,7 @@ struct OwnDecoderTests {
         let secret = png.map { $0 ^ 0x5A }
         let url = try file("secret.bin", secret)
         var request = ImageRequest(url: url)
-        let heads = EventLog<ResponseModifier.Response>()
+        let heads = EventLog<ResponseHead>()
         request.networkOptions.decryptor = Decryptor(key: "xor") { data, head in
             heads.add(head)
             return Data(data.map { $0 ^ 0x5A })

@@ -110,28 +110,69 @@ struct SandboxProcessTests {
 
     @Test("Without workers, images fail or are decoded in the process of the app, as the manager is configured")
     func unavailable() throws {
-        let sandbox = DecodeSandbox(path: "/bin/false", limit: 2)
+        let sandbox = DecodeSandbox(paths: ["/bin/false"], limit: 2)
         let data = TestImage.quarters(size: Self.size, format: .png)
         for _ in 0..<4 {
-            #expect(throws: ImageError.self) { try coders(sandbox).decode(data) }
+            let error = #expect(throws: ImageError.self) { try coders(sandbox).decode(data) }
+            #expect(error?.code == .decoderUnavailable)
         }
         #expect(!sandbox.status.isSandboxed && sandbox.status.reason != nil)
         let optional = CoderRegistry.builtIn(adding: [], sandbox: (sandbox, isOptional: true))
         #expect(try optional.decode(data).pixelSize == Self.size)
     }
 
-    @Test("An app that is killed takes its workers along, also one that never ends") func killedApp() throws {
-        let worker = BuiltProgram.path("DecodeWorker")
-        let image = TemporaryDirectory()
-        let path = image.path + "/image.png"
+    @Test("An app that is killed takes its processes along") func killedApp() throws {
+        let files = TemporaryDirectory()
+        let path = files.path + "/image.png"
         try TestImage.quarters(size: Self.size, format: .png).write(to: URL(filePath: path))
-        // It prints its workers and kills itself.
-        let result = try ChildProcess.run(worker, [path, "sandboxed"])
+        // It prints its processes and kills itself.
+        let result = try ChildProcess.run(BuiltProgram.path("SandboxedApp"), ["--killed", path])
         #expect(result.signal == SIGKILL, "\(result.output)")
-        let processes = result.output.split(separator: " ").compactMap {
-            Int32($0.trimmingCharacters(in: .whitespacesAndNewlines))
-        }
-        #expect(processes.count == 1, "\(result.output)")
+        let processes = result.output.split(whereSeparator: \.isWhitespace).compactMap { Int32($0) }
+        #expect(processes.count >= 2, "\(result.output)")
         #expect(EventLog<Int>.poll { processes.allSatisfy { !isRunning($0) } })
+    }
+
+    @Test("A zygote that is killed is replaced, and its workers go on") func killedZygote() throws {
+        let sandbox = DecodeSandbox(limit: 2)
+        let coders = coders(sandbox)
+        let data = TestImage.quarters(size: Self.size, format: .png)
+        _ = try coders.decode(data)
+        let (worker, zygote) = (try #require(sandbox.processes.first), try #require(sandbox.zygoteProcesses.first))
+        kill(zygote, SIGKILL)
+        for _ in 0..<3 { #expect(try coders.decode(data).pixelSize == Self.size) }
+        #expect(sandbox.processes == [worker])
+        // When a worker is needed
+        kill(worker, SIGKILL)
+        #expect(try coders.decode(data).pixelSize == Self.size)
+        #expect(try #require(sandbox.zygoteProcesses.first) != zygote)
+        #expect(!sandbox.processes.contains(worker))
+    }
+
+    @Test("A program that cannot become a worker costs no image where this process may decode") func notStarted() throws
+    {
+        for path in ["/bin/false", "/nowhere", "/bin/cat"] {
+            let sandbox = DecodeSandbox(paths: [path], limit: 2)
+            let coders = CoderRegistry.builtIn(adding: [], sandbox: (sandbox, isOptional: true), neverHere: [.svg])
+            let data = TestImage.quarters(size: Self.size, format: .png)
+            for _ in 0..<3 { #expect(try coders.decode(data).pixelSize == Self.size, "\(path)") }
+            // A drawing from the network is not decoded here.
+            let svg = Data("<svg xmlns='http://www.w3.org/2000/svg' width='20' height='10'/>".utf8)
+            let error = #expect(throws: ImageError.self) {
+                try coders.decode(svg, options: DecodeOptions(url: URL(string: "https://host/a.svg")))
+            }
+            #expect(error?.code == .decoderUnavailable)
+            #expect(try coders.decode(svg, options: DecodeOptions(url: URL(filePath: "/a.svg"))).format == .svg)
+        }
+    }
+
+    @Test("Neither workers nor zygotes are kept that have nothing to do") func idle() throws {
+        let sandbox = DecodeSandbox(limit: 2)
+        _ = try coders(sandbox).decode(TestImage.quarters(size: Self.size, format: .png))
+        let zygote = try #require(sandbox.zygoteProcesses.first)
+        #expect(isRunning(zygote))
+        sandbox.endIdleWorkers()
+        #expect(sandbox.zygoteProcesses == [] && sandbox.processes == [])
+        #expect(!isRunning(zygote))
     }
 }

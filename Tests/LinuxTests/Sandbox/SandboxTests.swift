@@ -15,7 +15,7 @@ struct SandboxTests {
 
     init() throws {
         try #require(DecodeSandbox.shared != nil)
-        sandbox = DecodeSandbox(limit: 2, timeLimit: .seconds(2))
+        sandbox = DecodeSandbox(paths: [WorkerProgram.own], limit: 2, timeLimit: .seconds(2))
         coders = .builtIn(adding: [], other: HostileDecoder(), sandbox: (sandbox, isOptional: false))
     }
 

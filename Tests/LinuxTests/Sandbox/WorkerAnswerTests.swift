@@ -21,7 +21,7 @@ struct WorkerAnswerTests {
         return writer.bytes
     }
 
-    private func image(isInline: Bool, frameCount: Int = 0) -> ImageDescription {
+    private func image(carrier: WorkerCarrier, frameCount: Int = 0) -> ImageDescription {
         let animation = ImageAnimation(
             durations: Array(repeating: .seconds(1), count: frameCount),
             loopCount: 3,
@@ -30,16 +30,23 @@ struct WorkerAnswerTests {
             byteCount: 10
         ) { fatalError() }
         var image = ImageDescription(WebImage(pixels: pixels, animation: frameCount > 1 ? animation : nil))
-        image.pixels.isInline = isInline
+        image.pixels.carrier = carrier
         return image
     }
 
-    private func read(_ bytes: [UInt8], file: Int32 = -1) -> (DecodeAnswer, DecodeWorker.Payload?)? {
-        bytes.withUnsafeBytes { try? WorkerAnswer.read($0, file: file) }
+    private func read(
+        _ bytes: [UInt8],
+        file: Int32 = -1,
+        memory: [UInt8] = [],
+        limit: WorkerAnswer.Limit = WorkerAnswer.Limit(pixelCount: 1 << 27, frameCount: 10_000)
+    ) -> (DecodeAnswer, DecodeWorker.Payload?)? {
+        bytes.withUnsafeBytes { bytes in
+            memory.withUnsafeBytes { try? WorkerAnswer.read(bytes, limit, file: file, memory: $0) }
+        }
     }
 
     @Test("An image in a message arrives with its pixels and durations") func inline() throws {
-        var bytes = message(.image(image(isInline: true, frameCount: 2)))
+        var bytes = message(.image(image(carrier: .message, frameCount: 2)))
         pixels.withUnsafeBytes { bytes.append(contentsOf: $0) }
         for duration in [0, 5_000_000_000, -1, -1] as [Int64] {
             withUnsafeBytes(of: duration) { bytes.append(contentsOf: $0) }
@@ -55,7 +62,7 @@ struct WorkerAnswerTests {
     }
 
     @Test("Pixels count only in a file that can neither change nor shrink, and is large enough") func files() throws {
-        let bytes = message(.image(image(isInline: false)))
+        let bytes = message(.image(image(carrier: .file)))
         let sealed = pixels.withUnsafeBytes { pixels in
             var part = gwi_bytes(start: pixels.baseAddress, size: pixels.count)
             return gwi_memory_file(&part, 1)
@@ -77,17 +84,41 @@ struct WorkerAnswerTests {
         #expect(read(bytes, file: plain) == nil)
     }
 
+    @Test("Pixels in the shared memory are copied, and none are read behind its end") func sharedMemory() throws {
+        let bytes = message(.image(image(carrier: .sharedMemory)))
+        var memory = pixels.withUnsafeBytes { Array($0) }
+        let (_, payload) = try #require(read(bytes, memory: memory))
+        memory[0] = 0
+        #expect(payload?.pixels.straightAlpha == pixels.straightAlpha)
+        #expect(read(bytes, memory: Array(memory.dropLast())) == nil)
+        // Bytes behind the message are no pixels of it.
+        #expect(read(bytes + [0], memory: memory) == nil)
+    }
+
+    @Test("An answer brings no more pixels and frames than memory was taken for") func limits() {
+        let memory = pixels.withUnsafeBytes { Array($0) } + [UInt8](repeating: 0, count: 64)
+        let bytes = message(.image(image(carrier: .sharedMemory, frameCount: 3)))
+        #expect(read(bytes, memory: memory, limit: .init(pixelCount: 200, frameCount: 3)) != nil)
+        #expect(read(bytes, memory: memory, limit: .init(pixelCount: 199, frameCount: 3)) == nil)
+        #expect(read(bytes, memory: memory, limit: .init(pixelCount: 200, frameCount: 2)) == nil)
+        let frame = message(.frame(index: 0, PixelDescription(pixels)))
+        #expect(read(frame + memory.prefix(600), limit: .init(pixelCount: 199, frameCount: 3)) == nil)
+        var options = DecodeOptions(maximumPixelCount: 1 << 26)
+        options.reservedPixelCount = 1 << 24
+        #expect(WorkerAnswer.Limit(options).pixelCount == 1 << 24)
+    }
+
     @Test("Sizes that lie are refused") func lyingSizes() {
         for size in [
             PixelSize(width: 0, height: 1), PixelSize(width: -1, height: -1), PixelSize(width: .max, height: .max),
             PixelSize(width: 1 << 21, height: 1), PixelSize(width: 1 << 20, height: 1 << 20),
             PixelSize(width: 21, height: 10),
         ] {
-            var lie = image(isInline: true)
+            var lie = image(carrier: .message)
             lie.pixels.size = size
             #expect(read(message(.image(lie)) + [UInt8](repeating: 0, count: pixels.byteCount)) == nil, "\(size)")
         }
-        var frames = image(isInline: true, frameCount: 2)
+        var frames = image(carrier: .message, frameCount: 2)
         for count in [1, -1, .max, 1 << 40] {
             frames.animation?.frameCount = count
             #expect(read(message(.image(frames)) + [UInt8](repeating: 0, count: pixels.byteCount)) == nil, "\(count)")
@@ -108,13 +139,16 @@ struct WorkerAnswerTests {
     @Test("No bytes at all make the app read what is not there") func mutations() {
         var generator = SeededGenerator(seed: 23)
         let inline =
-            message(.image(image(isInline: true, frameCount: 2))) + [UInt8](repeating: 9, count: pixels.byteCount + 32)
+            message(.image(image(carrier: .message, frameCount: 2)))
+            + [UInt8](repeating: 9, count: pixels.byteCount + 32)
         let messages = [
-            inline, message(.image(image(isInline: false))), message(.done), message(.ready([])),
+            inline, message(.image(image(carrier: .file))), message(.image(image(carrier: .sharedMemory))),
+            message(.done), message(.ready([])),
             message(.frame(index: 3, PixelDescription(pixels))) + [UInt8](repeating: 9, count: pixels.byteCount),
             message(.failure(DecodeFailure(ImageError(.badImageData, url: nil, reason: "reason", remedy: "remedy")))),
         ]
         var acceptedCount = 0
+        let memory = [UInt8](repeating: 3, count: pixels.byteCount + 100)
         for _ in 0..<50_000 {
             var bytes = messages.randomElement(using: &generator)!
             for _ in 0..<Int.random(in: 1...4, using: &generator) {
@@ -127,7 +161,7 @@ struct WorkerAnswerTests {
                 default: bytes.insert(255, at: index)
                 }
             }
-            guard let (_, payload) = read(bytes) else { continue }
+            guard let (_, payload) = read(bytes, memory: memory) else { continue }
             acceptedCount += 1
             // Each byte that it claims is there.
             if let payload { _ = payload.pixels.withUnsafeBytes { $0.reduce(0) { $0 &+ Int($1) } } }

@@ -120,7 +120,7 @@ private func parameters(url: URL) {
 private func pixels(of data: Data, limit: Int) -> PixelBuffer? { nil }
 
 private func formats(configuration: inout ImageManager.Configuration) {
-    configuration.formats.network.insert(.svg)
+    configuration.formats.network.formUnion([.svg, .heif])
     configuration.formats.network.insert(ImageFormat(rawValue: "image/x-xcf"))
     configuration.formats.local = [.png, .jpeg]
 }

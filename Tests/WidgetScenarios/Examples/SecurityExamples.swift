@@ -18,7 +18,10 @@ private func limits() {
 }
 
 private func sandbox(configuration: inout ImageManager.Configuration) {
-    configuration.decoding = .automatic
+    // Images fail with decoderUnavailable rather than being decoded in the app's process.
+    configuration.decoding = .sandboxed
+    // There are no workers.
+    configuration.decoding = .inProcess
 }
 
 private func secrets(downloader: inout ImageDownloader.Configuration, credential: NetworkOptions.Credential) {

@@ -241,14 +241,22 @@ pid_t gwi_spawn(char *const *arguments, unsigned seconds);
 
 // Whether the program was built with AddressSanitizer or ThreadSanitizer, which the fence of a worker would stop.
 bool gwi_is_sanitized(void);
-// Whether the program itself becomes a worker when it is started as one; a program that has loaded this library later on does not.
+// Whether the program itself becomes a zygote when it is started as one; a program that has loaded this library later on does not.
 bool gwi_worker_is_in_program(void);
-// Starts a worker. Returns its process, or -1, and the socket.
-pid_t gwi_worker_start(const char *path, int *descriptor);
-// Kills a worker and waits for its end. Returns the signal that ended it, or 0.
-int gwi_worker_end(pid_t worker);
-// Waits for the end of a worker that has closed its socket. Returns the signal that ended it, or 0.
-int gwi_worker_wait(pid_t worker);
+// Starts the process of which workers are made. Returns it, or -1, and the socket.
+// kind: A digit that the workers get.
+pid_t gwi_zygote_start(const char *path, int32_t kind, int *descriptor);
+// Makes a worker. Returns its process, or -1 when the zygote has ended or hangs, and its socket.
+// memory: The descriptor of gwi_worker_memory.
+pid_t gwi_zygote_make_worker(int zygote, int memory, int *descriptor);
+// Ends a worker, or waits for one that has closed its socket. Returns the signal that has ended it, 0, or -1 when the zygote has ended.
+int gwi_zygote_end_worker(int zygote, pid_t worker, bool waits);
+// Ends a zygote. Its workers go on.
+void gwi_zygote_end(int zygote, pid_t process);
+// In the zygote: answers the app for as long as there is one. Returns in each worker, with the memory that it shares with the app.
+void *gwi_zygote_run(size_t *size);
+// Makes memory that this process shares with a worker, and that nobody can make smaller. Returns its descriptor, or -1.
+int gwi_worker_memory(size_t size, void **memory);
 
 // Bytes of a message or a file.
 typedef struct {
@@ -256,15 +264,21 @@ typedef struct {
     size_t size;
 } gwi_bytes;
 
-// Sends one message, with a descriptor unless that is -1. Returns its size, or -1.
-ssize_t gwi_message_send(int socket, const gwi_bytes *parts, size_t count, int descriptor, bool waits);
-// Receives one message, and the descriptor that came with it, or -1. Returns its size, 0 at the end, or -1.
-ssize_t gwi_message_receive(int socket, void *bytes, size_t size, int *descriptor);
+// Sends one message, with at most two descriptors. Returns its size, or -1.
+ssize_t gwi_message_send(
+    int socket, const gwi_bytes *parts, size_t count, const int *descriptors, size_t descriptor_count, bool waits
+);
+// Receives one message, and the descriptors that came with it, or -1 for each. Returns its size, 0 at the end, or -1.
+ssize_t gwi_message_receive(int socket, void *bytes, size_t size, int *descriptors, size_t descriptor_count);
 // Makes a sealed file in memory. Returns its descriptor, or -1.
 int gwi_memory_file(const gwi_bytes *parts, size_t count);
 // Maps a file in memory for reading. Returns NULL when it is smaller, or not sealed, so that it could change or shrink.
 void *gwi_memory_file_map(int file, size_t size);
 
+// The processor time that a worker may use.
+enum { GWI_WORKER_CPU_SECONDS = 3600 };
+// Whether the kernel lets processes give up access to files.
+bool gwi_has_landlock(void);
 // What a worker has given up.
 enum {
     GWI_FENCE_NO_PRIVILEGES = 1,
@@ -272,8 +286,10 @@ enum {
     GWI_FENCE_LANDLOCK = 4,
     GWI_FENCE_LIMITS = 8,
 };
-// Takes all rights from this process. Returns what the kernel offers of that.
-uint32_t gwi_worker_close_fence(uint64_t memory);
+// Loads the configuration of fontconfig. Returns the number of folders with fonts, which are kept.
+size_t gwi_worker_load_fonts(const char **folders, size_t capacity);
+// Takes all rights from this process, but to read the files below some folders. Returns what the kernel offers of that.
+uint32_t gwi_worker_close_fence(uint64_t memory, const char *const *readable, size_t count);
 
 /// The ring buffer in which sysprof takes marks.
 typedef struct gwi_sysprof_ring gwi_sysprof_ring;

@@ -10,7 +10,8 @@ struct ImageSequence: Equatable {
 
 extension ImageSlot {
     /// Loads all images of a sequence side by side and shows those that have arrived.
-    func startSequence(_ sequence: ImageSequence, _ load: SlotLoad, _ size: DecodeSize) {
+    func startSequence(_ sequence: ImageSequence, _ size: DecodeSize) {
+        guard let load = current else { return }
         let task = load.task
         let generation = task.childGeneration
         let arriving = SequenceLoad(sequence)

@@ -3,25 +3,28 @@ import WebImageLinux
 
 // Placeholders, failures and the loads that follow them.
 extension ImageSlot {
-    func showFailure(_ load: SlotLoad) {
+    func showFailure() {
         accessibility.setFailed(true, of: widget)
-        guard load.request.options.display != .manual, !load.showsPreview else { return }
+        guard let load = current, load.request.options.display != .manual, !load.showsPreview else { return }
         if let placeholder = configuration.errorPlaceholder {
             placeholders.show(placeholder, load.request.manager, decodeSize: load.decodeSize(in: target))
         } else if load.request.options.whileLoading == .currentImage {
-            showPlaceholder(load)
+            showPlaceholder(load.decodeSize(in: target))
         }
     }
 
-    func showPlaceholder(_ load: SlotLoad) {
-        let placeholder = load.request.placeholder
-        if placeholder == nil, load.request.options.whileLoading == .placeholderOrCurrentImage { return }
-        placeholders.show(placeholder, load.request.manager, decodeSize: load.decodeSize(in: target))
+    /// - Parameter size: The size to decode a placeholder at that is an image; `nil` while the widget has none.
+    func showPlaceholder(_ size: DecodeSize?) {
+        guard let manager = current?.request.manager else { return }
+        let placeholder = current?.request.placeholder
+        if placeholder == nil, current?.request.options.whileLoading == .placeholderOrCurrentImage { return }
+        placeholders.show(placeholder, manager, decodeSize: size)
     }
 
     /// Loads the image again when the network is back. The completions have received their error by then.
-    func restartWhenOnline(_ manager: ImageManager) {
-        current?.networkObservation = manager.observeNetwork { [weak self] status in
+    func restartWhenOnline() {
+        let manager = current?.request.manager
+        current?.networkObservation = manager?.observeNetwork { [weak self] status in
             guard status.isAvailable else { return }
             MainLoopDispatcher.shared.dispatch {
                 MainActor.assumeIsolated {
@@ -45,7 +48,8 @@ extension ImageSlot {
         let task = ended.request.manager.makeParentTask(for: ended.image.onScreen)
         var load = SlotLoad(task: task, request: ended.request.withoutHandlers, image: ended.image)
         load.ignoresFailureCache = ignoresFailureCache
-        prepareLoad(load)
+        current = load
+        prepareLoad()
     }
 }
 

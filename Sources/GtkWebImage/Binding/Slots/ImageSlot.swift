@@ -32,6 +32,7 @@ final class ImageSlot {
     let target: any SlotTarget
     /// `nil` for a paintable, whose widgets are unknown.
     let widget: WidgetReference?
+    /// Lists bind many images within one frame, so their way below reads the load in place: a copy retains all that it holds.
     var current: SlotLoad?
     var configuration = SlotConfiguration() {
         didSet { target.content?.playback = configuration.playback }
@@ -129,28 +130,28 @@ final class ImageSlot {
         end(request.options.previousLoad)
         let task = request.manager.makeParentTask(for: image.onScreen, completion: completion)
         task.setPlace(self)
-        prepareLoad(SlotLoad(task: task, request: request, image: image))
+        current = SlotLoad(task: task, request: request, image: image)
+        prepareLoad()
         return task
     }
 
     /// Adds a completion to the current load if it is for the same image. The load is not disturbed, and the widget only
     /// if it shows something else than the paintable.
     private func join(_ request: BindingRequest, _ completion: Completion?) -> ImageTask? {
-        guard let current, !current.task.isCancelled, current.request.isEquivalent(to: request) else { return nil }
-        switch current.state {
-        case .waitingForMap, .waitingForLayout, .suspended, .loading: break
+        guard let task = current?.task, !task.isCancelled, current?.request.isEquivalent(to: request) == true,
+            current?.takesMore == true
+        else { return nil }
         // The image stays on display while the server is asked again.
-        case .shown where request.manager.revalidatesCachedImage(of: current.image): return nil
-        case .shown: break
-        case .failed, .detached: return nil
+        if current?.isShown == true, let image = request.image, request.manager.revalidatesCachedImage(of: image) {
+            return nil
         }
         // The app may have put something else into the widget since then.
         if request.options.display != .manual, target.attach() { target.changed() }
         if let completion {
-            current.task.addCompletion { result in MainActor.assumeIsolated { completion(result) } }
+            task.addCompletion { result in MainActor.assumeIsolated { completion(result) } }
         }
         if request.progress != nil || request.partial != nil { addHandlers(of: request) }
-        return current.task
+        return task
     }
 
     private func addHandlers(of request: BindingRequest) {
@@ -190,36 +191,46 @@ final class ImageSlot {
         target.content?.finishTransition()
         // An image that is in place has not failed: the end of its transition completes the load. A load that never started has
         // nothing to finish, and its completion must not be lost.
-        if let ended, !ended.isShown, fate == .cancelled || !ended.hasStarted { ended.task.cancel() }
+        if ended?.isShown == false, fate == .cancelled || ended?.hasStarted == false { ended?.task.cancel() }
         endLoading()
         accessibility.setFailed(false, of: widget)
     }
 
     /// Shows a memory hit within the call of the app: no placeholder, no turn of the main loop, no flicker. Otherwise
     /// shows the placeholder and arranges for the start.
-    func prepareLoad(_ load: SlotLoad) {
-        current = load
+    func prepareLoad() {
+        guard let task = current?.task else { return }
         if let progress {
             progress.reset(to: .loading)
-            followCancellation(of: load.task)
+            followCancellation(of: task)
         }
-        let size = load.decodeSize(in: target)
-        if let hit = load.memoryHit(size, for: widget) {
+        let size = current?.image.decodeSize ?? target.decodeSize()
+        if let hit = memoryHit(size) {
             current?.variantRank = hit.variantRank
-            if let response = hit.response { return finish(load.task, .success(response)) }
+            if let response = hit.response { return finish(task, .success(response)) }
             show(hit.image, animated: false, .newImage)
-        } else if load.request.options.whileLoading != .currentImage {
-            showPlaceholder(load)
+        } else if current?.request.options.whileLoading != .currentImage {
+            showPlaceholder(size)
         }
         startWhenLaidOut(size)
+    }
+
+    /// The memory hit for a size, or in any size if the widget has none yet.
+    private func memoryHit(_ size: DecodeSize?) -> ImageManager.MemoryHit? {
+        guard current?.request.sequence == nil, let manager = current?.request.manager,
+            let query = current?.makeRequest(size ?? .original, for: widget)
+        else { return nil }
+        return manager.memoryHit(for: query, inAnySize: size == nil)
     }
 
     /// Starts at once, or when the widget is mapped and has a size.
     func startWhenLaidOut(_ size: DecodeSize?) {
         guard let widget else { return startTask(size ?? .original) }
         guard let pointer = widget.pointer else { return }
-        if let current, current.request.options.start == .immediately {
-            if gtk_widget_get_mapped(pointer) == 0 { current.task.priority = current.image.offScreenPriority }
+        if current?.request.options.start == .immediately {
+            if gtk_widget_get_mapped(pointer) == 0, let priority = current?.image.offScreenPriority {
+                current?.task.priority = priority
+            }
             startTask(size ?? .original)
         } else if gtk_widget_get_mapped(pointer) == 0 {
             current?.state = .waitingForMap
@@ -253,30 +264,31 @@ final class ImageSlot {
         target.content?.beginLoading(configuration.indicator)
         if configuration.indicator != nil { target.changed() }
         accessibility.setBusy(true, of: widget)
-        guard let load = current else { return }
-        if let sequence = load.request.sequence {
-            startSequence(sequence, load, size)
+        if let sequence = current?.request.sequence {
+            startSequence(sequence, size)
         } else {
-            startChild(load, size)
+            startChild(size)
         }
     }
 
-    private func startChild(_ load: SlotLoad, _ size: DecodeSize) {
-        let task = load.task
+    private func startChild(_ size: DecodeSize) {
+        guard let task = current?.task, let manager = current?.request.manager, let startCount = current?.startCount,
+            let request = current?.makeRequest(size, for: widget)
+        else { return }
+        let wantsProgress = current?.wantsProgress == true || progress != nil || configuration.indicator != nil
         let generation = task.childGeneration
-        let child = load.request.manager.makeTask(
-            for: load.makeRequest(size, for: widget),
+        let child = manager.makeTask(
+            for: request,
             handlers: .mainActor(
-                progress: load.wantsProgress || progress != nil || configuration.indicator != nil
-                    ? progressHandler(of: task) : nil,
+                progress: wantsProgress ? progressHandler(of: task) : nil,
                 partial: { [weak self] image in self?.receive(partial: image, of: task) },
                 completion: { [weak self] result in
-                    guard let self, let current = self.current, current.task === task else {
+                    guard let self, current?.task === task else {
                         // A superseded load ends with the child that runs, not with one that an unmap interrupted.
                         if task.childGeneration == generation { task.complete(result) }
                         return
                     }
-                    if current.startCount == load.startCount { finish(task, result) }
+                    if current?.startCount == startCount { finish(task, result) }
                 }
             )
         )
@@ -332,8 +344,7 @@ final class ImageSlot {
         onEnd: (@MainActor @Sendable () -> Void)? = nil
     ) {
         if continuation == .newImage { target.content?.finishTransition() }
-        guard let current else { return }
-        let options = current.request.options
+        guard let options = current?.request.options else { return }
         guard options.display != .manual, target.attach() else {
             onEnd?()
             return
@@ -350,7 +361,7 @@ final class ImageSlot {
 
     /// Puts the image in place, then completes the task.
     func finish(_ task: ImageTask, _ result: ImageResult) {
-        guard let load = current, load.task === task else { return task.complete(result) }
+        guard current?.task === task else { return task.complete(result) }
         current?.joined = []
         endLoading()
         switch result {
@@ -359,9 +370,9 @@ final class ImageSlot {
             current?.partialImage = nil
             progress?.state = .shown
             accessibility.setFailed(false, of: widget)
-            let continuation = load.showsPartialImage ? Continuation.sameImage : .newImage
+            let continuation = current?.showsPartialImage == true ? Continuation.sameImage : .newImage
             let animated = response.source != .memory && continuation == .newImage
-            if load.request.options.awaitsTransition {
+            if current?.request.options.awaitsTransition == true {
                 show(response.image, animated: animated, continuation) { task.complete(result) }
             } else {
                 show(response.image, animated: animated, continuation)
@@ -370,8 +381,11 @@ final class ImageSlot {
         case .failure(let error):
             current?.state = .failed(error)
             progress?.end(with: error)
-            if !error.isCancelled { showFailure(load) }
-            if error.isConnectivityFailure { restartWhenOnline(load.request.manager) }
+            // Whoever observes the progress may have set another image.
+            if current?.task === task {
+                if !error.isCancelled { showFailure() }
+                if error.isConnectivityFailure { restartWhenOnline() }
+            }
             task.complete(result)
         }
     }

@@ -18,7 +18,7 @@ final class PlaceholderPresenter {
         guard target.attach() else { return }
         target.content?.show(placeholder)
         target.changed()
-        if case .url(let url) = placeholder?.kind { load(url, manager, decodeSize ?? .original) }
+        if case .url(let url) = placeholder?.kind { load(url, with: manager, decodeSize ?? .original) }
     }
 
     /// Cancels the load of the placeholder. One on display stays.
@@ -26,7 +26,7 @@ final class PlaceholderPresenter {
         task.withLock { $0.take() }?.cancel()
     }
 
-    private func load(_ url: URL, _ manager: ImageManager, _ decodeSize: DecodeSize) {
+    private func load(_ url: URL, with manager: ImageManager, _ decodeSize: DecodeSize) {
         var request = ImageRequest(url: url, priority: .veryHigh, decodeSize: decodeSize)
         request.acceptsLarger = true
         request.preparation = TexturePreparation()

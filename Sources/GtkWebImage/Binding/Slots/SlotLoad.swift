@@ -67,6 +67,14 @@ struct SlotLoad: Sendable {
         if case .shown = state { true } else { false }
     }
 
+    /// Whether another request for the same image can join.
+    var takesMore: Bool {
+        switch state {
+        case .waitingForMap, .waitingForLayout, .suspended, .loading, .shown: true
+        case .failed, .detached: false
+        }
+    }
+
     var requests: [BindingRequest] { [request] + joined }
 
     var wantsProgress: Bool { request.progress != nil || joined.contains { $0.progress != nil } }
@@ -84,14 +92,6 @@ struct SlotLoad: Sendable {
     @MainActor
     func decodeSize(in target: any SlotTarget) -> DecodeSize? {
         image.decodeSize ?? target.decodeSize()
-    }
-
-    /// The memory hit for a size, or in any size if the widget has none yet.
-    @MainActor
-    func memoryHit(_ size: DecodeSize?, for widget: WidgetReference?) -> ImageManager.MemoryHit? {
-        guard request.sequence == nil else { return nil }
-        let query = makeRequest(size ?? .original, for: widget)
-        return request.manager.memoryHit(for: query, inAnySize: size == nil)
     }
 
     /// Whether an image of several files has one that fits a size better than what was loaded.

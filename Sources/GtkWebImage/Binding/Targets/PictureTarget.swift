@@ -58,9 +58,9 @@ final class PictureTarget: SlotTarget {
         guard paintable.image == nil else { return (nil, nil) }
         var requested: (Int32, Int32) = (-1, -1)
         gtk_widget_get_size_request(picture, &requested.0, &requested.1)
-        let native = OpaquePointer(paintable.nativePaintablePointer)
-        let width = Int(gdk_paintable_get_intrinsic_width(native))
-        let height = Int(gdk_paintable_get_intrinsic_height(native))
+        guard requested.0 < 0 || requested.1 < 0 else { return (nil, nil) }
+        let size = paintable.content.size
+        let (width, height) = (Int(bounded: size.width.rounded()), Int(bounded: size.height.rounded()))
         return (
             requested.0 < 0 ? (width > 0 ? width : 16) : nil, requested.1 < 0 ? (height > 0 ? height : 16) : nil
         )

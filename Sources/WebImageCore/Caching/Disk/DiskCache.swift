@@ -125,7 +125,12 @@ package final class DiskCache: DataCaching {
 
     package var usage: CacheUsage {
         let stored = files.files(below: directory).filter { !$0.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
-        return CacheUsage(count: stored.count, byteCount: stored.reduce(0) { $0 + $1.size })
+        // The parts of bodies that are arriving take room and are no entries.
+        let parts = "\(directory)/\(DiskCacheLayout.partialName)/"
+        return CacheUsage(
+            count: stored.count { !$0.path.hasPrefix(parts) },
+            byteCount: stored.reduce(0) { $0 + $1.size }
+        )
     }
 }
 
@@ -383,11 +388,23 @@ extension DiskCache {
             state.withLock { state in state.size = state.size.map { $0 + size } }
             return nil
         } catch {
-            report(error)
-            let failure = StoreFailure.failed("\(error)")
-            if let error = error as? FileError, error.isLasting { pause(after: error) }
-            return failure
+            noteFailure(error)
+            return .failed("\(error)")
         }
+    }
+
+    /// Whether the disk is neither full nor read-only, as far as is known.
+    var mayWrite: Bool { state.withLock { now() >= $0.pausedUntil } }
+
+    /// Takes note of bytes that were written beside the entries.
+    func noteGrowth(_ byteCount: Int) {
+        state.withLock { state in state.size = state.size.map { $0 + byteCount } }
+    }
+
+    /// Takes note of a failure to write such bytes.
+    func noteFailure(_ error: any Error) {
+        report(error)
+        if let error = error as? FileError, error.isLasting { pause(after: error) }
     }
 
     /// Writes nothing for a minute, because the disk is full or read-only. A full disk gets half of the cache back.

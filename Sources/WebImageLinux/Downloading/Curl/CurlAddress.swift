@@ -25,6 +25,20 @@ enum CurlAddress {
         return text(CURLUPART_URL, of: parser, 0).flatMap { URL(string: $0) }
     }
 
+    /// The host of a URL in the form in which libcurl would connect to it.
+    static func host(of url: URL) -> String { (normalized(url) ?? url).host()?.lowercased() ?? "" }
+
+    /// The URL of a proxy without its user name and password.
+    static func withoutUser(_ address: String) -> String {
+        guard let parser = curl_url() else { return address }
+        defer { curl_url_cleanup(parser) }
+        let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_GUESS_SCHEME)
+        guard curl_url_set(parser, CURLUPART_URL, address, flags) == CURLUE_OK else { return address }
+        curl_url_set(parser, CURLUPART_USER, nil, 0)
+        curl_url_set(parser, CURLUPART_PASSWORD, nil, 0)
+        return text(CURLUPART_URL, of: parser, 0) ?? address
+    }
+
     private static func text(_ part: CURLUPart, of parser: OpaquePointer, _ flags: UInt32) -> String? {
         var text: UnsafeMutablePointer<CChar>?
         guard curl_url_get(parser, part, &text, flags) == CURLUE_OK, let text else { return nil }

@@ -8,11 +8,13 @@ enum CurlCommand: Sendable {
     case updatePriority(CurlFetchOperation)
     case startStreaming(CurlFetchOperation)
     case useProxy(TransferNumber, ProxyChoice)
+    /// The app has answered a question of a transfer, which has a number of its own.
+    case useAnswer(TransferNumber, UInt64, AppQuestion.Answer)
     /// Bodies have been decoded, so that there is room for others.
     case useRoom
     case cancelAll
     /// The configuration, or whether the downloader is suspended, has changed.
-    case configure
+    case configure(isNew: Bool)
     case stop
 }
 
@@ -102,7 +104,7 @@ final class CurlCommandQueue: Sendable {
         set {
             // The closures of the old one are released with the lock free.
             _ = state.withLock { exchange(&$0.configuration, with: newValue) }
-            post(.configure)
+            post(.configure(isNew: true))
         }
     }
 
@@ -110,7 +112,7 @@ final class CurlCommandQueue: Sendable {
         get { state.withLock { $0.isSuspended } }
         set {
             state.withLock { $0.isSuspended = newValue }
-            post(.configure)
+            post(.configure(isNew: false))
         }
     }
 

@@ -58,6 +58,14 @@ extension CurlHandle {
         gwi_curl_set_data_function(easy, option, function)
     }
 
+    /// Sets the user and the password for the server.
+    /// - Parameter schemes: The schemes that may be used, as bits of CURLOPT_HTTPAUTH. A single one needs no challenge.
+    func setCredential(_ credential: NetworkOptions.Credential, schemes: Int) {
+        set(CURLOPT_HTTPAUTH, to: schemes)
+        set(CURLOPT_USERNAME, to: credential.user)
+        set(CURLOPT_PASSWORD, to: credential.password)
+    }
+
     /// Sets the body of the request, of which libcurl makes a copy.
     func setBody(_ body: UnsafeRawBufferPointer) {
         setOffset(CURLOPT_POSTFIELDSIZE_LARGE, to: body.count)
@@ -110,11 +118,19 @@ extension CurlHandle {
 
     /// The header fields of the last response by lower-case name, without those of interim responses and trailers. The
     /// values of repeated fields are joined by commas (RFC 9110, 5.3).
-    var responseHeaders: [String: String] {
+    var responseHeaders: [String: String] { headers(from: UInt32(CURLH_HEADER)) }
+
+    /// The status with which a proxy has answered the wish for a tunnel to the server; 0 without one.
+    var proxyStatus: Int { long(CURLINFO_HTTP_CONNECTCODE) }
+
+    /// The header fields of that answer.
+    var proxyHeaders: [String: String] { headers(from: UInt32(CURLH_CONNECT)) }
+
+    private func headers(from origin: UInt32) -> [String: String] {
         var fields: [String: String] = [:]
         let lastRequest: Int32 = -1
         var previous: UnsafeMutablePointer<curl_header>?
-        while let header = curl_easy_nextheader(easy, UInt32(CURLH_HEADER), lastRequest, previous) {
+        while let header = curl_easy_nextheader(easy, origin, lastRequest, previous) {
             let name = String(cString: header.pointee.name).lowercased()
             let value = HeaderText.text(of: header.pointee.value)
             fields[name] = fields[name].map { "\($0), \(value)" } ?? value

@@ -8,12 +8,14 @@ extension CurlTransfer {
     /// The origin of the exchange; `nil` without TLS.
     var origin: AlternativeServices.Origin? { AlternativeServices.Origin(exchange.request.url) }
 
-    /// Whether the exchange may go to an endpoint of HTTP/3.
+    /// Whether the exchange may go to an endpoint of HTTP/3. One to a host whose keys are pinned goes over TCP, for which all
+    /// versions of libcurl compare keys.
     ///
     /// When the endpoint fails, the request may have been sent already, and may be repeated over TCP only if that changes
     /// nothing (RFC 9110, 9.2.2).
     var mayUseAlternative: Bool {
-        guard exchange.request.method == "GET", exchange.request.body == nil, !key.options.allowsInvalidCertificates
+        guard exchange.request.method == "GET", exchange.request.body == nil, !key.options.allowsInvalidCertificates,
+            configuration.pinnedPublicKeys(for: exchange.request.url) == nil
         else {
             return false
         }

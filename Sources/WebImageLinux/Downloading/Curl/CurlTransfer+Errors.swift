@@ -1,18 +1,24 @@
 internal import CWebImageCurl
 internal import CWebImageShims
+import FoundationEssentials
 import WebImageCore
 
 extension CurlTransfer {
-    /// Makes an error with the URL of the transfer and the status of the last response.
+    /// Makes an error with the URL of the transfer and the head of the last response.
     func error(_ code: ImageError.Code, _ reason: String, remedy: String? = nil) -> ImageError {
-        let status = exchange.handle?.status ?? exchange.head?.status
-        return ImageError(
+        ImageError(
             code,
             url: url,
             reason: reason,
             remedy: remedy ?? "Check the network and the server, then load the image again.",
-            httpStatus: status == 0 ? nil : status
+            head: answeredHead
         )
+    }
+
+    /// The head of the last response, as far as it has arrived.
+    private var answeredHead: ResponseHead? {
+        if let head = exchange.head { return head }
+        return exchange.handle.map(\.status) ?? 0 == 0 ? nil : exchange.readHead()
     }
 
     /// Makes the error for a result of libcurl.
@@ -32,12 +38,17 @@ extension CurlTransfer {
         case CURLE_FILESIZE_EXCEEDED:
             return bodyTooLarge
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
-            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
-            CURLE_SSL_INVALIDCERTSTATUS:
+            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
             return error(
                 .tlsFailed,
                 "A secure connection cannot be established (\(cause))",
                 remedy: "Check the server's certificate, this machine's clock, and the package ca-certificates."
+            )
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            return error(
+                .tlsFailed,
+                "The key of the server's certificate is none of those that are pinned for the host (\(cause))",
+                remedy: "Add it to pinnedPublicKeys in the downloader's configuration if it is the server's new key."
             )
         case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2_STREAM, CURLE_HTTP2:
             return error(.transferIncomplete, "The connection was closed before the end of the body (\(cause))")
@@ -101,6 +112,41 @@ extension CurlTransfer {
         )
     }
 
+    var refusedRequest: ImageError {
+        error(
+            .invalidRequest,
+            "The request modifier refused the request",
+            remedy: "Return a request from the modifier if this URL may be loaded."
+        )
+    }
+
+    func refusedRedirect(to target: URL) -> ImageError {
+        error(
+            .badRedirect,
+            "The redirect handler does not follow the server's redirect to \(target.textForMessages)",
+            remedy: "Return a URL from redirectHandler in the downloader's configuration if it may be followed."
+        )
+    }
+
+    /// The error for one that a closure of the app has thrown.
+    func error(_ failure: any Error, of question: AppQuestion) -> ImageError {
+        if let failure = failure as? ImageError { return failure }
+        return error(
+            .invalidRequest,
+            "\(question.subject) failed (\(failure))",
+            remedy: "Remove the cause. A transient ImageError, thrown instead, has the load retried."
+        )
+    }
+
+    /// The error when the app does not answer.
+    func unanswered(_ question: AppQuestion) -> ImageError {
+        error(
+            .timedOut,
+            "\(question.subject) has not answered in time",
+            remedy: "Let it answer sooner, or raise idleTimeout or totalTimeout of the request or the downloader."
+        )
+    }
+
     func badRedirect(_ cause: String) -> ImageError {
         error(
             .badRedirect,
@@ -113,10 +159,11 @@ extension CurlTransfer {
         badRedirect("it leads from https to http; allowsInsecureRedirects permits that")
     }
 
-    func badStatus(_ head: ResponseModifier.Response) -> ImageError {
+    func badStatus(_ head: ResponseHead) -> ImageError {
         let remedy =
             switch head.status {
-            case 401, 403, 407: "Check the credentials that the server requires."
+            case 401, 403: "Check the credentials that the server requires."
+            case 407: "Check the credentials that the proxy requires."
             case 404, 410: "Correct the URL; the server does not have this file."
             case 429, 500...599: "Load the image again later; the server cannot answer now."
             default: "Check which requests the server accepts for this URL."
@@ -124,9 +171,9 @@ extension CurlTransfer {
         return ImageError(
             .badStatus,
             url: url,
-            reason: "The server answered with status \(head.status)",
+            reason: "The \(head.status == 407 ? "proxy" : "server") answered with status \(head.status)",
             remedy: remedy,
-            httpStatus: head.status,
+            head: head,
             retryAfter: head.retryAfter
         )
     }

@@ -10,6 +10,8 @@ extension CurlTransfer {
             case accepted
             /// The response is a redirect; its body is discarded.
             case redirected
+            /// The server or a proxy demands another request or a credential (401, 407); the body is discarded.
+            case refused(ImageError)
             /// The response cannot be used; its body is discarded.
             case failed(ImageError)
             /// The server did not continue the resumed body, so the whole body has to be requested.
@@ -17,6 +19,8 @@ extension CurlTransfer {
         }
 
         let request: RequestModifier.Request
+        /// The URL before the request modifier.
+        let target: URL
         var proxy = ProxyChoice.environment
         /// The endpoint of HTTP/3 that is asked; `nil` for HTTP/2 or HTTP/1.1 over TCP.
         var alternative: AlternativeService?
@@ -24,7 +28,9 @@ extension CurlTransfer {
         var handle: CurlHandle?
         /// Whether a redirect from https led here, so that http will do only if libcurl knows that the host requires TLS
         /// (HSTS), which makes it https.
-        var requiresTLS = false
+        let requiresTLS: Bool
+        /// The credentials of the challenge handler that the request is sent with.
+        var credentials: [CredentialSpace: ChallengeCredential] = [:]
         /// Whether no connection that is open may be used.
         var isOnFreshConnection = false
         /// Whether the name server has answered, also that there is no such host.
@@ -40,7 +46,7 @@ extension CurlTransfer {
         var firstByteAt = ContinuousClock.now
 
         /// The head of the response, after the response modifier; `nil` before it is complete.
-        var head: ResponseModifier.Response?
+        var head: ResponseHead?
         var verdict = Verdict.accepted
         var body: TransferBody
         /// Removes the codings of the body; `nil` when there are none.
@@ -51,8 +57,14 @@ extension CurlTransfer {
         var receivedCount: Int64 = 0
         /// The bytes of the whole body, where the server states it.
         var expectedCount: Int64?
+        /// The part of the body whose rest is requested.
+        var part: PartialBody?
         /// The bytes that were kept from an interrupted transfer; `nil` when the body was not resumed.
         var resumedCount: Int64?
+        /// Whether the server gets a user name and a password.
+        var hasCredential = false
+        /// What becomes of the bytes beside the body.
+        var keeping = Keeping.undecided
         /// The bytes of the body at the last progress report.
         var reportedCount: Int64 = 0
         var discardedCount = 0
@@ -74,9 +86,11 @@ extension CurlTransfer {
         /// A handshake over QUIC takes one round trip. A network that drops UDP packets gives no other sign.
         static let alternativeConnectTimeout = Duration.milliseconds(500)
 
-        init(_ request: RequestModifier.Request, inMemoryBodyLimit: Int, budget: MemoryBudget?) {
+        init(_ request: RequestModifier.Request, _ step: Step, body: TransferBody) {
             self.request = request
-            body = TransferBody(inMemoryBodyLimit: inMemoryBodyLimit, budget: budget)
+            target = step.target
+            requiresTLS = step.requiresTLS
+            self.body = body
         }
 
         /// Takes note of the beginning and the end of a head. There is one for each interim response, too, and trailers, which
@@ -99,8 +113,8 @@ extension CurlTransfer {
         var hasDiscardedTooMuch: Bool { discardedCount > Self.discardLimit }
 
         /// Reads the head of the last response from libcurl.
-        func readHead() -> ResponseModifier.Response {
-            ResponseModifier.Response(
+        func readHead() -> ResponseHead {
+            ResponseHead(
                 url: request.url,
                 status: handle?.status ?? 0,
                 headers: handle?.responseHeaders ?? [:]

@@ -6,8 +6,10 @@ import WebImageCore
 // The options of a request.
 extension CurlTransfer {
     /// Attaches a handle and sets its options for the exchange.
-    /// - Parameter share: The state that transfers share: HSTS hosts, and cookies for the requests that handle them.
-    func configure(_ handle: CurlHandle, share: UnsafeMutableRawPointer) {
+    /// - Parameters:
+    ///   - share: The state that transfers share: HSTS hosts, and cookies for the requests that handle them.
+    ///   - accepted: The credentials that servers and proxies have accepted before.
+    func configure(_ handle: CurlHandle, share: UnsafeMutableRawPointer, accepted: CredentialStore) {
         attach(handle)
         handle.set(CURLOPT_URL, to: exchange.request.url.absoluteString)
         handle.set(CURLOPT_SHARE, to: share)
@@ -21,7 +23,8 @@ extension CurlTransfer {
         setProtocol(handle)
         setLimits(handle)
         setSecurity(handle)
-        setProxy(handle)
+        setCredential(handle, accepted)
+        setProxy(handle, accepted)
         setRequest(handle)
     }
 
@@ -90,23 +93,55 @@ extension CurlTransfer {
             handle.set(CURLOPT_SSLKEY, to: certificate.keyFile ?? certificate.file)
             if let password = certificate.password { handle.set(CURLOPT_KEYPASSWD, to: password) }
         }
-        let url = exchange.request.url
-        let own = url.isSameOrigin(as: key.url) ? key.options.credential : nil
-        if let credential = own ?? configuration.credential?(url) {
-            handle.set(CURLOPT_HTTPAUTH, to: CurlMacro.authBasic | CurlMacro.authDigest)
-            handle.set(CURLOPT_USERNAME, to: credential.user)
-            handle.set(CURLOPT_PASSWORD, to: credential.password)
+        if let keys = configuration.pinnedPublicKeys(for: exchange.request.url) {
+            handle.set(CURLOPT_PINNEDPUBLICKEY, to: keys)
         }
         // An empty file name turns the cookie engine on without reading a file.
         if key.options.handlesCookies { handle.set(CURLOPT_COOKIEFILE, to: "") }
     }
 
-    private func setProxy(_ handle: CurlHandle) {
+    /// Sets the credential for the server: what the challenge handler has answered to this load, that of the request or of the
+    /// configuration, or what the handler has answered to an earlier load.
+    private func setCredential(_ handle: CurlHandle, _ accepted: CredentialStore) {
+        let url = exchange.request.url
+        let own = url.isSameOrigin(as: key.url) ? key.options.credential : nil
+        exchange.hasCredential = true
+        if let answer = answer(ofProxy: false, credentials) {
+            handle.setCredential(answer.credential, schemes: CurlMacro.authentication(answer.scheme))
+        } else if let credential = own ?? configuration.credential?(url) {
+            handle.setCredential(credential, schemes: CurlMacro.authBasic | CurlMacro.authDigest)
+        } else if let answer = answer(ofProxy: false, accepted.credentials) {
+            handle.setCredential(answer.credential, schemes: CurlMacro.authentication(answer.scheme))
+        } else {
+            exchange.hasCredential = false
+        }
+    }
+
+    /// The answer of the challenge handler for the server or proxy of the exchange, which is sent with it.
+    private func answer(
+        ofProxy isProxy: Bool,
+        _ known: [CredentialSpace: ChallengeCredential]
+    ) -> ChallengeCredential? {
+        guard !known.isEmpty else { return nil }
+        let space = space(ofProxy: isProxy)
+        guard let answer = known[space] else { return nil }
+        exchange.credentials[space] = answer
+        return answer
+    }
+
+    private func setProxy(_ handle: CurlHandle, _ accepted: CredentialStore) {
+        let answer = answer(ofProxy: true, credentials) ?? answer(ofProxy: true, accepted.credentials)
         switch exchange.proxy {
         case .environment: break
-        case .direct: handle.set(CURLOPT_PROXY, to: "")
-        case .proxy(let address): handle.set(CURLOPT_PROXY, to: address)
+        case .direct: return handle.set(CURLOPT_PROXY, to: "")
+        // A user in the address would go before the answer of the app.
+        case .proxy(let address):
+            handle.set(CURLOPT_PROXY, to: answer == nil ? address : CurlAddress.withoutUser(address))
         }
+        guard let answer else { return }
+        handle.set(CURLOPT_PROXYAUTH, to: CurlMacro.authentication(answer.scheme))
+        handle.set(CURLOPT_PROXYUSERNAME, to: answer.credential.user)
+        handle.set(CURLOPT_PROXYPASSWORD, to: answer.credential.password)
     }
 
     private func setRequest(_ handle: CurlHandle) {
@@ -114,7 +149,8 @@ extension CurlTransfer {
         if let body = request.body { body.withUnsafeBytes { handle.setBody($0) } }
         if request.method != "GET" || request.body != nil { handle.set(CURLOPT_CUSTOMREQUEST, to: request.method) }
         var fields = request.headers
-        if let resumed, let condition = resumed.condition {
+        if let resumed, let condition = resumed.version.condition, resumed.isPart(ofAnswerTo: request) {
+            exchange.part = resumed
             fields["Range"] = "bytes=\(resumed.data.count)-"
             fields["If-Range"] = condition
             // A resumed body has to come unencoded.
@@ -145,4 +181,11 @@ private enum CurlMacro {
     static let hstsEnable = 1
     static let authBasic = 1
     static let authDigest = 2
+
+    static func authentication(_ scheme: ImageDownloader.AuthenticationChallenge.Scheme) -> Int {
+        switch scheme {
+        case .basic: authBasic
+        case .digest: authDigest
+        }
+    }
 }

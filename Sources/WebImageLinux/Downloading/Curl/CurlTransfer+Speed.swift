@@ -10,9 +10,12 @@ extension CurlTransfer {
     static let minimumSpeed = 256
 
     /// The time for which the transfer may receive nothing.
-    private var idleTimeout: Duration {
+    var idleTimeout: Duration {
         max((key.options.idleTimeout ?? configuration.idleTimeout).bounded, .milliseconds(1))
     }
+
+    /// The time for which the app may not answer a question.
+    var questionTimeout: Duration { min(idleTimeout, remainingTime ?? idleTimeout) }
 
     /// The time at which the transfer has received nothing for too long. Before the request is sent, the time limit for
     /// connecting applies.

@@ -67,8 +67,13 @@ struct TransferQueue {
         rebuild()
     }
 
-    mutating func push(_ transfer: CurlTransfer) {
-        let number = hosts[transfer.host, default: Host()].waiting.push(transfer, transfer.priority)
+    /// - Parameter isResumed: Whether the transfer had its turn before, and goes before the others of its priority.
+    mutating func push(_ transfer: CurlTransfer, isResumed: Bool = false) {
+        let number = hosts[transfer.host, default: Host()].waiting.push(
+            transfer,
+            transfer.priority,
+            isResumed: isResumed
+        )
         transfer.queueNumber = number
         waitingCount += 1
         update(transfer.host)

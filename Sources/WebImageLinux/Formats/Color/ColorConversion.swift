@@ -1,5 +1,6 @@
 internal import CWebImageLCMS
 import FoundationEssentials
+import Glibc
 import WebImageCore
 
 /// Converts pixels from the colour space of an ICC profile with Little CMS, on the decoding thread: to sRGB, or to Display P3
@@ -204,4 +205,10 @@ extension WebImage {
             content.animation = animation?.mapFrames(keepsFile: true) { conversion.converted($0) }
         }
     }
+}
+
+/// Whether the toolkit of this process shows wide colours: GTK 4.16 and later, whose textures name their colours.
+enum WideColorDisplay {
+    /// This target does not link GTK, and the headers of the build can be older than the GTK that is there.
+    static let isAvailable = dlsym(nil, "gdk_memory_texture_builder_set_color_state") != nil
 }

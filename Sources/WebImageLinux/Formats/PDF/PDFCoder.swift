@@ -6,6 +6,8 @@ package import WebImageCore
 /// The page is the first one, or that of the parameter `page`, counted from 1. A page of 72 points to the inch has 96 pixels to the
 /// inch, as in CSS and SVG. Nothing ends a drawing that takes for ever, so it has a thread of its own, which is left behind.
 package struct PDFCoder: ImageDecoding {
+    static let pageParameter = "page"
+
     private let timeLimit: Duration
     private let poppler: @Sendable () -> PopplerLibrary?
 
@@ -49,7 +51,7 @@ extension PDFCoder: SlowImageDecoding, CancellableImageDecoding {
     }
 
     private static func pageNumber(_ options: DecodeOptions) throws(ImageError) -> Int {
-        guard let text = options.decoderParameters["page"] else { return 1 }
+        guard let text = options.decoderParameters[pageParameter] else { return 1 }
         guard let number = Int(text), number > 0 else {
             throw options.badData("The parameter page is \(text), not a number from 1 on")
         }

@@ -17,9 +17,6 @@ public import WebImageCore
 /// Pixels from there are always in sRGB. An image that takes more than 30 seconds there, or 10 in this process if it is an SVG or
 /// another format whose loader takes as long as the file wants, fails with ``/WebImageCore/ImageError/Code/timedOut``.
 public struct PixbufCoder: ImageDecoding {
-    /// Whether this process is a decode worker. It is set before anything else runs, on the only thread.
-    nonisolated(unsafe) static var isInWorker = false
-
     private let timeLimit: Duration?
 
     /// Makes a decoder. Which loaders are installed is looked up when the first image is decoded.
@@ -72,8 +69,7 @@ extension PixbufCoder: CancellableImageDecoding {
             try session.append(data)
             return try session.finish(data)
         }
-        // The app ends a worker that takes too long.
-        guard isSlow(format), !Self.isInWorker else { return try work() }
+        guard isSlow(format) else { return try work() }
         let wait = LoaderWait(
             format: format,
             isElsewhere: loader.isElsewhere,

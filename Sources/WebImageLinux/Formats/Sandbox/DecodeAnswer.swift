@@ -1,7 +1,8 @@
+internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
-/// What a decode worker says. The pixels follow it, in the message or in a file in memory.
+/// What a decode worker says. The pixels come with it.
 enum DecodeAnswer {
     /// The worker is behind its fence and waits for commands.
     case ready(Fence)
@@ -16,6 +17,8 @@ enum DecodeAnswer {
     /// The rights that a worker has given up, as the bits of gwi_worker_close_fence.
     struct Fence: OptionSet {
         let rawValue: UInt32
+
+        static let files = Fence(rawValue: UInt32(GWI_FENCE_LANDLOCK))
     }
 
     private enum Kind: UInt8 {
@@ -67,8 +70,10 @@ struct PixelDescription {
     var size: PixelSize
     var hasAlpha: Bool
     var colors: PixelBuffer.Colors
-    /// Whether the pixels are in the message.
-    var isInline = false
+    /// Where the pixels are.
+    var carrier = WorkerCarrier.message
+    /// The first byte of the pixels in the shared memory.
+    var offset = 0
 
     init(_ pixels: PixelBuffer) {
         (size, hasAlpha, colors) = (pixels.size, pixels.hasAlpha, pixels.colors)
@@ -84,7 +89,8 @@ struct PixelDescription {
         writer.add(hasAlpha)
         writer.add(colors.gamut == .displayP3)
         writer.add(colors.isDeep)
-        writer.add(isInline)
+        writer.add(carrier.rawValue)
+        writer.add(Int64(offset))
     }
 
     init(from reader: inout MessageReader) throws(MessageReader.Malformed) {
@@ -97,7 +103,8 @@ struct PixelDescription {
         hasAlpha = try reader.flag()
         let gamut: PixelBuffer.Colors.Gamut = try reader.flag() ? .displayP3 : .sRGB
         colors = PixelBuffer.Colors(gamut: gamut, isDeep: try reader.flag())
-        isInline = try reader.flag()
+        carrier = try reader.carrier()
+        offset = try reader.count()
     }
 
     private static let longestSide = 1 << 20

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageCore
 
-/// What the app asks of a decode worker. The bytes of a file follow it, in the message or in a file in memory.
+/// What the app asks of a decode worker. The bytes of a file come with it.
 struct DecodeCommand {
     enum Kind: UInt8 {
         /// Decodes a whole file.
@@ -16,10 +16,18 @@ struct DecodeCommand {
         case partialImage
         /// Takes the whole file.
         case finish
-        /// Asks for a frame of an animation, with the file unless the worker has it.
+        /// Asks for a frame of an animation, with the bytes of the file that the worker has not.
         case frame
         /// Forgets a file. There is no answer.
         case close
+
+        /// Whether the worker needs the bytes after its answer.
+        var keepsBytes: Bool {
+            switch self {
+            case .append, .finish, .frame: true
+            default: false
+            }
+        }
     }
 
     var kind: Kind
@@ -29,18 +37,24 @@ struct DecodeCommand {
     var options = DecodeOptions()
     /// The frame that is wanted.
     var index = 0
+    /// The number of bytes of an animation's file that were sent before.
+    var offset = 0
+    /// Whether more of an animation's file will follow.
+    var isArriving = false
     /// The number of bytes of the file that come with the command; `nil` for none.
     var byteCount: Int?
-    /// Whether they are in the message rather than in a file in memory.
-    var isInline = false
+    /// Where they are.
+    var carrier = WorkerCarrier.message
 
     func write(to writer: inout MessageWriter) {
         writer.add(kind.rawValue)
         writer.add(handle)
         writer.add(format.rawValue)
         writer.add(Int64(index))
+        writer.add(Int64(offset))
+        writer.add(isArriving)
         writer.add(Int64(byteCount ?? -1))
-        writer.add(isInline)
+        writer.add(carrier.rawValue)
         options.write(to: &writer)
     }
 
@@ -55,9 +69,11 @@ struct DecodeCommand {
         handle = try reader.number()
         format = ImageFormat(rawValue: try reader.text())
         index = try reader.count()
+        offset = try reader.count()
+        isArriving = try reader.flag()
         let byteCount = try reader.number(Int64.self)
         self.byteCount = byteCount < 0 ? nil : Int(byteCount)
-        isInline = try reader.flag()
+        carrier = try reader.carrier()
         options = try DecodeOptions(from: &reader)
     }
 }
@@ -75,6 +91,8 @@ extension DecodeOptions {
         writer.add(appliesOrientation)
         writer.add(keepsWideColors)
         writer.add(Int64(reservedPixelCount ?? -1))
+        // The only parameter of the library's own decoders.
+        writer.add(decoderParameters[PDFCoder.pageParameter] ?? "")
         writer.add(UInt8(pixelFormat == nil ? 0 : pixelFormat == .rgb ? 1 : 2))
     }
 
@@ -93,6 +111,8 @@ extension DecodeOptions {
         keepsWideColors = try reader.flag()
         let reserved = try reader.number(Int64.self)
         reservedPixelCount = reserved < 0 ? nil : Int(reserved)
+        let page = try reader.text()
+        if !page.isEmpty { decoderParameters[PDFCoder.pageParameter] = page }
         switch try reader.number(UInt8.self) {
         case 1: pixelFormat = .rgb
         case 2: pixelFormat = .rgbaPremultiplied

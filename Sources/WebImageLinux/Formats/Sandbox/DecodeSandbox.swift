@@ -1,4 +1,5 @@
 internal import CWebImageShims
+import Dispatch
 import FoundationEssentials
 import Glibc
 import Synchronization
@@ -7,20 +8,31 @@ import WebImageCore
 /// Decodes files in worker processes. All managers of an app share it.
 package final class DecodeSandbox: Sendable {
     /// The sandbox of this app; `nil` where there can be none.
-    package static let shared = DecodeSandbox()
+    package static let shared: DecodeSandbox? = {
+        let sandbox = DecodeSandbox()
+        // The end of a process takes a moment, and the main thread reports that no window is on screen.
+        let token = MemoryMonitor.shared.observe { [weak sandbox] _ in
+            guard let sandbox else { return }
+            DispatchQueue.global(qos: .utility).async { sandbox.endIdleWorkers() }
+        }
+        sandbox?.pressure.withLock { $0 = token }
+        return sandbox
+    }()
 
     /// A sandbox without workers.
-    static let unavailable = DecodeSandbox(path: "/dev/null", limit: 1)
+    static let unavailable = DecodeSandbox(paths: [], limit: 1)
 
     /// Why this process has no sandbox; `nil` when it has one.
     static let obstacle: String? = findObstacle()
 
-    /// Decodes files, whole or arriving.
-    private let files: WorkerPool
-    /// Decodes the frames of animations, which do not wait for large files.
+    private let zygotes: [WorkerZygote]
+    /// The workers of files, whole or arriving, by what they decode.
+    private let pools: [WorkerPool]
+    /// Those that decode the frames of animations, which do not wait for large files.
     private let animations: WorkerPool
     private let timeLimit: Duration
     private let handles = Mutex<UInt64>(0)
+    private let pressure = Mutex<ObservationToken?>(nil)
 
     private convenience init?() {
         guard Self.obstacle == nil else { return nil }
@@ -28,12 +40,16 @@ package final class DecodeSandbox: Sendable {
     }
 
     /// - Parameters:
-    ///   - path: The program of the workers. Default: that of the app, also when an update has replaced its file.
+    ///   - paths: The programs of the workers, of which the first one that works is used.
     ///   - limit: The most files that are decoded at a time.
     ///   - timeLimit: The time after which a decoder counts as hanging.
-    package init(path: String = "/proc/self/exe", limit: Int, timeLimit: Duration = .seconds(30)) {
-        files = WorkerPool(path: path, limit: limit)
-        animations = WorkerPool(path: path, limit: min(limit, 2))
+    package init(paths: [String] = WorkerProgram.paths(), limit: Int, timeLimit: Duration = .seconds(30)) {
+        zygotes = WorkerKind.allCases.map { WorkerZygote(paths: paths, $0) }
+        // The queue for slow decoders has few threads.
+        pools = zip(WorkerKind.allCases, zygotes).map { kind, zygote in
+            WorkerPool(zygote, kind, limit: kind == .drawings ? min(limit, 2) : limit)
+        }
+        animations = WorkerPool(zygotes[Int(WorkerKind.codecs.rawValue)], .codecs, limit: min(limit, 2))
         self.timeLimit = timeLimit
     }
 
@@ -46,24 +62,28 @@ package final class DecodeSandbox: Sendable {
     }
 
     /// What is known of the sandbox.
-    package var status: SandboxStatus { files.status }
+    package var status: SandboxStatus { pool(.codecs).status }
 
     /// The worker processes.
-    package var processes: [Int32] { files.processes + animations.processes }
+    package var processes: [Int32] { (pools + [animations]).flatMap(\.processes) }
+
+    /// The processes of which workers are made.
+    package var zygoteProcesses: [Int32] { zygotes.compactMap(\.process) }
 
     /// Whether workers can be started, as far as is known.
-    var isAvailable: Bool {
-        let status = files.status
-        return status.isSandboxed || status == .notStarted
-    }
+    func canStart(_ kind: WorkerKind) -> Bool { pool(kind).canStart }
 
-    /// Starts the workers, so that the first image does not wait for them.
-    package func prepare() { files.prepare() }
+    /// Whether drawings are decoded in workers, as far as is known: without Landlock they could read more than fonts.
+    var drawsSafely: Bool { Self.obstacle == nil && gwi_has_landlock() && canStart(.drawings) }
+
+    private func pool(_ kind: WorkerKind) -> WorkerPool { pools[Int(kind.rawValue)] }
+
+    /// Starts the workers for the formats of the web, so that the first image does not wait for them.
+    package func prepare() { pool(.codecs).prepare() }
 
     /// Ends the workers that have nothing to do.
     package func endIdleWorkers() {
-        files.endIdleWorkers()
-        animations.endIdleWorkers()
+        for pool in pools + [animations] { pool.endIdleWorkers() }
     }
 
     /// A name for a file that a worker keeps.
@@ -77,27 +97,40 @@ package final class DecodeSandbox: Sendable {
     /// Where a file that a worker keeps is, and the worker.
     struct Place: Sendable {
         let worker: DecodeWorker
-        let isAnimation: Bool
+        fileprivate let pool: WorkerPool
     }
 
-    /// Performs a command that needs no particular worker. It is repeated when somebody else has ended the worker.
+    /// Performs a command that needs no particular worker. It is repeated when the worker did not start, or somebody else has ended it.
+    /// - Parameter inAnimations: Whether it is about a frame of an animation.
     func perform(
         _ command: DecodeCommand,
         _ data: Data?,
-        inAnimations isAnimation: Bool = false,
+        by kind: WorkerKind,
+        inAnimations: Bool = false,
         isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> (answer: DecodeAnswer, payload: DecodeWorker.Payload?, place: Place) {
+        let pool = inAnimations ? animations : pool(kind)
         var attempt = 1
         while true {
-            let pool = isAnimation ? animations : files
-            guard let worker = pool.take() else { throw unavailable(command.options) }
+            guard let worker = pool.take() else { throw unavailable(command.options, pool.status.reason) }
             do throws(DecodeWorker.Failure) {
-                let (answer, payload) = try perform(command, data, with: worker, of: pool, until: isCancelled)
-                return (answer, payload, Place(worker: worker, isAnimation: isAnimation))
+                let limit = kind == .drawings ? min(timeLimit, Self.drawingTimeLimit) : timeLimit
+                let (answer, payload) = try perform(
+                    command,
+                    data,
+                    with: worker,
+                    of: pool,
+                    within: limit,
+                    until: isCancelled
+                )
+                return (answer, payload, Place(worker: worker, pool: pool))
             } catch {
-                attempt += 1
-                if case .ended(SIGKILL) = error, attempt <= Self.mostAttempts { continue }
-                throw self.error(for: error, command.options)
+                switch error {
+                // The pool soon gives none.
+                case .notStarted: continue
+                case .ended(SIGKILL) where attempt < Self.mostAttempts: attempt += 1
+                default: throw self.error(for: error, command.options)
+                }
             }
         }
     }
@@ -109,10 +142,9 @@ package final class DecodeSandbox: Sendable {
         _ data: Data?,
         at place: Place
     ) throws(ImageError) -> (answer: DecodeAnswer, payload: DecodeWorker.Payload?) {
-        let pool = place.isAnimation ? animations : files
-        guard let worker = pool.take(place.worker.number) else { return (.unknown, nil) }
+        guard let worker = place.pool.take(place.worker.number) else { return (.unknown, nil) }
         do throws(DecodeWorker.Failure) {
-            return try perform(command, data, with: worker, of: pool, until: { false })
+            return try perform(command, data, with: worker, of: place.pool, within: timeLimit, until: { false })
         } catch {
             if case .ended(SIGKILL) = error { return (.unknown, nil) }
             throw self.error(for: error, command.options)
@@ -124,6 +156,7 @@ package final class DecodeSandbox: Sendable {
         _ data: Data?,
         with worker: DecodeWorker,
         of pool: WorkerPool,
+        within timeLimit: Duration,
         until isCancelled: () -> Bool
     ) throws(DecodeWorker.Failure) -> (DecodeAnswer, DecodeWorker.Payload?) {
         do throws(DecodeWorker.Failure) {
@@ -138,15 +171,12 @@ package final class DecodeSandbox: Sendable {
         }
     }
 
-    private func unavailable(_ options: DecodeOptions) -> ImageError {
+    private func unavailable(_ options: DecodeOptions, _ reason: String?) -> ImageError {
         ImageError(
             .decoderUnavailable,
             url: options.url,
-            reason: "No decode worker can be started",
-            remedy: """
-                Look into the log for the reason, or set decoding of the manager's configuration to .automatic or \
-                .inProcess.
-                """
+            reason: "No decode worker can be started: \(reason ?? Self.obstacle ?? "the reason is not known")",
+            remedy: "Set decoding of the manager's configuration to .automatic or .inProcess, if you trust the files."
         )
     }
 
@@ -167,12 +197,13 @@ package final class DecodeSandbox: Sendable {
                 ImageError(
                     .decoderTimedOut,
                     url: options.url,
-                    reason: "The decoder has not decoded the image within \(timeLimit), and was ended",
+                    reason: "The decoder has not decoded the image in time, and was ended",
                     remedy: "Check the file: it may have been made to keep decoders busy."
                 )
             )
         case .ended(let signal):
             return logged(crashed(signal == 0 ? "by itself" : "by signal \(signal)", options))
+        case .notStarted: return unavailable(options, nil)
         case .malformed: return logged(crashed("after an answer that makes no sense", options))
         }
     }
@@ -191,6 +222,8 @@ package final class DecodeSandbox: Sendable {
         return error
     }
 
+    /// SVG and PDF take as long as the file wants.
+    private static let drawingTimeLimit = Duration.seconds(10)
     /// How often a command is tried whose worker was killed by somebody else.
     private static let mostAttempts = 5
 }

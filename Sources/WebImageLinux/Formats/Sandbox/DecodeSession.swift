@@ -8,7 +8,7 @@ final class DecodeSession {
 
     private let coders: CoderRegistry
     private var arriving: [UInt64: any IncrementalImageDecoding] = [:]
-    private var animations: [UInt64: any FrameDecoding] = [:]
+    private var animations: [UInt64: WorkerAnimation] = [:]
 
     init(coders: CoderRegistry) { self.coders = coders }
 
@@ -66,8 +66,7 @@ final class DecodeSession {
 
     private func partialImage(_ command: DecodeCommand) -> (DecodeAnswer, Pixels?) {
         guard let decoder = arriving[command.handle] else { return (.unknown, nil) }
-        // Its frames would be those of a file of which only a part is there; it plays when it is whole.
-        return decoder.partialImage().map { describe($0.with { $0.animation = nil }) } ?? (.done, nil)
+        return decoder.partialImage().map(describe) ?? (.done, nil)
     }
 
     private func finish(_ data: Data, _ command: DecodeCommand) throws(ImageError) -> (DecodeAnswer, Pixels?) {
@@ -76,16 +75,20 @@ final class DecodeSession {
     }
 
     private func frame(_ data: Data, _ command: DecodeCommand) throws(ImageError) -> (DecodeAnswer, Pixels?) {
-        if animations[command.handle] == nil {
-            guard command.byteCount != nil else { return (.unknown, nil) }
-            guard let animation = try decode(data, command).animation else {
-                throw command.options.badData("The file has one frame, so there is no frame \(command.index)")
-            }
-            animations[command.handle] = animation.makeDecoder()
+        if command.offset == 0, command.byteCount != nil {
+            animations[command.handle] = WorkerAnimation(command, coders)
         }
-        guard let decoder = animations[command.handle] else { return (.unknown, nil) }
-        let pixels = try decoder.frame(at: command.index)
-        return (.frame(index: command.index, PixelDescription(pixels)), (pixels, []))
+        guard let animation = animations[command.handle], animation.byteCount == command.offset else {
+            return (.unknown, nil)
+        }
+        do throws(ImageError) {
+            try animation.append(data, isArriving: command.isArriving)
+            let pixels = try animation.frame(at: command.index)
+            return (.frame(index: command.index, PixelDescription(pixels)), (pixels, []))
+        } catch {
+            if animation.isBroken { animations[command.handle] = nil }
+            throw error
+        }
     }
 
     private func describe(_ image: WebImage) -> (DecodeAnswer, Pixels?) {

@@ -10,6 +10,8 @@ import WebImageCore
 final class DecodeWorker: @unchecked Sendable {
     /// Why a worker has not answered. It is of no use any more, but for `noMemory`.
     enum Failure: Error {
+        /// It has never been ready, for ``DecodeWorker/obstacle``.
+        case notStarted
         /// It has ended, by a signal or by itself (0).
         case ended(signal: Int32)
         case timedOut
@@ -30,25 +32,39 @@ final class DecodeWorker: @unchecked Sendable {
     let number: UInt64
     let process: pid_t
     private let socket: Int32
+    private let memory: SharedMemory
     private let isOpen = Mutex(true)
     private let buffer: UnsafeMutableRawBufferPointer
     /// What it has given up; `nil` until it has said so.
     private(set) var fence: DecodeAnswer.Fence?
+    private var commandCount = 0
+    private let kind: WorkerKind
+    private let zygote: WorkerZygote
+    /// Why it was never ready.
+    private(set) var obstacle = "The worker ended before it was ready"
 
     /// Starts a worker.
-    /// - Parameter path: The program.
-    init?(_ path: String, number: UInt64) {
-        var socket: Int32 = -1
-        process = gwi_worker_start(path, &socket)
-        guard process > 0 else { return nil }
-        self.number = number
-        self.socket = socket
+    init?(_ zygote: WorkerZygote, _ kind: WorkerKind, number: UInt64) {
+        guard let worker = zygote.makeWorker() else { return nil }
+        (self.zygote, self.kind, self.number) = (zygote, kind, number)
+        (process, socket) = (worker.process, worker.socket)
+        memory = SharedMemory(worker.memory, byteCount: SharedMemory.byteCount)
         buffer = .allocate(byteCount: WorkerMessage.largestSize, alignment: 16)
     }
 
     deinit {
         end()
         buffer.deallocate()
+        munmap(memory.toWorker.baseAddress, SharedMemory.byteCount)
+    }
+
+    /// Whether the worker has used a processor for so long that its limit could end it in the middle of an image.
+    var isWornOut: Bool {
+        guard commandCount.isMultiple(of: 64) else { return false }
+        var clock = clockid_t()
+        var time = timespec()
+        guard clock_getcpuclockid(process, &clock) == 0, clock_gettime(clock, &time) == 0 else { return false }
+        return time.tv_sec > Int(GWI_WORKER_CPU_SECONDS) / 2
     }
 
     /// Ends the process. Returns the signal by which it has ended before, or 0.
@@ -60,15 +76,25 @@ final class DecodeWorker: @unchecked Sendable {
             return isOpen
         }
         guard isFirst else { return 0 }
-        return hasEnded ? gwi_worker_wait(process) : gwi_worker_end(process)
+        return zygote.end(process, waits: hasEnded)
     }
 
     /// Waits until the worker is behind its fence.
     func waitUntilReady() throws(Failure) {
         guard fence == nil else { return }
-        try wait(limit: Self.longestStart) { false }
-        guard case (.ready(let fence), nil) = try receive() else { throw .malformed }
-        self.fence = fence
+        do throws(Failure) {
+            try wait(limit: Self.longestStart) { false }
+            guard case (.ready(let fence), nil) = try receive(.none) else { throw .malformed }
+            if kind.readsFonts, !fence.contains(.files) {
+                obstacle =
+                    "This kernel has no Landlock, without which a worker that reads fonts reads other files as well"
+                throw .notStarted
+            }
+            self.fence = fence
+        } catch {
+            if case .timedOut = error { obstacle = "The worker was not ready within \(Self.longestStart)" }
+            throw .notStarted
+        }
     }
 
     /// Sends a command and waits for the answer.
@@ -83,20 +109,21 @@ final class DecodeWorker: @unchecked Sendable {
         isCancelled: () -> Bool
     ) throws(Failure) -> (DecodeAnswer, Payload?) {
         try waitUntilReady()
+        commandCount += 1
         var command = command
         command.byteCount = data?.count
-        command.isInline = (data?.count ?? 0) <= WorkerMessage.largestInline
+        command.carrier = WorkerCarrier(byteCount: data?.count ?? 0, room: memory.toWorker.count)
         var writer = MessageWriter()
         command.write(to: &writer)
         let isSent =
             data.map { data in
                 data.withUnsafeBytes {
-                    WorkerMessage.send(writer.bytes, [$0], isInline: command.isInline, on: socket)
+                    WorkerMessage.send(writer.bytes, [$0], in: command.carrier, memory: memory.toWorker, on: socket)
                 }
-            } ?? WorkerMessage.send(writer.bytes, [], isInline: true, on: socket)
+            } ?? WorkerMessage.send(writer.bytes, [], in: .message, memory: memory.toWorker, on: socket)
         if !isSent { throw errno == EPIPE || errno == ECONNRESET ? .ended(signal: end(hasEnded: true)) : .noMemory }
         try wait(limit: limit, isCancelled: isCancelled)
-        return try receive()
+        return try receive(WorkerAnswer.Limit(command.options))
     }
 
     /// Lets the worker forget a file. May be called by any thread.
@@ -105,7 +132,8 @@ final class DecodeWorker: @unchecked Sendable {
         DecodeCommand(.close, handle: handle).write(to: &writer)
         isOpen.withLock { isOpen in
             // A worker that does not listen at the moment keeps the file until it ends.
-            if isOpen { _ = WorkerMessage.send(writer.bytes, [], isInline: true, waits: false, on: socket) }
+            guard isOpen else { return }
+            _ = WorkerMessage.send(writer.bytes, [], in: .message, memory: memory.toWorker, waits: false, on: socket)
         }
     }
 
@@ -121,9 +149,9 @@ final class DecodeWorker: @unchecked Sendable {
         }
     }
 
-    private func receive() throws(Failure) -> (DecodeAnswer, Payload?) {
+    private func receive(_ limit: WorkerAnswer.Limit) throws(Failure) -> (DecodeAnswer, Payload?) {
         var file: Int32 = -1
-        let count = gwi_message_receive(socket, buffer.baseAddress, buffer.count, &file)
+        let count = gwi_message_receive(socket, buffer.baseAddress, buffer.count, &file, 1)
         defer { if file >= 0 { close(file) } }
         guard count > 0 else {
             guard count == 0 || errno == ECONNRESET else { throw .malformed }
@@ -131,7 +159,7 @@ final class DecodeWorker: @unchecked Sendable {
         }
         let message = UnsafeRawBufferPointer(rebasing: buffer[..<count])
         do {
-            return try WorkerAnswer.read(message, file: file)
+            return try WorkerAnswer.read(message, limit, file: file, memory: UnsafeRawBufferPointer(memory.toApp))
         } catch {
             throw .malformed
         }
@@ -141,77 +169,4 @@ final class DecodeWorker: @unchecked Sendable {
     private static let longestStart = Duration.seconds(15)
     /// Milliseconds between two looks at whether the image is still wanted.
     private static let pollInterval: Int32 = 100
-}
-
-/// Reads what a worker has sent. This, ``MessageReader`` and what they make are all that an attacker meets who has taken over a worker.
-package enum WorkerAnswer {
-    /// Whether bytes are an answer, for the fuzzer.
-    package static func accepts(_ message: UnsafeRawBufferPointer, file: Int32) -> Bool {
-        (try? read(message, file: file)) != nil
-    }
-
-    /// - Parameter file: The file in memory with the pixels, or -1.
-    static func read(
-        _ message: UnsafeRawBufferPointer,
-        file: Int32
-    ) throws(MessageReader.Malformed) -> (DecodeAnswer, DecodeWorker.Payload?) {
-        var reader = MessageReader(ArraySlice(message))
-        let answer = try DecodeAnswer(from: &reader)
-        switch answer {
-        case .image(let image):
-            let count = image.animation?.frameCount ?? 0
-            return (answer, try payload(image.pixels, durations: count, inline: reader.rest, file: file))
-        case .frame(_, let pixels):
-            return (answer, try payload(pixels, durations: 0, inline: reader.rest, file: file))
-        default:
-            guard reader.rest.isEmpty else { throw MessageReader.Malformed() }
-            return (answer, nil)
-        }
-    }
-
-    private static func payload(
-        _ description: PixelDescription,
-        durations count: Int,
-        inline: ArraySlice<UInt8>,
-        file: Int32
-    ) throws(MessageReader.Malformed) -> DecodeWorker.Payload {
-        let (byteCount, durationBytes) = (description.byteCount, count * 2 * MemoryLayout<Int64>.size)
-        let total = byteCount + durationBytes
-        guard description.isInline else {
-            guard inline.isEmpty, file >= 0, let start = gwi_memory_file_map(file, total) else {
-                throw MessageReader.Malformed()
-            }
-            let all = UnsafeRawBufferPointer(start: start, count: total)
-            let durations = self.durations(UnsafeRawBufferPointer(rebasing: all[byteCount...]))
-            // The mapping is as unchangeable as its file. The address is a number to the closure, which is Sendable.
-            let address = UInt(bitPattern: start)
-            let pixels = PixelBuffer(
-                adopting: start,
-                size: description.size,
-                format: description.format,
-                colors: description.colors
-            ) { munmap(UnsafeMutableRawPointer(bitPattern: address), total) }
-            return DecodeWorker.Payload(pixels: pixels, durations: durations)
-        }
-        guard inline.count == total else { throw MessageReader.Malformed() }
-        let (bytes, rest) = (inline.prefix(byteCount), inline.dropFirst(byteCount))
-        let pixels = PixelBuffer(size: description.size, format: description.format, colors: description.colors) {
-            $0.copyBytes(from: bytes)
-        }
-        guard let pixels else { throw MessageReader.Malformed() }
-        return DecodeWorker.Payload(pixels: pixels, durations: rest.withUnsafeBytes { durations($0) })
-    }
-
-    /// Reads pairs of seconds and attoseconds.
-    private static func durations(_ bytes: UnsafeRawBufferPointer) -> [Duration] {
-        stride(from: 0, to: bytes.count - bytes.count % 16, by: 16).map { offset in
-            let seconds = bytes.loadUnaligned(fromByteOffset: offset, as: Int64.self)
-            let attoseconds = bytes.loadUnaligned(fromByteOffset: offset + 8, as: Int64.self)
-            // An animation bounds its durations, once they are numbers with which it can calculate.
-            return Duration(
-                secondsComponent: min(max(seconds, 0), 1 << 32),
-                attosecondsComponent: min(max(attoseconds, 0), 999_999_999_999_999_999)
-            )
-        }
-    }
 }

@@ -6,16 +6,16 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding {
     /// The decoder, which the workers have as well.
     let coder: any ImageDecoding
     let sandbox: DecodeSandbox
-    /// Whether images of unavailable workers are decoded in this process, and those of the app's own resources always are.
+    /// Whether images are decoded in this process when no worker starts, and those of the app's own resources always are.
     let isOptional: Bool
+    /// Formats that are decoded in this process only when their files come from there.
+    var neverHere: Set<ImageFormat> = []
 
     func canDecode(_ format: ImageFormat) -> Bool { coder.canDecode(format) }
 
     func canDecode(_ head: Data, format: ImageFormat) -> Bool { coder.canDecode(head, format: format) }
 
-    func isSlow(_ format: ImageFormat) -> Bool {
-        !isSandboxed(format) && (coder as? any SlowImageDecoding)?.isSlow(format) == true
-    }
+    func isSlow(_ format: ImageFormat) -> Bool { (coder as? any SlowImageDecoding)?.isSlow(format) == true }
 
     func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         try decode(data, options: options, holding: nil) { false }
@@ -28,36 +28,45 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding {
         isCancelled: () -> Bool
     ) throws(ImageError) -> WebImage {
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
-        guard isSandboxed(format, options) else {
-            guard let coder = coder as? any CancellableImageDecoding else {
-                return try coder.decode(data, options: options)
-            }
-            return try coder.decode(data, options: options, holding: reservation, isCancelled: isCancelled)
+        if let kind = kind(format, options) {
+            do throws(ImageError) {
+                var command = DecodeCommand(.decode)
+                command.options = options
+                let (answer, payload, _) = try sandbox.perform(command, data, by: kind, isCancelled: isCancelled)
+                return try sandbox.image(
+                    answer,
+                    payload,
+                    of: SandboxedFile(data: data, format: format),
+                    options: options
+                )
+            } catch  where error.code == .decoderUnavailable && mayBeHere(format, options) {}
         }
-        var command = DecodeCommand(.decode)
-        command.options = options
-        let (answer, payload, _) = try sandbox.perform(command, data, isCancelled: isCancelled)
-        return try sandbox.image(answer, payload, of: data, format: format, options: options)
+        guard let coder = coder as? any CancellableImageDecoding else {
+            return try coder.decode(data, options: options)
+        }
+        return try coder.decode(data, options: options, holding: reservation, isCancelled: isCancelled)
     }
 
     func makeIncrementalDecoder(
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        guard isSandboxed(format, options) else { return coder.makeIncrementalDecoder(for: format, options: options) }
-        return SandboxedIncrementalDecoder(sandbox, of: format, options: options)
+        guard let kind = kind(format, options) else {
+            return coder.makeIncrementalDecoder(for: format, options: options)
+        }
+        return SandboxedIncrementalDecoder(sandbox, of: format, by: kind, options: options)
     }
 
-    /// Whether a file goes to a worker.
-    func isSandboxed(_ format: ImageFormat, _ options: DecodeOptions) -> Bool {
-        guard isSandboxed(format) else { return false }
-        return !isOptional || sandbox.isAvailable && options.url?.scheme != "resource"
+    /// The kind of worker that a file goes to; `nil` for the process of the app.
+    func kind(_ format: ImageFormat, _ options: DecodeOptions) -> WorkerKind? {
+        guard let kind = WorkerKind(coder, format) else { return nil }
+        if isOptional, options.url?.scheme == "resource" { return nil }
+        return sandbox.canStart(kind) || !mayBeHere(format, options) ? kind : nil
     }
 
-    /// gdk-pixbuf sometimes decodes in processes of its own, which a worker may not start; and the fonts of SVG and PDF are files.
-    private func isSandboxed(_ format: ImageFormat) -> Bool {
-        guard let pixbuf = coder as? PixbufCoder else { return format != .pdf }
-        return format != .svg && !pixbuf.decodesElsewhere(format)
+    /// Whether a file may be decoded in this process when no worker starts.
+    private func mayBeHere(_ format: ImageFormat, _ options: DecodeOptions) -> Bool {
+        isOptional && (!neverHere.contains(format) || ["file", "resource"].contains(options.url?.scheme))
     }
 }
 
@@ -91,17 +100,23 @@ struct SandboxedThumbnailCoder: CancellableImageDecoding, ThumbnailDecoding {
 
     func thumbnail(in data: Data, options: DecodeOptions) -> WebImage? {
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
-        guard coder.isSandboxed(format, options) else {
+        guard let kind = coder.kind(format, options) else {
             return (coder.coder as? any ThumbnailDecoding)?.thumbnail(in: data, options: options)
         }
         var command = DecodeCommand(.thumbnail)
         command.options = options
         // It stands in the head of the file.
         let head = data.prefix(Self.headLength)
-        guard let (answer, payload, _) = try? coder.sandbox.perform(command, head), case .image = answer else {
+        guard let (answer, payload, _) = try? coder.sandbox.perform(command, head, by: kind), case .image = answer
+        else {
             return nil
         }
-        return try? coder.sandbox.image(answer, payload, of: head, format: format, options: options)
+        return try? coder.sandbox.image(
+            answer,
+            payload,
+            of: SandboxedFile(data: head, format: format),
+            options: options
+        )
     }
 
     private static let headLength = 256 << 10
@@ -109,14 +124,11 @@ struct SandboxedThumbnailCoder: CancellableImageDecoding, ThumbnailDecoding {
 
 extension DecodeSandbox {
     /// The image of an answer.
-    /// - Parameters:
-    ///   - data: The file, of which an animation keeps the bytes.
-    ///   - format: The format of the file, as the app has recognised it.
+    /// - Parameter file: The file, in the format that the app has recognised. An animation keeps its bytes.
     func image(
         _ answer: DecodeAnswer,
         _ payload: DecodeWorker.Payload?,
-        of data: Data,
-        format: ImageFormat,
+        of file: SandboxedFile,
         options: DecodeOptions
     ) throws(ImageError) -> WebImage {
         guard case .image(let image) = answer, let payload else {
@@ -131,18 +143,18 @@ extension DecodeSandbox {
                     loopCount: animation.loopCount,
                     size: animation.size,
                     hasAlpha: animation.hasAlpha,
-                    byteCount: data.count,
-                    fileData: data,
-                    arrival: nil,
-                    memory: options.budget?.holdAnimation(data.count)
+                    byteCount: file.data.count,
+                    fileData: file.isWhole ? file.data : nil,
+                    arrival: file.arrival.map { ($0, image.orientation) },
+                    memory: options.budget?.holdAnimation(file.data.count)
                 ) { [canvas = image.sourceSize] in
-                    SandboxedFrames(self, data, canvas: canvas, size: animation.size, options: options)
+                    SandboxedFrames(self, file, canvas: canvas, size: animation.size, options: options)
                 }
         }
         return WebImage(
             pixels: payload.pixels,
             naturalSize: image.naturalSize,
-            format: format,
+            format: file.format,
             image.orientation,
             options
         )

@@ -6,40 +6,57 @@ import WebImageCore
 /// @unchecked: one thread at a time uses a frame decoder, as FrameDecoding demands.
 final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
     private let sandbox: DecodeSandbox
-    private let data: Data
+    private let file: SandboxedFile
     private let canvas: PixelSize
     private let size: PixelSize
     private let options: DecodeOptions
-    private let handle: UInt64
-    private var place: DecodeSandbox.Place?
+    /// What a worker has of the animation.
+    private var kept: Kept?
     /// The memory of the canvas, which counts as if it were this process's.
     private var reservation: MemoryBudget.Reservation?
     private(set) var missingMemory: MissingMemory?
 
+    private struct Kept {
+        let handle: UInt64
+        let place: DecodeSandbox.Place
+        var byteCount: Int
+    }
+
     /// - Parameters:
     ///   - canvas: The size of the canvas in pixels.
     ///   - size: The size of the frames in pixels.
-    init(_ sandbox: DecodeSandbox, _ data: Data, canvas: PixelSize, size: PixelSize, options: DecodeOptions) {
-        (self.sandbox, self.data, self.canvas, self.size) = (sandbox, data, canvas, size)
+    init(_ sandbox: DecodeSandbox, _ file: SandboxedFile, canvas: PixelSize, size: PixelSize, options: DecodeOptions) {
+        (self.sandbox, self.file, self.canvas, self.size) = (sandbox, file, canvas, size)
         var options = options
         // The decode of the first frame has given its memory back.
         options.reservedPixelCount = nil
         self.options = options
-        handle = sandbox.makeHandle()
     }
 
-    deinit { place?.worker.forget(handle) }
+    deinit { forget() }
 
     func frame(at index: Int) throws(ImageError) -> PixelBuffer {
         try reserve()
-        var command = DecodeCommand(.frame, handle: handle)
-        (command.options, command.index) = (options, index)
-        if let place {
-            let (answer, payload) = try sandbox.perform(command, nil, at: place)
-            if case .unknown = answer { self.place = nil } else { return try pixels(answer, payload) }
+        if let kept {
+            let rest = file.data.count > kept.byteCount ? file.data.dropFirst(kept.byteCount) : nil
+            var command = command(kept.handle, index)
+            command.offset = kept.byteCount
+            let (answer, payload) = try sandbox.perform(command, rest, at: kept.place)
+            if case .unknown = answer {
+                self.kept = nil
+            } else {
+                self.kept?.byteCount = file.data.count
+                return try pixels(answer, payload)
+            }
         }
-        let (answer, payload, place) = try sandbox.perform(command, data, inAnimations: true)
-        self.place = place
+        let handle = sandbox.makeHandle()
+        let (answer, payload, place) = try sandbox.perform(
+            command(handle, index),
+            file.data,
+            by: .codecs,
+            inAnimations: true
+        )
+        kept = Kept(handle: handle, place: place, byteCount: file.data.count)
         return try pixels(answer, payload)
     }
 
@@ -48,12 +65,28 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
     }
 
     func releaseMemory() {
-        place?.worker.forget(handle)
-        (place, reservation) = (nil, nil)
+        forget()
+        (kept, reservation) = (nil, nil)
     }
 
-    /// The worker has the canvas.
-    func takeOver(from other: any FrameDecoding) {}
+    func takeOver(from other: any FrameDecoding) {
+        guard let other = other as? SandboxedFrames, other !== self, let arrival = file.arrival,
+            other.file.arrival === arrival, other.size == size
+        else { return }
+        (kept, reservation) = (other.kept, other.reservation)
+        (other.kept, other.reservation) = (nil, nil)
+    }
+
+    private func command(_ handle: UInt64, _ index: Int) -> DecodeCommand {
+        var command = DecodeCommand(.frame, handle: handle)
+        (command.format, command.options, command.index) = (file.format, options, index)
+        command.isArriving = !file.isWhole
+        return command
+    }
+
+    private func forget() {
+        if let kept { kept.place.worker.forget(kept.handle) }
+    }
 
     private func reserve() throws(ImageError) {
         missingMemory = nil
@@ -79,4 +112,13 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
         }
         return pixels
     }
+}
+
+/// A file that workers decode, or the part of it that has arrived.
+struct SandboxedFile: Sendable {
+    var data: Data
+    var format: ImageFormat
+    var isWhole = true
+    /// What the images of a file that is arriving share.
+    var arrival: ArrivingAnimation?
 }

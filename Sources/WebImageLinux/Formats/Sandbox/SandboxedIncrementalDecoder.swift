@@ -6,35 +6,43 @@ import WebImageCore
 /// @unchecked: one thread at a time uses a decoder, as IncrementalImageDecoding demands.
 final class SandboxedIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     private let sandbox: DecodeSandbox
-    private let format: ImageFormat
     private let options: DecodeOptions
     private let handle: UInt64
     private let place: DecodeSandbox.Place
+    /// The file so far, of which frames are decoded. That of a format without frames stays empty.
+    private var file: SandboxedFile
+    private let hasFrames: Bool
 
     /// - Returns: `nil` when the decoder shows no parts of such a file.
-    init?(_ sandbox: DecodeSandbox, of format: ImageFormat, options: DecodeOptions) {
-        (self.sandbox, self.format, self.options) = (sandbox, format, options)
+    init?(_ sandbox: DecodeSandbox, of format: ImageFormat, by kind: WorkerKind, options: DecodeOptions) {
+        (self.sandbox, self.options) = (sandbox, options)
+        file = SandboxedFile(data: Data(), format: format, isWhole: false, arrival: ArrivingAnimation())
+        hasFrames = kind == .codecs && !options.isFirstFrameOnly && [.gif, .png, .webp].contains(format)
         handle = sandbox.makeHandle()
         var command = DecodeCommand(.begin, handle: handle)
         (command.format, command.options) = (format, options)
-        guard let (answer, _, place) = try? sandbox.perform(command, nil), case .done = answer else { return nil }
+        guard let (answer, _, place) = try? sandbox.perform(command, nil, by: kind), case .done = answer else {
+            return nil
+        }
         self.place = place
     }
 
     deinit { place.worker.forget(handle) }
 
     func append(_ data: Data) throws(ImageError) {
+        if hasFrames { file.data.append(data) }
         _ = try perform(.append, data)
     }
 
     func partialImage() -> WebImage? {
         guard let (answer, payload) = try? perform(.partialImage, nil), case .image = answer else { return nil }
-        return try? sandbox.image(answer, payload, of: Data(), format: format, options: options)
+        return try? sandbox.image(answer, payload, of: file, options: options)
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
         let (answer, payload) = try perform(.finish, data)
-        return try sandbox.image(answer, payload, of: data, format: format, options: options)
+        (file.data, file.isWhole) = (data, true)
+        return try sandbox.image(answer, payload, of: file, options: options)
     }
 
     private func perform(

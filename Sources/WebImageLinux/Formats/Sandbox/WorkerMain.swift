@@ -5,15 +5,23 @@ import FoundationEssentials
 import Glibc
 package import WebImageCore
 
-/// A decode worker, from its start to the end of the app. It is called before `main`, in the program of the app or in one of its own.
+/// A zygote, from its start to the end of the app, and the workers that it forks. It is called before `main`, in the program of the app or
+/// in one of its own.
+/// - Parameter kind: The number of a ``WorkerKind``.
 @_cdecl("gwi_worker_main")
-package func runDecodeWorker(_ socket: Int32) {
-    PixbufCoder.isInWorker = true
-    let session = DecodeSession(coders: DecodeWorkerProcess.coders())
-    DecodeWorkerProcess.prepare()
-    let fence = gwi_worker_close_fence(DecodeWorkerProcess.memoryLimit)
-    let channel = WorkerChannel(socket)
-    channel.send(.ready(DecodeAnswer.Fence(rawValue: fence)))
+package func runDecodeWorker(_ socket: Int32, _ kind: Int32) {
+    guard let kind = WorkerKind(rawValue: kind) else { return }
+    // The app ends a worker that takes too long.
+    LoaderWait.isUnlimited = true
+    let coders = kind.coders(adding: DecodeWorkerProcess.addedDecoders)
+    let readable = DecodeWorkerProcess.load(kind)
+    var size = 0
+    guard let memory = gwi_zygote_run(&size) else { return }
+    // From here on this is a worker.
+    let session = DecodeSession(coders: coders)
+    let fence = DecodeWorkerProcess.closeFence(readable)
+    let channel = WorkerChannel(socket, SharedMemory(memory, byteCount: size))
+    channel.send(.ready(fence))
     while let (command, data) = channel.receive() {
         guard let answer = session.answer(command, data) else { continue }
         channel.send(answer.0, answer.1)
@@ -27,12 +35,30 @@ package enum DecodeWorkerProcess {
 
     /// The most memory that a worker may map, whatever a file says: as much as all decodes of the app may take together, and
     /// what the program and its libraries take.
-    static let memoryLimit = UInt64(mappedByteCount + SystemResources.loadingBudget.decodingLimit + (1 << 30))
+    private static var memoryLimit: UInt64 {
+        UInt64(mappedByteCount + SystemResources.loadingBudget.decodingLimit + (1 << 30))
+    }
 
-    static func coders() -> CoderRegistry { .builtIn(adding: addedDecoders) }
+    /// Loads what decoders load when they are first used.
+    /// - Returns: The folders with files that they read all the same.
+    static func load(_ kind: WorkerKind) -> [UnsafePointer<CChar>?] {
+        // The seed of hashed collections.
+        _ = Set([1])
+        if kind != .codecs { loadModules() }
+        guard kind.readsFonts else { return [] }
+        _ = PopplerLibrary.installed
+        var folders = [UnsafePointer<CChar>?](repeating: nil, count: 64)
+        let count = gwi_worker_load_fonts(&folders, folders.count)
+        // CMaps of texts in Chinese, Japanese and Korean. The text is kept for as long as the process runs.
+        return folders.prefix(count) + [UnsafePointer(strdup("/usr/share/poppler"))]
+    }
 
-    /// Loads what decoders load when they are first used, while files can be opened.
-    static func prepare() {
+    /// Gives up all rights but to read the files below some folders.
+    static func closeFence(_ readable: [UnsafePointer<CChar>?]) -> DecodeAnswer.Fence {
+        DecodeAnswer.Fence(rawValue: gwi_worker_close_fence(memoryLimit, readable, readable.count))
+    }
+
+    private static func loadModules() {
         guard let formats = gdk_pixbuf_get_formats() else { return }
         defer { g_slist_free(formats) }
         var list: UnsafeMutablePointer<GSList>? = formats
@@ -48,8 +74,6 @@ package enum DecodeWorkerProcess {
             gdk_pixbuf_loader_close(loader, nil)
             g_object_unref(loader)
         }
-        // The seed of hashed collections.
-        _ = Set([1])
     }
 
     /// The memory that the program and its libraries map.
@@ -65,10 +89,15 @@ package enum DecodeWorkerProcess {
 /// The worker's end of the socket.
 final class WorkerChannel {
     private let socket: Int32
+    private let memory: SharedMemory
+    private let pool: SharedPixelMemory
     private let buffer: UnsafeMutableRawBufferPointer
 
-    init(_ socket: Int32) {
+    init(_ socket: Int32, _ memory: SharedMemory) {
         self.socket = socket
+        self.memory = memory
+        pool = SharedPixelMemory(memory.toApp)
+        PixelBuffer.pool = pool
         buffer = .allocate(byteCount: WorkerMessage.largestSize, alignment: 16)
     }
 
@@ -76,75 +105,76 @@ final class WorkerChannel {
     /// - Returns: `nil` when the app has ended, or says what no app says.
     func receive() -> (DecodeCommand, Data)? {
         var file: Int32 = -1
-        let count = gwi_message_receive(socket, buffer.baseAddress, buffer.count, &file)
+        let count = gwi_message_receive(socket, buffer.baseAddress, buffer.count, &file, 1)
         defer { if file >= 0 { close(file) } }
         guard count > 0 else { return nil }
         var reader = MessageReader(ArraySlice(UnsafeRawBufferPointer(rebasing: buffer[..<count])))
         guard let command = try? DecodeCommand(from: &reader) else { return nil }
         guard let byteCount = command.byteCount, byteCount > 0 else { return (command, Data()) }
-        if command.isInline { return (command, Data(reader.rest)) }
-        guard let start = gwi_memory_file_map(file, byteCount) else { return nil }
-        return (command, Data(bytesNoCopy: start, count: byteCount, deallocator: .custom { munmap($0, $1) }))
+        switch command.carrier {
+        case .message: return (command, Data(reader.rest))
+        case .sharedMemory:
+            guard byteCount <= memory.toWorker.count, let start = memory.toWorker.baseAddress else { return nil }
+            // The next command overwrites it.
+            return (
+                command,
+                command.kind.keepsBytes
+                    ? Data(bytes: start, count: byteCount)
+                    : Data(bytesNoCopy: start, count: byteCount, deallocator: .none)
+            )
+        case .file:
+            guard let start = gwi_memory_file_map(file, byteCount) else { return nil }
+            return (command, Data(bytesNoCopy: start, count: byteCount, deallocator: .custom { munmap($0, $1) }))
+        }
     }
 
     /// - Parameter pixels: The pixels, and the durations of frames behind them.
     func send(_ answer: DecodeAnswer, _ pixels: (PixelBuffer, durations: [Int64])? = nil) {
-        var answer = answer
-        let byteCount = pixels.map { $0.0.byteCount + $0.durations.count * 8 } ?? 0
-        let isInline = byteCount <= WorkerMessage.largestInline
-        switch answer {
-        case .image(var image):
-            image.pixels.isInline = isInline
-            answer = .image(image)
-        case .frame(let index, var description):
-            description.isInline = isInline
-            answer = .frame(index: index, description)
-        default: break
-        }
-        var writer = MessageWriter()
-        answer.write(to: &writer)
-        var isSent = false
-        if let (buffer, durations) = pixels {
-            isSent = buffer.withUnsafeBytes { bytes in
-                durations.withUnsafeBytes {
-                    WorkerMessage.send(writer.bytes, [bytes, $0], isInline: isInline, on: socket)
+        guard let (buffer, durations) = pixels else { return send(answer, [], in: .message) }
+        buffer.withUnsafeBytes { bytes in
+            durations.withUnsafeBytes { durations in
+                let byteCount = bytes.count + durations.count
+                if byteCount <= WorkerMessage.largestInline {
+                    send(answer, [bytes, durations], in: .message)
+                } else if durations.isEmpty, let offset = pool.offset(of: bytes) {
+                    send(answer.with(.sharedMemory, offset), [], in: .message)
+                } else if let start = pool.allocate(byteCount) {
+                    defer { pool.free() }
+                    let free = UnsafeMutableRawBufferPointer(start: start, count: byteCount)
+                    free.copyMemory(from: bytes)
+                    UnsafeMutableRawBufferPointer(rebasing: free[bytes.count...]).copyMemory(from: durations)
+                    send(
+                        answer.with(.sharedMemory, pool.offset(of: UnsafeRawBufferPointer(free)) ?? 0),
+                        [],
+                        in: .message
+                    )
+                } else {
+                    send(answer.with(.file, 0), [bytes, durations], in: .file)
                 }
             }
-        } else {
-            isSent = WorkerMessage.send(writer.bytes, [], isInline: true, on: socket)
         }
+    }
+
+    private func send(_ answer: DecodeAnswer, _ bytes: [UnsafeRawBufferPointer], in carrier: WorkerCarrier) {
+        var writer = MessageWriter()
+        answer.write(to: &writer)
+        let isSent = WorkerMessage.send(writer.bytes, bytes, in: carrier, memory: memory.toApp, on: socket)
         // Without memory for the answer there is none, and without an answer the app would wait.
         if !isSent { _exit(1) }
     }
 }
 
-/// What both ends of the socket agree on.
-enum WorkerMessage {
-    /// The most bytes that travel in a message. More go into a file in memory, which costs a few system calls.
-    static let largestInline = 48 << 10
-    /// The size of the largest message.
-    static let largestSize = largestInline + (8 << 10)
-
-    /// Sends a message and the bytes that belong to it.
-    static func send(
-        _ message: [UInt8],
-        _ bytes: [UnsafeRawBufferPointer],
-        isInline: Bool,
-        waits: Bool = true,
-        on socket: Int32
-    ) -> Bool {
-        message.withUnsafeBytes { message in
-            var parts = [gwi_bytes(start: message.baseAddress, size: message.count)]
-            let payload = bytes.filter { !$0.isEmpty }.map { gwi_bytes(start: $0.baseAddress, size: $0.count) }
-            var file: Int32 = -1
-            if isInline {
-                parts += payload
-            } else {
-                file = gwi_memory_file(payload, payload.count)
-                guard file >= 0 else { return false }
-            }
-            defer { if file >= 0 { close(file) } }
-            return gwi_message_send(socket, parts, parts.count, file, waits) > 0
+extension DecodeAnswer {
+    /// The same answer, with its pixels elsewhere.
+    fileprivate func with(_ carrier: WorkerCarrier, _ offset: Int) -> DecodeAnswer {
+        switch self {
+        case .image(var image):
+            (image.pixels.carrier, image.pixels.offset) = (carrier, offset)
+            return .image(image)
+        case .frame(let index, var pixels):
+            (pixels.carrier, pixels.offset) = (carrier, offset)
+            return .frame(index: index, pixels)
+        case .ready, .done, .unknown, .failure: return self
         }
     }
 }

@@ -47,22 +47,27 @@ final class WorkerPool: Sendable {
         var failedStarts = 0
     }
 
-    private let path: String
+    private let zygote: WorkerZygote
+    private let kind: WorkerKind
     private let limit: Int
     private let idleTime: Duration
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - path: The program of the workers.
+    ///   - zygote: Makes the workers.
     ///   - limit: The most workers that run at a time.
-    init(path: String, limit: Int, idleTime: Duration = .seconds(60)) {
-        self.path = path
+    init(_ zygote: WorkerZygote, _ kind: WorkerKind, limit: Int, idleTime: Duration = .seconds(60)) {
+        self.zygote = zygote
+        self.kind = kind
         self.limit = max(limit, 1)
         self.idleTime = idleTime
     }
 
     /// The state of the sandbox, as far as this pool knows it.
     var status: SandboxStatus { state.withLock { $0.status } }
+
+    /// Whether workers can be started, as far as is known.
+    var canStart: Bool { state.withLock { $0.failedStarts < Self.mostFailedStarts } }
 
     /// The processes that run.
     var processes: [pid_t] { state.withLock { Array($0.processes.values) } }
@@ -121,13 +126,14 @@ final class WorkerPool: Sendable {
             state.serial += 1
             return state.serial
         }
-        if let worker = DecodeWorker(path, number: number) {
+        if let worker = DecodeWorker(zygote, kind, number: number) {
             state.withLock { state in
                 state.busy.insert(number)
                 state.processes[number] = worker.process
             }
             return worker
         }
+        if zygote.useNextProgram() { return start() }
         noteFailedStart("The system starts no process")
         return nil
     }
@@ -135,9 +141,9 @@ final class WorkerPool: Sendable {
     /// Gives back a worker.
     /// - Parameter isAlive: Whether it may be used again; otherwise it ends.
     func giveBack(_ worker: DecodeWorker, isAlive: Bool) {
-        guard isAlive else {
+        guard isAlive, !worker.isWornOut else {
             worker.end()
-            if worker.fence == nil { return noteFailedStart("The worker ended before it was ready", worker.number) }
+            if worker.fence == nil, !zygote.useNextProgram() { return noteFailedStart(worker.obstacle, worker.number) }
             return remove(worker.number)
         }
         note(worker.fence)
@@ -208,6 +214,7 @@ final class WorkerPool: Sendable {
             return ended
         }
         for worker in ended { worker.end() }
+        zygote.endIfUnused()
     }
 
     private func reapLater() {

@@ -145,7 +145,7 @@ final class SysprofConnection: Sendable {
             return nil
         }
         var (byte, descriptor) = (UInt8(0), Int32(-1))
-        guard gwi_message_receive(control, &byte, 1, &descriptor) >= 0, descriptor >= 0 else { return nil }
+        guard gwi_message_receive(control, &byte, 1, &descriptor, 1) >= 0, descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         return Ring(descriptor)
     }

@@ -2,7 +2,7 @@ internal import CWebImageCurl
 import FoundationEssentials
 import WebImageCore
 
-extension ResponseModifier.Response {
+extension ResponseHead {
     /// The metadata that the caches keep.
     /// - Parameter request: The request that the response answers.
     func metadata(_ request: RequestModifier.Request, requestTime: Date, responseTime: Date) -> ResponseMetadata {

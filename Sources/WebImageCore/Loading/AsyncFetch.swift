@@ -1,0 +1,179 @@
+import FoundationEssentials
+import Synchronization
+
+/// A load that an asynchronous function of the app performs, in a Swift task.
+final class AsyncFetch: FetchOperation {
+    private struct State {
+        /// `nil` once the load has ended or was cancelled: no event follows.
+        var onEvent: (@Sendable (LoaderEvent) -> Void)?
+        var task: Task<Void, Never>?
+        var wantsData: Bool
+        var isStream = false
+        /// The bytes so far of one that streams.
+        var body = Data()
+        /// Counts them.
+        var arriving: MemoryBudget.ArrivingBody?
+        /// The events that are to be delivered, one at a time.
+        var events: [LoaderEvent] = []
+        var isDelivering = false
+    }
+
+    private let request: LoaderRequest
+    /// The name of the loader, for messages.
+    private let loader: String
+    private let state: Mutex<State>
+
+    init(_ request: LoaderRequest, loader: String, onEvent: @escaping @Sendable (LoaderEvent) -> Void) {
+        self.request = request
+        self.loader = loader
+        state = Mutex(State(onEvent: onEvent, wantsData: request.wantsData))
+    }
+
+    /// Starts the function of the app once there is room for its bytes.
+    func start(_ load: @escaping @Sendable () async throws -> LoaderResult) {
+        let task = Task.detached(priority: request.priority.taskPriority) { [self] in
+            await waitForRoom()
+            guard !Task.isCancelled else { return }
+            do {
+                let loaded = try await load()
+                try check(Int64(loaded.data.count))
+                end(with: .success(loaded))
+            } catch {
+                end(with: .failure(self.error(error)))
+            }
+        }
+        let isOpen = state.withLock { state in
+            guard state.onEvent != nil else { return false }
+            state.task = task
+            return true
+        }
+        if !isOpen { task.cancel() }
+    }
+
+    private func waitForRoom() async {
+        guard let budget = request.budget else { return }
+        while !budget.hasRoomForBody, !Task.isCancelled {
+            await withCheckedContinuation { continuation in budget.whenRoomForBody { continuation.resume() } }
+        }
+    }
+
+    private func end(with result: Result<LoaderResult, ImageError>) {
+        if case .success(let loaded) = result, !loaded.isNotModified {
+            let count = Int64(loaded.data.count)
+            // A stream has reported its last chunk.
+            deliver { $0.isStream ? [] : [.progress(received: count, expected: count)] }
+        }
+        deliver { _ in [.finished(result)] }
+    }
+
+    func cancel() {
+        // What the state holds is released with the lock free.
+        let old = state.withLock { exchange(&$0, with: State(wantsData: false)) }
+        old.task?.cancel()
+    }
+
+    func setPriority(_ priority: ImagePriority) {
+        #if compiler(>=6.2)
+            state.withLock { $0.task }?.escalatePriority(to: priority.taskPriority)
+        #endif
+    }
+
+    func startStreaming() {
+        deliver { state in
+            guard !state.wantsData else { return [] }
+            state.wantsData = true
+            return state.body.isEmpty ? [] : [.data(state.body)]
+        }
+    }
+}
+
+// Streams.
+extension AsyncFetch {
+    /// Reads a stream to its end.
+    func read(_ stream: LoaderStream) async throws -> LoaderResult {
+        let expected = stream.expectedByteCount.flatMap { $0 >= 0 ? $0 : nil }
+        if let expected { try check(expected) }
+        state.withLock { ($0.isStream, $0.arriving) = (true, request.budget?.arrivingBody()) }
+        try await stream.forEach { chunk in
+            try Task.checkCancellation()
+            guard !chunk.isEmpty else { return }
+            try self.take(chunk, expected: expected)
+        }
+        let body = state.withLock { $0.body }
+        if let expected, expected != body.count { throw otherLength(body.count, expected: expected) }
+        return LoaderResult(data: body, metadata: stream.metadata, head: stream.head)
+    }
+
+    private func take(_ chunk: Data, expected: Int64?) throws {
+        let count = state.withLock { state in
+            state.body.append(chunk)
+            state.arriving?.byteCount = state.body.count
+            return Int64(state.body.count)
+        }
+        try check(count)
+        if let expected, count > expected { throw otherLength(Int(count), expected: expected) }
+        deliver { state in
+            let progress = LoaderEvent.progress(received: count, expected: expected)
+            return state.wantsData ? [progress, .data(chunk)] : [progress]
+        }
+    }
+}
+
+// Events and errors.
+extension AsyncFetch {
+    /// Delivers events, after those that another thread is delivering.
+    /// - Parameter body: Returns the events; called once, with the state locked.
+    private func deliver(_ body: (inout State) -> [LoaderEvent]) {
+        let isFirst = state.withLock { state in
+            guard state.onEvent != nil else { return false }
+            let new = body(&state)
+            state.events += new
+            guard !state.isDelivering, !state.events.isEmpty else { return false }
+            state.isDelivering = true
+            return true
+        }
+        guard isFirst else { return }
+        while let next = nextEvent() { next.onEvent(next.event) }
+    }
+
+    private func nextEvent() -> (event: LoaderEvent, onEvent: @Sendable (LoaderEvent) -> Void, ended: State?)? {
+        state.withLock { state in
+            guard let onEvent = state.onEvent, !state.events.isEmpty else {
+                state.isDelivering = false
+                return nil
+            }
+            let event = state.events.removeFirst()
+            guard case .finished = event else { return (event, onEvent, nil) }
+            return (event, onEvent, exchange(&state, with: State(wantsData: false)))
+        }
+    }
+
+    private func check(_ byteCount: Int64) throws {
+        guard byteCount > Int64(request.maximumByteCount) else { return }
+        throw ImageError(
+            .bodyTooLarge,
+            url: request.url,
+            reason: "The loader \(loader) brings more than the limit of \(request.maximumByteCount) bytes",
+            remedy: "Raise maximumByteCount in the downloader's configuration if you expect such files."
+        )
+    }
+
+    private func otherLength(_ count: Int, expected: Int64) -> ImageError {
+        ImageError(
+            .transferIncomplete,
+            url: request.url,
+            reason: "The loader \(loader) has brought \(count) bytes, of \(expected)",
+            remedy: "Let expectedByteCount of its stream be the number of bytes, or nil."
+        )
+    }
+
+    private func error(_ failure: any Error) -> ImageError {
+        if let failure = failure as? ImageError { return failure }
+        return ImageError(
+            .unreadable,
+            url: request.url,
+            reason: "The loader \(loader) failed (\(failure))",
+            remedy: "Remove the cause. A transient ImageError, thrown instead, has the load retried."
+        )
+    }
+}

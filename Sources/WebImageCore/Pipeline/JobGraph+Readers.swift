@@ -1,0 +1,34 @@
+// Tasks that want the bytes of a fetch, and no image of them. They wait for the fetch itself.
+extension JobGraph {
+    /// Adds a task to the fetch of its bytes, which is made where there is none.
+    mutating func read(_ task: DataTask) -> [Effect] {
+        let request = task.current
+        let id = fetch(Fetch.Key(request), for: request, priority: task.priority)
+        updateFetch(id) { $0.readers.append(task) }
+        fetchesByReader[ObjectIdentifier(task)] = id
+        return startFetch(id) + updatePriority(of: id)
+    }
+
+    /// Removes a task, and with the last one its fetch.
+    mutating func cancel(_ task: DataTask) -> [Effect] {
+        guard let id = fetchesByReader.removeValue(forKey: ObjectIdentifier(task)) else { return [] }
+        updateFetch(id) { $0.readers.removeAll { $0 === task } }
+        return leaveFetch(id)
+    }
+
+    /// Updates a fetch to the highest priority of those who wait for it.
+    mutating func updatePriority(of task: DataTask) -> [Effect] {
+        fetchesByReader[ObjectIdentifier(task)].map { updatePriority(of: $0) } ?? []
+    }
+
+    func readers(of id: Fetch.ID) -> [DataTask] { fetches[id]?.readers ?? [] }
+
+    /// Lets the tasks of a fetch go, because they have their bytes or their error.
+    mutating func finishReaders(of id: Fetch.ID) -> [DataTask] {
+        let readers = readers(of: id)
+        guard !readers.isEmpty else { return [] }
+        for task in readers { fetchesByReader[ObjectIdentifier(task)] = nil }
+        updateFetch(id) { $0.readers = [] }
+        return readers
+    }
+}

@@ -1,0 +1,71 @@
+import FoundationEssentials
+
+/// An image in the memory cache, and the URL of its file.
+struct MemoryHit: Sendable {
+    let image: WebImage
+    let url: URL
+}
+
+/// Looks into the memory cache. Of an image in several files, a larger one serves as well.
+///
+/// Lists look up many images within one frame, so this holds only what that takes.
+final class MemoryLookUp: Sendable {
+    private let cache: any MemoryCaching
+    private let clock: any TimeKeeping
+    private let hasValidators: Bool
+
+    init(_ dependencies: Pipeline.Dependencies) {
+        cache = dependencies.memoryCache
+        clock = dependencies.clock
+        // They are in the disk cache.
+        hasValidators = dependencies.dataCache != nil
+    }
+
+    /// The image that serves a request.
+    /// - Parameter isRepeated: Whether the cache was asked for the same load before, so that it counts no second miss.
+    func hit(for request: ImageRequest, isRepeated: Bool = false) -> MemoryHit? {
+        var query = MemoryQuery(request)
+        query.isRepeated = isRepeated
+        if let image = cache.image(for: query) { return MemoryHit(image: image, url: request.url) }
+        return hit(of: request.largerVariants, for: request) { MemoryQuery($0) }
+            ?? hit(of: request.servingLowerVariants.reversed(), for: request) { MemoryQuery($0) }
+    }
+
+    /// The largest image of a request, whose size does not matter or is not known yet.
+    func hit(inAnySizeFor request: ImageRequest) -> MemoryHit? {
+        func query(_ request: ImageRequest) -> MemoryQuery {
+            MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true)
+        }
+        if let rank = request.variantRank {
+            let larger = request.largerVariants
+            if let hit = hit(of: larger.reversed(), for: request, query) { return hit }
+            if let image = cache.image(for: query(request)) { return MemoryHit(image: image, url: request.url) }
+            return hit(of: (0..<rank).reversed(), for: request, query)
+        }
+        return cache.image(for: query(request)).map { MemoryHit(image: $0, url: request.url) }
+    }
+
+    private func hit(
+        of variants: some Collection<Int>,
+        for request: ImageRequest,
+        _ query: (ImageRequest) -> MemoryQuery
+    ) -> MemoryHit? {
+        for rank in variants {
+            var query = query(request.reading(variant: rank))
+            query.isRepeated = true
+            if let image = cache.image(for: query) {
+                return MemoryHit(image: image, url: request.with(variant: rank).url)
+            }
+        }
+        return nil
+    }
+
+    /// Whether an image in memory is shown and validated at its server, since its response is stale (RFC 9111, 4).
+    func validates(_ image: WebImage, for request: ImageRequest) -> Bool {
+        let time = image.storage.staleTime
+        guard time < .infinity, request.cachePolicy.validatesStaleImage, hasValidators,
+            request.readTiers.contains(.originals)
+        else { return false }
+        return time <= clock.now.timeIntervalSince1970
+    }
+}

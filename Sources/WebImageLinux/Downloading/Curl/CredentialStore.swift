@@ -1,0 +1,37 @@
+import FoundationEssentials
+import WebImageCore
+
+/// The server or the proxy that a credential is for.
+struct CredentialSpace: Hashable, Sendable {
+    let isProxy: Bool
+    /// The scheme, host and port of a server, or how libcurl finds a proxy.
+    let name: String
+}
+
+/// A credential and the scheme that the server or proxy has asked for it by.
+struct ChallengeCredential: Sendable, Hashable {
+    let credential: NetworkOptions.Credential
+    let scheme: ImageDownloader.AuthenticationChallenge.Scheme
+}
+
+/// The credentials of the challenge handler that servers and proxies have accepted, which serve later requests to them.
+struct CredentialStore {
+    /// Few apps have more than one server that asks.
+    private static let limit = 100
+
+    private(set) var credentials: [CredentialSpace: ChallengeCredential] = [:]
+
+    /// Takes note that a request with a credential was not refused.
+    mutating func accept(_ credential: ChallengeCredential, for space: CredentialSpace) {
+        guard credentials[space] != credential else { return }
+        if credentials.count >= Self.limit { credentials = [:] }
+        credentials[space] = credential
+    }
+
+    /// Forgets a credential that was refused, unless another one was accepted meanwhile.
+    mutating func refuse(_ credential: ChallengeCredential, for space: CredentialSpace) {
+        if credentials[space] == credential { credentials[space] = nil }
+    }
+
+    mutating func removeAll() { credentials = [:] }
+}

@@ -1,0 +1,172 @@
+internal import CWebImageCurl
+internal import CWebImageShims
+import Dispatch
+import FoundationEssentials
+import WebImageCore
+
+// Ending transfers.
+extension CurlThread {
+    /// Concludes the exchanges that libcurl has ended.
+    /// - Returns: Whether there were any.
+    func concludeExchanges() -> Bool {
+        var messageCount: Int32 = 0
+        var hasEnded = false
+        while let message = curl_multi_info_read(multi, &messageCount) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
+                let transfer = running[easy]
+            else { continue }
+            // The handle is released after this, with the status and the metrics that libcurl keeps in it.
+            let handle = transfer.exchange.handle
+            hasEnded = true
+            noteLookup(of: transfer, message.pointee.data.result)
+            guard !transfer.needsFreshConnection(after: message.pointee.data.result) else {
+                transfer.takeHandle().map(release)
+                transfer.repeatExchange(onFreshConnection: true)
+                launch(transfer)
+                continue
+            }
+            guard noteAlternative(of: transfer, message.pointee.data.result) else {
+                transfer.takeHandle().map(release)
+                transfer.repeatExchange()
+                launch(transfer)
+                continue
+            }
+            noteCredentials(of: transfer)
+            let outcome = transfer.conclude(message.pointee.data.result)
+            switch outcome {
+            case .finished: break
+            case .nextExchange: handle.map(release)
+            // The exchange stays until there is an answer.
+            case .question: transfer.takeHandle().map(release)
+            }
+            proceed(transfer, outcome)
+        }
+        return hasEnded
+    }
+
+    /// Takes note of whether the credentials of the challenge handler were accepted.
+    private func noteCredentials(of transfer: CurlTransfer) {
+        guard !transfer.exchange.credentials.isEmpty, let handle = transfer.exchange.handle else { return }
+        let isRefusedByProxy = handle.status == 407 || handle.proxyStatus == 407
+        for (space, credential) in transfer.exchange.credentials {
+            if space.isProxy ? isRefusedByProxy : handle.status == 401 {
+                accepted.refuse(credential, for: space)
+            } else if handle.status != 0, !isRefusedByProxy {
+                accepted.accept(credential, for: space)
+            }
+        }
+    }
+
+    /// Ends the transfers that receive nothing for too long, and of those that receive too little the one of the host
+    /// that has the most, while another host waits for room.
+    /// - Returns: Whether there were any.
+    func endSlowTransfers() -> Bool {
+        let now = ContinuousClock.now
+        var ended = multi.map { multi in active.values.filter { $0.isIdle(multi, now: now) } } ?? []
+        if let waiting = queue.starvation() {
+            guard ended.isEmpty else { return end(ended) }
+            let slow = active.values.filter { transfer in
+                guard transfer.priority.rank <= waiting.rank,
+                    queue.runningCount(of: transfer.host) > waiting.runningCount
+                else {
+                    transfer.pace = nil
+                    return false
+                }
+                return transfer.isTooSlow(now: now)
+            }
+            ended = slow.max { queue.runningCount(of: $0.host) < queue.runningCount(of: $1.host) }.map { [$0] } ?? []
+            if !ended.isEmpty { queue.favorHosts(with: waiting.runningCount) }
+        } else {
+            for transfer in active.values { transfer.pace = nil }
+        }
+        return end(ended)
+    }
+
+    private func end(_ slow: [CurlTransfer]) -> Bool {
+        for transfer in slow { finish(transfer, .failure(transfer.tooSlow)) }
+        return !slow.isEmpty
+    }
+
+    /// Nobody can start the transfers of a suspended downloader that is gone.
+    func cancelWaitingTransfers() {
+        for transfer in transfers.values where active[transfer.number] == nil {
+            finish(transfer, .failure(.cancelled(transfer.url)))
+        }
+    }
+
+    /// Ends a transfer whose last operation was cancelled.
+    func cancel(_ transfer: CurlTransfer) {
+        keepPartialBody(of: transfer, isCancelled: true)
+        if transfer.hasStarted {
+            commands.observers.notify(.stopped(transfer.url, .cancelled(transfer.url)))
+        }
+        remove(transfer)
+    }
+
+    func finish(_ transfer: CurlTransfer, _ result: Result<LoaderResult, ImageError>) {
+        if case .failure(let error) = result {
+            keepPartialBody(of: transfer, isCancelled: error.isCancelled)
+        } else {
+            transfer.endKeeping(isResumable: false)
+        }
+        giveTokenBack(of: transfer)
+        let head = transfer.exchange.head
+        remove(transfer)
+        let delivery = Delivery(
+            url: transfer.url,
+            operations: transfer.operations,
+            observers: transfer.hasStarted ? commands.observers : nil
+        )
+        guard case .success(let loaded) = result, !loaded.isNotModified, let decryptor = transfer.decryptor, let head
+        else {
+            delivery.deliver(result)
+            return
+        }
+        DispatchQueue.global().async { delivery.deliver(decryptor.result(of: loaded, head, url: delivery.url)) }
+    }
+
+    private func keepPartialBody(of transfer: CurlTransfer, isCancelled: Bool) {
+        let body = transfer.partialBody
+        transfer.endKeeping(isResumable: body != nil, isCancelled: isCancelled)
+        guard configuration.resumableByteCount > 0, let body else { return }
+        resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
+    }
+
+    /// Takes note of a name server that has answered, also that there is no such host.
+    private func noteLookup(of transfer: CurlTransfer, _ result: CURLcode) {
+        let isFailed = result == CURLE_COULDNT_RESOLVE_HOST || result == CURLE_COULDNT_RESOLVE_PROXY
+        guard isFailed || transfer.exchange.handle?.hasAddress == true else { return }
+        transfer.noteEndOfLookup()
+        for host in lookups.noteAnswer(for: transfer.host) { queue.release(host) }
+    }
+
+    /// Takes note of whether a transfer that is given up leaves a lookup behind.
+    private func noteLookup(of transfer: CurlTransfer) {
+        guard !transfer.exchange.hasEndedLookup, let handle = transfer.exchange.handle else { return }
+        if handle.hasAddress || handle.isConnected {
+            for host in lookups.noteAnswer(for: transfer.host) { queue.release(host) }
+        } else if !running.values.contains(where: { $0.host == transfer.host && $0.exchange.handle?.hasAddress == true }
+        ) {
+            lookups.noteLeftBehind(for: transfer.host, now: .now)
+        }
+    }
+
+    private func remove(_ transfer: CurlTransfer) {
+        noteLookup(of: transfer)
+        stopAsking(transfer)
+        if transfer.exchange.alternative != nil, let origin = transfer.origin { alternatives.abandonTrial(of: origin) }
+        if transfers[transfer.key] === transfer { transfers[transfer.key] = nil }
+        queue.remove(transfer)
+        leaveQueue(transfer)
+        transfer.takeHandle().map(release)
+    }
+
+    private func release(_ handle: CurlHandle) {
+        running[handle.easy] = nil
+        curl_multi_remove_handle(multi, handle.easy)
+        if spareHandles.count < configuration.maximumConcurrentTransfers {
+            handle.reset()
+            spareHandles.append(handle)
+        }
+    }
+}

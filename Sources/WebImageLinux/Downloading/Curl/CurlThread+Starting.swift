@@ -1,0 +1,129 @@
+internal import CWebImageCurl
+internal import CWebImageShims
+import FoundationEssentials
+import WebImageCore
+
+// Starting transfers.
+extension CurlThread {
+    func startWaitingTransfers() {
+        rateLimitDelay = nil
+        for host in lookups.endPauses(now: .now) { queue.release(host) }
+        while !isSuspended, queue.waitingCount > 0, hasRoomForNext() {
+            rateLimitDelay = bucket?.tokens.take(now: .now)
+            guard rateLimitDelay == nil else { return }
+            guard let transfer = queue.pop() else {
+                bucket?.tokens.giveBack()
+                return
+            }
+            if lookups.pauses(transfer.host, now: .now) {
+                bucket?.tokens.giveBack()
+                queue.leave(transfer.host)
+                queue.push(transfer)
+                queue.hold(transfer.host)
+            } else {
+                start(transfer)
+            }
+        }
+    }
+
+    /// Whether the bodies that are not decoded yet leave room for that of the next transfer. All others wait behind it, so that
+    /// the order stays what it is.
+    private func hasRoomForNext() -> Bool {
+        guard !isWaitingForRoom else { return false }
+        guard let budget = queue.first()?.budget, !budget.hasRoomForBody else { return true }
+        isWaitingForRoom = true
+        budget.whenRoomForBody { [commands] in commands.post(.useRoom) }
+        return false
+    }
+
+    private func start(_ transfer: CurlTransfer) {
+        active[transfer.number] = transfer
+        transfer.hasToken = bucket != nil
+        guard !transfer.noteDequeued() else { return chooseProxy(for: transfer) }
+        if transfer.key.validators == nil {
+            transfer.resumed = resumableBodies.take(transfer.key) ?? transfer.takeStoredPart()
+        }
+        proceed(transfer, transfer.begin())
+    }
+
+    /// Does what follows an exchange, or the preparation of one. The handle of the exchange is released.
+    func proceed(_ transfer: CurlTransfer, _ outcome: CurlTransfer.Outcome) {
+        switch outcome {
+        case .finished(let result): finish(transfer, result)
+        case .nextExchange: startExchange(of: transfer)
+        case .question(let question): ask(question, for: transfer)
+        }
+    }
+
+    /// Starts an exchange that is prepared. One with another host than before, such as the target of a redirect, waits
+    /// until that host has room.
+    private func startExchange(of transfer: CurlTransfer) {
+        let host = transfer.exchange.host
+        if host != transfer.host {
+            queue.leave(transfer.host)
+            transfer.host = host
+            let isPaused = lookups.pauses(host, now: .now)
+            if isPaused { queue.hold(host) }
+            guard !isPaused, queue.hasRoom(host) else {
+                active[transfer.number] = nil
+                return requeue(transfer)
+            }
+            queue.enter(host)
+        }
+        chooseProxy(for: transfer)
+    }
+
+    /// Lets a transfer with an exchange that is prepared wait for its turn.
+    func requeue(_ transfer: CurlTransfer) {
+        giveTokenBack(of: transfer)
+        transfer.host = transfer.exchange.host
+        transfer.noteRequeued()
+        queue.push(transfer, isResumed: true)
+    }
+
+    /// Takes a transfer that goes on later out of those that run.
+    func leaveQueue(_ transfer: CurlTransfer) {
+        if active.removeValue(forKey: transfer.number) != nil { queue.leave(transfer.host) }
+    }
+
+    func giveTokenBack(of transfer: CurlTransfer) {
+        guard transfer.hasToken else { return }
+        transfer.hasToken = false
+        bucket?.tokens.giveBack()
+    }
+
+    /// Launches the exchange once its proxy is known: at once, or when the desktop has answered.
+    private func chooseProxy(for transfer: CurlTransfer) {
+        switch configuration.proxy {
+        case .none: transfer.useProxy(.direct)
+        case .environment: transfer.useProxy(.environment)
+        case .fixed(let url): transfer.useProxy(.proxy(url.absoluteString))
+        case .system:
+            let (commands, number) = (commands, transfer.number)
+            let url = transfer.exchange.request.url
+            let known = commands.proxyResolver.choice(for: url) { commands.post(.useProxy(number, $0)) }
+            guard let known else { return }
+            transfer.useProxy(known)
+        }
+        launch(transfer)
+    }
+
+    func launch(_ transfer: CurlTransfer) {
+        guard multi != nil else {
+            finish(transfer, .failure(transfer.error(.connectionFailed, "the process has no descriptor free")))
+            return
+        }
+        guard let handle = spareHandles.popLast() ?? CurlHandle() else {
+            finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl is out of memory")))
+            return
+        }
+        transfer.useAlternative(alternative(for: transfer))
+        transfer.configure(handle, share: sharedState.share(for: transfer.key.options), accepted: accepted)
+        running[handle.easy] = transfer
+        let code = curl_multi_add_handle(multi, handle.easy)
+        if code != CURLM_OK {
+            let cause = String(cString: curl_multi_strerror(code))
+            finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl cannot start (\(cause))")))
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import FoundationEssentials
+import WebImageCore
+
+// Requests that were refused with status 401 or 407.
+extension CurlTransfer {
+    /// How often a load asks the challenge handler about one server or proxy.
+    private static let maximumChallengeCount = 3
+
+    /// Asks the app for another request, or for a credential.
+    /// - Parameter error: The error that stays when it has neither.
+    func recover(from error: ImageError) -> Outcome {
+        guard !hasAskedModifierAgain, exchange.handle?.status == 401, modifier != nil,
+            exchange.target.isSameOrigin(as: key.url)
+        else { return askForCredential(insteadOf: error) }
+        hasAskedModifierAgain = true
+        let refused = (exchange.request, error)
+        return request(Step(target: exchange.target, requiresTLS: exchange.requiresTLS, refused: refused))
+    }
+
+    /// Asks the app for a credential, if the server or proxy demands a user name and a password.
+    /// - Parameter error: The error that stays when the app has none.
+    func askForCredential(insteadOf error: ImageError) -> Outcome {
+        guard let handler = configuration.challengeHandler, let (scheme, realm) = challenge else {
+            return .failed(error)
+        }
+        let space = space(ofProxy: exchange.head?.status == 407)
+        let count = challengeCounts[space, default: 0] + 1
+        guard count <= Self.maximumChallengeCount else { return .failed(error) }
+        challengeCounts[space] = count
+        let challenge = ImageDownloader.AuthenticationChallenge(
+            url: exchange.request.url,
+            host: space.isProxy ? exchange.proxy.host(for: exchange.request.url) : exchange.host,
+            isFromProxy: space.isProxy,
+            scheme: scheme,
+            realm: realm,
+            attempt: count
+        )
+        return .question(
+            AppQuestion("The challenge handler", refusal: error, space: space) {
+                guard let credential = try await handler(challenge) else { return .refusal }
+                return .credential(ChallengeCredential(credential: credential, scheme: scheme), space)
+            }
+        )
+    }
+
+    /// The strongest challenge of the response that a user name and a password meet; `nil` when there is none.
+    private var challenge: (scheme: ImageDownloader.AuthenticationChallenge.Scheme, realm: String?)? {
+        guard let head = exchange.head else { return nil }
+        let field = head.headers[head.status == 407 ? "proxy-authenticate" : "www-authenticate"]
+        let offers = ChallengeField.challenges(in: field ?? "")
+        if let digest = offers.first(where: { $0.scheme == "digest" }) { return (.digest, digest.realm) }
+        return offers.first { $0.scheme == "basic" }.map { (.basic, $0.realm) }
+    }
+
+    /// The server or the proxy of the exchange.
+    func space(ofProxy isProxy: Bool) -> CredentialSpace {
+        CredentialSpace(isProxy: isProxy, name: isProxy ? exchange.proxy.name : exchange.request.url.origin)
+    }
+
+    /// Sends the request once more, with a credential.
+    func use(_ credential: ChallengeCredential, for space: CredentialSpace) -> Outcome {
+        credentials[space] = credential
+        replaceExchange(exchange.request, Step(target: exchange.target, requiresTLS: exchange.requiresTLS))
+        return .nextExchange
+    }
+}

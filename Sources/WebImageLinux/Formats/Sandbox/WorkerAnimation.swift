@@ -1,0 +1,61 @@
+import FoundationEssentials
+import WebImageCore
+
+/// An animation in a decode worker, whose file may still be arriving. Each frame is decoded once, however often the file has grown.
+final class WorkerAnimation {
+    private let coders: CoderRegistry
+    private let format: ImageFormat
+    private let options: DecodeOptions
+    private var data = Data()
+    /// Decodes the file as long as it arrives.
+    private var decoder: (any IncrementalImageDecoding)?
+    private var frames: (any FrameDecoding)?
+    private var isWhole = false
+    /// Whether the file cannot be decoded, so that nothing of it is kept.
+    private(set) var isBroken = false
+
+    init(_ command: DecodeCommand, _ coders: CoderRegistry) {
+        (self.coders, format, options) = (coders, command.format, command.options)
+    }
+
+    /// The number of bytes of the file so far.
+    var byteCount: Int { data.count }
+
+    /// Takes the next bytes of the file.
+    /// - Parameter isArriving: Whether more will follow.
+    func append(_ next: Data, isArriving: Bool) throws(ImageError) {
+        guard !isWhole else { return }
+        isWhole = !isArriving
+        // Bytes without a new frame change nothing, but those that end the file do.
+        guard !next.isEmpty || isWhole else { return }
+        data.append(next)
+        do throws(ImageError) {
+            guard let animation = try grown(by: next) else { return }
+            let decoder = animation.makeDecoder()
+            if let frames { (decoder as? any InterruptibleFrameDecoding)?.takeOver(from: frames) }
+            frames = decoder
+        } catch {
+            isBroken = true
+            throw error
+        }
+    }
+
+    /// - Returns: `nil` when no frame is new.
+    private func grown(by next: Data) throws(ImageError) -> ImageAnimation? {
+        if isWhole {
+            if let decoder = exchange(&decoder, with: nil) { return try decoder.finish(data).animation }
+            let coder = try coders.decoder(for: data, url: nil, hint: options.formatHint)
+            return try coder.decode(data, options: options).animation
+        }
+        if decoder == nil {
+            decoder = coders.decoder(for: format)?.makeIncrementalDecoder(for: format, options: options)
+        }
+        try decoder?.append(next)
+        return decoder?.partialImage()?.animation
+    }
+
+    func frame(at index: Int) throws(ImageError) -> PixelBuffer {
+        guard let frames else { throw options.badData("The file has one frame, so there is no frame \(index)") }
+        return try frames.frame(at: index)
+    }
+}

@@ -1,0 +1,27 @@
+import Glibc
+
+/// The programs that decode workers may be started from.
+package enum WorkerProgram {
+    /// The app's own program, also when an update has replaced its file.
+    package static let own = "/proc/self/exe"
+    /// The name of a program for workers alone, which starts sooner than an app.
+    package static let name = "webimage-decoder"
+
+    /// The programs to try, the best first. One that is installed counts beside the app's own program, or in `../libexec` of its folder.
+    package static func paths(besides program: String? = path(of: own)) -> [String] {
+        guard let program, let slash = program.lastIndex(of: "/") else { return [own] }
+        let folder = program[..<slash]
+        let installed = ["\(folder)/\(name)", "\(folder)/../libexec/\(name)"]
+        return installed.filter { access($0, X_OK) == 0 } + [own]
+    }
+
+    private static func path(of link: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(link, &buffer, buffer.count)
+        guard count > 0 else { return nil }
+        let path = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        // What the kernel says of a program whose file was removed.
+        let removed = " (deleted)"
+        return path.hasSuffix(removed) ? String(path.dropLast(removed.count)) : path
+    }
+}

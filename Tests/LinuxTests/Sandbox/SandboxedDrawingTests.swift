@@ -1,0 +1,155 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@testable import WebImageLinux
+
+/// SVG and PDF, whose workers read fonts.
+@Suite(
+    "Drawings in the sandbox",
+    .enabled(if: DecodeSandbox.shared?.drawsSafely == true, "This kernel has no Landlock")
+)
+struct SandboxedDrawingTests {
+    private static let sandbox = DecodeSandbox(paths: [WorkerProgram.own], limit: 2, timeLimit: .seconds(2))
+    private static let coders = CoderRegistry.builtIn(
+        adding: [],
+        sandbox: (sandbox, isOptional: true),
+        neverHere: [.svg, .pdf]
+    )
+
+    private static let text = """
+        <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="200" height="80">
+        <rect width="200" height="80" fill="#ffffff"/>
+        <text x="10" y="50" font-family="sans-serif" font-size="40">Ågq €</text>
+        <image x="150" y="10" width="40" height="40" xlink:href="data:image/png;base64,IMAGE"/>
+        </svg>
+        """
+
+    private static func pdf(_ text: String) -> Data {
+        let stream = "BT /F1 24 Tf 10 10 Td (\(text)) Tj ET"
+        return Data(
+            """
+            %PDF-1.4
+            1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj
+            2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj
+            3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 120 40] /Contents 4 0 R
+            /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >> endobj
+            4 0 obj << /Length \(stream.utf8.count) >> stream
+            \(stream)
+            endstream endobj
+            trailer << /Root 1 0 R >>
+            %%EOF
+            """.utf8
+        )
+    }
+
+    private func decode(_ data: Data, _ change: (inout DecodeOptions) -> Void = { _ in }) throws -> (WebImage, WebImage)
+    {
+        var options = DecodeOptions(url: URL(string: "https://host/drawing"))
+        change(&options)
+        let here = try CoderRegistry.builtIn.decode(data, options: options)
+        return (here, try Self.coders.decode(data, options: options))
+    }
+
+    /// The number of pixels that are darker than grey.
+    private func darkCount(_ image: WebImage) -> Int {
+        let colors = image.colors(x: 0..<image.pixelSize.width, y: 0..<image.pixelSize.height) ?? []
+        return colors.count { $0.rgba >> 24 < 0x80 }
+    }
+
+    @Test("Text and images in an SVG look as in the process of the app, at every size")
+    func svg() throws {
+        let png = TestImage.solid(0x00AA00, size: PixelSize(width: 8, height: 8)).base64EncodedString()
+        let file = Data(Self.text.replacing("IMAGE", with: png).utf8)
+        for size in [DecodeSize.original, .contain(PixelSize(width: 500, height: 500))] {
+            let (here, there) = try decode(file) { $0.size = size }
+            #expect(darkCount(here) > 100, "No text is drawn")
+            #expect(here.pixels.straightAlpha == there.pixels.straightAlpha, "\(size)")
+            #expect(there.isVector && there.naturalSize == here.naturalSize && there.format == .svg)
+        }
+    }
+
+    @Test(
+        "A page of a PDF looks as in the process of the app",
+        .enabled(if: PopplerLibrary.installed != nil, "poppler-glib is not installed")
+    )
+    func pdf() throws {
+        let (here, there) = try decode(Self.pdf("Agq"))
+        #expect(darkCount(here) > 20, "No text is drawn")
+        #expect(here.pixels.straightAlpha == there.pixels.straightAlpha)
+        var options = DecodeOptions(url: URL(string: "https://host/a.pdf"))
+        options.decoderParameters = ["page": "7"]
+        let error = #expect(throws: ImageError.self) { try Self.coders.decode(Self.pdf("A"), options: options) }
+        #expect(error?.reason.contains("7") == true)
+    }
+
+    @Test(
+        "A worker that reads fonts reads nothing else",
+        arguments: [
+            .openFile, .writeFile, .listDirectory, .socket, .connect, .fork, .spawn, .exec, .killApp, .attachToApp,
+            .readApp, .mapCode, .shareMemory, .changeLimits,
+        ] as [HostileDecoder.Attempt]
+    )
+    func refused(_ attempt: HostileDecoder.Attempt) throws {
+        let command = DecodeCommand(.decode)
+        let (answer, _, _) = try Self.sandbox.perform(command, HostileDecoder.file(attempt), by: .drawings)
+        guard case .image(let image) = answer else { throw DecodeOptions().badData("\(answer)") }
+        #expect(image.pixels.size.width == 1, "\(attempt) was let through")
+    }
+
+    @Test("A drawing that takes for ever is ended, and the next one is drawn") func endless() throws {
+        // Each filter takes seconds at this size.
+        let filters = String(repeating: "<feTurbulence numOctaves='9' baseFrequency='.9'/>", count: 40)
+        let file = Data(
+            """
+            <svg xmlns="http://www.w3.org/2000/svg" width="4000" height="4000">
+            <filter id="f">\(filters)</filter><rect width="4000" height="4000" filter="url(#f)"/></svg>
+            """.utf8
+        )
+        let error = #expect(throws: ImageError.self) {
+            try Self.coders.decode(file, options: DecodeOptions(url: URL(string: "https://host/a.svg")))
+        }
+        #expect(error?.code == .decoderTimedOut)
+        let png = TestImage.solid(0x00AA00, size: PixelSize(width: 8, height: 8)).base64EncodedString()
+        #expect(try decode(Data(Self.text.replacing("IMAGE", with: png).utf8)).1.format == .svg)
+    }
+
+    @Test("SVG from the network is shown by default, and one from an app's own list of formats only if it is there")
+    func allowed() async throws {
+        let server = try LocalImageServer { _ in
+            .ok(
+                Data("<svg xmlns='http://www.w3.org/2000/svg' width='20' height='10'/>".utf8),
+                contentType: "image/svg+xml"
+            )
+        }
+        func error(_ change: (inout ImageManager.Configuration) -> Void) async -> ImageError.Code? {
+            var configuration = ImageManager.Configuration()
+            configuration.diskCache = nil
+            configuration.failureCacheDuration = .zero
+            change(&configuration)
+            do throws(ImageError) {
+                let image = try await ImageManager(configuration: configuration).image(for: server.url("/a.svg"))
+                return image.format == .svg ? nil : .unsupportedFormat
+            } catch {
+                return error.code
+            }
+        }
+        #expect(await error { $0.decoding = .automatic } == nil)
+        #expect(await error { $0.decoding = .sandboxed } == nil)
+        #expect(await error { $0.decoding = .inProcess } == .formatNotAllowed)
+        #expect(
+            await error {
+                $0.decoding = .automatic
+                $0.formats.network = [.jpeg]
+            } == .formatNotAllowed
+        )
+        #expect(
+            await error {
+                $0.decoding = .inProcess
+                $0.formats.network.insert(.svg)
+            } == nil
+        )
+    }
+}

@@ -1,0 +1,46 @@
+import CHostileCalls
+import Foundation
+import WebImageCore
+import WebImageLinux
+
+// An app that decodes files in workers and says what protects it:
+//
+//     SandboxedApp [--without-landlock] [--without-seccomp] [--removed] [--killed] [--program] FILE...
+//
+// It prints the format and size of each file, or its error, then the rights that the workers have given up. Without Landlock, or
+// seccomp, the kernel says that it has none. Removed, the app deletes its own program first, as an update does. Killed, it prints its
+// processes instead and kills itself. With --program, it prints the program of the workers.
+
+let arguments = CommandLine.arguments.dropFirst()
+let files = arguments.filter { !$0.hasPrefix("--") }
+if arguments.contains("--removed") { unlink(CommandLine.arguments[0]) }
+if arguments.contains("--without-landlock") { precondition(refuse_landlock()) }
+if arguments.contains("--without-seccomp") { precondition(refuse_seccomp()) }
+
+guard let sandbox = DecodeSandbox.shared else {
+    print("\(ImageManager.sandboxStatus)")
+    exit(0)
+}
+let coders = CoderRegistry.builtIn(adding: [], sandbox: (sandbox, isOptional: true), neverHere: [.svg])
+for file in files {
+    do throws(ImageError) {
+        guard let data = try? Data(contentsOf: URL(filePath: file)) else { fatalError("\(file) cannot be read") }
+        // As from the network, since files may be decoded in the process of the app.
+        let image = try coders.decode(data, options: DecodeOptions(url: URL(string: "http://host/image")))
+        print("\(image.format.rawValue) \(image.naturalSize)")
+    } catch {
+        print("error \(error)")
+    }
+}
+if arguments.contains("--killed") {
+    print((sandbox.processes + sandbox.zygoteProcesses).map(String.init).joined(separator: " "))
+    fflush(nil)
+    kill(getpid(), SIGKILL)
+}
+if arguments.contains("--program") {
+    let program = sandbox.zygoteProcesses.first.flatMap {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\($0)/exe")
+    }
+    print(program ?? "none")
+}
+print(ImageManager.sandboxStatus.protections.map(\.rawValue).sorted().joined(separator: " "))

@@ -1,0 +1,114 @@
+import FoundationEssentials
+import GtkWebImage
+import GtkWebImageWidgets
+
+// The samples of Networking.md, compiled. What they do not declare is a parameter here, or a function or a type of the app.
+
+private func overview() {
+    var downloader = ImageDownloader.Configuration()
+    downloader.headers["Accept-Language"] = "de"
+    downloader.requestModifier = .headers(["Referer": "https://example.org"])
+    var configuration = ImageManager.Configuration()
+    configuration.downloader = ImageDownloader(configuration: downloader)
+    ImageManager.shared = ImageManager(configuration: configuration)
+}
+
+private func token(downloader: inout ImageDownloader.Configuration, tokens: Tokens) {
+    downloader.requestModifier = RequestModifier(key: "token") { request in
+        var request = request
+        let refused = request.refusal?.headers["Authorization"]
+        request.headers["Authorization"] = "Bearer " + (try await tokens.current(insteadOf: refused))
+        return request
+    }
+}
+
+private func signIn() async throws -> String { "" }
+
+actor Tokens {
+    private var token = ""
+    private var refresh: Task<String, any Error>?
+
+    /// The token to send.
+    /// - Parameter refused: The field that the server has refused; nil for the first attempt.
+    func current(insteadOf refused: String?) async throws -> String {
+        guard token.isEmpty || refused == "Bearer \(token)" else { return token }
+        let task = refresh ?? Task {
+            defer { refresh = nil }
+            token = try await signIn()
+            return token
+        }
+        refresh = task
+        return try await task.value
+    }
+}
+
+private func redirects(downloader: inout ImageDownloader.Configuration) {
+    downloader.redirectHandler = { redirect in
+        guard redirect.target.path().hasSuffix("/login") else { return redirect.target }
+        return nil
+    }
+}
+
+private func askForPassword(of host: String, _ realm: String) async throws -> NetworkOptions.Credential? { nil }
+
+private func passwords(downloader: inout ImageDownloader.Configuration) {
+    downloader.challengeHandler = { challenge in
+        guard !challenge.isFromProxy, challenge.attempt < 3 else { return nil }
+        return try await askForPassword(of: challenge.host, challenge.realm ?? "")
+    }
+}
+
+private func pinnedKeys(downloader: inout ImageDownloader.Configuration) {
+    downloader.pinnedPublicKeys["images.example.org"] = [
+        "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "YLh1dUR9y6Kja30RrAn7JKnbQG/uEtLMkBgFF2Fuihg=",
+    ]
+}
+
+actor PhotoLibrary {
+    func file(named name: String) throws -> Data { Data() }
+}
+
+struct Photos: AsyncDataLoading {
+    let library: PhotoLibrary
+
+    func canLoad(_ url: URL) -> Bool { url.scheme == "photo" }
+
+    func data(for request: LoaderRequest) async throws -> LoaderResult {
+        LoaderResult(data: try await library.file(named: request.url.lastPathComponent))
+    }
+}
+
+@MainActor
+private func ownSource(picture: Picture, library: PhotoLibrary) {
+    ImageManager.shared.loaders.add(Photos(library: library))
+    picture.setImage(with: URL(string: "photo:///sunset.jpg"))
+}
+
+struct ArchiveReader: Sendable {
+    func open(_ path: String) async throws -> (chunks: AsyncStream<Data>, size: Int64) { (AsyncStream { nil }, 0) }
+}
+
+struct Archive: AsyncDataStreaming {
+    let disk: ArchiveReader
+
+    func canLoad(_ url: URL) -> Bool { url.scheme == "archive" }
+
+    func stream(for request: LoaderRequest) async throws -> LoaderStream {
+        let entry = try await disk.open(request.url.path())
+        return LoaderStream(entry.chunks, expectedByteCount: entry.size)
+    }
+}
+
+private func head(url: URL) async throws {
+    let response = try await ImageManager.shared.response(for: url)
+    print(response.head?.status ?? 0, response.head?.headers["x-served-by"] ?? "", response.head?.url ?? url)
+}
+
+private func bytes(url: URL) async throws {
+    let bytes = try await ImageManager.shared.data(for: url)
+    let task = ImageManager.shared.loadData(url, progress: { received, _ in print(received) }) { result in
+        if case .success(let response) = result { print(response.data.count, response.source) }
+    }
+    task.priority = .high
+    print(bytes)
+}
