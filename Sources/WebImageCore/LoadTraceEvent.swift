@@ -8,9 +8,12 @@ public struct LoadTraceEvent: Sendable {
         case queued
         /// The memory cache has the image, or does not.
         case memoryHit, memoryMiss
-        /// The disk cache has the image as it was shown (`renditionHit`) or its original file, or neither. It was read in so much
-        /// time.
-        case renditionHit(Duration), diskHit(Duration), diskMiss(Duration)
+        /// The disk cache has the image as it was shown, and has read it in this time.
+        case renditionHit(Duration)
+        /// The disk cache has the original file, and has read it in this time.
+        case diskHit(Duration)
+        /// The disk cache has neither, which it found out in this time.
+        case diskMiss(Duration)
         /// A loader was asked for the bytes.
         case started
         /// The first bytes arrived; `expected` is the number of all, when it is known.

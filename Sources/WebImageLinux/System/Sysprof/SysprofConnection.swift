@@ -65,26 +65,27 @@ final class SysprofConnection: Sendable {
     }
 
     private static let group = "GtkWebImage"
-    private static let longestWait = Duration.seconds(2)
     private static let waitingLimit = 10_000
 
     private let state = Mutex(State())
 
-    /// - Parameter control: The socket of sysprof, which stays open since GTK uses it, too.
-    init(control: Int32) {
-        startOptionalWork { [self] in connect(to: control) }
+    /// - Parameters:
+    ///   - control: The socket of sysprof, which stays open since GTK uses it, too.
+    ///   - longestWait: How long sysprof may take to answer. Default: two seconds.
+    init(control: Int32, longestWait: Duration = .seconds(2)) {
+        startOptionalWork { [self] in connect(to: control, longestWait) }
     }
 
     /// The socket that sysprof has passed to this process; `nil` when it has not started it.
-    static var inheritedSocket: Int32? {
-        guard let text = getenv("SYSPROF_CONTROL_FD"), let descriptor = Int32(String(cString: text)),
-            isStreamSocket(descriptor)
-        else { return nil }
+    static var inheritedSocket: Int32? { socket(named: getenv("SYSPROF_CONTROL_FD").map { String(cString: $0) }) }
+
+    /// The socket with a number; `nil` for another file that happens to have it.
+    static func socket(named number: String?) -> Int32? {
+        guard let descriptor = number.flatMap({ Int32($0) }), isStreamSocket(descriptor) else { return nil }
         return descriptor
     }
 
-    /// Whether a descriptor is of the kind that sysprof passes, rather than another file that happens to have its number.
-    static func isStreamSocket(_ descriptor: Int32) -> Bool {
+    private static func isStreamSocket(_ descriptor: Int32) -> Bool {
         func option(_ name: Int32) -> Int32? {
             var (value, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
             return getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
@@ -123,8 +124,8 @@ final class SysprofConnection: Sendable {
     }
 
     /// Asks for a buffer, on a thread of its own, since sysprof may not answer.
-    private func connect(to control: Int32) {
-        let ring = Self.requestRing(from: control)
+    private func connect(to control: Int32, _ longestWait: Duration) {
+        let ring = Self.requestRing(from: control, longestWait)
         state.withLock { state in
             if case .waiting(let marks) = state.phase, let ring {
                 for mark in marks where !ring.add(mark) { state.lostCount += 1 }
@@ -136,7 +137,7 @@ final class SysprofConnection: Sendable {
         }
     }
 
-    private static func requestRing(from control: Int32) -> Ring? {
+    private static func requestRing(from control: Int32, _ longestWait: Duration) -> Ring? {
         // The zero at the end belongs to the message.
         let message = Array("CreatRing\0".utf8)
         guard send(control, message, message.count, Int32(MSG_NOSIGNAL)) == message.count else { return nil }

@@ -38,6 +38,9 @@ final class SysprofMarks: Sendable {
         self.connection = connection
     }
 
+    /// The number of URLs with loads that have not ended.
+    var followedCount: Int { loads.withLock { $0.count } }
+
     /// Follows a step of a load.
     func add(_ event: LoadTraceEvent) {
         loads.withLock { loads in
