@@ -76,12 +76,12 @@ struct SysprofTests {
         let url = try #require(URL(string: "https://example.org/a.png"))
         let manager = ImageManager.testing(loader)
         let observation = manager.observe { marks.add($0) }
-        let cancelled = manager.load(ImageRequest(url: url)) { _ in }
+        let cancelled = manager.load(ImageRequest(url: url), on: InlineDispatcher()) { _ in }
         #expect(await eventually { loader.runningCount == 1 })
         cancelled.cancel()
         _ = try? await cancelled.response
         #expect(await eventually { marks.followedCount == 0 })
-        let failed = manager.load(ImageRequest(url: url)) { _ in }
+        let failed = manager.load(ImageRequest(url: url), on: InlineDispatcher()) { _ in }
         #expect(await eventually { loader.runningCount == 1 })
         loader.finish(url)
         await #expect(throws: ImageError.self) { try await failed.response }
