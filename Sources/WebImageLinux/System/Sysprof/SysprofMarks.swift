@@ -66,7 +66,10 @@ final class SysprofMarks: Sendable {
             if let start = progress.started.take() { add(.transfer, event, event.time - start) }
         case .decoded(let duration): add(.decode, event, duration)
         case .transformed(let duration): add(.transform, event, duration)
-        case .ready: progress.ready = progress.ready ?? event.time
+        case .ready:
+            // A transfer that has failed.
+            if let start = progress.started.take() { add(.transfer, event, event.time - start) }
+            progress.ready = progress.ready ?? event.time
         case .delivered, .failed:
             if let start = progress.ready.take() { add(.delivery, event, event.time - start) }
             progress.loadCount -= 1
