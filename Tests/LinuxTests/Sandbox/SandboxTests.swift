@@ -28,7 +28,7 @@ struct SandboxTests {
         arguments: [
             .openFile, .writeFile, .listDirectory, .statFile, .socket, .connect, .fork, .spawn, .exec, .killApp,
             .attachToApp, .readApp,
-            .mapCode, .shareMemory, .changeLimits, .setUser,
+            .mapCode, .shareMemory, .thread, .changeLimits, .setUser,
         ] as [HostileDecoder.Attempt]
     )
     func refused(_ attempt: HostileDecoder.Attempt) throws {
@@ -37,10 +37,6 @@ struct SandboxTests {
         #expect(
             try coders.decode(TestImage.quarters(size: PixelSize(width: 64, height: 48), format: .png)).format == .png
         )
-    }
-
-    @Test("A decoder may start threads") func threads() throws {
-        #expect(try decode(.thread).get().pixelSize.width == 2)
     }
 
     @Test(

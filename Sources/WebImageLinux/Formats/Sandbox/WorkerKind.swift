@@ -37,11 +37,12 @@ enum WorkerKind: Int32, Sendable, CaseIterable {
         return CoderRegistry(added + decoders, encoders: [], remedy: CoderRegistry.debianRemedy)
     }
 
-    /// The kind of worker that decodes a format with a decoder; `nil` where another process does so already.
+    /// The kind of worker that decodes a format with a decoder; `nil` where another process does so already, or no worker can.
     init?(_ coder: any ImageDecoding, _ format: ImageFormat) {
         switch coder {
         case let coder as PixbufCoder:
-            if coder.decodesElsewhere(format) { return nil }
+            // Their loaders write files for a time, or read the types of files that the system knows.
+            if coder.decodesElsewhere(format) || [.xbm, .qtif].contains(format) { return nil }
             self = format == .svg ? .drawings : .modules
         case is PDFCoder: self = .drawings
         default: self = .codecs
