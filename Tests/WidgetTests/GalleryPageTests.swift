@@ -99,7 +99,6 @@ struct GalleryPageTests {
             Shown("astronaut.jpg", 140, 140, .brightness(0.25)), Shown("astronaut.jpg", 140, 140, .contrast(1.6)),
             Shown("astronaut.jpg", 140, 140, .flip(horizontally: true)),
         ],
-        "zoom": [Shown("deep-field.jpg", 570, 497)],
         "links": [Shown("photographer.jpg", 512, 512)],
         "progressive": [Shown("rocket.jpg", 300, 200, count: 2)],
         "density": [Shown("coffee.jpg", 120, 90)],

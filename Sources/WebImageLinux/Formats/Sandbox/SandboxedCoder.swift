@@ -2,7 +2,7 @@ import FoundationEssentials
 import WebImageCore
 
 /// A decoder that runs in a worker of the sandbox.
-struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding {
+struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecoding {
     /// The decoder, which the workers have as well.
     let coder: any ImageDecoding
     let sandbox: DecodeSandbox
@@ -47,6 +47,30 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding {
         return try coder.decode(data, options: options, holding: reservation, isCancelled: isCancelled)
     }
 
+    func decodesRegions(of data: Data) -> Bool { (coder as? any RegionDecoding)?.decodesRegions(of: data) == true }
+
+    func decode(
+        _ region: DecodeRegion,
+        of data: Data,
+        options: DecodeOptions,
+        isCancelled: () -> Bool
+    ) throws(ImageError) -> WebImage {
+        let format = ImageFormat(sniffing: data, hint: options.formatHint)
+        if let kind = kind(format, options) {
+            do throws(ImageError) {
+                var command = DecodeCommand(.region)
+                (command.options, command.region) = (options, region)
+                let (answer, payload, _) = try sandbox.perform(command, data, by: kind, isCancelled: isCancelled)
+                let file = SandboxedFile(data: data, format: format)
+                return try sandbox.image(answer, payload, of: file, options: options)
+            } catch  where error.code == .decoderUnavailable && mayBeHere(format, options) {}
+        }
+        guard let coder = coder as? any RegionDecoding else {
+            throw options.badData("The decoder of the file decodes no regions")
+        }
+        return try coder.decode(region, of: data, options: options, isCancelled: isCancelled)
+    }
+
     func makeIncrementalDecoder(
         for format: ImageFormat,
         options: DecodeOptions
@@ -71,8 +95,19 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding {
 }
 
 /// A sandboxed decoder of a format with thumbnails.
-struct SandboxedThumbnailCoder: CancellableImageDecoding, ThumbnailDecoding {
+struct SandboxedThumbnailCoder: CancellableImageDecoding, ThumbnailDecoding, RegionDecoding {
     let coder: SandboxedCoder
+
+    func decodesRegions(of data: Data) -> Bool { coder.decodesRegions(of: data) }
+
+    func decode(
+        _ region: DecodeRegion,
+        of data: Data,
+        options: DecodeOptions,
+        isCancelled: () -> Bool
+    ) throws(ImageError) -> WebImage {
+        try coder.decode(region, of: data, options: options, isCancelled: isCancelled)
+    }
 
     func canDecode(_ format: ImageFormat) -> Bool { coder.canDecode(format) }
 
