@@ -146,6 +146,29 @@ struct GalleryPageTests {
         #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<460, y: 70..<110).count) ?? 0 > 30 })
     }
 
+    @Test("The wheel zooms into a map of 50 megapixels below the pointer, a drag moves it, and 0 shows all of it again")
+    func zooming() throws {
+        let screen = try GalleryScreen(["--page", "zoom", "--size", "1000x720"])
+        #expect(screen.hasWindow("Zooming") && screen.isDrawn, "\(screen.output)")
+        let (x, y) = (320..<940, 300..<680)
+        // It is drawn first.
+        let isThere = EventLog<Int>.poll(seconds: 120) {
+            (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 2000
+        }
+        #expect(isThere)
+        let whole = try screen.photograph().colors(x: x, y: y)
+        func hasChanged(from old: [UInt32: Int]) -> Bool {
+            EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y)) != old }
+        }
+        for _ in 0..<10 { screen.click(x: 600, y: 450, button: 4) }
+        #expect(hasChanged(from: whole))
+        let near = try screen.photograph().colors(x: x, y: y)
+        screen.drag(from: (700, 500), to: (500, 400))
+        #expect(hasChanged(from: near))
+        screen.press("0")
+        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y)) == whole })
+    }
+
     @Test("What has been prefetched is shown when it is wanted")
     func prefetched() throws {
         let screen = try GalleryScreen(["--page", "prefetching", "--size", "1000x720"])

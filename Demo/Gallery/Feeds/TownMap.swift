@@ -20,13 +20,7 @@ enum TownMap {
     }
 
     private static func file() throws -> URL {
-        let caches = try FileManager.default.url(
-            for: .cachesDirectory,
-            in: .userDomainMask,
-            appropriateFor: nil,
-            create: true
-        )
-        let folder = caches.appending(path: AppInfo.identifier)
+        let folder = URL(filePath: String(cString: g_get_user_cache_dir())).appending(path: AppInfo.identifier)
         let url = folder.appending(path: "town-map-1.jpg")
         guard !FileManager.default.fileExists(atPath: url.path()) else { return url }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -48,7 +42,7 @@ enum TownMap {
         defer { cairo_surface_destroy(surface) }
         guard let context = cairo_create(surface) else { return nil }
         cairo_translate(context, 0, -Double(top))
-        draw(context, rows: top / block...(top + bandHeight - 1) / block)
+        Town(context: context).draw(rows: top / block...(top + bandHeight - 1) / block, width: size.width)
         cairo_destroy(context)
         cairo_surface_flush(surface)
         guard let pixels = cairo_image_surface_get_data(surface) else { return nil }
@@ -61,78 +55,90 @@ enum TownMap {
         return PixelBuffer(rows, orientation: .up).map { WebImage(pixels: $0) }
     }
 
-    private static func draw(_ context: OpaquePointer, rows: ClosedRange<Int>) {
-        // Streets.
-        set(context, 0.93, 0.91, 0.87)
-        cairo_paint(context)
-        cairo_select_font_face(context, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL)
-        for row in rows {
-            for column in 0..<size.width / block { drawBlock(context, column, row) }
-        }
-        drawRiver(context)
-    }
+    /// Draws the houses of the town, which are always the same.
+    private struct Town {
+        let context: OpaquePointer
 
-    private static func drawBlock(_ context: OpaquePointer, _ column: Int, _ row: Int) {
-        let (left, top) = (Double(column * block), Double(row * block))
-        let chance = chance(column, row, 0)
-        if chance < 0.12 {
-            set(context, 0.66 + chance, 0.82, 0.62)
-            rectangle(context, left + 6, top + 6, 116, 116)
-            for tree in 1...30 {
-                set(context, 0.35, 0.55 + 0.3 * Self.chance(column, row, tree), 0.33)
-                let (x, y) = (Self.chance(column, row, tree + 40) * 104, Self.chance(column, row, tree + 80) * 104)
-                cairo_arc(context, left + 12 + x, top + 12 + y, 4, 0, 2 * .pi)
-                cairo_fill(context)
+        func draw(rows: ClosedRange<Int>, width: Int) {
+            // Streets.
+            set(ImageColor(0xEDE8DE))
+            cairo_paint(context)
+            cairo_select_font_face(context, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL)
+            for row in rows {
+                for column in 0..<width / block { drawBlock(column, row) }
             }
-        } else {
-            set(context, 0.86, 0.87 - 0.1 * chance, 0.8)
-            rectangle(context, left + 6, top + 6, 116, 116)
-            for house in 0..<9 { drawHouse(context, column, row, house) }
+            drawRiver()
         }
-        text(context, "\(column + 1) / \(row + 1)", left + 12, top + 124, size: 8)
+
+        private func drawBlock(_ column: Int, _ row: Int) {
+            var random = Chance(column: column, row: row)
+            let (left, top) = (Double(column * block), Double(row * block))
+            cairo_save(context)
+            cairo_translate(context, left, top)
+            let isPark = random.next() < 0.12
+            set(isPark ? ImageColor(0xAAD29E) : ImageColor(0xDAD8CC))
+            fill(x: 6, y: 6, width: 116, height: 116)
+            if isPark {
+                for _ in 0..<30 {
+                    set(hue: 0.3, random.next())
+                    cairo_arc(context, 12 + random.next() * 104, 12 + random.next() * 104, 4, 0, 2 * .pi)
+                    cairo_fill(context)
+                }
+            } else {
+                for house in 0..<9 {
+                    let (x, y) = (Double(10 + house % 3 * 37), Double(10 + house / 3 * 36))
+                    set(hue: Double(column) / 64, random.next())
+                    fill(x: x, y: y, width: 22 + 12 * random.next(), height: 20 + 10 * random.next())
+                    // It can be read at 100 %.
+                    write("\(house + 1 + (column * 31 + row * 17) % 90)", x: x + 3, y: y + 13)
+                }
+            }
+            write("\(column + 1) / \(row + 1)", x: 12, y: 125)
+            cairo_restore(context)
+        }
+
+        private func drawRiver() {
+            set(ImageColor(0x8CB8E0))
+            cairo_set_line_width(context, 170)
+            cairo_move_to(context, -200, 4600)
+            cairo_curve_to(context, 2600, 1800, 3900, 6200, 8400, 1300)
+            cairo_stroke(context)
+        }
+
+        private func fill(x: Double, y: Double, width: Double, height: Double) {
+            cairo_rectangle(context, x, y, width, height)
+            cairo_fill(context)
+        }
+
+        private func write(_ text: String, x: Double, y: Double) {
+            set(ImageColor(0x333340))
+            cairo_set_font_size(context, 9)
+            cairo_move_to(context, x, y)
+            cairo_show_text(context, text)
+        }
+
+        private func set(hue: Double, _ chance: Double) {
+            // Cairo has blue first in memory, and the library red.
+            cairo_set_source_rgb(context, 0.35 + 0.4 * hue, 0.7 - 0.3 * hue + 0.2 * chance, 0.5 + 0.4 * chance)
+        }
+
+        private func set(_ color: ImageColor) {
+            func channel(_ shift: UInt32) -> Double { Double(color.rgba >> shift & 255) / 255 }
+            cairo_set_source_rgb(context, channel(8), channel(16), channel(24))
+        }
     }
 
-    private static func drawHouse(_ context: OpaquePointer, _ column: Int, _ row: Int, _ house: Int) {
-        let x = Double(column * block + 10 + house % 3 * 37)
-        let y = Double(row * block + 10 + house / 3 * 36)
-        let hue = chance(column, row, house + 1)
-        let warmth = Double(column) / Double(size.width / block)
-        set(context, 0.55 + 0.35 * hue, 0.45 + 0.25 * (1 - hue), 0.35 + 0.4 * warmth)
-        rectangle(context, x, y, 22 + 12 * chance(column, row, house + 20), 20 + 10 * hue)
-        // A house number that can be read at 100 %.
-        text(context, "\(house + 1 + (column * 31 + row * 17) % 90)", x + 3, y + 13, size: 9)
-    }
+    /// Numbers from 0 to 1 that are always the same for a block (SplitMix64).
+    private struct Chance {
+        private var state: UInt64
 
-    private static func drawRiver(_ context: OpaquePointer) {
-        set(context, 0.55, 0.72, 0.88)
-        cairo_set_line_width(context, 170)
-        cairo_move_to(context, -200, 4600)
-        cairo_curve_to(context, 2600, 1800, 3900, 6200, 8400, 1300)
-        cairo_stroke(context)
-    }
+        init(column: Int, row: Int) { state = UInt64(column) << 32 | UInt64(row) }
 
-    private static func rectangle(_ context: OpaquePointer, _ x: Double, _ y: Double, _ width: Double, _ height: Double)
-    {
-        cairo_rectangle(context, x, y, width, height)
-        cairo_fill(context)
-    }
-
-    private static func text(_ context: OpaquePointer, _ text: String, _ x: Double, _ y: Double, size: Double) {
-        set(context, 0.2, 0.2, 0.25)
-        cairo_set_font_size(context, size)
-        cairo_move_to(context, x, y)
-        cairo_show_text(context, text)
-    }
-
-    /// Cairo has blue first in memory, and the library red.
-    private static func set(_ context: OpaquePointer, _ red: Double, _ green: Double, _ blue: Double) {
-        cairo_set_source_rgb(context, blue, green, red)
-    }
-
-    /// A number from 0 to 1 that is always the same for a place.
-    private static func chance(_ column: Int, _ row: Int, _ serial: Int) -> Double {
-        var value = UInt64(column) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(row) &* 0xBF58_476D_1CE4_E5B9 &+ UInt64(serial)
-        value = (value ^ value >> 30) &* 0x94D0_49BB_1331_11EB
-        return Double((value ^ value >> 31) >> 40) / Double(1 << 24)
+        mutating func next() -> Double {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var value = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
+            value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+            return Double((value ^ value >> 31) >> 40) / Double(1 << 24)
+        }
     }
 }

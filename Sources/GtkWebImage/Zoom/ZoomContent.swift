@@ -204,7 +204,7 @@ final class ZoomContent {
             let result: Result<[(TileCache.Key, Texture, Int)], ImageError>
             do throws(ImageError) {
                 let region = try await image.region(grid.original(rect), scale: 1 / Double(grid.reduction))
-                result = .success(await Self.cut(region, rect, into: wanted, grid))
+                result = .success(await Self.cut(region, of: rect, into: wanted, on: grid))
             } catch {
                 result = .failure(error)
             }
@@ -232,9 +232,9 @@ final class ZoomContent {
     /// Cuts a region into tiles, on a thread of Swift's.
     private nonisolated static func cut(
         _ region: WebImage,
-        _ rect: PixelRect,
+        of rect: PixelRect,
         into keys: [TileCache.Key],
-        _ grid: TileGrid
+        on grid: TileGrid
     ) async -> [(TileCache.Key, Texture, Int)] {
         keys.compactMap { key in
             var tile = grid.rect(of: key.tile)

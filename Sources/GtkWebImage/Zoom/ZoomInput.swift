@@ -42,7 +42,7 @@ final class ZoomInput {
                 input.scroll(x, y, zooms: !isTouchpad || hasControl, isTouchpad: isTouchpad)
             }
         }
-        connect(controller, "scroll", unsafeBitCast(callback, to: GCallback.self))
+        connect(controller, "scroll", to: unsafeBitCast(callback, to: GCallback.self))
         gtk_widget_add_controller(widget, controller)
     }
 
@@ -67,9 +67,9 @@ final class ZoomInput {
         let left: @convention(c) (OpaquePointer, gpointer) -> Void = { _, context in
             ZoomInput.run(context) { $0.pointer = nil }
         }
-        connect(controller, "enter", unsafeBitCast(moved, to: GCallback.self))
-        connect(controller, "motion", unsafeBitCast(moved, to: GCallback.self))
-        connect(controller, "leave", unsafeBitCast(left, to: GCallback.self))
+        connect(controller, "enter", to: unsafeBitCast(moved, to: GCallback.self))
+        connect(controller, "motion", to: unsafeBitCast(moved, to: GCallback.self))
+        connect(controller, "leave", to: unsafeBitCast(left, to: GCallback.self))
         gtk_widget_add_controller(widget, controller)
     }
 
@@ -83,8 +83,8 @@ final class ZoomInput {
         let updated: @convention(c) (OpaquePointer, Double, Double, gpointer) -> Void = { _, x, y, context in
             ZoomInput.run(context) { $0.drag(to: x, y) }
         }
-        connect(gesture, "drag-begin", unsafeBitCast(began, to: GCallback.self))
-        connect(gesture, "drag-update", unsafeBitCast(updated, to: GCallback.self))
+        connect(gesture, "drag-begin", to: unsafeBitCast(began, to: GCallback.self))
+        connect(gesture, "drag-update", to: unsafeBitCast(updated, to: GCallback.self))
         gtk_widget_add_controller(widget, gesture)
     }
 
@@ -105,7 +105,7 @@ final class ZoomInput {
             context in
             ZoomInput.run(context) { $0.click(count: Int(count), x, y) }
         }
-        connect(gesture, "pressed", unsafeBitCast(pressed, to: GCallback.self))
+        connect(gesture, "pressed", to: unsafeBitCast(pressed, to: GCallback.self))
         gtk_widget_add_controller(widget, gesture)
     }
 
@@ -132,8 +132,8 @@ final class ZoomInput {
             let center = (x, y)
             ZoomInput.run(context) { $0.pinch(scale, at: hasCenter ? center : nil) }
         }
-        connect(gesture, "begin", unsafeBitCast(began, to: GCallback.self))
-        connect(gesture, "scale-changed", unsafeBitCast(scaled, to: GCallback.self))
+        connect(gesture, "begin", to: unsafeBitCast(began, to: GCallback.self))
+        connect(gesture, "scale-changed", to: unsafeBitCast(scaled, to: GCallback.self))
         gtk_widget_add_controller(widget, gesture)
     }
 
@@ -155,7 +155,7 @@ final class ZoomInput {
             context in
             ZoomInput.run(context) { $0.press(Int32(bitPattern: key)) }
         }
-        connect(controller, "key-pressed", unsafeBitCast(pressed, to: GCallback.self))
+        connect(controller, "key-pressed", to: unsafeBitCast(pressed, to: GCallback.self))
         gtk_widget_add_controller(widget, controller)
     }
 
@@ -192,7 +192,7 @@ final class ZoomInput {
 
     // Signals.
 
-    private func connect(_ controller: OpaquePointer, _ signal: String, _ callback: GCallback) {
+    private func connect(_ controller: OpaquePointer, _ signal: String, to callback: GCallback) {
         g_signal_connect_data(
             UnsafeMutableRawPointer(controller),
             signal,
@@ -218,11 +218,11 @@ final class ZoomInput {
         return result ? 1 : 0
     }
 
-    /// By how much a notch of the wheel changes the zoom.
+    /// The factor of the zoom for a notch of the wheel.
     private static let wheelStep = 1.25
     /// The pixels of a touchpad that stand for a notch.
     private static let pixelsPerNotch = 40.0
-    /// By how much a key changes the zoom: twice makes double.
+    /// The factor of the zoom for a key, which twice makes double.
     private static let keyStep = 2.0.squareRoot()
     /// Application pixels by which an arrow moves the image.
     private static let arrowStep = 64.0

@@ -49,20 +49,20 @@ extension ZoomContent {
         let whole = PixelRect(x: 0, y: 0, width: viewport.imageSize.width, height: viewport.imageSize.height)
         let grid = viewport.grid
         guard grid.reduction < base.reduction else {
-            return append(base.image.texture, whole, scale, to: snapshot)
+            return append(base.image.texture, showing: whole, scale: scale, to: snapshot)
         }
         for tile in grid.tiles(covering: viewport.visibleRect) {
             let part = grid.original(grid.rect(of: tile))
             if let texture = tiles.use(TileCache.Key(reduction: grid.reduction, tile: tile)) {
-                append(texture, part, scale, to: snapshot)
+                append(texture, showing: part, scale: scale, to: snapshot)
                 continue
             }
             var bounds = bounds(of: part, scale)
             gtk_snapshot_push_clip(snapshot, &bounds)
             if let (texture, around) = coarserTile(around: tile, of: grid, below: base.reduction) {
-                append(texture, around, scale, to: snapshot)
+                append(texture, showing: around, scale: scale, to: snapshot)
             } else {
-                append(base.image.texture, whole, scale, to: snapshot)
+                append(base.image.texture, showing: whole, scale: scale, to: snapshot)
             }
             gtk_snapshot_pop(snapshot)
         }
@@ -86,7 +86,7 @@ extension ZoomContent {
         return nil
     }
 
-    private func append(_ texture: Texture, _ part: PixelRect, _ scale: Double, to snapshot: OpaquePointer) {
+    private func append(_ texture: Texture, showing part: PixelRect, scale: Double, to snapshot: OpaquePointer) {
         var bounds = bounds(of: part, scale)
         texture.markDrawn()
         gtk_snapshot_append_texture(snapshot, texture.pointer, &bounds)

@@ -103,12 +103,12 @@ private struct KeptRegions: RegionSource {
     /// The kept pixels that stand for a part of the file.
     private func kept(_ rect: PixelRect) -> PixelRect {
         guard pixels.size != size else { return rect }
-        func range(_ start: Int, _ length: Int, _ from: Int, _ to: Int) -> (start: Int, length: Int) {
+        func range(_ start: Int, _ length: Int, from: Int, to: Int) -> (start: Int, length: Int) {
             let first = min(start * to / from, to - 1)
             return (first, max(min(((start + length) * to + from - 1) / from, to) - first, 1))
         }
-        let columns = range(rect.x, rect.size.width, size.width, pixels.size.width)
-        let rows = range(rect.y, rect.size.height, size.height, pixels.size.height)
+        let columns = range(rect.x, rect.size.width, from: size.width, to: pixels.size.width)
+        let rows = range(rect.y, rect.size.height, from: size.height, to: pixels.size.height)
         return PixelRect(x: columns.start, y: rows.start, width: columns.length, height: rows.length)
     }
 }

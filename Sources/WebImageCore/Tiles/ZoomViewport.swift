@@ -103,11 +103,11 @@ package struct ZoomViewport: Hashable, Sendable {
 
     /// No edge of the image leaves the edge of the view behind; an image that is smaller than the view is in its middle.
     private mutating func clamp() {
-        center.x = Self.clamped(center.x, Double(imageSize.width), viewSize.x / zoom)
-        center.y = Self.clamped(center.y, Double(imageSize.height), viewSize.y / zoom)
+        center.x = Self.clamped(center.x, in: Double(imageSize.width), showing: viewSize.x / zoom)
+        center.y = Self.clamped(center.y, in: Double(imageSize.height), showing: viewSize.y / zoom)
     }
 
-    private static func clamped(_ center: Double, _ length: Double, _ visible: Double) -> Double {
+    private static func clamped(_ center: Double, in length: Double, showing visible: Double) -> Double {
         visible >= length ? length / 2 : min(max(center, visible / 2), length - visible / 2)
     }
 }

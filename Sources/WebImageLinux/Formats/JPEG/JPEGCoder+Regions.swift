@@ -16,22 +16,24 @@ extension JPEGCoder: RegionDecoding {
     ) throws(ImageError) -> WebImage {
         let orientation = ImageHeader(reading: data, hint: .jpeg)?.orientation ?? .up
         let result: Result<WebImage, ImageError> = data.withUnsafeBytes { bytes in
+            let decode = RegionDecode(region: region, orientation: orientation, options: options)
             do throws(ImageError) {
-                return .success(try decode(region, bytes, orientation, options, isCancelled))
+                return .success(try decode.image(of: bytes, isCancelled: isCancelled))
             } catch {
                 return .failure(error)
             }
         }
         return try result.get()
     }
+}
 
-    private func decode(
-        _ region: DecodeRegion,
-        _ bytes: UnsafeRawBufferPointer,
-        _ orientation: ImageOrientation,
-        _ options: DecodeOptions,
-        _ isCancelled: () -> Bool
-    ) throws(ImageError) -> WebImage {
+/// One region of a JPEG.
+private struct RegionDecode {
+    let region: DecodeRegion
+    let orientation: ImageOrientation
+    let options: DecodeOptions
+
+    func image(of bytes: UnsafeRawBufferPointer, isCancelled: () -> Bool) throws(ImageError) -> WebImage {
         guard var reader = JPEGReader(options) else { throw options.badData("There is no memory for the JPEG") }
         reader.setFile(bytes)
         guard let stored = try reader.readHeader() else { throw options.truncatedJPEG() }
@@ -48,11 +50,11 @@ extension JPEGCoder: RegionDecoding {
         // The colours of a pixel depend on those beside it (h2v2_fancy_upsample of libjpeg).
         let around = rect.widened(by: Self.margin, in: size)
         let columns = try reader.startRegion(around.x..<around.x + around.size.width)
-        try skip(around.y, reader, options, isCancelled)
+        try forEachBatch(of: around.y, until: isCancelled) { count throws(ImageError) in try reader.skipRows(count) }
         let band = PixelSize(width: columns.count, height: around.size.height)
         let decoded = try PixelBuffer(size: band, format: .rgb) { memory throws(ImageError) in
             var target = memory.bindMemory(to: UInt8.self).baseAddress!
-            try forEachBatch(of: band.height, options, isCancelled) { count throws(ImageError) in
+            try forEachBatch(of: band.height, until: isCancelled) { count throws(ImageError) in
                 try reader.readRows(count, into: target, stride: band.width * 3)
                 target += count * band.width * 3
             }
@@ -63,30 +65,14 @@ extension JPEGCoder: RegionDecoding {
         let pixels = withExtendedLifetime(decoded) {
             decoded.rows(in: inner).resized(to: wanted.size, orientation: turn)
         }
-        guard let pixels else { throw options.outOfMemory(region.rect.size) }
+        guard let pixels else { throw options.outOfMemory(wanted.size) }
         return WebImage(pixels: pixels, naturalSize: pixels.size, format: .jpeg, orientation, options)
             .converted(from: profile, options)
     }
 
-    private func skip(
-        _ count: Int,
-        _ reader: borrowing JPEGReader,
-        _ options: DecodeOptions,
-        _ isCancelled: () -> Bool
-    ) throws(ImageError) {
-        var left = count
-        while left > 0 {
-            if isCancelled() { throw .cancelled(options.url) }
-            let batch = min(left, Self.batch)
-            try reader.skipRows(batch)
-            left -= batch
-        }
-    }
-
     private func forEachBatch(
         of count: Int,
-        _ options: DecodeOptions,
-        _ isCancelled: () -> Bool,
+        until isCancelled: () -> Bool,
         _ body: (Int) throws(ImageError) -> Void
     ) throws(ImageError) {
         var left = count
