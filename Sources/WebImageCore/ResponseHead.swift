@@ -13,7 +13,10 @@ public struct ResponseHead: Sendable, Hashable {
     public var headers: [String: String]
 
     /// Makes a head, for a loader or a test of an app.
-    /// - Parameter headers: The header fields by lower-case name. Default: none.
+    /// - Parameters:
+    ///   - url: The URL that answered.
+    ///   - status: The status code.
+    ///   - headers: The header fields by lower-case name. Default: none.
     public init(url: URL, status: Int, headers: [String: String] = [:]) {
         self.url = url
         self.status = status

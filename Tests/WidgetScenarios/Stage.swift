@@ -197,7 +197,8 @@ private final class FrameHandler {
             unsafeBitCast(callback, to: GCallback.self),
             Unmanaged.passRetained(FrameHandler(body)).toOpaque(),
             { box, _ in Unmanaged<FrameHandler>.fromOpaque(box!).release() },
-            G_CONNECT_AFTER
+            // G_CONNECT_AFTER, which is a macro from GLib 2.90 on.
+            GConnectFlags(rawValue: 1)
         )
     }
 }

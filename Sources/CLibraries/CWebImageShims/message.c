@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -77,7 +78,16 @@ ssize_t gwi_message_receive(int socket, void *bytes, size_t size, int *descripto
     return received;
 }
 
+// Whether a file may be as large (`ulimit -f`), which holds for memory files, too. One that grows beyond ends the app with SIGXFSZ.
+static bool may_be_as_large(size_t size) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
 int gwi_memory_file(const gwi_bytes *parts, size_t count) {
+    size_t size = 0;
+    for (size_t index = 0; index < count; index++) size += parts[index].size;
+    if (!may_be_as_large(size)) return -1;
     int file = memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file < 0) return -1;
     for (size_t index = 0; index < count; index++) {
@@ -108,6 +118,7 @@ void *gwi_memory_file_map(int file, size_t size) {
 }
 
 int gwi_worker_memory(size_t size, void **memory) {
+    if (!may_be_as_large(size)) return -1;
     int file = memfd_create("decoder", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file < 0) return -1;
     // A worker that made it smaller would make the app read behind its end.

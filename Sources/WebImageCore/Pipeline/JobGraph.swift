@@ -208,52 +208,6 @@ struct JobGraph: Sendable {
         case abandonLoad(Fetch.ID, any FetchOperation)
     }
 
-    /// What mutations have removed. Closures and objects of the app go with it, so it is released with the lock free.
-    struct Removals: Sendable {
-        /// Nearly every mutation removes at most one job and one fetch, which then need no allocation.
-        private var job: Job?
-        private var fetch: Fetch?
-        private var otherJobs: [Job] = []
-        private var otherFetches: [Fetch] = []
-
-        /// The decoders of partial images, with their canvases. Releasing one takes milliseconds.
-        private var decoders: [any IncrementalImageDecoding] = []
-
-        /// The stale images of jobs that go on without them.
-        private var previews: [Job.Preview] = []
-
-        mutating func add(_ removed: Job) {
-            var removed = removed
-            if case .progressive(var decoding) = removed.preview {
-                // A complete body leaves with the job.
-                add(decoding.abandon())
-                removed.preview = .progressive(decoding)
-            }
-            if job == nil { job = removed } else { otherJobs.append(removed) }
-        }
-
-        mutating func add(_ removed: Job.Preview) {
-            switch removed {
-            case .none: break
-            case .progressive(let decoding): add(decoding.decoder)
-            case .stale: previews.append(removed)
-            }
-        }
-
-        mutating func add(_ removed: ProgressiveDecoding.Decoder) {
-            if case .running(let decoder) = removed { decoders.append(decoder) }
-        }
-
-        /// Hands the decoders out; `nil` when there are none.
-        mutating func takeDecoders() -> DecoderDisposal? {
-            decoders.isEmpty ? nil : DecoderDisposal(exchange(&decoders, with: []))
-        }
-
-        mutating func add(_ removed: Fetch) {
-            if fetch == nil { fetch = removed } else { otherFetches.append(removed) }
-        }
-    }
-
     private(set) var jobs: [Job.ID: Job] = [:]
     private(set) var fetches: [Fetch.ID: Fetch] = [:]
     private var jobsByKey: [Job.Key: Job.ID] = [:]

@@ -65,7 +65,7 @@ struct Thumbnailers: Sendable {
     private static func entry(at path: String) -> Entry? {
         guard let file = g_key_file_new() else { return nil }
         defer { g_key_file_unref(file) }
-        guard g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, nil) != 0 else { return nil }
+        guard g_key_file_load_from_file(file, path, GKeyFileFlags(rawValue: 0), nil) != 0 else { return nil }
         func value(_ key: String) -> String? {
             let value = g_key_file_get_string(file, "Thumbnailer Entry", key, nil)
             defer { g_free(value) }

@@ -32,11 +32,13 @@ actor Tokens {
     /// - Parameter refused: The field that the server has refused; nil for the first attempt.
     func current(insteadOf refused: String?) async throws -> String {
         guard token.isEmpty || refused == "Bearer \(token)" else { return token }
-        let task = refresh ?? Task {
-            defer { refresh = nil }
-            token = try await signIn()
-            return token
-        }
+        let task =
+            refresh
+            ?? Task {
+                defer { refresh = nil }
+                token = try await signIn()
+                return token
+            }
         refresh = task
         return try await task.value
     }

@@ -16,7 +16,8 @@ extension ImageManager.Configuration {
         var sandbox: (DecodeSandbox, isOptional: Bool)? {
             guard self != .inProcess else { return nil }
             guard let sandbox = DecodeSandbox.shared else {
-                // The error of each image says why.
+                ImageManager.sandboxStatus.log()
+                // The error of each image says why, too.
                 return self == .sandboxed ? (.unavailable, isOptional: false) : nil
             }
             startOptionalWork { sandbox.prepare() }

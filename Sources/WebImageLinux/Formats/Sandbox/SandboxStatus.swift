@@ -1,4 +1,6 @@
 internal import CWebImageShims
+import Synchronization
+import WebImageCore
 
 /// Where images are decoded, and what keeps a decoder that a file has taken over from the rest of the system.
 public struct SandboxStatus: Sendable, Hashable {
@@ -38,6 +40,18 @@ public struct SandboxStatus: Sendable, Hashable {
     }
 
     static let notStarted = SandboxStatus(reason: "No image has been decoded in a worker yet")
+
+    private static let logged = Mutex<SandboxStatus?>(nil)
+
+    /// Says in the log what is missing, once: all kinds of workers have the same protections.
+    func log() {
+        guard Self.logged.withLock({ exchange(&$0, with: self) }) != self else { return }
+        if protections.count == Protection.allCases.count {
+            WebImageLog.debug("\(self)")
+        } else {
+            WebImageLog.notice("\(self)")
+        }
+    }
 
     static func unavailable(_ reason: String) -> SandboxStatus { SandboxStatus(reason: reason) }
 }

@@ -189,7 +189,7 @@ final class WorkerPool: Sendable {
             defer { state.status = status }
             return state.status != status
         }
-        if isNew { WebImageLog.notice("\(status)") }
+        if isNew { status.log() }
     }
 
     private func noteFailedStart(_ reason: String, _ number: UInt64? = nil) {
