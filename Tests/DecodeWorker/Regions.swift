@@ -42,6 +42,6 @@ private func zoom(_ path: String, _ manager: ImageManager) async throws(ImageErr
 private func time(_ name: String, _ body: () async throws(ImageError) -> Void) async throws(ImageError) {
     let start = ContinuousClock.now
     try await body()
-    let milliseconds = (ContinuousClock.now - start).components.attoseconds / 1_000_000_000_000_000
-    print("\(name): \((ContinuousClock.now - start).components.seconds * 1000 + milliseconds) ms")
+    let (seconds, attoseconds) = (ContinuousClock.now - start).components
+    print("\(name): \(seconds * 1000 + attoseconds / 1_000_000_000_000_000) ms")
 }

@@ -15,7 +15,7 @@ enum TownMap {
     static func prepare(_ done: @escaping @MainActor @Sendable (URL?) -> Void) {
         DispatchQueue.global(qos: .utility).async {
             let url = try? file()
-            DispatchQueue.main.async { done(url) }
+            Task { @MainActor in done(url) }
         }
     }
 
@@ -29,7 +29,7 @@ enum TownMap {
         options.quality = 0.85
         for top in stride(from: 0, to: size.height, by: bandHeight) {
             guard let band = drawBand(top), map.append(try band.data(as: .jpeg, options: options)) else {
-                throw ImageError.cancelled(url)
+                throw CocoaError(.fileWriteUnknown)
             }
         }
         try map.data.write(to: url, options: .atomic)
@@ -65,14 +65,14 @@ enum TownMap {
             cairo_paint(context)
             cairo_select_font_face(context, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL)
             for row in rows {
-                for column in 0..<width / block { drawBlock(column, row) }
+                for column in 0..<width / TownMap.block { drawBlock(column, row) }
             }
             drawRiver()
         }
 
         private func drawBlock(_ column: Int, _ row: Int) {
             var random = Chance(column: column, row: row)
-            let (left, top) = (Double(column * block), Double(row * block))
+            let (left, top) = (Double(column * TownMap.block), Double(row * TownMap.block))
             cairo_save(context)
             cairo_translate(context, left, top)
             let isPark = random.next() < 0.12

@@ -12,8 +12,12 @@ final class ZoomInput {
     private var pointer: (x: Double, y: Double)?
     /// How far the drag has gone.
     private var dragged = (x: 0.0, y: 0.0)
+    /// The gesture of one finger, which ends when a second one comes down.
+    private var dragGesture: OpaquePointer?
     /// The zoom at which two fingers came down.
     private var pinchStart = 1.0
+    /// The last point between the fingers in application pixels.
+    private var pinchCenter: (x: Double, y: Double)?
 
     private init(_ widget: UnsafeMutablePointer<GtkWidget>, _ content: ZoomContent) {
         self.content = content
@@ -77,6 +81,7 @@ final class ZoomInput {
 
     private func addDragging(to widget: UnsafeMutablePointer<GtkWidget>) {
         let gesture = gtk_gesture_drag_new()!
+        dragGesture = gesture
         let began: @convention(c) (OpaquePointer, Double, Double, gpointer) -> Void = { _, _, _, context in
             ZoomInput.run(context) { $0.dragged = (0, 0) }
         }
@@ -124,7 +129,7 @@ final class ZoomInput {
     private func addPinching(to widget: UnsafeMutablePointer<GtkWidget>) {
         let gesture = gtk_gesture_zoom_new()!
         let began: @convention(c) (OpaquePointer, OpaquePointer?, gpointer) -> Void = { _, _, context in
-            ZoomInput.run(context) { $0.pinchStart = $0.content?.viewport?.zoom ?? 1 }
+            ZoomInput.run(context) { $0.beginPinch() }
         }
         let scaled: @convention(c) (OpaquePointer, Double, gpointer) -> Void = { gesture, scale, context in
             var (x, y) = (0.0, 0.0)
@@ -137,10 +142,24 @@ final class ZoomInput {
         gtk_widget_add_controller(widget, gesture)
     }
 
+    private func beginPinch() {
+        pinchStart = content?.viewport?.zoom ?? 1
+        pinchCenter = nil
+        if let dragGesture { gtk_gesture_set_state(dragGesture, GTK_EVENT_SEQUENCE_DENIED) }
+    }
+
+    /// Zooms about the point between the fingers, and moves the image with it.
     private func pinch(_ scale: Double, at center: (x: Double, y: Double)?) {
         guard let content else { return }
+        let moved = center.flatMap { center in
+            pinchCenter.map { content.devicePoint(center.x - $0.x, center.y - $0.y) }
+        }
         let point = center.map { content.devicePoint($0.x, $0.y) }
-        content.change { $0.set(pinchStart * scale, about: point) }
+        pinchCenter = center
+        content.change { viewport in
+            if let moved { viewport.pan(by: moved) }
+            viewport.set(pinchStart * scale, about: point)
+        }
     }
 
     // Keys.
