@@ -156,13 +156,13 @@ struct GalleryPageTests {
             (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 2000
         }
         #expect(isThere)
-        let whole = try screen.photograph().colors(x: x, y: y)
+        let whole: [UInt32: Int] = try screen.photograph().colors(x: x, y: y)
         func hasChanged(from old: [UInt32: Int]) -> Bool {
             EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y)) != old }
         }
         for _ in 0..<10 { screen.click(x: 600, y: 450, button: 4) }
         #expect(hasChanged(from: whole))
-        let near = try screen.photograph().colors(x: x, y: y)
+        let near: [UInt32: Int] = try screen.photograph().colors(x: x, y: y)
         screen.drag(from: (700, 500), to: (500, 400))
         #expect(hasChanged(from: near))
         screen.press("0")
