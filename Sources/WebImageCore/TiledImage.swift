@@ -38,7 +38,7 @@ public final class TiledImage: Sendable {
 
     /// Decodes a part of the image. Cancelling the awaiting Swift task cancels the decode.
     ///
-    /// Regions whose edges are multiples of `1 / scale`, for a scale of 1, 1/2, 1/4 and so on, fit together without a seam.
+    /// Regions whose edges are multiples of `1 / scale`, for a scale of 1, 1/2, 1/4 or 1/8, fit together without a seam.
     /// - Parameters:
     ///   - rect: The part in upright pixels of the file. What lies outside of the image is left out.
     ///   - scale: Pixels of the result per pixel of the file, at most 1. Default: 1.

@@ -105,7 +105,7 @@ struct ZoomViewportTests {
                 let part = pixels?.cropped(to: rect.stored(orientation, in: stored), orientation: orientation)
                 let expected = turned?.cropped(to: rect)
                 #expect(
-                    part?.straightAlpha == expected?.straightAlpha && part?.size == rect.size,
+                    part?.bytes == expected?.bytes && part?.size == rect.size,
                     "\(orientation) \(rect)"
                 )
             }

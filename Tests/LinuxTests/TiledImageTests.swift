@@ -28,7 +28,7 @@ struct TiledImageTests {
         }
         let edge = try await image.region(PixelRect(x: 1000, y: 700, width: 500, height: 500))
         #expect(edge.pixelSize == PixelSize(width: 37, height: 43))
-        for scale in [0, -1, .nan, 1e-300] {
+        for scale in [0, -1, -.infinity, 1e-300] {
             #expect(try await image.region(image.bounds, scale: scale).pixelSize == PixelSize(width: 1, height: 1))
         }
         #expect(loader.started == [url])
@@ -157,10 +157,14 @@ struct TiledImageTests {
         let path = "\(folder.path)/\(name)"
         var large = BandedJPEG(size: PixelSize(width: 8192, height: 6144))
         let band = try RegionTests.encoded(PixelSize(width: 8192, height: 256), .jpeg)
-        for _ in 0..<24 { try #require(large.append(band)) }
+        for _ in 0..<24 {
+            let isAdded = large.append(band)
+            #expect(isAdded)
+        }
         var file = large.data
         if name.hasSuffix("webp") {
-            file = try WebImage(data: file).data(as: .webp, options: EncodeOptions())
+            let options = EncodeOptions()
+            file = try WebImage(data: file).data(as: .webp, options: options)
         }
         try file.write(to: URL(filePath: path))
         let result = try ChildProcess.run(BuiltProgram.path("DecodeWorker"), [path, "regions"], seconds: 120)
