@@ -28,7 +28,7 @@ struct TiledImageTests {
         }
         let edge = try await image.region(PixelRect(x: 1000, y: 700, width: 500, height: 500))
         #expect(edge.pixelSize == PixelSize(width: 37, height: 43))
-        for scale in [0, -1, -.infinity, 1e-300] {
+        for scale in [0, -1, -Double.infinity, 1e-300] {
             #expect(try await image.region(image.bounds, scale: scale).pixelSize == PixelSize(width: 1, height: 1))
         }
         #expect(loader.started == [url])

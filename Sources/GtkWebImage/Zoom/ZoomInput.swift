@@ -40,8 +40,9 @@ final class ZoomInput {
         let controller = gtk_event_controller_scroll_new(GTK_EVENT_CONTROLLER_SCROLL_BOTH_AXES)!
         let callback: @convention(c) (OpaquePointer, Double, Double, gpointer) -> gboolean = { scroll, x, y, context in
             let isTouchpad = gtk_event_controller_scroll_get_unit(scroll) == GDK_SCROLL_UNIT_SURFACE
-            let state = gtk_event_controller_get_current_event_state(scroll)
-            let hasControl = state.rawValue & GDK_CONTROL_MASK.rawValue != 0
+            let event = gtk_event_controller_get_current_event(scroll)
+            let state = event.map { gdk_event_get_modifier_state($0).rawValue } ?? 0
+            let hasControl = state & GDK_CONTROL_MASK.rawValue != 0
             return ZoomInput.run(context) { input in
                 input.scroll(x, y, zooms: !isTouchpad || hasControl, isTouchpad: isTouchpad)
             }
