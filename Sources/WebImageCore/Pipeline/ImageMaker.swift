@@ -54,7 +54,7 @@ final class ImageMaker: Sendable {
 
     /// The decoder of a file, whole or its beginning.
     /// - Throws: ``ImageError/Code/formatNotAllowed``, and what ``CoderRegistry`` throws.
-    private func coder(
+    func coder(
         for data: Data,
         as format: ImageFormat,
         of request: ImageRequest

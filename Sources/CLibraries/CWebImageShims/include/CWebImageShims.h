@@ -153,6 +153,14 @@ gwi_jpeg_step gwi_jpeg_decode(gwi_jpeg *jpeg, uint8_t *target, size_t stride, ui
 /// Writes the image of all complete scans. WAITS when there is no new scan.
 gwi_jpeg_step gwi_jpeg_show_scans(gwi_jpeg *jpeg, uint8_t *target, size_t stride);
 
+/// Begins to decode columns of a whole file that is set up. They are widened to the left as far as libjpeg needs, which sets both
+/// numbers. The first column and the last ones next to others may differ from those of the whole image.
+gwi_jpeg_step gwi_jpeg_start_region(gwi_jpeg *jpeg, uint32_t *x, uint32_t *width);
+/// Skips rows of a region, whose pixels are not computed.
+gwi_jpeg_step gwi_jpeg_skip_rows(gwi_jpeg *jpeg, uint32_t count);
+/// Decodes the next rows of a region to three bytes a pixel.
+gwi_jpeg_step gwi_jpeg_read_rows(gwi_jpeg *jpeg, uint8_t *target, size_t stride, uint32_t count);
+
 typedef struct {
     uint32_t width;
     uint32_t height;
