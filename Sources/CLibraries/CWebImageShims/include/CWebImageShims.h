@@ -239,11 +239,10 @@ bool gwi_tiff_read_tile(gwi_tiff *tiff, gwi_tiff_position position, uint8_t *tar
 /// Decodes whole rows, from the first one of a strip or tile on, to red, green, blue and alpha, red in the lowest byte.
 bool gwi_tiff_read_rgba(gwi_tiff *tiff, uint32_t y, uint32_t row_count, uint32_t *target);
 
-/// Starts a program, found by its name, in a process group of its own, without input, output or descriptors of this process, and
-/// with limits on its processor time, memory and files.
+/// Starts a program, found by its name, in a process group of its own, without input, output or descriptors of this process.
 /// - arguments: The words of its command line and a NULL.
 /// Its process, to be waited for; -1 when it cannot be started.
-pid_t gwi_spawn(char *const *arguments, unsigned seconds);
+pid_t gwi_spawn(char *const *arguments);
 
 // Decode workers: this program started again, with a socket on which it takes files and answers with pixels.
 

@@ -4,7 +4,9 @@ import WebImageCore
 /// The server or the proxy that a credential is for.
 struct CredentialSpace: Hashable, Sendable {
     let isProxy: Bool
-    /// The scheme, host and port of a server, or how libcurl finds a proxy.
+    /// Whether the certificate is checked. Without that anybody may be at the end of the connection.
+    var isVerified = true
+    /// The scheme, host and port of a server, or the address of a proxy.
     let name: String
 }
 
@@ -21,9 +23,9 @@ struct CredentialStore {
 
     private(set) var credentials: [CredentialSpace: ChallengeCredential] = [:]
 
-    /// Takes note that a request with a credential was not refused.
+    /// Takes note that a request with a credential was not refused. Where nobody checks certificates, the app is asked each time.
     mutating func accept(_ credential: ChallengeCredential, for space: CredentialSpace) {
-        guard credentials[space] != credential else { return }
+        guard space.isVerified, credentials[space] != credential else { return }
         if credentials.count >= Self.limit { credentials = [:] }
         credentials[space] = credential
     }

@@ -20,10 +20,14 @@ extension CurlTransfer {
     /// Asks the app for a credential, if the server or proxy demands a user name and a password.
     /// - Parameter error: The error that stays when the app has none.
     func askForCredential(insteadOf error: ImageError) -> Outcome {
-        guard let handler = configuration.challengeHandler, let (scheme, realm) = challenge else {
+        let isFromProxy = exchange.head?.status == 407
+        // A server that calls itself a proxy gets nothing.
+        guard let handler = configuration.challengeHandler, let (scheme, realm) = challenge,
+            !isFromProxy || isRefusedByProxy
+        else {
             return .failed(error)
         }
-        let space = space(ofProxy: exchange.head?.status == 407)
+        let space = space(ofProxy: isFromProxy)
         let count = challengeCounts[space, default: 0] + 1
         guard count <= Self.maximumChallengeCount else { return .failed(error) }
         challengeCounts[space] = count
@@ -52,9 +56,21 @@ extension CurlTransfer {
         return offers.first { $0.scheme == "basic" }.map { (.basic, $0.realm) }
     }
 
+    /// Whether the proxy has refused the request, or the wish for a tunnel to the server. A server may say 407 as well, at the end
+    /// of a tunnel or without any proxy.
+    var isRefusedByProxy: Bool {
+        guard let handle = exchange.handle else { return false }
+        if handle.proxyStatus != 0 { return handle.proxyStatus == 407 }
+        return handle.status == 407 && exchange.proxy.answersRequests(for: exchange.request.url)
+    }
+
     /// The server or the proxy of the exchange.
     func space(ofProxy isProxy: Bool) -> CredentialSpace {
-        CredentialSpace(isProxy: isProxy, name: isProxy ? exchange.proxy.name : exchange.request.url.origin)
+        let url = exchange.request.url
+        // Invalid certificates are accepted from servers only.
+        return isProxy
+            ? CredentialSpace(isProxy: true, name: exchange.proxy.name(for: url))
+            : CredentialSpace(isProxy: false, isVerified: !key.options.allowsInvalidCertificates, name: url.origin)
     }
 
     /// Sends the request once more, with a credential.
