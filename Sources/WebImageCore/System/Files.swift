@@ -274,7 +274,7 @@ package struct FileStore: FileStoring {
     private func create(_ path: String) throws -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
         var descriptor = Glibc.open(path, flags, 0o600)
-        if descriptor < 0, errno == ENOENT, let slash = path.lastIndex(of: "/") {
+        if descriptor < 0, errno == ENOENT, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
             try FileManager.default.createDirectory(
                 atPath: String(path[..<slash]),
                 withIntermediateDirectories: true,

@@ -68,6 +68,16 @@ package final class ProxyResolver: Sendable {
         return proxies
     }
 
+    /// Loads the resolver of the desktop on another thread, once. It is a module of GIO that asks the session bus for the settings, which
+    /// the first transfer would wait for.
+    static func prepareDesktop() {
+        _ = preparation
+    }
+
+    private static let preparation: Void = startOptionalWork {
+        if !isSetByEnvironment, hasSettings { _ = g_proxy_resolver_get_default() }
+    }
+
     /// Whether the settings of the desktop's proxy are installed. GNOME's resolver, which GIO tries on every desktop,
     /// ends the process without them (g_settings_new), as in a bundle or a container without gsettings-desktop-schemas.
     private static var hasSettings: Bool {
