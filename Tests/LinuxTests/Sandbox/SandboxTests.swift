@@ -39,6 +39,17 @@ struct SandboxTests {
         )
     }
 
+    @Test("A worker that says it cannot decode a file does not have it decoded in the app") func unavailable() {
+        let optional = CoderRegistry.builtIn(
+            adding: [],
+            other: HostileDecoder(),
+            sandbox: (DecodeSandbox(limit: 1), isOptional: true)
+        )
+        let error = thrownError { try optional.decode(HostileDecoder.file(.claimUnavailable)) }
+        #expect(error?.reason == "I am not here")
+        #expect(HostileDecoder.decodeCount.withLock { $0 } == 0)
+    }
+
     @Test(
         "A decoder that breaks costs its image an error, and the next image comes",
         arguments: [.crash, .trap, .abort, .exit, .closeSocket, .lie, .killItself] as [HostileDecoder.Attempt]

@@ -100,7 +100,11 @@ struct SandboxedDrawingTests {
     }
 
     @Test("The loaders of drawings may start threads") func threads() throws {
-        let (answer, _, _) = try Self.sandbox.perform(DecodeCommand(.decode), HostileDecoder.file(.thread), by: .drawings)
+        let (answer, _, _) = try Self.sandbox.perform(
+            DecodeCommand(.decode),
+            HostileDecoder.file(.thread),
+            by: .drawings
+        )
         guard case .image(let image) = answer else { throw DecodeOptions().badData("\(answer)") }
         #expect(image.pixels.size.width == 2)
     }

@@ -39,7 +39,7 @@ public struct SandboxStatus: Sendable, Hashable {
         self.reason = reason
     }
 
-    static let notStarted = SandboxStatus(reason: "No image has been decoded in a worker yet")
+    static let notStarted = SandboxStatus(reason: "No decode worker has started yet")
 
     private static let logged = Mutex<SandboxStatus?>(nil)
 
@@ -59,9 +59,10 @@ public struct SandboxStatus: Sendable, Hashable {
 extension SandboxStatus: CustomStringConvertible {
     /// One line for a log.
     public var description: String {
-        if let reason { return "No images are decoded in workers. \(reason)." }
+        if let reason { return self == .notStarted ? "\(reason)." : "No image can be decoded in a worker. \(reason)." }
         let missing = Protection.allCases.filter { !protections.contains($0) }.map(\.rawValue)
         guard !missing.isEmpty else { return "Images are decoded in workers without rights." }
-        return "Images are decoded in workers with fewer protections, since this kernel offers no \(missing.joined(separator: ", "))."
+        return
+            "Images are decoded in workers with fewer protections, since this kernel offers no \(missing.joined(separator: ", "))."
     }
 }

@@ -50,7 +50,9 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding, @unchecked Se
     }
 
     func partialImage() -> WebImage? {
-        guard head == nil, let (answer, payload) = try? perform(.partialImage, nil), case .image = answer else { return nil }
+        guard head == nil, let (answer, payload) = try? perform(.partialImage, nil), case .image = answer else {
+            return nil
+        }
         return try? sandbox.image(answer, payload, of: file, options: options)
     }
 

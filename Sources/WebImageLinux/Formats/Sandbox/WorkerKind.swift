@@ -16,7 +16,8 @@ enum WorkerKind: Int32, Sendable, CaseIterable {
     func missing(in fence: DecodeAnswer.Fence) -> String? {
         guard readsFonts else {
             return fence.isDisjoint(with: [.systemCalls, .files])
-                ? "This kernel has neither seccomp nor Landlock, so that a worker would have the rights of the app" : nil
+                ? "This kernel has neither seccomp nor Landlock, so that a worker would have the rights of the app"
+                : nil
         }
         if !fence.contains(.files) {
             return "This kernel has no Landlock, without which a worker that reads fonts reads other files as well"
