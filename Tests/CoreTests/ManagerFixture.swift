@@ -74,9 +74,12 @@ struct ManagerFixture {
     }
 
     /// Waits for a condition without blocking the thread.
+    /// The time is long because tests occupy the few threads on which tasks run.
     func polled(_ condition: @escaping @Sendable () -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: EventLog<Int>.poll(until: condition)) }
+            Thread.detachNewThread {
+                continuation.resume(returning: EventLog<Int>.poll(seconds: 600, until: condition))
+            }
         }
     }
 

@@ -50,7 +50,7 @@ final class InterceptorStage: Sendable {
         let id = ObjectIdentifier(task)
         state.withLock { $0.running[id] = (task, nil) }
         let load = Load(task, request)
-        let work = Task.detached { [self] in
+        let work = Task.detached(priority: task.priority.taskPriority) { [self] in
             let result = await result(of: load)
             // The texture is made here rather than on the main thread.
             if case .success(let response) = result { request.preparation?.prepare(response.image) }
