@@ -239,7 +239,10 @@ struct DesktopThumbnailTests {
         )
         let movie = URL(filePath: "\(folder.path)/a movie.mp4")
         let head = Data([0, 0, 0, 0x18]) + Data("ftypmp42".utf8) + Data(count: 12)
-        try (head + TestImage.solid(0x00FFFF, size: PixelSize(width: 64, height: 48))).write(to: movie)
+        // A file that is written anew is another one, which may be tried again.
+        if !FileManager.default.fileExists(atPath: movie.path(percentEncoded: false)) {
+            try (head + TestImage.solid(0x00FFFF, size: PixelSize(width: 64, height: 48))).write(to: movie)
+        }
         let loader = ThumbnailLoader(
             thumbnails: thumbnails,
             thumbnailers: Thumbnailers(directories: [directory], timeLimit: timeLimit),
@@ -296,8 +299,7 @@ struct DesktopThumbnailTests {
         let (working, _) = try thumbnailer("tail -c +25 \"$0\" > \"$1\"")
         let isTried = ["exit 127", ""].contains(script)
         #expect((try? load(ImageRequest(thumbnailOf: movie, working), manager()).result?.get()) != nil || !isTried)
-        // On a busy machine the time may end before the program has begun, so that it is tried again.
-        #expect((thumbnails.data(for: movie) != nil) == isTried || script == "sleep 600")
+        #expect((thumbnails.data(for: movie) != nil) == isTried)
     }
 
     @Test("An image of the user that a thumbnailer links to does not become a thumbnail for all programs")

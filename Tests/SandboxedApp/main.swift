@@ -5,10 +5,10 @@ import WebImageLinux
 
 // An app that decodes files in workers and says what protects it:
 //
-//     SandboxedApp [--without-landlock] [--without-seccomp] [--removed] [--killed] [--program] FILE...
+//     SandboxedApp [--without-landlock] [--without-seccomp] [--prepared] [--removed] [--killed] [--program] FILE...
 //
 // It prints the format and size of each file, or its error, then the rights that the workers have given up. Without Landlock, or
-// seccomp, the kernel says that it has none. Removed, the app deletes its own program first, as an update does. Killed, it prints its
+// seccomp, the kernel says that it has none. Prepared, the workers start before the first file. Removed, the app deletes its own program first, as an update does. Killed, it prints its
 // processes instead and kills itself. With --program, it prints the program of the workers.
 
 let arguments = CommandLine.arguments.dropFirst()
@@ -21,10 +21,12 @@ guard let sandbox = DecodeSandbox.shared else {
     print("\(ImageManager.sandboxStatus)")
     exit(0)
 }
+let contents = files.map { (path: $0, data: FileManager.default.contents(atPath: $0)) }
+if arguments.contains("--prepared") { sandbox.prepare() }
 let coders = CoderRegistry.builtIn(adding: [], sandbox: (sandbox, isOptional: true), neverHere: [.svg])
-for file in files {
+for file in contents {
     do throws(ImageError) {
-        guard let data = try? Data(contentsOf: URL(filePath: file)) else { fatalError("\(file) cannot be read") }
+        guard let data = file.data else { fatalError("\(file.path) cannot be read") }
         // As from the network, since files may be decoded in the process of the app.
         let image = try coders.decode(data, options: DecodeOptions(url: URL(string: "http://host/image")))
         print("\(image.format.rawValue) \(image.naturalSize)")

@@ -42,6 +42,31 @@ private func waitUntilShown(_ view: ZoomView, file: StaticString = #fileID, line
     expect(isDone, "the view is loading \(String(describing: view.error))", file: file, line: line)
 }
 
+/// Emits a signal of the controller of a type, as GTK does for events.
+@MainActor
+private func emit(_ signal: String, of type: String, in view: ZoomView, _ numbers: Double...) throws {
+    let list = gtk_widget_observe_controllers(view.widget)!
+    defer { g_object_unref(UnsafeMutableRawPointer(list)) }
+    let controllers = (0..<g_list_model_get_n_items(list)).compactMap { g_list_model_get_item(list, $0) }
+    defer { for controller in controllers { g_object_unref(controller) } }
+    let controller = try require(
+        controllers.first {
+            String(cString: g_type_name_from_instance($0.assumingMemoryBound(to: GTypeInstance.self))) == type
+        }
+    )
+    var values = [GValue](repeating: GValue(), count: numbers.count + 1)
+    g_value_init(&values[0], g_type_from_name(type))
+    g_value_set_object(&values[0], controller)
+    for (index, number) in numbers.enumerated() {
+        g_value_init(&values[index + 1], g_type_from_name("gdouble"))
+        g_value_set_double(&values[index + 1], number)
+    }
+    var result = GValue()
+    if signal == "scroll" { g_value_init(&result, g_type_from_name("gboolean")) }
+    g_signal_emitv(&values, g_signal_lookup(signal, g_type_from_name(type)), 0, &result)
+    for index in values.indices { g_value_unset(&values[index]) }
+}
+
 extension Scenario {
     static let zoom: [Scenario] = [
         Scenario("A large image is shown whole, and zoomed in pixel for pixel", .drawing, .density) {
@@ -67,6 +92,30 @@ extension Scenario {
                 guard drawn.pixelSize == whole.pixelSize else { break }
                 expectEqual(drawn.color(x, y), whole.color(x, y), "\(x), \(y)")
             }
+            expectEqual(stage.server.requests.count, 1)
+        },
+
+        Scenario("The wheel and a pinch zoom about the pointer, and a drag moves the image") {
+            let (stage, view) = try zoomed()
+            waitUntilShown(view)
+            let least = view.zoom
+            view.zoom = 0.5
+            let before = try require(view.visibleRegion)
+            try emit("enter", of: "GtkEventControllerMotion", in: view, 0, 0)
+            try emit("scroll", of: "GtkEventControllerScroll", in: view, 0, -4)
+            expect(abs(view.zoom - 0.5 * 1.25 * 1.25 * 1.25 * 1.25) < 1e-9, "\(view.zoom)")
+            let after = try require(view.visibleRegion)
+            expect(abs(after.x - before.x) <= 2 && abs(after.y - before.y) <= 2, "\(before) \(after)")
+            try emit("drag-begin", of: "GtkGestureDrag", in: view, 200, 200)
+            try emit("drag-update", of: "GtkGestureDrag", in: view, -100, -50)
+            try emit("drag-update", of: "GtkGestureDrag", in: view, -200, -100)
+            let moved = try require(view.visibleRegion)
+            let scale = Double(gtk_widget_get_scale_factor(view.widget))
+            expect(abs(Double(moved.x - after.x) - 200 * scale / view.zoom) <= 2, "\(after) \(moved)")
+            try emit("scroll", of: "GtkEventControllerScroll", in: view, 0, 100)
+            expectEqual(view.zoom, least)
+            try emit("scale-changed", of: "GtkGestureZoom", in: view, 1e9)
+            expectEqual(view.zoom, view.maximumZoom)
             expectEqual(stage.server.requests.count, 1)
         },
 

@@ -53,10 +53,12 @@ extension Page {
             captioned(avatar.widget, tr("round")), captioned(toggle, tr("on and off")),
             captioned(menu.widget, tr("a menu")),
         ]
-        return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, [off, flow(cells)]),
-            waitsFor: [button, avatar, menu]
-        )
+        let content = box(GTK_ORIENTATION_VERTICAL, [off, flow(cells)])
+        var page = PageContent(content, waitsFor: [button, avatar, menu])
+        // Images behind labels and those of other states have tasks of their own.
+        let areShown = page.isAtRest
+        page.isAtRest = { areShown() && WidgetPointer(content).runningImageTasks.isEmpty }
+        return page
     }
 
     @MainActor

@@ -135,7 +135,9 @@ final class ZoomInput {
         }
         let scaled: @convention(c) (OpaquePointer, Double, gpointer) -> Void = { gesture, scale, context in
             var (x, y) = (0.0, 0.0)
-            let hasCenter = gtk_gesture_get_bounding_box_center(gesture, &x, &y) != 0
+            // GTK asks the last event for its kind, also where there is none.
+            let event = gtk_gesture_get_last_event(gesture, gtk_gesture_get_last_updated_sequence(gesture))
+            let hasCenter = event != nil && gtk_gesture_get_bounding_box_center(gesture, &x, &y) != 0
             let center = (x, y)
             ZoomInput.run(context) { $0.pinch(scale, at: hasCenter ? center : nil) }
         }

@@ -63,6 +63,15 @@ struct SandboxEnvironmentTests {
         #expect(lines.joined().contains("This kernel has no seccomp") && !lines.contains("svg 20x10"))
     }
 
+    @Test("Where descriptors are few, workers that cannot be started hold up no image", arguments: 8..<16)
+    func fewDescriptors(limit: Int) throws {
+        let script = "ulimit -n \(limit); exec timeout 60 '\(Self.app)' --prepared '\(images[0])'"
+        let result = try ChildProcess.run("bash", ["-c", script], seconds: 90)
+        // libdispatch ends a program without descriptors for its timers. timeout(1) says 124 of one that hangs.
+        #expect(result.exitCode != 124)
+        if result.exitCode == 0 { #expect(result.output.contains("jpeg 60x40"), "\(result.output)") }
+    }
+
     @Test("A program whose file an update has removed") func removed() throws {
         let copy = try copiedApp()
         let lines = try run([copy, "--removed"] + images)

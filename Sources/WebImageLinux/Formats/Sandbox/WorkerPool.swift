@@ -99,7 +99,10 @@ final class WorkerPool: Sendable {
     /// Starts workers before they are needed.
     func prepare() {
         var taken: [DecodeWorker] = []
-        while taken.count < limit, state.withLock({ $0.count < limit }), case .worker(let worker) = take() {
+        // Where the system starts no more, the next one would be one of these.
+        while taken.count < limit, state.withLock({ $0.count < limit }),
+            case .worker(let worker) = take(isCancelled: { !taken.isEmpty })
+        {
             do throws(DecodeWorker.Failure) {
                 try worker.waitUntilReady()
                 taken.append(worker)
