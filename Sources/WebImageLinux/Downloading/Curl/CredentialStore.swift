@@ -1,11 +1,20 @@
 import FoundationEssentials
 import WebImageCore
 
-/// The server or the proxy that a credential is for.
+/// What a credential is for: a realm of a server or of a proxy (RFC 9110, 11.5).
 struct CredentialSpace: Hashable, Sendable {
-    let isProxy: Bool
-    /// The scheme, host and port of a server, or how libcurl finds a proxy.
-    let name: String
+    /// A server or a proxy.
+    struct Server: Hashable, Sendable {
+        let isProxy: Bool
+        /// The scheme, host and port of a server, or how libcurl finds a proxy.
+        let name: String
+    }
+
+    let server: Server
+    /// The name that the server or proxy gives; `nil` when it gives none.
+    let realm: String?
+
+    var isProxy: Bool { server.isProxy }
 }
 
 /// A credential and the scheme that the server or proxy has asked for it by.
@@ -20,11 +29,23 @@ struct CredentialStore {
     private static let limit = 100
 
     private(set) var credentials: [CredentialSpace: ChallengeCredential] = [:]
+    /// The realm of each server whose credential was accepted last. Which realm a URL belongs to is known once the server has
+    /// answered.
+    private var latest: [CredentialSpace.Server: CredentialSpace] = [:]
+
+    /// The credential that a request to a server is sent with.
+    func credential(for server: CredentialSpace.Server) -> (CredentialSpace, ChallengeCredential)? {
+        latest[server].flatMap { space in credentials[space].map { (space, $0) } }
+    }
 
     /// Takes note that a request with a credential was not refused.
     mutating func accept(_ credential: ChallengeCredential, for space: CredentialSpace) {
+        latest[space.server] = space
         guard credentials[space] != credential else { return }
-        if credentials.count >= Self.limit { credentials = [:] }
+        if credentials.count >= Self.limit {
+            credentials = [:]
+            latest = [space.server: space]
+        }
         credentials[space] = credential
     }
 
@@ -33,5 +54,5 @@ struct CredentialStore {
         if credentials[space] == credential { credentials[space] = nil }
     }
 
-    mutating func removeAll() { credentials = [:] }
+    mutating func removeAll() { self = CredentialStore() }
 }
