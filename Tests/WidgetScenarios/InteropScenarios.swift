@@ -138,8 +138,8 @@ extension Scenario {
             expect(hasImage(), "with the same image from memory")
             pointer.clearImage()
             expect(!hasImage(), "without an image")
-            // What draws something stays: a placeholder, and an image that the error leaves.
-            pointer.errorPlaceholder = .color(ImageColor(0xFF0000))
+            // A placeholder draws something, so it takes the place, too.
+            pointer.errorPlaceholder = .icon("image-missing-symbolic")
             pointer.setImage(with: missing, manager: stage.manager, completion: stage.completion)
             stage.waitForResults(5)
             expect(hasImage(), "with an error placeholder")
