@@ -14,7 +14,7 @@ struct FramesTests {
         return WebImage(pixels: try #require(pixels))
     }
 
-    private func colors(_ image: WebImage) throws -> [ImageColor] {
+    private func colors(_ image: WebImage) throws -> [ImageColor?] {
         let animation = try #require(image.animation)
         let decoder = animation.makeDecoder()
         return try (0..<animation.frameCount).map { WebImage(pixels: try decoder.frame(at: $0)).color(x: 0, y: 0) }
