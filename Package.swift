@@ -192,7 +192,9 @@ let package = Package(
         // The tests.
         .target(
             name: "TestSupport",
-            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "CWebImageGLib", "CWebImageLCMS"],
+            dependencies: [
+                "WebImageCore", "WebImageLinux", "WebImageTesting", "CWebImageGLib", "CWebImageLCMS", "CWebImageShims",
+            ],
             path: "Tests/Support",
             swiftSettings: strict
         ),
@@ -222,7 +224,7 @@ let package = Package(
         .target(name: "CWorkerShims", path: "Tests/WorkerShims"),
         .executableTarget(
             name: "NetworkWorker",
-            dependencies: ["WebImageCore", "WebImageLinux", "CWorkerShims"],
+            dependencies: ["WebImageCore", "WebImageLinux", "TestSupport", "CWorkerShims"],
             path: "Tests/NetworkWorker",
             swiftSettings: strict
         ),

@@ -45,6 +45,8 @@ public final class DataTask: Sendable {
         var priority: ImagePriority
         /// What is loaded: the request, or after it failed one of its fallbacks.
         var current: ImageRequest
+        /// Why that is a fallback, with all that was tried before.
+        var earlier: ImageError?
         var isStarted = false
         var isCancelled = false
         /// Set by the first who ends the task, before its callers hear of it.
@@ -144,11 +146,14 @@ extension DataTask {
     var current: ImageRequest { state.withLock { $0.current } }
 
     /// Hands the task to its runner, unless it was cancelled.
-    /// - Parameter request: What is loaded in the place of the task's request, which has failed. Default: that request.
-    func start(with request: ImageRequest? = nil) {
+    /// - Parameters:
+    ///   - request: What is loaded in the place of the task's request, which has failed. Default: that request.
+    ///   - error: Why what was loaded before has failed.
+    func start(with request: ImageRequest? = nil, after error: ImageError? = nil) {
         let isOpen = state.withLock { state in
             guard !state.isCancelled else { return false }
             if let request { state.current = request }
+            if let error { state.earlier = error.following(state.earlier) }
             state.isStarted = true
             return true
         }
@@ -172,6 +177,7 @@ extension DataTask {
 
     /// Finishes the task in a later turn of its dispatcher. Only the first call counts.
     func finish(_ result: Result<DataResponse, ImageError>) {
+        let result = result.mapError { $0.following(state.withLock { $0.earlier }) }
         dispatcher.dispatch { self.complete(result) }
     }
 

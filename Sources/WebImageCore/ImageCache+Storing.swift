@@ -81,7 +81,7 @@ extension ImageCache {
         if let image { storeInMemory(image, request) }
         guard let dataCache = dataCache(for: request, write) else { return write }
         let entry = entry(data, response, for: request)
-        dataCache.accept(entry) { write.finish($0, request.url) }
+        parts.storeOrder.perform(entry.key) { dataCache.accept(entry) { write.finish($0, request.url) } }
         finish(write, of: entry, in: dataCache, for: request.url)
         return write
     }

@@ -147,12 +147,16 @@ extension ImageCache {
 
     private func remove(_ key: String, _ tiers: CacheTiers) {
         if tiers.contains(.memory) { parts.memoryCache.removeImages(source: key) }
-        if tiers.contains(.originals) { parts.dataCache?.remove(key) }
+        if tiers.contains(.originals), let dataCache = parts.dataCache {
+            parts.storeOrder.perform(key) { dataCache.remove(key) }
+        }
         if tiers.contains(.renditions) { parts.renditionCache?.removeVariants(of: key) }
     }
 
     private func removeAllFromDiskBlocking() {
-        parts.dataCache?.removeAll()
+        if let dataCache = parts.dataCache {
+            parts.storeOrder.performForAll(dataCache.removeAll) { dataCache.remove($0) }
+        }
         parts.renditionCache?.removeAll()
     }
 

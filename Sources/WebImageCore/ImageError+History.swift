@@ -87,8 +87,8 @@ extension ImageError {
     }
 
     /// The error of a load that was begun because another one had failed.
-    func following(_ earlier: ImageError) -> ImageError {
-        guard let list = attemptList else { return self }
+    func following(_ earlier: ImageError?) -> ImageError {
+        guard let earlier, let list = attemptList else { return self }
         return ending(list.last, after: earlier.history + list.earlier)
     }
 }

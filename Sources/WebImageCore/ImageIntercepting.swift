@@ -17,7 +17,7 @@
 /// The first interceptor of a configuration is the outermost: its request goes to the second one, and so on, and the response comes
 /// back in the opposite order. They stand around what an app asks for, a prefetcher too, after
 /// `ImageManager.Configuration.requestProcessor`; not around loads that belong to it, such as fallbacks, previews and the
-/// refreshing of stale images.
+/// refreshing of stale images, nor around loads of bytes (``ImageManager/data(for:)``), which have no image to answer with.
 ///
 /// A memory hit goes past the interceptors, so that it is shown before `setImage` returns, unless one of them asks for it
 /// (``interceptsMemoryHits(of:)``).

@@ -8,6 +8,8 @@ protocol ImageTaskRunning: AnyObject, Sendable {
     func cancel(_ task: ImageTask)
     /// Moves the work for a task whose priority has changed.
     func updatePriority(of task: ImageTask)
+    /// Hears that the result of a task is on its way to its callers.
+    func taskIsReady(_ task: ImageTask)
     /// Hears of the end of a task before its callers do.
     func taskDidFinish(_ task: ImageTask, with result: ImageResult)
     /// Hears that code waits for a task that nothing has started.
@@ -162,7 +164,7 @@ public final class ImageTask: Sendable {
         guard isOpen else { return }
         if isRunning { runner.cancel(self) }
         for child in children { child.cancel() }
-        finish(.failure(.cancelled(request.url)))
+        dispatcher.dispatch { self.complete(.failure(.cancelled(self.request.url))) }
     }
 
     /// The response, once the load has ended. Cancelling the awaiting Swift task cancels the load, for all who await
@@ -399,6 +401,7 @@ extension ImageTask {
 
     /// Finishes the task in a later turn of its dispatcher.
     func finish(_ result: ImageResult) {
+        runner.taskIsReady(self)
         dispatcher.dispatch { self.complete(result) }
     }
 

@@ -8,8 +8,12 @@ public struct LoadTraceEvent: Sendable {
         case queued
         /// The memory cache has the image, or does not.
         case memoryHit, memoryMiss
-        /// The disk cache has the image as it was shown (`renditionHit`) or its original file, or neither.
-        case renditionHit, diskHit, diskMiss
+        /// The disk cache has the image as it was shown, and has read it in this time.
+        case renditionHit(Duration)
+        /// The disk cache has the original file, and has read it in this time.
+        case diskHit(Duration)
+        /// The disk cache has neither, which it found out in this time.
+        case diskMiss(Duration)
         /// A loader was asked for the bytes.
         case started
         /// The first bytes arrived; `expected` is the number of all, when it is known.
@@ -26,6 +30,9 @@ public struct LoadTraceEvent: Sendable {
         case transformed(Duration)
         /// The original was handed to the disk cache, which writes it later.
         case stored
+        /// The image, or the error, is on its way to the callbacks, which wait for their dispatcher. Not of an image that is
+        /// delivered within the call that starts the load.
+        case ready
         /// The load ended with an image from this source.
         case delivered(ImageResponse.Source)
         /// The load ended with an error.

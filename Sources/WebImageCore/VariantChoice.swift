@@ -32,4 +32,6 @@ struct VariantChoice: Hashable, Sendable {
     let key: String?
     /// Whether the caches have been searched for larger files.
     var isFinal = false
+    /// The rank of the file that fits, if this one from the caches is tried in its place and has it as its first fallback.
+    var replacedRank: Int?
 }

@@ -46,6 +46,7 @@ extension ImageManager {
         let disk = configuration.diskCache.map { DiskCaches($0) }
         // The manager's own threads start with its first load.
         if let disk { startOptionalWork { disk.prepare() } }
+        if case .system = configuration.downloader.configuration.proxy { ProxyResolver.prepareDesktop() }
         let other = PixbufCoder()
         let sandbox = configuration.decoding.sandbox
         var formats = configuration.formats
@@ -93,6 +94,7 @@ extension ImageManager {
         dependencies.shouldLoad = configuration.shouldLoad
         dependencies.shouldRememberFailure = configuration.shouldRememberFailure
         self.init(dependencies: dependencies)
+        if let marks = SysprofMarks.shared { retain(observe { marks.add($0) }) }
         retain(configuration.memoryMonitor.observe { [weak self] pressure in self?.trimMemory(for: pressure) })
     }
 }

@@ -17,6 +17,7 @@ extension Decoding {
         try photo.write(to: url)
         var configuration = ImageManager.Configuration()
         configuration.diskCache = nil
+        configuration.decoding = .inProcess
         let manager = ImageManager(configuration: configuration)
         print(
             "A local JPEG of \(size) with a thumbnail of 160x120: to the thumbnail, to the image, ratio to a load without it"

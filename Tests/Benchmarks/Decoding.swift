@@ -10,7 +10,7 @@ import WebImageTesting
 /// Measures decoding, format by format.
 struct Decoding: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Milliseconds and peak memory of decoding, compared with the plain call of the C library."
+        abstract: "Milliseconds and peak memory of decoding in process, compared with the plain call of the C library."
     )
 
     @Option(help: "The number of measurements of each. Medians are shown.")

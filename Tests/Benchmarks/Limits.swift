@@ -42,6 +42,11 @@ struct Gate: ParsableCommand {
             (Loading.self, ["--count", "200", "--rounds", "3"]),
             (Loading.self, ["--count", "200", "--rounds", "3", "--local"]),
             (Scale.self, ["--loads", "10000", "--entries", "20000", "--widgets", "1000"]),
+            (Sandbox.self, ["--count", "200", "--rounds", "5", "--seconds", "4", "--starts", "5"]),
+            (Screen.self, ["--brief", "--rounds", "3", "--count", "200", "--kind", "jpeg", "--kind", "local"]),
+            (Screen.self, ["--brief", "--rounds", "3", "--count", "60", "--kind", "png", "--kind", "webp"]),
+            (Screen.self, ["--brief", "--rounds", "3", "--count", "8", "--kind", "progressive", "--kind", "partial"]),
+            (Screen.self, ["--brief", "--rounds", "3", "--count", "40", "--kind", "full", "--kind", "tls"]),
         ])
         try Limits.report()
     }
@@ -56,11 +61,9 @@ struct Table: ParsableCommand {
 
     func run() throws {
         try run([
-            (Loading.self, []), (Loading.self, ["--local"]), (Rivals.self, ["--generated"]),
-            (Rivals.self, ["--format", "progressive", "--count", "100"]),
-            (Rivals.self, ["--format", "png", "--count", "100"]), (Startup.self, []), (Binding.self, []),
-            (Requests.self, []), (Decoding.self, []), (Downloads.self, []), (Pages.self, []), (Scale.self, []),
-            (Stalls.self, []),
+            (Screen.self, []), (Sandbox.self, []), (Loading.self, []), (Loading.self, ["--local"]),
+            (Rivals.self, ["--generated"]), (Startup.self, []), (Binding.self, []), (Requests.self, []),
+            (Decoding.self, []), (Downloads.self, []), (Pages.self, []), (Scale.self, []), (Stalls.self, []),
         ])
     }
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Glibc
 import Synchronization
 import TestSupport
 import WebImageCore
@@ -27,6 +26,8 @@ struct Loading: ParsableCommand {
     var rounds = 5
     @Option(help: "Load the list only once, with this cache directory, to compare it with another program.")
     var cache: String?
+    @Option(help: DecodingMode.help)
+    var decoding = DecodingMode.sandboxed
 
     func run() throws {
         // ArgumentParser calls run() on the main thread.
@@ -51,12 +52,14 @@ struct Loading: ParsableCommand {
         }
         if let cache {
             let once = load(urls, cache)
-            report("once", [once])
-            print("peak \(Self.peakMegabytes()) MB")
+            var figures = LoadFigures()
+            (figures.wall, figures.cpu, figures.first) = (once.wall, once.cpu, once.first)
+            (figures.cpuInAll, figures.peak) = (once.cpuInAll, OwnProcess.megabytes("VmHWM"))
+            print(figures.line)
             if once.failures > 0 { throw ExitCode.failure }
             return
         }
-        print("\(urls.count) images at \(width)x\(height), \(rounds) rounds")
+        print("\(urls.count) images at \(width)x\(height), \(decoding), \(rounds) rounds")
         var (uncached, cold, warm) = ([Measurement](), [Measurement](), [Measurement]())
         // All are kept until the end, since ext4 is slow to make files for minutes after others were removed.
         let folders = (0..<rounds).map { _ in TemporaryDirectory() }
@@ -92,18 +95,20 @@ struct Loading: ParsableCommand {
         configuration.diskCache = directory.map { ImageManager.Configuration.DiskCache(directory: $0) }
         configuration.diskCache?.sizeLimit = 2_000_000_000
         configuration.downloader = ImageDownloader()
+        configuration.decoding = decoding.configuration
         let manager = ImageManager(configuration: configuration)
         let box = DecodeSize.contain(PixelSize(width: width, height: height))
-        var (done, measurement) = (0, Measurement())
+        let firstCount = min(16, urls.count)
+        var (done, firstDone, measurement) = (0, 0, Measurement())
         // A list on screen would keep them, too.
         var images: [WebImage] = []
-        let (start, cpu) = (ContinuousClock.now, Self.cpuSeconds())
+        let (start, cpu) = (ContinuousClock.now, OwnProcess.cpuSeconds)
         let transfer = Mutex<ContinuousClock.Instant?>(nil)
         let observation = manager.observe { step in
             guard case .started = step.kind else { return }
             transfer.withLock { $0 = $0 ?? step.time }
         }
-        for url in urls {
+        for (index, url) in urls.enumerated() {
             manager.load(ImageRequest(url: url, decodeSize: box)) { result in
                 MainActor.assumeIsolated {
                     done += 1
@@ -111,17 +116,20 @@ struct Loading: ParsableCommand {
                     case .success(let response): images.append(response.image)
                     case .failure: measurement.failures += 1
                     }
-                    if done == min(16, urls.count) { measurement.first = (.now - start) / .seconds(1) }
+                    if index < firstCount { firstDone += 1 }
+                    if index < firstCount, firstDone == firstCount {
+                        measurement.first = (.now - start) / .seconds(1)
+                    }
                 }
             }
         }
         _ = MainLoopPump.run(until: { done == urls.count }, timeout: .seconds(300))
         measurement.wall = (.now - start) / .seconds(1)
         measurement.transfer = transfer.withLock { ($0.map { $0 - start } ?? .zero) / .seconds(1) }
-        measurement.cpu = Self.cpuSeconds() - cpu
+        measurement.cpu = OwnProcess.cpuSeconds - cpu
         // The writes after delivery count as work, although no load waits for them.
         _ = MainLoopPump.run(until: { manager.pendingWorkCount == 0 })
-        measurement.cpuInAll = Self.cpuSeconds() - cpu
+        measurement.cpuInAll = OwnProcess.cpuSeconds - cpu
         withExtendedLifetime((images, observation)) {}
         return measurement
     }
@@ -137,19 +145,5 @@ struct Loading: ParsableCommand {
                 + " \(median(\.cpuInAll)) s with what is stored afterwards"
                 + (failures > 0 ? ", \(failures) FAILED" : "")
         )
-    }
-
-    private static func cpuSeconds() -> Double {
-        var usage = rusage()
-        getrusage(Int32(RUSAGE_SELF.rawValue), &usage)
-        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
-        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
-    }
-
-    /// The most memory that this process has had. Not that of getrusage(), which counts what the parent had when it started this
-    /// program.
-    private static func peakMegabytes() -> Int {
-        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-        return status.firstMatch(of: /VmHWM:\s*([0-9]+) kB/).flatMap { Int($0.1) }.map { $0 / 1000 } ?? 0
     }
 }

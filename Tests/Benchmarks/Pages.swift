@@ -19,6 +19,8 @@ struct Pages: ParsableCommand {
     var file: String?
     @Option(help: "The number of animations, with --file.")
     var count = 36
+    @Option(help: DecodingMode.help)
+    var decoding = DecodingMode.sandboxed
 
     func run() throws {
         // ArgumentParser calls run() on the main thread.
@@ -34,14 +36,14 @@ struct Pages: ParsableCommand {
             for count in [9, 36] {
                 let arguments = [
                     "pages", "--seconds", "\(seconds)", "--file", "\(folder.path)/animation.\(format)",
-                    "--count", "\(count)",
+                    "--count", "\(count)", "--decoding", decoding.rawValue,
                 ]
                 let result = try ChildProcess.run(CommandLine.arguments[0], arguments, seconds: 120 + seconds * 2)
                 guard result.exitCode == 0, let page = Page(result.output) else {
                     throw ValidationError("The page of \(count) \(format) files ended early: \(result.output)")
                 }
                 pages.append(page)
-                print("\(format), \(page)")
+                print("\(format), \(decoding), \(page)")
             }
             let (few, many) = (pages[0], pages[1])
             Limits.check("\(format), frames of players out of view", Double(many.framesOutOfView), atMost: 0)
@@ -68,6 +70,7 @@ struct Pages: ParsableCommand {
         let folder = TemporaryDirectory()
         var configuration = ImageManager.Configuration()
         configuration.diskCache = ImageManager.Configuration.DiskCache(directory: folder.path)
+        configuration.decoding = decoding.configuration
         let manager = ImageManager(configuration: configuration)
         let wall = Wall(count: count)
         var failures: [any Error] = []
@@ -89,30 +92,16 @@ struct Pages: ParsableCommand {
         // Players that nobody sees have the time to notice.
         Self.wait(2)
         wall.startCounting()
-        let start = Self.cpuSeconds
+        let start = OwnProcess.cpuSeconds
         Self.wait(seconds)
-        let cpu = Self.cpuSeconds - start
-        print(Page(wall, cpuSeconds: cpu, megabytes: Self.residentMegabytes))
+        let cpu = OwnProcess.cpuSeconds - start
+        print(Page(wall, cpuSeconds: cpu, megabytes: Int(OwnProcess.memory)))
     }
 
     @MainActor
     private static func wait(_ seconds: Double) {
         let end = ContinuousClock.now + .seconds(seconds)
         _ = MainLoopPump.run(until: { ContinuousClock.now >= end }, timeout: .seconds(seconds * 2 + 10))
-    }
-
-    private static var cpuSeconds: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-
-    /// The memory of the process without the pages of files, which the kernel can drop.
-    private static var residentMegabytes: Int {
-        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
-        let kilobytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
-        return (kilobytes ?? 0) / 1024
     }
 }
 

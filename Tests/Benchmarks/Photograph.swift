@@ -1,3 +1,4 @@
+import ArgumentParser
 import FoundationEssentials
 import TestSupport
 import WebImageCore
@@ -29,6 +30,16 @@ enum Photograph {
     static let size = PixelSize(width: 1600, height: 1200)
 
     static func jpeg(seed: Int, size: PixelSize = size) -> Data { file(seed: seed, size: size, format: .jpeg) }
+
+    /// The same with several scans, made by jpegtran.
+    /// - Parameter folder: A folder for temporary files.
+    static func progressiveJPEG(seed: Int, size: PixelSize = size, in folder: String) throws -> Data {
+        let (source, target) = ("\(folder)/source.jpg", "\(folder)/progressive.jpg")
+        try jpeg(seed: seed, size: size).write(to: URL(filePath: source))
+        let result = try ChildProcess.run("jpegtran", ["-progressive", "-outfile", target, source])
+        guard result.exitCode == 0 else { throw ValidationError("jpegtran: \(result.output)") }
+        return try Data(contentsOf: URL(filePath: target))
+    }
 
     static func file(seed: Int, size: PixelSize, format: TestImage.Format) -> Data {
         var state = UInt64(seed &* 7919 &+ 1)

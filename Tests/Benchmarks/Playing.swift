@@ -9,7 +9,8 @@ import WebImageTesting
 /// Measures the cost of playing an animation.
 struct Playing: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "CPU time and memory of ten seconds of 480x360 at 25 frames a second, beside GdkPixbufAnimation."
+        abstract:
+            "CPU time and memory of ten seconds of 480x360 at 25 frames a second in process, beside GdkPixbufAnimation."
     )
 
     @Option(help: "The duration of each playback in seconds.")
@@ -35,10 +36,10 @@ struct Playing: ParsableCommand {
                 return Self.drawing(paintable)
             }
         }
-        let start = Self.cpuSeconds
+        let start = OwnProcess.cpuSeconds
         _ = webp.withUnsafeBytes { plain_webp_animation($0.baseAddress, $0.count) }
         print(
-            "WebP, each of the 250 frames decoded once by libwebp in C: \(Rounds.format(Self.cpuSeconds - start)) CPU s"
+            "WebP, each of the 250 frames decoded once by libwebp in C: \(Rounds.format(OwnProcess.cpuSeconds - start)) CPU s"
         )
         let pixbuf = try measure("GIF, GdkPixbufAnimation", loop) { pixbufAnimation(gif) }
         let gifCost = ours["GIF"] ?? (.nan, .max)
@@ -86,7 +87,7 @@ struct Playing: ParsableCommand {
     private func cpuSeconds(_ make: () throws -> () -> Void) throws -> (cpu: Double, bytes: Int) {
         allocated_peak_reset()
         let before = allocated_bytes()
-        let start = Self.cpuSeconds
+        let start = OwnProcess.cpuSeconds
         let frame = try make()
         let end = ContinuousClock.now + .seconds(seconds)
         // A screen draws sixty frames a second.
@@ -95,12 +96,6 @@ struct Playing: ParsableCommand {
             _ = MainLoopPump.run(until: { ContinuousClock.now >= next })
             frame()
         }
-        return (Self.cpuSeconds - start, allocated_peak() - before)
-    }
-
-    private static var cpuSeconds: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        return (OwnProcess.cpuSeconds - start, allocated_peak() - before)
     }
 }

@@ -33,7 +33,7 @@ struct Sandbox: ParsableCommand {
     private func measure() throws {
         try measureList()
         try measureAnimation()
-        let memory = Self.workers.map { Self.privateMegabytes(of: $0) }
+        let memory = (DecodeSandbox.shared?.processes ?? []).map { OwnProcess.privateMegabytes(of: $0) }
         print("private memory of each worker: \(memory.map { Rounds.format($0) }.joined(separator: ", ")) MB")
         Limits.check("private memory of a worker, MB", memory.max() ?? .infinity, atMost: 16)
     }
@@ -84,7 +84,7 @@ struct Sandbox: ParsableCommand {
         let manager = ImageManager(configuration: configuration)
         var (done, failures) = (0, 0)
         var images: [WebImage] = []
-        let (start, cpu) = (ContinuousClock.now, Self.processorSeconds)
+        let (start, cpu) = (ContinuousClock.now, OwnProcess.cpuSeconds)
         for url in urls {
             let request = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 256, height: 192)))
             manager.load(request) { result in
@@ -95,7 +95,7 @@ struct Sandbox: ParsableCommand {
         _ = MainLoopPump.run(until: { done == urls.count }, timeout: .seconds(300))
         precondition(done == urls.count && failures == 0, "\(failures) images failed")
         return withExtendedLifetime(images) {
-            ((.now - start) / .seconds(1), Self.processorSeconds - cpu)
+            ((.now - start) / .seconds(1), OwnProcess.cpuSeconds - cpu)
         }
     }
 
@@ -118,7 +118,7 @@ struct Sandbox: ParsableCommand {
             _ = try image.animation?.makeDecoder().frame(at: 0)
             paintable.show(image)
             let draw = Playing.drawing(paintable)
-            let (end, cpu) = (ContinuousClock.now + .seconds(seconds), Self.processorSeconds)
+            let (end, cpu) = (ContinuousClock.now + .seconds(seconds), OwnProcess.cpuSeconds)
             var shown: Set<Int> = []
             // A screen draws sixty frames a second.
             while ContinuousClock.now < end {
@@ -127,7 +127,7 @@ struct Sandbox: ParsableCommand {
                 draw()
                 if let player = paintable.animationPlayer { shown.insert(player.currentFrameIndex) }
             }
-            costs.append(Self.processorSeconds - cpu)
+            costs.append(OwnProcess.cpuSeconds - cpu)
             print("GIF, \(name): \(Rounds.format(costs.last ?? 0)) CPU s, \(shown.count) frames")
         }
         print("GIF, sandboxed to in process: \(Rounds.format(costs[1] / costs[0]))")
@@ -142,33 +142,5 @@ struct Sandbox: ParsableCommand {
         let found = try startup.compareDecoding()
         print("first image of an app: \(Rounds.format(found)) ms later with workers")
         Limits.check("first image of an app with workers, ms later", found, atMost: 50)
-    }
-
-    // Processes
-
-    private static var workers: [Int32] { DecodeSandbox.shared?.processes ?? [] }
-
-    /// What this process and the workers have used of processors.
-    private static var processorSeconds: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        let own = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-        return workers.reduce(own) { $0 + processorSeconds(of: $1) }
-    }
-
-    private static func processorSeconds(of process: Int32) -> Double {
-        var clock = clockid_t()
-        var time = timespec()
-        guard clock_getcpuclockid(process, &clock) == 0, clock_gettime(clock, &time) == 0 else { return 0 }
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-
-    /// The memory that a process shares with no other.
-    private static func privateMegabytes(of process: Int32) -> Double {
-        let path = "/proc/\(process)/smaps_rollup"
-        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").filter { $0.hasPrefix("Private_") }.reduce(0) { sum, line in
-            sum + (line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) } ?? 0) / 1024
-        }
     }
 }

@@ -24,6 +24,9 @@ struct Stalls: ParsableCommand {
     @Option(help: "Gives the decoding threads this niceness, to see why they have none. Default: theirs.")
     var niceness: Int32?
 
+    @Option(help: DecodingMode.help)
+    var decoding = DecodingMode.sandboxed
+
     func run() throws {
         try MainActor.assumeIsolated { try measure() }
     }
@@ -42,7 +45,7 @@ struct Stalls: ParsableCommand {
             return process
         }
         defer { for process in busy { process.terminate() } }
-        print("\(processes) busy processes, \(rate) loads a second, \(rounds) rounds of \(seconds) s")
+        print("\(processes) busy processes, \(decoding), \(rate) loads a second, \(rounds) rounds of \(seconds) s")
         var (idle, loading) = ([Meter](), [Meter]())
         for _ in 0..<rounds {
             idle.append(round(server, rate: 0))
@@ -77,6 +80,7 @@ struct Stalls: ParsableCommand {
         var configuration = ImageManager.Configuration()
         configuration.diskCache = ImageManager.Configuration.DiskCache(directory: folder.path)
         configuration.downloader = ImageDownloader()
+        configuration.decoding = decoding.configuration
         let manager = ImageManager(configuration: configuration)
         let meter = Meter()
         let start = ContinuousClock.now
@@ -107,7 +111,7 @@ struct Stalls: ParsableCommand {
             },
             timeout: .seconds(seconds + 10)
         )
-        meter.turns = LoopTurns.end()
+        meter.turns = LoopTurns.end().turns
         return meter
     }
 
@@ -137,48 +141,5 @@ struct Stalls: ParsableCommand {
                 + "median \(Rounds.format(Rounds.median(delays))) ms, worst \(Rounds.format(delays.last ?? 0)) ms, "
                 + "\(delays.count { $0 > 50 }) above 50 ms"
         )
-    }
-}
-
-/// Measures the turns of the main loop: the time from the end of a wait for events to the beginning of the next one, less the
-/// time for which the main thread could run and other threads had the processors (the second number of
-/// /proc/thread-self/schedstat, Documentation/scheduler/sched-stats.rst). What is left is work of the main thread, and waits for
-/// locks and files: what the library can do something about.
-@MainActor
-private enum LoopTurns {
-    private static var turns: [Double] = []
-    private static var start: (time: Double, waiting: Double)?
-    private static let file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)
-
-    static func begin() {
-        precondition(file >= 0, "This kernel counts no waits for processors (CONFIG_SCHED_INFO)")
-        (turns, start) = ([], now())
-        g_main_context_set_poll_func(nil) { descriptors, count, timeout in
-            MainActor.assumeIsolated { LoopTurns.endTurn() }
-            let result = g_poll(descriptors, count, timeout)
-            MainActor.assumeIsolated { LoopTurns.start = LoopTurns.now() }
-            return result
-        }
-    }
-
-    static func end() -> [Double] {
-        g_main_context_set_poll_func(nil, nil)
-        return turns
-    }
-
-    private static func endTurn() {
-        guard let start else { return }
-        let now = now()
-        turns.append(max(now.time - start.time - (now.waiting - start.waiting), 0))
-    }
-
-    /// Both times in milliseconds.
-    private static func now() -> (time: Double, waiting: Double) {
-        var text = [UInt8](repeating: 0, count: 64)
-        let count = max(pread(file, &text, text.count, 0), 0)
-        let numbers = String(decoding: text.prefix(count), as: UTF8.self).split(separator: " ").compactMap {
-            Double($0)
-        }
-        return (Double(g_get_monotonic_time()) / 1000, numbers.count > 1 ? numbers[1] / 1e6 : 0)
     }
 }

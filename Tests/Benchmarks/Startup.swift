@@ -19,8 +19,8 @@ struct Startup: ParsableCommand {
     var image: String?
     @Option(help: "The folder of the disk cache, with --image.")
     var cache = ""
-    @Flag(help: "Decode in workers, with --image.")
-    var sandboxed = false
+    @Option(help: DecodingMode.help)
+    var decoding = DecodingMode.sandboxed
 
     func run() throws {
         // ArgumentParser calls run() on the main thread.
@@ -28,7 +28,11 @@ struct Startup: ParsableCommand {
     }
 
     private func compare() throws {
-        let starts = try measure { url in [("empty window", ["none"]), ("cold", [url]), ("warm", [url])] }
+        print("\(decoding), \(rounds) rounds")
+        let mode = ["--decoding", decoding.rawValue]
+        let starts = try measure { url in
+            [("empty window", ["none"], false), ("cold", [url] + mode, true), ("warm", [url] + mode, true)]
+        }
         let empty = Start.median(starts["empty window"] ?? [])
         for name in ["empty window", "cold", "warm"] {
             let start = Start.median(starts[name] ?? [])
@@ -43,14 +47,18 @@ struct Startup: ParsableCommand {
 
     /// How many milliseconds later the first image of an app is there when it is decoded in a worker.
     func compareDecoding() throws -> Double {
-        let starts = try measure { url in [("in process", [url]), ("sandboxed", [url, "--sandboxed"])] }
-        let pairs = zip(starts["sandboxed"] ?? [], starts["in process"] ?? [])
+        let modes = [DecodingMode.inProcess, .sandboxed]
+        // A decode in a worker is compared with one of the same file, not of its rendition.
+        let starts = try measure { url in modes.map { ($0.rawValue, [url, "--decoding", $0.rawValue], false) } }
+        let pairs = zip(starts[modes[1].rawValue] ?? [], starts[modes[0].rawValue] ?? [])
         return Rounds.median(pairs.map { $0.shownAfter - $1.shownAfter })
     }
 
     /// Starts an app of each kind in each round, with a cache that is empty at first.
-    /// - Parameter kinds: Returns the arguments of each kind for the URL of an image.
-    private func measure(_ kinds: (String) -> [(name: String, arguments: [String])]) throws -> [String: [Start]] {
+    /// - Parameter kinds: Returns the arguments of each kind for the URL of an image, and whether it has the cache of those before it.
+    private func measure(
+        _ kinds: (String) -> [(name: String, arguments: [String], sharesCache: Bool)]
+    ) throws -> [String: [Start]] {
         let display = try XvfbDisplay.start()
         defer { display.stop() }
         display.exportEnvironment()
@@ -65,8 +73,7 @@ struct Startup: ParsableCommand {
         for _ in 0..<rounds {
             let cache = TemporaryDirectory()
             for kind in kinds(url) {
-                // A decode in a worker is compared with one of the same file, not of its rendition.
-                let place = kind.arguments.count > 1 ? TemporaryDirectory() : cache
+                let place = kind.sharesCache ? cache : TemporaryDirectory()
                 let arguments = ["startup", "--cache", place.path, "--image"] + kind.arguments
                 let result = try ChildProcess.run(CommandLine.arguments[0], arguments, seconds: 60)
                 guard result.exitCode == 0, let start = Start(result.output) else {
@@ -94,15 +101,15 @@ struct Startup: ParsableCommand {
         var countBefore: Int? = 0
         if let url = URL(string: image), image != "none" {
             countBefore = nil
-            let (time, memory) = (Self.mainThreadTime, Self.residentMegabytes)
+            let (time, memory) = (Self.mainThreadTime, OwnProcess.megabytes("RssAnon"))
             var configuration = ImageManager.Configuration()
             configuration.diskCache = ImageManager.Configuration.DiskCache(directory: cache)
-            if sandboxed { configuration.decoding = .sandboxed }
+            configuration.decoding = decoding.configuration
             let manager = ImageManager(configuration: configuration)
             let pointer = PicturePointer(picture)
             pointer.setImage(with: url, manager: manager, completion: { _ in countBefore = frames.count })
             result.setupTime = Self.mainThreadTime - time
-            result.setupMemory = Self.residentMegabytes - memory
+            result.setupMemory = OwnProcess.megabytes("RssAnon") - memory
         }
         let isShown = MainLoopPump.run(
             until: { countBefore.map { frames.count > $0 } ?? false },
@@ -110,7 +117,7 @@ struct Startup: ParsableCommand {
         )
         guard isShown else { throw ValidationError("The first frame did not come within 30 s.") }
         result.shownAfter = (ContinuousClock.now - beginning) / .milliseconds(1)
-        (result.mainThreadTime, result.memory) = (Self.mainThreadTime, Self.residentMegabytes)
+        (result.mainThreadTime, result.memory) = (Self.mainThreadTime, OwnProcess.megabytes("RssAnon"))
         print(result.line)
     }
 
@@ -119,13 +126,6 @@ struct Startup: ParsableCommand {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) * 1000 + Double(time.tv_nsec) / 1e6
-    }
-
-    /// The memory of the process without the pages of files, which the kernel can drop.
-    private static var residentMegabytes: Double {
-        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
-        return (line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) } ?? 0) / 1024
     }
 }
 

@@ -49,6 +49,66 @@ struct AreaScalerTests {
         }
     }
 
+    /// A number that looks random and is the same each time.
+    private func noise(_ index: Int) -> UInt8 {
+        let number = UInt64(truncatingIfNeeded: index &+ 1) &* 0x9E37_79B9_7F4A_7C15
+        return UInt8(truncatingIfNeeded: (number ^ number >> 29) &* 0xBF58_476D_1CE4_E5B9 >> 56)
+    }
+
+    @Test(
+        "Scaled down by any ratio, every channel is the weighted mean of its area, rounded, to the last bit",
+        arguments: [
+            (400, 300, 256, 192), (97, 41, 31, 40), (300, 7, 299, 2), (33, 129, 2, 16), (64, 50, 64, 49), (5, 5, 4, 3),
+        ],
+        [PixelRows.Layout.rgb, .rgbx, .premultiplied]
+    )
+    func exactMeans(sizes: (Int, Int, Int, Int), layout: PixelRows.Layout) {
+        let (size, target) = (PixelSize(width: sizes.0, height: sizes.1), PixelSize(width: sizes.2, height: sizes.3))
+        let (step, channels) = (layout.bytesPerPixel, layout == .premultiplied ? 4 : 3)
+        let source = (0..<size.pixelCount * step).map { noise($0) }
+        var result = [UInt8](repeating: 0, count: target.pixelCount * channels)
+        source.withUnsafeBytes { bytes in
+            let rows = PixelRows(
+                start: bytes.baseAddress!,
+                size: size,
+                bytesPerRow: size.width * step,
+                layout: layout
+            )
+            result.withUnsafeMutableBufferPointer { AreaScaler.scale(rows, to: target, into: $0.baseAddress!) }
+        }
+        // The shares of the pixels of a side in one of the target, of which each is rounded to a 4096th.
+        func shares(_ source: Int, _ target: Int, _ index: Int) -> [(index: Int, share: Int)] {
+            let ratio = Double(source) / Double(target)
+            let start = Double(index) * ratio
+            func rounded(_ edge: Int) -> Int {
+                Int((min(max(Double(edge) - start, 0), ratio) / ratio * 4096).rounded())
+            }
+            let count = min(Int(ratio.rounded(.up)) + 1, source)
+            let first = min(Int(start), source - count)
+            return (first..<first + count).map { edge in
+                let end = edge + 1 == first + count ? 4096 : rounded(edge + 1)
+                return (edge, end - (edge == first ? 0 : rounded(edge)))
+            }
+        }
+        for y in 0..<target.height {
+            for x in 0..<target.width {
+                for channel in 0..<channels {
+                    var sum = 0
+                    for row in shares(size.height, target.height, y) {
+                        for column in shares(size.width, target.width, x) {
+                            let byte = source[(row.index * size.width + column.index) * step + channel]
+                            sum += Int(byte) * row.share * column.share
+                        }
+                    }
+                    let found = result[(y * target.width + x) * channels + channel]
+                    guard Int(found) != (sum + 1 << 23) >> 24 else { continue }
+                    Issue.record("\(found) at \(x), \(y) instead of \(Double(sum) / Double(1 << 24))")
+                    return
+                }
+            }
+        }
+    }
+
     @Test("A fourth byte that is not used is left out, whatever it is", arguments: [(9, 4), (9, 8), (9, 9), (9, 20)])
     func unusedByte(side: Int, target: Int) throws {
         let size = PixelSize(width: side, height: side)

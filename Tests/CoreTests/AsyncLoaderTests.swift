@@ -174,6 +174,31 @@ struct AsyncLoaderTests {
         #expect(calls.all.count == 1 && calls.all[0] >= .userInitiated)
     }
 
+    @Test("A load that is cancelled while it waits for room is released, although there is no room yet")
+    func released() async {
+        final class Owner: Sendable {}
+        let budget = MemoryBudget(limit: 1600)
+        let body = budget.holdBody(1 << 20)
+        var request = LoaderRequest(url: url("a"))
+        request.budget = budget
+        weak var known: Owner?
+        for isCancelledAtOnce in [true, false] {
+            let operation: any FetchOperation
+            do {
+                let owner = Owner()
+                known = owner
+                operation = Photos { [owner] _ in withExtendedLifetime(owner) { LoaderResult(data: Self.image) } }
+                    .load(request) { _ in }
+            }
+            if !isCancelledAtOnce { for _ in 0..<100 { await Task.yield() } }
+            #expect(known != nil)
+            operation.cancel()
+            for _ in 0..<1_000_000 where known != nil { await Task.yield() }
+            #expect(known == nil)
+        }
+        body.shrink(to: 0)
+    }
+
     @Test("Many loads that fail, end and are cancelled at any time each complete once")
     func storm() async {
         let fixture = fixture { request in

@@ -31,6 +31,55 @@ struct BodyTests {
         #expect(log.all == ["first", "second"] && budget.arrivingByteCount == 0 && body == nil)
     }
 
+    @Test("A few bodies are enough to keep decoders busy, and large ones fill their share")
+    func enough() {
+        // Given room for 32 MB of bodies
+        let budget = MemoryBudget(limit: 1 << 30)
+        // When small ones are there, more than decoders need for the time in which a transfer begins
+        var small = (0..<40).map { _ in budget.holdBody(100_000) }
+        // Then others come, since they take little
+        #expect(budget.hasRoomForBody)
+        small += (0..<60).map { _ in budget.holdBody(100_000) }
+        // And once they take more they wait, although there is room
+        #expect(!budget.hasRoomForBody && budget.used.bodies < budget.bodyLimit)
+        // And go on once few are left
+        let log = EventLog<String>()
+        budget.whenRoomForBody { log.add("room") }
+        while log.all.isEmpty, !small.isEmpty { small.removeLast() }
+        #expect((10..<100).contains(small.count))
+        small = []
+        // And a few large ones fill the room
+        let large = (0..<3).map { _ in budget.holdBody(10 << 20) }
+        #expect(budget.hasRoomForBody)
+        let last = budget.holdBody(10 << 20)
+        #expect(!budget.hasRoomForBody)
+        withExtendedLifetime((large, last)) {}
+    }
+
+    @Test("A body in a file takes no memory, and only many of them are waited for")
+    func bodiesInFiles() {
+        // Given room for 300 bytes of bodies
+        let budget = MemoryBudget(limit: 1600)
+        // When bodies that are larger are in files
+        var files = (0..<31).map { _ in budget.holdBody(1 << 20, isInFile: true) }
+        // Then there is room
+        #expect(budget.used.bodies == 0 && budget.hasRoomForBody && !budget.keepsBodiesInFiles)
+        // And not for any number of them, since each takes room on the disk until it is decoded
+        files.append(budget.holdBody(1 << 20, isInFile: true))
+        #expect(!budget.hasRoomForBody)
+        let log = EventLog<String>()
+        budget.whenRoomForBody { log.add("room") }
+        files.removeLast()
+        #expect(log.all == ["room"] && budget.hasRoomForBody)
+        // And a body in memory counts as one until it is given back, in parts too
+        let body = budget.holdBody(300)
+        #expect(!budget.hasRoomForBody)
+        body.shrink(to: 100)
+        body.shrink(to: 0)
+        #expect(budget.used.bodies == 0 && budget.hasRoomForBody)
+        withExtendedLifetime((files, body)) {}
+    }
+
     @Test("The file of an animation counts as long as its frames can be decoded, but nothing waits for it")
     func animations() throws {
         // Given room for 300 bytes of bodies, and the file of an animation that is larger

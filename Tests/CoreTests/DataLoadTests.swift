@@ -254,7 +254,8 @@ struct DataLoadTests {
         #expect(await eventually { fixture.manager.pendingChangeCount == 0 && fixture.loader.runningCount == 1 })
         fixture.loader.finish(url)
         #expect(try await image.response.refreshError?.code == .connectionFailed)
-        #expect(await thrownError { try await data.data }?.code == .connectionFailed)
+        let error = await thrownError { try await data.data }
+        #expect(error?.code == .connectionFailed && error?.history.map(\.url) == [url])
     }
 
     @Test("The server confirms a rendition to an image load, and sends its bytes to a load of bytes")

@@ -77,13 +77,35 @@ struct DiskCacheTests {
         arguments: [
             ("http://h/a/b.jpg", ".jpg"), ("http://h/a.png?x=1.gif", ".png"), ("http://h/a", ""),
             ("http://h.de/a", ""), ("http://h/a.b c", ""), ("http://h/a.toolongextension", ""),
-            ("http://h/a.JPG#x", ".JPG"),
+            ("http://h/a.JPG#x", ".JPG"), ("http://h/a.12345678", ".12345678"), ("http://h/a.123456789", ""),
+            ("http://h/a.", ""), ("http://h/a.jp\u{301}g", ""), (".gif", ".gif"), ("gif", ""),
         ]
     )
     func names(key: String, suffix: String) {
         let name = makeCache().filePath(for: key).split(separator: "/").last.map(String.init) ?? ""
         #expect(name.count == 32 + suffix.count)
         #expect(name.hasSuffix(suffix))
+    }
+
+    @Test("Variants that are staged are dropped with those on disk, and those of other images stay")
+    func outdatedWhileStaged() {
+        // Given variants of two images, of which one has a key that begins with that of the other
+        let cache = makeCache()
+        let variants = ["a", "a.b"].map { base in
+            ["small", "large"].map { CacheKey.string(base: base, variant: $0) }
+        }
+        for key in variants[0] + variants[1] { cache.store(entry(key)) }
+        cache.store(entry(variants[0][0], 10))
+        // When those of one are outdated
+        cache.outdateVariants(of: "a")
+        cache.flush()
+        // Then they are gone, and nothing else is
+        #expect(variants[0].allSatisfy { cache.entry(for: $0) == nil })
+        #expect(variants[1].allSatisfy { cache.entry(for: $0) == entry($0) })
+        // And new ones are stored
+        cache.store(entry(variants[0][1]))
+        cache.flush()
+        #expect(makeCache().entry(for: variants[0][1]) == entry(variants[0][1]))
     }
 
     @Test("The file begins with the original bytes, so that any program opens it")

@@ -122,6 +122,17 @@ struct ErrorHistoryTests {
         #expect(chosen.history.map(\.url) == [fixture.url("small"), fixture.url("other")])
     }
 
+    @Test("The error of a load of bytes tells of the retries and fallbacks before it, too")
+    func bytes() async throws {
+        let fixture = ManagerFixture()
+        let urls = ["a", "b", "c"].map { fixture.url($0) }
+        for url in urls { fixture.loader.answer(url, with: failure(404, url)) }
+        var request = ImageRequest(url: urls[0])
+        request.fallbackURLs = Array(urls[1...])
+        let error = await thrownError { try await fixture.manager.data(for: request) }
+        #expect(error?.history.map(\.url) == urls)
+    }
+
     @Test("A failure that is remembered says so, and holds nothing of the attempts before it")
     func remembered() async throws {
         let fixture = ManagerFixture()

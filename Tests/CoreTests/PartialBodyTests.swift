@@ -113,6 +113,24 @@ struct PartialBodyTests {
         }
     }
 
+    @Test("A body that is complete before its rest was written leaves no part behind")
+    func shortRest() throws {
+        let store = PartialBodyStore(makeCache())
+        keep(store, Self.body.prefix(700_000))
+        // Given another start of the app, and a rest that is too short to be written
+        let next = PartialBodyStore(makeCache())
+        let part = try #require(read(next)).data
+        let writer = next.makeWriter(for: Self.key, version(), fields: "a: b", after: part)
+        writer.discard()
+        settle(next)
+        #expect(read(next) == nil && parts.isEmpty)
+        // One that began anew, without a part, knows of no file.
+        keep(store, Self.body.prefix(700_000))
+        store.makeWriter(for: Self.key, version(), fields: "a: b", after: Data()).discard()
+        settle(store)
+        #expect(parts.count == 1)
+    }
+
     @Test("Another version takes the place of the one before")
     func replaced() throws {
         let store = PartialBodyStore(makeCache())

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Testing
 import WebImageCore
 
@@ -8,6 +9,41 @@ struct PixelBufferTests {
         1, 1, 1, 2, 2, 2, 3, 3, 3, 99, 99, 99,
         4, 4, 4, 5, 5, 5, 6, 6, 6, 99, 99, 99,
     ]
+
+    @Test("Bytes become pixels in the memory that they are in, and keep it", arguments: [3, 50])
+    func bytes(side: Int) throws {
+        let size = PixelSize(width: side, height: side)
+        var data = Data((0..<side * side * 3).map { UInt8(truncatingIfNeeded: $0) })
+        let expected = Array(data)
+        // When bytes behind others are taken, and the value changes afterwards
+        data = Data([1, 2]) + data
+        var pixels = PixelBuffer(data.dropFirst(2), size: size, format: .rgb, colors: .standard)
+        data[2] = 255
+        data = Data()
+        // Then the pixels stay as they were
+        #expect(pixels?.bytes == expected)
+        // And the bytes of the pixels are those, longer than the pixels are needed
+        let copy = pixels?.data
+        pixels = nil
+        #expect(copy.map { Array($0) } == expected)
+    }
+
+    @Test("Bytes that are no pixels of a size are refused")
+    func wrongBytes() {
+        let size = PixelSize(width: 30, height: 20)
+        let deep = PixelBuffer.Colors(gamut: .sRGB, isDeep: true)
+        for count in [0, 1799, 1801, 2400] {
+            #expect(PixelBuffer(Data(count: count), size: size, format: .rgb, colors: .standard) == nil)
+        }
+        #expect(PixelBuffer(Data(), size: PixelSize(width: 0, height: 4), format: .rgb, colors: .standard) == nil)
+        let huge = PixelSize(width: Int.max / 2, height: 2)
+        #expect(PixelBuffer(Data(count: 6), size: huge, format: .rgb, colors: .standard) == nil)
+        // 16 bits a channel, at an address that is not even
+        let bytes = (0..<3601).map { UInt8(truncatingIfNeeded: $0) }
+        let pixels = PixelBuffer(Data(bytes).dropFirst(), size: size, format: .rgb, colors: deep)
+        #expect(pixels?.bytes == Array(bytes.dropFirst()))
+        #expect(pixels.map { UInt(bitPattern: $0.baseAddress) % 2 == 0 } == true)
+    }
 
     @Test(
         "Each orientation is applied as EXIF defines it",

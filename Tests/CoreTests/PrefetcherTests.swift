@@ -66,6 +66,20 @@ struct PrefetcherTests {
         #expect(fixture.loader.requests.count == 2)
     }
 
+    @Test("Loads that their downloader cancels count as cancelled, and the batch ends")
+    func cancelledByLoader() {
+        let fixture = ManagerFixture(dispatcher: MainQueue())
+        var urls = urls(fixture, 4)
+        for index in 4..<8 {
+            urls.append(fixture.url("\(index)"))
+            fixture.loader.answer(urls[index], with: .failure(.cancelled(urls[index])))
+        }
+        let results = EventLog<PrefetchResult>()
+        ImagePrefetcher(manager: fixture.manager).prefetch(urls) { results.add($0) }
+        #expect(results.wait { $0.count == 1 })
+        #expect(results.all == [PrefetchResult(requestedCount: 8, loadedCount: 4, cancelledCount: 4)])
+    }
+
     @Test("Images go to memory at the size of their requests, and without a size to the disk alone")
     func sizes() {
         let fixture = ManagerFixture(dispatcher: MainQueue())

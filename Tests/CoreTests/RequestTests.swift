@@ -240,7 +240,7 @@ struct RequestTests {
         #expect(
             steps.all == [
                 "a queued", "a memoryMiss", "a diskMiss", "a started", "a loaded", "a decoded", "a stored",
-                "a transformed", "a delivered",
+                "a transformed", "a ready", "a delivered",
             ]
         )
         _ = try await fixture.manager.response(for: request)

@@ -184,6 +184,54 @@ struct StoringTests {
         #expect(try await fixture.manager.image(for: url).pixelSize.width == 60)
     }
 
+    @Test("A cache of the app's own may store further images while it stores one")
+    func nestedStores() async throws {
+        let own = OwnCache()
+        let fixture = Self.fixture { $0.dataCache = own }
+        let (cache, file, other) = (fixture.manager.cache, file, fixture.url("b"))
+        own.whenStoring { if $0 == fixture.url("a").absoluteString { cache.store(file, for: other) } }
+        try await cache.store(try drawn(), for: fixture.url("a")).waitUntilWritten()
+        #expect(own.entry(for: other.absoluteString)?.data == file)
+        own.whenStoring { _ in }
+    }
+
+    @Test("A cache of the app's own that takes its time holds up nobody, and what was stored or removed last counts")
+    func slowOwnCache() async throws {
+        let (own, gate, held) = (OwnCache(), Gate(), EventLog<String>())
+        let fixture = Self.fixture { $0.dataCache = own }
+        let (cache, file) = (fixture.manager.cache, file)
+        for ending in ["bytes", "removed", "all removed"] {
+            // Given an image whose encoded file is about to be stored
+            let url = fixture.url(ending)
+            gate.close()
+            let isFirst = Mutex(true)
+            own.whenStoring { key in
+                guard key == url.absoluteString, isFirst.withLock({ exchange(&$0, with: false) }) else { return }
+                held.add(key)
+                gate.wait()
+            }
+            let slow = cache.store(try drawn(), for: url)
+            #expect(await eventually { held.all.last == url.absoluteString })
+            // When the app does something else with the image
+            let done = EventLog<Bool>()
+            Task.detached {
+                switch ending {
+                case "bytes": cache.store(file, for: url)
+                case "removed": await cache.remove(url)
+                default: await cache.removeAllFromDisk()
+                }
+                done.add(true)
+            }
+            // Then that does not wait
+            #expect(await eventually { !done.all.isEmpty }, "\(ending)")
+            gate.open()
+            _ = await failure(slow)
+            // And is not undone.
+            #expect(await eventually { own.entry(for: url.absoluteString)?.data == (ending == "bytes" ? file : nil) })
+        }
+        own.whenStoring { _ in }
+    }
+
     @Test("Bytes and their image are stored together; bytes alone remove what memory has of the URL")
     func bytesAndImage() async throws {
         let image = try image(file)
@@ -304,5 +352,23 @@ private struct ForgetfulCache: DataCaching {
     func store(_ entry: CacheEntry) {}
     func remove(_ key: String) {}
     func removeAll() {}
+    var usage: CacheUsage { CacheUsage() }
+}
+
+/// A cache of an app that keeps entries in memory.
+private final class OwnCache: DataCaching {
+    private let entries = Mutex<[String: CacheEntry]>([:])
+    private let onStore = Mutex<(@Sendable (String) -> Void)?>(nil)
+
+    /// Calls a closure with the key of each entry before it is stored.
+    func whenStoring(_ body: @escaping @Sendable (String) -> Void) { onStore.withLock { $0 = body } }
+
+    func entry(for key: String) -> CacheEntry? { entries.withLock { $0[key] } }
+    func store(_ entry: CacheEntry) {
+        onStore.withLock { $0 }?(entry.key)
+        entries.withLock { $0[entry.key] = entry }
+    }
+    func remove(_ key: String) { entries.withLock { $0[key] = nil } }
+    func removeAll() { entries.withLock { $0 = [:] } }
     var usage: CacheUsage { CacheUsage() }
 }

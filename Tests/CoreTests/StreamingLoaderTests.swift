@@ -80,6 +80,36 @@ struct StreamingLoaderTests {
         #expect(try await streamed.image.pixelSize == Self.size)
     }
 
+    @Test("A load that begins to stream while a chunk arrives gets each byte once")
+    func joined() async {
+        let body = Data((0..<1000).map { UInt8(truncatingIfNeeded: $0) })
+        for _ in 0..<100 {
+            let (gate, events) = (Gate(), EventLog<LoaderEvent>())
+            gate.close()
+            let chunks = Mutex(body.makeIterator())
+            let archive = Archive { _ in
+                LoaderStream(
+                    AsyncStream {
+                        // The thread below needs a while to wake up.
+                        gate.open()
+                        return chunks.withLock { $0.next() }.map { Data([$0]) }
+                    }
+                )
+            }
+            let operation = archive.load(LoaderRequest(url: url("a"))) { event in
+                if case .progress = event { return }
+                events.add(event)
+            }
+            Thread.detachNewThread {
+                gate.wait()
+                operation.startStreaming()
+            }
+            #expect(await eventually { if case .finished = events.all.last { true } else { false } })
+            let streamed = events.all.reduce(into: Data()) { if case .data(let data) = $1 { $0 += data } }
+            #expect(streamed.isEmpty || streamed == body)
+        }
+    }
+
     @Test("A stream of another length than it says, or beyond the limit, is an error, and is read no further")
     func lengths() async throws {
         let limit = Self.file.count + 10

@@ -143,6 +143,30 @@ struct VariantLoadTests {
         #expect(try await load(request(80)).url == fixture.url("100"))
     }
 
+    @Test("The file that fits has its own key in the caches, also when it is loaded since a larger one is gone")
+    func staleKey() async throws {
+        func named(_ side: Int) -> ImageRequest {
+            var request = request(side)
+            request.cacheKey = "photo"
+            return request
+        }
+        // Given a large file on disk that has to be validated, and that the server has no more
+        var metadata = ResponseMetadata(contentType: "image/png")
+        (metadata.etag, metadata.cacheControl) = ("\"1\"", "no-cache")
+        let image = TestImage.solid(4, size: PixelSize(width: 400, height: 400))
+        fixture.loader.answer(fixture.url("400"), with: .success(LoaderResult(data: image, metadata: metadata)))
+        _ = try await load(named(400))
+        await fixture.manager.cache.remove(named(400), from: .memory)
+        let head = ResponseHead(url: URL(filePath: "/"), status: 404)
+        let gone = ImageError(.badStatus, url: nil, reason: "gone", remedy: "none", head: head)
+        fixture.loader.answer(fixture.url("400"), with: .failure(gone))
+        // When a smaller one is loaded in its place
+        #expect(try await load(named(80)).url == fixture.url("100"))
+        // Then it is where the next load of it looks.
+        #expect(fixture.disk?.contains("photo 100w") == true)
+        #expect(fixture.disk?.contains(fixture.url("100").absoluteString) == false)
+    }
+
     @Test("An image has the same size in application pixels at each density, also when a denser file serves")
     func density() async throws {
         for scale in [1.0, 2, 3] {

@@ -15,6 +15,8 @@ struct AllowedFormatTests {
         configuration.diskCache = nil
         configuration.retryPolicy = .never
         configuration.failureCacheDuration = .zero
+        // Workers decode SVG from the network, too (SandboxedDrawingTests).
+        configuration.decoding = .inProcess
         change(&configuration)
         return ImageManager(configuration: configuration)
     }

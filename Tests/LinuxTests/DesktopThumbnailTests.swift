@@ -266,11 +266,11 @@ struct DesktopThumbnailTests {
     }
 
     @Test(
-        "A thumbnailer that fails, hangs, or writes something else is not asked again for this file",
-        arguments: ["exit 1", "sleep 600", "echo no image > \"$1\"", "true", "ln -s /etc/passwd \"$1\""]
+        "A thumbnailer that fails, or writes something else, is not asked again for this file",
+        arguments: ["exit 1", "echo no image > \"$1\"", "true", "ln -s /etc/passwd \"$1\""]
     )
     func badThumbnailer(script: String) throws {
-        let (loader, movie) = try thumbnailer(script, timeLimit: .milliseconds(300))
+        let (loader, movie) = try thumbnailer(script)
         #expect(load(ImageRequest(thumbnailOf: movie, loader), manager()).result?.failure?.code == .unreadable)
         #expect(thumbnails.hasFailure(of: try #require(SourceFile(movie))))
         #expect(thumbnails.data(for: movie) == nil)
@@ -281,6 +281,37 @@ struct DesktopThumbnailTests {
             ofItemAtPath: movie.path(percentEncoded: false)
         )
         #expect(!thumbnails.hasFailure(of: try #require(SourceFile(movie))))
+    }
+
+    @Test(
+        "A thumbnailer that is not there, cannot start, or is ended by a signal leaves no note on disk",
+        arguments: ["sleep 600", "kill -9 $$", "exit 127", "exit 137", ""]
+    )
+    func unendedThumbnailer(script: String) throws {
+        let (loader, movie) = try thumbnailer(script, timeLimit: .milliseconds(300))
+        if script.isEmpty { try FileManager.default.removeItem(atPath: "\(folder.path)/thumbnailers") }
+        #expect(load(ImageRequest(thumbnailOf: movie, loader), manager()).result?.failure?.code == .unreadable)
+        #expect(!thumbnails.hasFailure(of: try #require(SourceFile(movie))))
+        // Once it works, it makes the thumbnail in this process, unless it may take its time again.
+        let (working, _) = try thumbnailer("tail -c +25 \"$0\" > \"$1\"")
+        let isTried = ["exit 127", ""].contains(script)
+        #expect((try? load(ImageRequest(thumbnailOf: movie, working), manager()).result?.get()) != nil || !isTried)
+        #expect((thumbnails.data(for: movie) != nil) == isTried)
+    }
+
+    @Test("An image of the user that a thumbnailer links to does not become a thumbnail for all programs")
+    func linkedOutput() throws {
+        let secret = "\(folder.path)/secret.png"
+        try TestImage.solid(0x00FFFF, size: PixelSize(width: 64, height: 48)).write(to: URL(filePath: secret))
+        let (loader, movie) = try thumbnailer("ln -s \(secret) \"$1\"")
+        #expect(load(ImageRequest(thumbnailOf: movie, loader), manager()).result?.failure?.code == .unreadable)
+        #expect(thumbnails.data(for: movie) == nil)
+        // Nor does one that has another name as well.
+        let other = "\(folder.path)/other.png"
+        try FileManager.default.linkItem(atPath: secret, toPath: other)
+        #expect(throws: FileError.self) { try FileStore().readUnlinked(other, maximumByteCount: 1 << 20) }
+        try FileManager.default.removeItem(atPath: other)
+        #expect(try FileStore().readUnlinked(secret, maximumByteCount: 1 << 20).count > 0)
     }
 
     @Test(

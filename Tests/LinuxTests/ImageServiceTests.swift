@@ -139,6 +139,22 @@ struct ImageServiceTests {
         #expect(error?.reason.contains("{url} or {source}") == !text.contains("{url}"))
     }
 
+    @Test("The keys of the caches have nothing of the query of a template, but tell one from another")
+    func queryOfTemplate() throws {
+        let photo = URL(string: "http://example.com/a.jpg")!
+        let keys = try ["token=secret", "token=other", ""].map { query in
+            let service = try ImageService.template("https://cdn.example.org/{width}?\(query)&url={url}")
+            let manager = ImageManager.testing(FakeLoader()) { $0.imageService = service }
+            let key = manager.cacheKey(
+                for: ImageRequest(url: photo, decodeSize: .contain(PixelSize(width: 9, height: 9)))
+            )
+            #expect(key.contains("cdn.example.org") && key.contains("example.com/a.jpg"), "\(key)")
+            #expect(!key.contains("token") && !key.contains("secret"), "\(key)")
+            return key
+        }
+        #expect(Set(keys).count == 3)
+    }
+
     @Test("Widths are rounded up to steps, so that a widget that is resized makes few files")
     func steps() throws {
         let service = try ImageService.template("https://cdn.example.org/{width}/{url}")

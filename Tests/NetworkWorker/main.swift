@@ -3,13 +3,14 @@ import Dispatch
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import WebImageCore
 import WebImageLinux
 
 // Uses a downloader in ways that a process with tests in it cannot:
 // NetworkWorker exit URL AUTHORITIES MILLISECONDS, NetworkWorker exit-openssl URL AUTHORITIES MILLISECONDS,
 // NetworkWorker resolve URL SECONDS, NetworkWorker descriptors URL,
-// NetworkWorker part URL DIRECTORY kill|exit|end BYTES,
+// NetworkWorker part URL DIRECTORY kill|exit|end BYTES, NetworkWorker sysprof URL DIRECTORY,
 // NetworkWorker cancels URL COUNT, NetworkWorker bodies URL COUNT, NetworkWorker cookies URL COUNT, NetworkWorker hold URL COUNT.
 
 let arguments = CommandLine.arguments
@@ -183,6 +184,8 @@ case "cookies":
     let before = allocated_byte_count()
     run(Int(arguments[3])!)
     print("bytes", Int(allocated_byte_count()) - Int(before))
+case "sysprof":
+    try MarkedLoad.run(url, in: arguments[3])
 default:
     fatalError("NetworkWorker does not know \(arguments[1])")
 }

@@ -2,6 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
+import TestSupport
 import WebImageTesting
 
 /// What a content provider writes as a media type.
@@ -111,6 +112,27 @@ extension Scenario {
                 }
             }
             expect(MainLoopPump.run(until: { failure != nil }))
+        },
+
+        Scenario("The icon of a large image is made while the main thread does something else") {
+            let stage = try Stage()
+            final class Answer { var icon: OpaquePointer? }
+            let answer = Answer()
+            let (manager, url) = (stage.manager, stage.url(0x00FF00, "3000x2000"))
+            var image: WebImage?
+            Task { @MainActor in image = try? await manager.image(for: url) }
+            expect(MainLoopPump.run(until: { image != nil }))
+            // Given how long making it takes
+            let start = threadTime()
+            if let icon = try image?.makeIcon(longestSide: 3000) { g_object_unref(UnsafeMutableRawPointer(icon)) }
+            let ownTime = threadTime() - start
+            // When it is made for a URL, then the main thread spends much less.
+            let before = threadTime()
+            Task { @MainActor in answer.icon = try? await manager.makeIcon(for: url, longestSide: 3000) }
+            expect(MainLoopPump.run(until: { answer.icon != nil }))
+            let mainTime = threadTime() - before
+            expect(mainTime < ownTime / 2, "\(mainTime) of \(ownTime)")
+            if let icon = answer.icon { g_object_unref(UnsafeMutableRawPointer(icon)) }
         },
     ]
 }

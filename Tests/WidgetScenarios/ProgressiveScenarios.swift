@@ -4,6 +4,7 @@ import GtkWebImage
 import GtkWebImageWidgets
 import Synchronization
 import TestSupport
+import WebImageCore
 import WebImageTesting
 
 extension Scenario {
@@ -82,6 +83,53 @@ extension Scenario {
             expect(stage.waitForFrame())
             let sharp = try contrast()
             expect(sharp > 180, "\(sharp)")
+        },
+
+        Scenario("A load that starts again with the widget draws no thumbnail over what has arrived") {
+            // Given a file with a thumbnail, of which half has arrived
+            let loader = FakeLoader(holdsResponses: true)
+            let thumbnail = TestImage.solid(0x00FFFF, size: PixelSize(width: 60, height: 40), format: .jpeg)
+            let image = TestImage.make(size: PixelSize(width: 300, height: 200), format: .jpeg) { x, y in
+                UInt32(x * 77 ^ y * 1013) & 0xFFFFFF
+            }
+            let file = TestImage.jpeg(image, with: [TestImage.exifSegment(thumbnail: thumbnail)])
+            let stage = try Stage()
+            var request = ImageRequest(url: stage.server.url("/a.jpg"), loading: .progressive)
+            request.loader = loader
+            loader.answer(request.url, with: file)
+            let picture = stage.addImage()
+            stage.present()
+            let events = EventLog<String>()
+            let observation = stage.manager.observe { step in
+                if case .partial = step.kind { events.add("partial") }
+            }
+            let thumbnails = EventLog<Bool>()
+            picture.setImage(
+                with: request,
+                options: BindingOptions(start: .onlyWhileMapped),
+                manager: stage.manager,
+                partial: { thumbnails.add($0.isThumbnail) }
+            )
+            expect(MainLoopPump.run(until: { loader.runningCount == 1 }))
+            loader.send(file.prefix(file.count / 2), for: request.url, expected: Int64(file.count))
+            expect(MainLoopPump.run(until: { picture.currentImage?.isThumbnail == false }))
+            // When the widget is unmapped and mapped, and no more than the head arrives
+            gtk_widget_set_visible(picture.widget, 0)
+            stage.waitUntilIdle()
+            let (shown, count) = (thumbnails.all.count, events.all.count)
+            gtk_widget_set_visible(picture.widget, 1)
+            expect(MainLoopPump.run(until: { loader.runningCount == 1 }))
+            let head = file.prefix(TestImage.headLength(of: file))
+            loader.send(head, for: request.url, expected: Int64(file.count))
+            expect(MainLoopPump.run(until: { events.all.count > count }))
+            expect(stage.waitForFrame())
+            // Then the widget keeps the half
+            expectEqual(thumbnails.all.count, shown)
+            expect(picture.currentImage.map { $0.isPartial && !$0.isThumbnail } == true)
+            // And shows the whole in the end
+            loader.finish(request.url)
+            expect(MainLoopPump.run(until: { picture.currentImage?.isPartial == false }))
+            withExtendedLifetime(observation) {}
         },
 
         Scenario("The thumbnail of a camera is visible before the image arrives, in its layout", .drawing) {

@@ -65,6 +65,13 @@ final class GalleryScreen {
         _ = run("xdotool", ["mousemove", "\(x)", "\(y)", "click", "\(button)"])
     }
 
+    /// Presses the left button at a place, moves the pointer, and releases the button.
+    func drag(from start: (x: Int, y: Int), to end: (x: Int, y: Int)) {
+        let middle = ["mousemove", "\((start.x + end.x) / 2)", "\((start.y + end.y) / 2)"]
+        let press = ["mousemove", "\(start.x)", "\(start.y)", "mousedown", "1"]
+        _ = run("xdotool", press + middle + ["mousemove", "\(end.x)", "\(end.y)", "mouseup", "1"])
+    }
+
     /// A screenshot.
     func photograph() throws -> WebImage {
         let file = folder.appending(path: "screen.png")

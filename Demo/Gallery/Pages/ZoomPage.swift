@@ -7,53 +7,73 @@ extension Page {
     static let zoom = Page(
         id: "zoom",
         title: tr("Zooming"),
-        summary: tr("A large image, decoded for its size on screen: zoom in to see more detail."),
+        summary: tr(
+            "A large image of 50 megapixels, decoded only where one looks: with the wheel, a pinch, a drag, a double click, the arrows and the keys + - 0 1."
+        ),
         code: """
-            gtk_widget_set_size_request(picture.widget, width, height)
-            picture.setImage(with: url, options: BindingOptions(whileLoading: .placeholderOrCurrentImage))
-            """
-    ) { context in
-        let picture = Picture()
-        let url = context.fresh("deep-field.jpg")
-        let scrolled = gtk_scrolled_window_new()!
-        gtk_widget_set_size_request(scrolled, 300, 420)
-        gtk_widget_set_vexpand(scrolled, 1)
-        gtk_scrolled_window_set_child(OpaquePointer(scrolled), picture.widget)
-        gtk_widget_set_halign(picture.widget, GTK_ALIGN_CENTER)
-        gtk_widget_set_valign(picture.widget, GTK_ALIGN_CENTER)
-        picture.setImageDescription(tr("Galaxies"))
-        let text = label("", "caption", "numeric")
-        var zoom = 0
-        let change = { (step: Int) in
-            zoom = min(max(zoom + step, 0), 6)
-            let width = 300.0 * [1, 1.4, 2, 2.8, 4, 5.6, 8][zoom]
-            show(url, in: picture, width: Int32(width), height: Int32(width * 0.75)) {
-                setText(text, picture.currentImage.map { "\($0.pixelSize)" } ?? "")
-            }
-        }
-        change(1)
+            let view = ZoomView()
+            view.setImageDescription("Map of a town")
+            view.setImage(with: url)
+            """,
+        isFilling: true
+    ) { _ in
+        let view = ZoomView()
+        view.setImageDescription(tr("Map of a town"))
+        gtk_widget_set_size_request(view.widget, 200, 200)
+        let state = ZoomState(view)
         let row = controls([
-            button(icon: "zoom-out-symbolic", tr("Zoom out")) { change(-1) },
-            button(icon: "zoom-in-symbolic", tr("Zoom in")) { change(1) }, text,
+            button(icon: "zoom-out-symbolic", tr("Zoom out")) { view.zoom /= 1.5 },
+            button(icon: "zoom-in-symbolic", tr("Zoom in")) { view.zoom *= 1.5 },
+            button(icon: "zoom-fit-best-symbolic", tr("Show the whole image")) { view.zoomToFit() },
+            button(icon: "zoom-original-symbolic", tr("Show its pixels")) { view.zoom = 1 },
         ])
-        return PageContent(box(GTK_ORIENTATION_VERTICAL, [row, scrolled]), waitsFor: [picture])
+        let head = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [row, state.label])
+        gtk_widget_set_margin_start(head, 12)
+        gtk_widget_set_margin_end(head, 12)
+        TownMap.prepare { url in
+            guard let url else { return state.fail() }
+            view.setImage(with: url)
+        }
+        var content = PageContent(box(GTK_ORIENTATION_VERTICAL, [head, view.widget]), owner: state)
+        content.isAtRest = { state.isAtRest }
+        return content
     }
 
     @MainActor
-    private static func show(
-        _ url: URL,
-        in picture: Picture,
-        width: Int32,
-        height: Int32,
-        done: @escaping @MainActor @Sendable () -> Void
-    ) {
-        gtk_widget_set_size_request(picture.widget, width, height)
-        picture.setImage(with: url, options: BindingOptions(whileLoading: .placeholderOrCurrentImage)) { _ in done() }
+    private static func sample(url: URL) {
+        let view = ZoomView()
+        view.setImageDescription("Map of a town")
+        view.setImage(with: url)
+    }
+}
+
+/// Says what the view shows: the zoom, the size of the tiles, the visible region, and the memory of the pixels.
+@MainActor
+private final class ZoomState {
+    let label = webimage_gallery.label(tr("The map is being drawn, which takes some seconds."), "caption", "numeric")
+    private let view: ZoomView
+    private var hasFailed = false
+
+    init(_ view: ZoomView) {
+        self.view = view
+        view.onChange = { [weak self] in self?.update() }
     }
 
-    @MainActor
-    private static func sample(_ picture: Picture, url: URL, width: Int32, height: Int32) {
-        gtk_widget_set_size_request(picture.widget, width, height)
-        picture.setImage(with: url, options: BindingOptions(whileLoading: .placeholderOrCurrentImage))
+    var isAtRest: Bool { hasFailed || (view.image != nil || view.error != nil) && !view.isLoading }
+
+    func fail() {
+        hasFailed = true
+        setText(label, tr("The map cannot be written to the cache folder."))
+    }
+
+    private func update() {
+        if let error = view.error { return setText(label, "\(error)") }
+        guard let image = view.image, let region = view.visibleRegion else { return }
+        let percent = Int((view.zoom * 100).rounded())
+        let megabytes = (view.pixelByteCount + (1 << 19)) >> 20
+        setText(
+            label,
+            "\(image.size) · \(percent) % · 1:\(view.reduction) · \(region.size) + \(region.x) + \(region.y) · \(megabytes) MB"
+        )
     }
 }

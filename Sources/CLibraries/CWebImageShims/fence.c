@@ -39,8 +39,10 @@
     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), RETURN(SECCOMP_RET_ERRNO | EPERM), RETURN(SECCOMP_RET_ALLOW)
 #define REFUSE_WITH(number, error) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), RETURN(SECCOMP_RET_ERRNO | (error))
 
+bool gwi_has_seccomp(void) { return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0; }
+
 // reads_files: whether files may be opened for reading, of which Landlock says which.
-static bool filter_calls(bool reads_files) {
+static bool filter_calls(bool reads_files, bool has_threads) {
     const struct sock_filter common[] = {
         LOAD(arch),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, WORKER_ARCHITECTURE, 1, 0),
@@ -54,11 +56,6 @@ static bool filter_calls(bool reads_files) {
         ALLOW(SYS_exit), ALLOW(SYS_exit_group), ALLOW(SYS_getrandom), ALLOW(SYS_sched_yield),
         ALLOW(SYS_clock_gettime), ALLOW(SYS_gettimeofday), ALLOW(SYS_clock_nanosleep), ALLOW(SYS_restart_syscall),
         ALLOW(SYS_getpid), ALLOW(SYS_gettid), ALLOW(SYS_sched_getaffinity),
-        // Threads of decoders.
-        ALLOW(SYS_set_robust_list),
-#ifdef SYS_rseq
-        ALLOW(SYS_rseq),
-#endif
 #ifdef SYS_poll
         ALLOW(SYS_poll),
 #endif
@@ -74,7 +71,13 @@ static bool filter_calls(bool reads_files) {
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 4), LOAD_ARGUMENT(0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 1, 0), RETURN(SECCOMP_RET_ERRNO | EPERM),
         RETURN(SECCOMP_RET_ALLOW),
-        // Threads, but no processes. The flags of clone3 are out of reach; the C library goes on with clone.
+    };
+    // No processes. The flags of clone3 are out of reach; the C library goes on with clone.
+    const struct sock_filter threads[] = {
+        ALLOW(SYS_set_robust_list),
+#ifdef SYS_rseq
+        ALLOW(SYS_rseq),
+#endif
 #ifdef SYS_clone3
         REFUSE_WITH(SYS_clone3, ENOSYS),
 #endif
@@ -97,9 +100,13 @@ static bool filter_calls(bool reads_files) {
 #endif
     };
     const struct sock_filter last = RETURN(SECCOMP_RET_ERRNO | EPERM);
-    struct sock_filter filter[sizeof common / sizeof *common + sizeof reading / sizeof *reading + 1];
+    struct sock_filter filter[(sizeof common + sizeof threads + sizeof reading) / sizeof *common + 1];
     size_t count = sizeof common / sizeof *common;
     memcpy(filter, common, sizeof common);
+    if (has_threads) {
+        memcpy(filter + count, threads, sizeof threads);
+        count += sizeof threads / sizeof *threads;
+    }
     if (reads_files) {
         memcpy(filter + count, reading, sizeof reading);
         count += sizeof reading / sizeof *reading;
@@ -111,7 +118,9 @@ static bool filter_calls(bool reads_files) {
 
 #else
 
-static bool filter_calls(bool reads_files) { return false; }
+bool gwi_has_seccomp(void) { return false; }
+
+static bool filter_calls(bool reads_files, bool has_threads) { return false; }
 
 #endif
 
@@ -166,7 +175,7 @@ size_t gwi_worker_load_fonts(const char **folders, size_t capacity) {
     return count;
 }
 
-uint32_t gwi_worker_close_fence(uint64_t memory, const char *const *readable, size_t count) {
+uint32_t gwi_worker_close_fence(uint64_t memory, const char *const *readable, size_t count, bool has_threads) {
     uint32_t fence = 0;
     // The rest of its environment is gone once files are out of reach.
     clearenv();
@@ -178,6 +187,6 @@ uint32_t gwi_worker_close_fence(uint64_t memory, const char *const *readable, si
     fence |= GWI_FENCE_NO_PRIVILEGES;
     if (deny_files(readable, count)) fence |= GWI_FENCE_LANDLOCK;
     // Without Landlock, nothing would tell fonts from other files.
-    if (filter_calls(count > 0 && fence & GWI_FENCE_LANDLOCK)) fence |= GWI_FENCE_SECCOMP;
+    if (filter_calls(count > 0 && fence & GWI_FENCE_LANDLOCK, has_threads)) fence |= GWI_FENCE_SECCOMP;
     return fence;
 }

@@ -276,6 +276,33 @@ gwi_jpeg_step gwi_jpeg_show_scans(gwi_jpeg *jpeg, uint8_t *target, size_t stride
     return GWI_JPEG_DONE;
 }
 
+gwi_jpeg_step gwi_jpeg_start_region(gwi_jpeg *jpeg, uint32_t *x, uint32_t *width) {
+    if (jpeg->has_failed || setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
+    if (!jpeg_start_decompress(&jpeg->reader)) return GWI_JPEG_WAITS;
+    jpeg->has_started = true;
+    JDIMENSION start = *x, count = *width;
+    // libjpeg begins at a block and keeps the right edge.
+    if (count < jpeg->reader.output_width) jpeg_crop_scanline(&jpeg->reader, &start, &count);
+    *x = start;
+    *width = count;
+    return GWI_JPEG_DONE;
+}
+
+gwi_jpeg_step gwi_jpeg_skip_rows(gwi_jpeg *jpeg, uint32_t count) {
+    if (jpeg->has_failed || setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
+    return jpeg_skip_scanlines(&jpeg->reader, count) == count ? GWI_JPEG_DONE : GWI_JPEG_WAITS;
+}
+
+gwi_jpeg_step gwi_jpeg_read_rows(gwi_jpeg *jpeg, uint8_t *target, size_t stride, uint32_t count) {
+    if (jpeg->has_failed || setjmp(jpeg->failed)) return GWI_JPEG_FAILED;
+    for (uint32_t row = 0; row < count; row++, target += stride) {
+        JSAMPROW line = jpeg->line ? jpeg->line : target;
+        if (jpeg_read_scanlines(&jpeg->reader, &line, 1) == 0) return GWI_JPEG_WAITS;
+        if (jpeg->line) convert_line(jpeg, target);
+    }
+    return GWI_JPEG_DONE;
+}
+
 // Writing.
 
 // Owns the written bytes, which jpeg_mem_dest does not hand out after an error.

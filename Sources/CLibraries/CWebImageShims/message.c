@@ -81,7 +81,9 @@ ssize_t gwi_message_receive(int socket, void *bytes, size_t size, int *descripto
 // Whether a file may be as large (`ulimit -f`), which holds for memory files, too. One that grows beyond ends the app with SIGXFSZ.
 static bool may_be_as_large(size_t size) {
     struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur) return true;
+    errno = EFBIG;
+    return false;
 }
 
 int gwi_memory_file(const gwi_bytes *parts, size_t count) {

@@ -3,25 +3,14 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
-#include <sys/resource.h>
 
 #include "CWebImageShims.h"
 
 extern char **environ;
 
-// Swift imports neither prlimit nor posix_spawn_file_actions_addclosefrom_np.
+// Swift does not import posix_spawn_file_actions_addclosefrom_np.
 
-static void limit(pid_t child, unsigned seconds) {
-    const struct { int resource; rlim_t most; } limits[] = {
-        { RLIMIT_CPU, seconds }, { RLIMIT_AS, (rlim_t)4 << 30 }, { RLIMIT_FSIZE, (rlim_t)64 << 20 }, { RLIMIT_CORE, 0 },
-    };
-    for (size_t index = 0; index < sizeof limits / sizeof *limits; index++) {
-        struct rlimit value = { limits[index].most, limits[index].most };
-        prlimit(child, limits[index].resource, &value, NULL);
-    }
-}
-
-pid_t gwi_spawn(char *const *arguments, unsigned seconds) {
+pid_t gwi_spawn(char *const *arguments) {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     pid_t child = -1;
@@ -43,6 +32,5 @@ pid_t gwi_spawn(char *const *arguments, unsigned seconds) {
         posix_spawn_file_actions_destroy(&actions);
     }
     posix_spawnattr_destroy(&attributes);
-    if (child > 0) limit(child, seconds);
     return child;
 }

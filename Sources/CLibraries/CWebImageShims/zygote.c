@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -33,15 +34,21 @@ extern void __tsan_init(void) __attribute__((weak));
 
 // What follows runs in the zygote and its workers.
 
-// Whether the process was started by gwi_zygote_start: the variable alone, which anybody may set, is not enough.
+// Whether the process was started by gwi_zygote_start: the variable alone, which anybody may set, is not enough. A program with more
+// rights than its user lends them to nobody.
 static bool is_zygote(const char *value) {
     int type = 0, domain = 0;
-    struct ucred peer = { 0 };
-    socklen_t size = sizeof type, domain_size = sizeof domain, peer_size = sizeof peer;
-    return value && strlen(value) == 3 && strncmp(value, "3:", 2) == 0
+    socklen_t size = sizeof type, domain_size = sizeof domain;
+    return value && strlen(value) == 3 && strncmp(value, "3:", 2) == 0 && !getauxval(AT_SECURE)
         && getsockopt(app_socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET
-        && getsockopt(app_socket, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) == 0 && domain == AF_UNIX
-        && getsockopt(app_socket, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) == 0 && peer.pid == getppid();
+        && getsockopt(app_socket, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) == 0 && domain == AF_UNIX;
+}
+
+// Whether the process at the other end is the one that has started this one, and has not ended.
+static bool has_app(void) {
+    struct ucred peer = { 0 };
+    socklen_t size = sizeof peer;
+    return getsockopt(app_socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == getppid();
 }
 
 static void close_from(unsigned first) {
@@ -54,7 +61,8 @@ static void close_from(unsigned first) {
 __attribute__((constructor)) static void become_zygote(void) {
     const char *value = getenv(zygote_variable);
     if (!is_zygote(value)) return;
-    if (gwi_worker_main) {
+    // It never goes on to the main function of the app, which has ended meanwhile and would do its work again.
+    if (gwi_worker_main && has_app()) {
         close_from(app_socket + 1);
         prctl(PR_SET_NAME, "image decoders");
         // When memory runs out, the kernel ends a worker rather than the app.
@@ -84,7 +92,7 @@ static void end_with_app(int signal) {
 }
 
 // Makes a worker of the process that the zygote has forked.
-static void *become_worker(int socket, int memory, size_t size) {
+static void *become_worker(pid_t zygote, int socket, int memory, size_t size) {
     dup2(socket, app_socket);
     close(socket);
     struct sigaction action = { .sa_handler = end_with_app, .sa_flags = SA_RESTART };
@@ -92,18 +100,23 @@ static void *become_worker(int socket, int memory, size_t size) {
     fcntl(app_socket, F_SETOWN, getpid());
     fcntl(app_socket, F_SETFL, fcntl(app_socket, F_GETFL) | O_ASYNC);
     prctl(PR_SET_NAME, "image decoder");
+    // A decoder that a file has taken over blocks the signal of the socket.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != zygote) _exit(0);
     void *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
     close_from(app_socket + 1);
     if (start == MAP_FAILED) _exit(1);
     return start;
 }
 
+// Returns the signal that has ended a worker, 0, -1 while it runs, or -2 when it is none of this zygote.
 static int signal_of(pid_t worker, int options) {
     int status = 0;
     pid_t ended;
     do ended = waitpid(worker, &status, options);
     while (ended < 0 && errno == EINTR);
     if (ended == 0) return -1;
+    if (ended < 0) return -2;
     return ended == worker && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
@@ -112,14 +125,19 @@ static int end(pid_t worker, bool waits) {
     // Its socket is closed some time before it has ended.
     for (int attempt = 0; waits && attempt < 2000; attempt++) {
         int signal = signal_of(worker, WNOHANG);
-        if (signal >= 0) return signal;
+        if (signal != -1) return signal < 0 ? 0 : signal;
         usleep(500);
     }
-    kill(worker, SIGKILL);
-    return signal_of(worker, 0);
+    int signal = worker > 0 ? signal_of(worker, WNOHANG) : -2;
+    if (signal == -1) {
+        kill(worker, SIGKILL);
+        signal = signal_of(worker, 0);
+    }
+    return signal < 0 ? 0 : signal;
 }
 
 void *gwi_zygote_run(size_t *size) {
+    pid_t zygote = getpid();
     for (;;) {
         request request;
         int descriptors[2] = { -1, -1 };
@@ -128,10 +146,11 @@ void *gwi_zygote_run(size_t *size) {
         int32_t answer = 0;
         if (request.kind == start_worker) {
             off_t end = lseek(descriptors[1], 0, SEEK_END);
-            answer = end > 0 ? fork() : -1;
+            answer = end > 0 ? fork() : -EINVAL;
+            if (end > 0 && answer < 0) answer = -errno;
             if (answer == 0) {
                 *size = (size_t)end;
-                return become_worker(descriptors[0], descriptors[1], *size);
+                return become_worker(zygote, descriptors[0], descriptors[1], *size);
             }
         } else {
             answer = end(request.worker, request.kind == wait_for_worker);
@@ -146,6 +165,8 @@ void *gwi_zygote_run(size_t *size) {
 // What follows runs in the app.
 
 bool gwi_is_sanitized(void) { return __asan_init || __tsan_init; }
+
+bool gwi_has_foreign_rights(void) { return getauxval(AT_SECURE) != 0; }
 
 static int find_main_program(struct dl_phdr_info *info, size_t size, void *base) {
     // The main program comes first.
@@ -196,12 +217,14 @@ pid_t gwi_zygote_start(const char *path, int32_t kind, int *descriptor) {
     pid_t child = -1;
     char *environment[kept_count + 3] = { 0 };
     size_t count = 0;
+    int spawn_error = ENOMEM;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     sigset_t none, all;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return -1;
     sockets[1] = moved_up(sockets[1]);
+    if (sockets[1] < 0) spawn_error = errno;
     value[2] += (char)kind;
     environment[count++] = variable(zygote_variable, value);
     environment[count++] = variable("SWIFT_BACKTRACE", "enable=no");
@@ -223,7 +246,9 @@ pid_t gwi_zygote_start(const char *path, int32_t kind, int *descriptor) {
             posix_spawn_file_actions_adddup2(&actions, sockets[1], app_socket);
             for (int number = 0; number < 3; number++)
                 posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0);
-            if (posix_spawn(&child, path, &actions, &attributes, arguments, environment) != 0) child = -1;
+            int error = posix_spawn(&child, path, &actions, &attributes, arguments, environment);
+            if (error != 0) child = -1;
+            spawn_error = error;
             posix_spawn_file_actions_destroy(&actions);
         }
         posix_spawnattr_destroy(&attributes);
@@ -232,34 +257,35 @@ pid_t gwi_zygote_start(const char *path, int32_t kind, int *descriptor) {
     if (sockets[1] >= 0) close(sockets[1]);
     if (child < 0) {
         close(sockets[0]);
+        errno = spawn_error;
         return -1;
     }
     *descriptor = sockets[0];
     return child;
 }
 
-// Returns the answer, or -1 when the zygote has ended or hangs.
-static int32_t ask(int zygote, request request, const int *descriptors, size_t count) {
+// Returns whether the zygote has answered; otherwise it has ended or hangs.
+static bool ask(int zygote, request request, const int *descriptors, size_t count, int32_t *answer) {
     gwi_bytes part = { &request, sizeof request };
     struct pollfd socket = { .fd = zygote, .events = POLLIN };
-    int32_t answer = -1;
     int none = -1, ready;
-    if (gwi_message_send(zygote, &part, 1, descriptors, count, false) != sizeof request) return -1;
+    if (gwi_message_send(zygote, &part, 1, descriptors, count, false) != sizeof request) return false;
     // It may still be loading, on a machine that swaps.
     do ready = poll(&socket, 1, 15000);
     while (ready < 0 && errno == EINTR);
-    if (ready <= 0) return -1;
-    return gwi_message_receive(zygote, &answer, sizeof answer, &none, 1) == sizeof answer ? answer : -1;
+    return ready > 0 && gwi_message_receive(zygote, answer, sizeof *answer, &none, 1) == sizeof *answer;
 }
 
 pid_t gwi_zygote_make_worker(int zygote, int memory, int *descriptor) {
     int sockets[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return -1;
     int descriptors[2] = { sockets[1], memory };
-    pid_t worker = ask(zygote, (request){ .kind = start_worker }, descriptors, 2);
+    int32_t worker = -EPIPE;
+    bool is_answered = ask(zygote, (request){ .kind = start_worker }, descriptors, 2, &worker);
     close(sockets[1]);
-    if (worker <= 0) {
+    if (!is_answered || worker <= 0) {
         close(sockets[0]);
+        errno = is_answered ? -worker : EPIPE;
         return -1;
     }
     *descriptor = sockets[0];
@@ -267,11 +293,26 @@ pid_t gwi_zygote_make_worker(int zygote, int memory, int *descriptor) {
 }
 
 int gwi_zygote_end_worker(int zygote, pid_t worker, bool waits) {
-    return ask(zygote, (request){ .kind = waits ? wait_for_worker : end_worker, .worker = worker }, NULL, 0);
+    int32_t signal;
+    request request = { .kind = waits ? wait_for_worker : end_worker, .worker = worker };
+    return ask(zygote, request, NULL, 0, &signal) ? signal : -1;
 }
 
-void gwi_zygote_end(int zygote, pid_t process) {
+// pidfd_open and pidfd_send_signal are newer than some C libraries; their numbers are the same on all architectures.
+int gwi_process_open(pid_t process) { return (int)syscall(434, process, 0); }
+
+void gwi_process_kill(int descriptor) { syscall(424, descriptor, SIGKILL, NULL, 0); }
+
+void gwi_zygote_end(int zygote, pid_t process, int handle) {
     close(zygote);
-    kill(process, SIGKILL);
-    while (waitpid(process, NULL, 0) < 0 && errno == EINTR) {}
+    // An app that waits for all its children takes the number from the zygote, so that another process may get it.
+    if (handle >= 0) {
+        siginfo_t info;
+        gwi_process_kill(handle);
+        while (waitid((idtype_t)3, (id_t)handle, &info, WEXITED) < 0 && errno == EINTR) {}
+        close(handle);
+    } else {
+        kill(process, SIGKILL);
+        while (waitpid(process, NULL, 0) < 0 && errno == EINTR) {}
+    }
 }

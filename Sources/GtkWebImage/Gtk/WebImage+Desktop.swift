@@ -36,10 +36,18 @@ extension WebImage {
     /// - Parameter longestSide: The side to which a larger image is made smaller, in pixels. Default: 128.
     /// - Throws: `ImageError.Code.encodingFailed` when there is no memory.
     public func makeIcon(longestSide: Int = 128) throws(ImageError) -> OpaquePointer {
+        Self.makeIcon(of: try iconFile(longestSide: longestSide))
+    }
+
+    /// The PNG that an icon of the image holds.
+    fileprivate func iconFile(longestSide: Int) throws(ImageError) -> Data {
         var options = EncodeOptions()
         options.maximumSize = PixelSize(width: longestSide, height: longestSide)
         options.isFirstFrameOnly = true
-        let png = try CoderRegistry.builtIn.encode(self, as: .png, options: options)
+        return try CoderRegistry.builtIn.encode(self, as: .png, options: options)
+    }
+
+    fileprivate static func makeIcon(of png: Data) -> OpaquePointer {
         let bytes = png.withUnsafeBytes { g_bytes_new($0.baseAddress, gsize($0.count)) }
         defer { g_bytes_unref(bytes) }
         return g_bytes_icon_new(bytes)!
@@ -55,6 +63,7 @@ extension ImageManager {
     /// - Parameters:
     ///   - request: A URL or an ImageRequest.
     ///   - longestSide: The longest side in pixels. Default: 128.
+    /// - Returns: The icon, which is made on another thread.
     @preconcurrency @MainActor
     public func makeIcon(
         for request: some ImageRequestConvertible,
@@ -64,6 +73,10 @@ extension ImageManager {
         if request.decodeSize == nil {
             request.decodeSize = .contain(PixelSize(width: longestSide, height: longestSide))
         }
-        return try await image(for: request).makeIcon(longestSide: longestSide)
+        let image = try await image(for: request)
+        let file = await Task.detached {
+            Result { () throws(ImageError) in try image.iconFile(longestSide: longestSide) }
+        }.value
+        return WebImage.makeIcon(of: try file.get())
     }
 }

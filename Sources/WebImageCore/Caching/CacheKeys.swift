@@ -58,7 +58,8 @@ package enum CacheKey {
 
     /// Takes a key apart. Keys of originals have no variant.
     package static func parts(of key: String) -> (base: Substring, variant: Substring?) {
-        guard let index = key.firstIndex(of: separator) else { return (key[...], nil) }
-        return (key[..<index], key[key.index(after: index)...])
+        // Keys are taken apart for every entry, and characters are slow.
+        guard let index = key.utf8.firstIndex(of: 0) else { return (key[...], nil) }
+        return (key[..<index], key[key.utf8.index(after: index)...])
     }
 }

@@ -56,7 +56,7 @@ package struct FormatDescriptor: Sendable {
     /// Whether the beginning of a file, whole or cut anywhere, is that of the format.
     let isSignature: @Sendable (ByteReader) -> Bool
     /// Reads the size and the orientation from the beginning of a file; `nil` for formats without such a reader.
-    let readHeader: (@Sendable (ByteReader) -> ImageHeader?)?
+    package let readHeader: (@Sendable (ByteReader) -> ImageHeader?)?
 
     private init(
         _ format: ImageFormat,

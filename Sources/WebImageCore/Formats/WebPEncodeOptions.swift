@@ -34,6 +34,9 @@ public struct WebPEncodeOptions: Sendable, Hashable {
     public var usesSharpYUV = false
     /// Whether a lossy file is made with less memory and more time. Default: no.
     public var usesLessMemory = false
+    /// Whether the file has the ICC profile of its colours, sRGB, for programs that take files without one for something else. It
+    /// takes half a kilobyte. Default: no, since files without a profile are sRGB on the web.
+    public var includesColorProfile = false
 
     /// Creates the default settings of libwebp.
     public init() {}

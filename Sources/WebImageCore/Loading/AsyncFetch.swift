@@ -53,7 +53,36 @@ final class AsyncFetch: FetchOperation {
     private func waitForRoom() async {
         guard let budget = request.budget else { return }
         while !budget.hasRoomForBody, !Task.isCancelled {
-            await withCheckedContinuation { continuation in budget.whenRoomForBody { continuation.resume() } }
+            let wait = CancellableWait()
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    wait.begin(continuation)
+                    budget.whenRoomForBody { wait.end() }
+                }
+            } onCancel: {
+                wait.end()
+            }
+        }
+    }
+
+    /// A wait that ends with the first of two calls, also when that comes before it begins.
+    private final class CancellableWait: Sendable {
+        private let state = Mutex<(continuation: CheckedContinuation<Void, Never>?, hasEnded: Bool)>((nil, false))
+
+        func begin(_ continuation: CheckedContinuation<Void, Never>) {
+            let hasEnded = state.withLock { state in
+                if !state.hasEnded { state.continuation = continuation }
+                return state.hasEnded
+            }
+            if hasEnded { continuation.resume() }
+        }
+
+        func end() {
+            let continuation = state.withLock { state in
+                state.hasEnded = true
+                return state.continuation.take()
+            }
+            continuation?.resume()
         }
     }
 
@@ -104,18 +133,20 @@ extension AsyncFetch {
         return LoaderResult(data: body, metadata: stream.metadata, head: stream.head)
     }
 
+    /// Takes a chunk and delivers it in one step: a load that starts to stream in between would get it twice.
     private func take(_ chunk: Data, expected: Int64?) throws {
-        let count = state.withLock { state in
+        var failure: ImageError?
+        deliver { state in
             state.body.append(chunk)
             state.arriving?.byteCount = state.body.count
-            return Int64(state.body.count)
-        }
-        try check(count)
-        if let expected, count > expected { throw otherLength(Int(count), expected: expected) }
-        deliver { state in
+            let count = Int64(state.body.count)
+            failure = tooLarge(count)
+            if failure == nil, let expected, count > expected { failure = otherLength(Int(count), expected: expected) }
+            guard failure == nil else { return [] }
             let progress = LoaderEvent.progress(received: count, expected: expected)
             return state.wantsData ? [progress, .data(chunk)] : [progress]
         }
+        if let failure { throw failure }
     }
 }
 
@@ -149,8 +180,13 @@ extension AsyncFetch {
     }
 
     private func check(_ byteCount: Int64) throws {
-        guard byteCount > Int64(request.maximumByteCount) else { return }
-        throw ImageError(
+        if let failure = tooLarge(byteCount) { throw failure }
+    }
+
+    /// The error of a body that is larger than the limit; `nil` for others.
+    private func tooLarge(_ byteCount: Int64) -> ImageError? {
+        guard byteCount > Int64(request.maximumByteCount) else { return nil }
+        return ImageError(
             .bodyTooLarge,
             url: request.url,
             reason: "The loader \(loader) brings more than the limit of \(request.maximumByteCount) bytes",

@@ -137,6 +137,8 @@ public struct LoaderResult: Sendable {
     public var isNotModified: Bool
     /// The times and sizes of the transfer, if there was one.
     public var metrics: TransferMetrics?
+    /// Whether the bytes are in a file that is mapped into memory.
+    package var isInFile = false
 
     /// Makes the result of a load.
     public init(

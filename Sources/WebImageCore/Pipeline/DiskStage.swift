@@ -70,14 +70,14 @@ final class DiskStage: Sendable {
         let entry = dataCache?.entry(for: request.sourceKey)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
         guard let entry else {
-            observers.notify(request.url, .diskMiss)
+            observers.notify(request.url, .diskMiss(.now - start))
             let part = partialBodies?.body(for: request.sourceKey, budget: budget)
             next.load(id, with: loader, goingOnWith: part)
             return
         }
-        observers.notify(request.url, .diskHit)
         var data = FetchedData(stored: entry, origin: .disk)
         data.readingDuration = .now - start
+        observers.notify(request.url, .diskHit(data.readingDuration))
         data.reservation = budget.holdBody(entry.data.count)
         if let hash = entry.thumbHash { show(hash, id) }
         switch loaders.use(of: entry, for: request, now: clock.now) {

@@ -31,7 +31,7 @@ final class FallbackStage: Sendable {
     /// - Returns: Whether there is one.
     func start(for task: DataTask, after error: ImageError) -> Bool {
         guard let request = fallback(of: task.current, after: error, priority: task.priority) else { return false }
-        task.start(with: request)
+        task.start(with: request, after: error)
         return true
     }
 
@@ -42,6 +42,14 @@ final class FallbackStage: Sendable {
     ) -> ImageRequest? {
         guard !error.isCancelled, let url = request.fallbackURLs.first else { return nil }
         WebImageLog.debug("\(error) The fallback is loaded: \(url.textForMessages)")
+        if request.hasRareAttributes, let rank = request.variantChoice?.replacedRank {
+            // The file that fits, which has its key.
+            var next = request.with(variant: rank)
+            next.variantChoice?.isFinal = true
+            next.fallbackURLs.removeFirst()
+            (next.priority, next.previewURL, next.lowDataURL) = (priority, nil, nil)
+            return next
+        }
         var next = childRequest(of: request, url, priority: priority)
         next.fallbackURLs.removeFirst()
         if !next.isForHostOfURL, let variants = scaler?.variants(of: url) {

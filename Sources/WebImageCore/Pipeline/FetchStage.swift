@@ -167,7 +167,7 @@ final class FetchStage: Sendable {
             let original = store.original(loaded, of: fetch, loader)
             var data = FetchedData(loaded: loaded, origin: .loader, storeOriginal: original?.store)
             data.storedAt = original?.date
-            data.reservation = budget.holdBody(loaded.data.count)
+            data.reservation = budget.holdBody(loaded.data.count, isInFile: loaded.isInFile)
             next.decode(id, data)
         }
     }

@@ -54,7 +54,7 @@ final class ImageMaker: Sendable {
 
     /// The decoder of a file, whole or its beginning.
     /// - Throws: ``ImageError/Code/formatNotAllowed``, and what ``CoderRegistry`` throws.
-    private func coder(
+    func coder(
         for data: Data,
         as format: ImageFormat,
         of request: ImageRequest
@@ -153,14 +153,9 @@ final class ImageMaker: Sendable {
     ) throws(ImageError) -> Cost {
         let data = source.loaded.data
         let format = format(source.format, of: job.request)
-        let cost: DecodeCost
-        do {
-            cost = try budget.cost(ofDecoding: data, as: format, pixelCount: pixelCount, decodeOptions(job.request))
-        } catch {
-            // Without a decoder, or where the format is not allowed, the size does not matter.
-            _ = try coder(for: data, as: format, of: job.request)
-            throw error
-        }
+        // Without a decoder, or where the format is not allowed, the size does not matter, and nothing reads the header.
+        _ = try coder(for: data, as: format, of: job.request)
+        let cost = try budget.cost(ofDecoding: data, as: format, pixelCount: pixelCount, decodeOptions(job.request))
         let final = cost.finalByteCount(isChanged: makesRendition || job.request.transformer != nil)
         // A large image that is changed takes all that there is rather than failing.
         return Cost(

@@ -216,6 +216,11 @@ extension Pipeline: ImageTaskRunning {
         intake.add(.updatePriority(task))
     }
 
+    /// Reports to the observers that a task waits for its dispatcher.
+    func taskIsReady(_ task: ImageTask) {
+        dependencies.observers.notify(task.request.url, .ready)
+    }
+
     /// Reports the end of a task to the observers.
     func taskDidFinish(_ task: ImageTask, with result: ImageResult) {
         deliveryStage.reportEnd(of: task.request, result.map(\.source))

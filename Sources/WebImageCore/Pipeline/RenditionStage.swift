@@ -102,7 +102,9 @@ final class RenditionStage: Sendable {
         completion: OnDeinit?
     ) {
         guard let (priority, effects) = graph.withLock({ $0.useRendition(id) }) else { return }
-        if observers.isActive, let url = graph.job(id)?.request.url { observers.notify(url, .renditionHit) }
+        if observers.isActive, let url = graph.job(id)?.request.url {
+            observers.notify(url, .renditionHit(readingDuration))
+        }
         graph.apply(effects)
         scheduler.submit(id, making: .image, priority: priority, isSlow: false) {
             self.show(entry, id, readingDuration: readingDuration, completion: completion)

@@ -41,7 +41,7 @@ final class RetryStage: Sendable {
             data.refreshError = told()
             WebImageLog.debug("A stale image in memory is used: \(error)")
             // There are no bytes.
-            delivery.failReaders(of: id, error)
+            delivery.failReaders(of: id, told())
             next.decode(id, data)
         } else if fetch.isWanted, let delay = delay(after: error, fetch) {
             observers.notify(fetch.request.url, .retrying(error, after: delay))

@@ -74,6 +74,7 @@ final class VariantStage: Sendable {
         request.previewURL = nil
         // The server may have removed it since.
         request.fallbackURLs.insert(task.request.url, at: 0)
+        request.variantChoice?.replacedRank = task.request.variantRank
         let partial: @Sendable (WebImage) -> Void = { task.report(partial: $0) }
         _ = task.startChild(
             request,

@@ -78,6 +78,9 @@ package struct AreaScaler {
         }
         let columns = Axis(from: rows.size.width, to: size.width)
         let lines = Axis(from: rows.size.height, to: size.height)
+        if rows.size.width >= size.width, rows.size.height >= size.height {
+            return shrink(rows, to: size, columns: columns, lines: lines, from: first, into: target)
+        }
         let channels = rows.layout == .rgbx ? 3 : rows.layout.bytesPerPixel
         let count = size.width * channels
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: count * 3) { memory in

@@ -46,13 +46,17 @@ extension PixelSize: CustomStringConvertible {
     public var description: String { "\(width)x\(height)" }
 }
 
-/// A rectangle of pixels, measured from the upper left corner.
-package struct PixelRect: Hashable, Sendable {
-    package var x: Int
-    package var y: Int
-    package var size: PixelSize
+/// A rectangle of pixels, measured from the upper left corner of an image.
+public struct PixelRect: Hashable, Sendable {
+    /// The leftmost column.
+    public var x: Int
+    /// The topmost row.
+    public var y: Int
+    /// Width and height in pixels.
+    public var size: PixelSize
 
-    package init(x: Int, y: Int, width: Int, height: Int) {
+    /// Makes a rectangle of `width` by `height` pixels.
+    public init(x: Int, y: Int, width: Int, height: Int) {
         (self.x, self.y) = (x, y)
         size = PixelSize(width: width, height: height)
     }

@@ -116,14 +116,29 @@ package struct FileStore: FileStoring {
         }
     }
 
+    /// Reads a whole file that another program may have replaced by a link to one of the user's.
+    /// - Throws: Also ``FileError`` with ELOOP for a symbolic link, and with EMLINK for a file that has other names.
+    package func readUnlinked(_ path: String, maximumByteCount: Int) throws -> Data {
+        try open(Array(path.utf8), followsLink: false) { descriptor, status in
+            guard status.st_nlink == 1 else { throw FileError(call: "read", path: path, number: EMLINK) }
+            let size = Int(status.st_size)
+            guard size <= maximumByteCount else { throw FileError(call: "read", path: path, number: EFBIG) }
+            return try read(descriptor, from: 0, byteCount: size, path: path)
+        }
+    }
+
     package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    private func open<R>(_ pathBytes: [UInt8], _ body: (_ descriptor: Int32, _ status: stat) throws -> R) throws -> R {
+    private func open<R>(
+        _ pathBytes: [UInt8],
+        followsLink: Bool = true,
+        _ body: (_ descriptor: Int32, _ status: stat) throws -> R
+    ) throws -> R {
         let path = String(decoding: pathBytes, as: UTF8.self)
         // O_NONBLOCK keeps a named pipe from blocking the I/O queue; it has no effect on regular files.
         let descriptor = (pathBytes + [0]).withUnsafeBufferPointer { bytes in
             bytes.withMemoryRebound(to: CChar.self) {
-                Glibc.open($0.baseAddress!, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+                Glibc.open($0.baseAddress!, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLink ? 0 : O_NOFOLLOW))
             }
         }
         guard descriptor >= 0 else { throw FileError(call: "open", path: path, number: errno) }
@@ -259,7 +274,7 @@ package struct FileStore: FileStoring {
     private func create(_ path: String) throws -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
         var descriptor = Glibc.open(path, flags, 0o600)
-        if descriptor < 0, errno == ENOENT, let slash = path.lastIndex(of: "/") {
+        if descriptor < 0, errno == ENOENT, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
             try FileManager.default.createDirectory(
                 atPath: String(path[..<slash]),
                 withIntermediateDirectories: true,

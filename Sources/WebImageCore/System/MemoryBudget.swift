@@ -14,6 +14,7 @@ package final class MemoryBudget: Sendable {
             case slowDecoding
             case lasting
             case body
+            case bodyInFile
             case animation
         }
 
@@ -40,6 +41,7 @@ package final class MemoryBudget: Sendable {
 
         deinit {
             giveBack(byteCount.withLock { $0 })
+            budget.endBody(share)
         }
 
         private func giveBack(_ count: Int) {
@@ -48,7 +50,7 @@ package final class MemoryBudget: Sendable {
             case .decoding: budget.releaseDecoding(count, isSlow: false)
             case .slowDecoding: budget.releaseDecoding(count, isSlow: true)
             case .lasting: budget.releaseLasting(count)
-            case .body: budget.releaseBody(count)
+            case .body, .bodyInFile: budget.releaseBody(count)
             case .animation: budget.releaseAnimation(count)
             }
         }
@@ -87,6 +89,9 @@ package final class MemoryBudget: Sendable {
         var decodes: DecodeAdmission
         var lasting = 0
         var bodies = 0
+        /// The number of bodies in memory, and of those in files.
+        var bodyCount = 0
+        var fileBodyCount = 0
         var arriving = 0
         /// The bytes of the files of animations, which last as long as their images, once for each size.
         var animations = 0
@@ -107,6 +112,9 @@ package final class MemoryBudget: Sendable {
 
     /// The most that is of use: decoders are busy with so many bytes for longer than a transfer takes to begin.
     private static let largestBodyLimit = 32 << 20
+    /// The bytes and the number of bodies that are enough to keep decoders busy while a transfer begins. More would take time
+    /// from the decoders of the first screen, and memory.
+    private static let enough = (byteCount: 8 << 20, count: 32)
 
     /// - Parameter limit: The bytes of all together.
     package init(limit: Int) {
@@ -249,14 +257,26 @@ package final class MemoryBudget: Sendable {
     }
 
     /// Counts a body until its image is decoded. It is there already, so this never fails.
-    package func holdBody(_ byteCount: Int) -> Reservation {
-        let byteCount = max(byteCount, 0)
-        state.withLock { $0.bodies = $0.bodies.boundedSum(byteCount) }
-        return Reservation(byteCount, of: .body, self)
+    /// - Parameter isInFile: Whether the bytes are in a file that is mapped, whose pages the kernel can drop.
+    package func holdBody(_ byteCount: Int, isInFile: Bool = false) -> Reservation {
+        let byteCount = isInFile ? 0 : max(byteCount, 0)
+        state.withLock { state in
+            state.bodies = state.bodies.boundedSum(byteCount)
+            if isInFile { state.fileBodyCount += 1 } else { state.bodyCount += 1 }
+        }
+        return Reservation(byteCount, of: isInFile ? .bodyInFile : .body, self)
     }
 
     private func releaseBody(_ byteCount: Int) {
         admitBodies { $0.bodies -= byteCount }
+    }
+
+    private func endBody(_ share: Reservation.Share) {
+        switch share {
+        case .body: admitBodies { $0.bodyCount -= 1 }
+        case .bodyInFile: admitBodies { $0.fileBodyCount -= 1 }
+        case .decoding, .slowDecoding, .lasting, .animation: break
+        }
     }
 
     private func admitBodies(_ change: (inout State) -> Void) {
@@ -295,7 +315,11 @@ package final class MemoryBudget: Sendable {
     /// Only whole bodies are waited for, since they are decoded by and by whatever else happens. Those that arrive may depend on
     /// a server that takes its time, and must not hold what others can serve.
     private func hasRoom(_ state: State) -> Bool {
-        state.bodies == 0 || state.bodies.boundedSum(state.arriving) < bodyLimit
+        guard state.bodyCount + state.fileBodyCount > 0 else { return true }
+        guard state.fileBodyCount < Self.enough.count else { return false }
+        let byteCount = state.bodies.boundedSum(state.arriving)
+        guard byteCount >= min(Self.enough.byteCount, bodyLimit) else { return true }
+        return byteCount < bodyLimit && state.bodyCount < Self.enough.count
     }
 
     /// Whether another body may be read.

@@ -27,7 +27,7 @@ package struct RenditionCoder: RenditionCoding {
     package func encode(_ image: WebImage, hasRoom: Bool) -> (Data, RenditionInfo.Encoding)? {
         let pixels = image.content.pixels
         if pixels.byteCount <= (hasRoom ? roomyRawLimit : rawLimit) {
-            return (pixels.withUnsafeBytes { Data($0) }, .raw)
+            return (pixels.data, .raw)
         }
         if image.format.descriptor?.isLossy == true, !pixels.hasAlpha, !pixels.colors.isDeep {
             return jpeg(pixels).map { ($0, .jpeg) }
@@ -37,29 +37,30 @@ package struct RenditionCoder: RenditionCoding {
 
     package func decode(_ data: Data, _ info: RenditionInfo) -> PixelBuffer? {
         guard info.size == info.size.bounded else { return nil }
-        let format = info.hasAlpha ? PixelBuffer.Format.rgbaPremultiplied : .rgb
-        var isWhole = false
-        let pixels = PixelBuffer(size: info.size, format: format, colors: info.colors) { memory in
-            isWhole = data.withUnsafeBytes { Self.unpack($0, info, into: memory) }
-        }
-        return isWhole ? pixels : nil
-    }
-
-    private static func unpack(
-        _ bytes: UnsafeRawBufferPointer,
-        _ info: RenditionInfo,
-        into memory: UnsafeMutableRawBufferPointer
-    ) -> Bool {
         switch info.encoding {
         case .raw:
-            guard bytes.count == memory.count else { return false }
-            memory.copyMemory(from: bytes)
-            return true
+            return PixelBuffer(data, size: info.size, format: info.format, colors: info.colors)
         case .zstd:
-            return ZSTD_decompress(memory.baseAddress, memory.count, bytes.baseAddress, bytes.count) == memory.count
+            return Self.unpack(data, info) { bytes, memory in
+                ZSTD_decompress(memory.baseAddress, memory.count, bytes.baseAddress, bytes.count) == memory.count
+            }
         case .jpeg:
-            return !info.hasAlpha && !info.colors.isDeep && JPEGCoder.decode(bytes, into: memory, size: info.size)
+            guard !info.hasAlpha, !info.colors.isDeep else { return nil }
+            return Self.unpack(data, info) { JPEGCoder.decode($0, into: $1, size: info.size) }
         }
+    }
+
+    /// - Parameter body: Writes the pixels, and returns whether all of them are there.
+    private static func unpack(
+        _ data: Data,
+        _ info: RenditionInfo,
+        by body: (UnsafeRawBufferPointer, UnsafeMutableRawBufferPointer) -> Bool
+    ) -> PixelBuffer? {
+        var isWhole = false
+        let pixels = PixelBuffer(size: info.size, format: info.format, colors: info.colors) { memory in
+            isWhole = data.withUnsafeBytes { body($0, memory) }
+        }
+        return isWhole ? pixels : nil
     }
 
     private func compressed(_ pixels: PixelBuffer) -> Data? {
@@ -78,4 +79,8 @@ package struct RenditionCoder: RenditionCoding {
         options.quality = quality
         return try? JPEGEncoder().encode(pixels, as: .jpeg, options: options)
     }
+}
+
+extension RenditionInfo {
+    fileprivate var format: PixelBuffer.Format { hasAlpha ? .rgbaPremultiplied : .rgb }
 }

@@ -16,7 +16,8 @@ public final class ImageDownloader: LateHeaderLoading {
         /// The transfer has left the queue, and its request is being sent. There are no events for a request that is
         /// not sent: one that was cancelled in the queue or that the modifier refused, or whose URL has no host.
         case started(URL)
-        /// The head of the response has arrived. There is no such event for a redirect that is followed.
+        /// The head of a response has arrived, though not necessarily the last one of the transfer: it goes on after a status 401 that
+        /// is answered with a credential, and after a refused attempt to resume a body. There is no such event for a redirect.
         case responded(URL, ResponseHead)
         /// The transfer has ended: without an error, with an error, or because its last request was cancelled
         /// (``/WebImageCore/ImageError/Code/cancelled``).

@@ -13,29 +13,6 @@ enum ProxyChoice: Sendable, Equatable {
     case proxy(String)
 }
 
-extension ProxyChoice {
-    /// What tells one proxy from another.
-    var name: String {
-        switch self {
-        case .environment: "environment"
-        case .direct: "direct"
-        case .proxy(let address): CurlAddress.withoutUser(address)
-        }
-    }
-
-    /// The host of the proxy for a URL; empty when there is none.
-    func host(for url: URL) -> String {
-        let address: String?
-        switch self {
-        case .environment: address = ProxyResolver.proxyOfEnvironment(for: url)
-        case .direct: address = nil
-        case .proxy(let known): address = known
-        }
-        guard let address else { return "" }
-        return URL(string: address.contains("://") ? address : "http://\(address)")?.host() ?? ""
-    }
-}
-
 /// Looks up the desktop's proxies on a separate thread, because an automatic configuration script is loaded from the
 /// network, and the session bus may not answer.
 ///
@@ -91,6 +68,16 @@ package final class ProxyResolver: Sendable {
         return proxies
     }
 
+    /// Loads the resolver of the desktop on another thread, once. It is a module of GIO that asks the session bus for the settings, which
+    /// the first transfer would wait for.
+    static func prepareDesktop() {
+        _ = preparation
+    }
+
+    private static let preparation: Void = startOptionalWork {
+        if !isSetByEnvironment, hasSettings { _ = g_proxy_resolver_get_default() }
+    }
+
     /// Whether the settings of the desktop's proxy are installed. GNOME's resolver, which GIO tries on every desktop,
     /// ends the process without them (g_settings_new), as in a bundle or a container without gsettings-desktop-schemas.
     private static var hasSettings: Bool {
@@ -107,14 +94,6 @@ package final class ProxyResolver: Sendable {
     /// Whether environment variables set a proxy for https URLs.
     static var isSetForTLSByEnvironment: Bool {
         ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains(where: isSet)
-    }
-
-    /// The proxy of a URL in the environment variables that libcurl reads. CGI programs get a header field of their request as
-    /// HTTP_PROXY, so that this one does not count.
-    static func proxyOfEnvironment(for url: URL) -> String? {
-        let isSecure = url.scheme?.lowercased() == "https"
-        let names = (isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]) + ["all_proxy", "ALL_PROXY"]
-        return names.first(where: isSet).flatMap { getenv($0) }.map { String(cString: $0) }
     }
 
     /// Whether a variable names a proxy. libcurl takes an empty one for none.

@@ -7,6 +7,7 @@ struct PackedFrame {
 
     /// The pixels of a buffer, with colours multiplied by alpha.
     init(_ buffer: PixelBuffer) {
+        precondition(buffer.colors == .standard, "Frames have four bytes a pixel")
         size = buffer.size
         let count = size.pixelCount
         pixels = [UInt32](unsafeUninitializedCapacity: count) { target, written in

@@ -149,7 +149,12 @@ extension ImageService {
                 remedy: "Write a URL with {width} and {url} in it, such as https://example.org/{width}/{url}."
             )
         }
-        return ImageService(name: template, address: sample, makeText: fill)
+        // The name is in the keys of the caches, and a query may have the key of the server.
+        var name = String(template.prefix { $0 != "?" })
+        if name != template {
+            name += " \(Signature.hash(of: Array(template.utf8), .sha256).base64ForURLs(isPadded: false).prefix(12))"
+        }
+        return ImageService(name: name, address: sample, makeText: fill)
     }
 
     private static func bytes(_ text: String?, _ name: String, of address: URL) throws(ImageError) -> [UInt8]? {

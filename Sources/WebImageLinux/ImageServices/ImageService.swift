@@ -13,7 +13,8 @@ import WebImageCore
 ///
 /// Widths are rounded up to ``widths``, so that a window that is resized makes few files, which the server and the caches have. A
 /// load without a size gets the image at its own size from the server. A larger image in a cache serves instead of a download. The
-/// caches know an image by its own URL, so that a new key of the server makes no file in them useless.
+/// caches know an image by its own URL, so that a new key of the server makes no file in them useless; a template
+/// (``template(_:)``) with another query is another service to them.
 ///
 /// What goes through the server is said by ``isApplied``. Some requests never do: those with `ImageRequest.variants` or a loader of
 /// their own, and those with a user, a password or header fields, which are meant for the host of the image.

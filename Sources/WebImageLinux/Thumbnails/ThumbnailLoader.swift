@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import Synchronization
 public import WebImageCore
 
 extension ImageRequest {
@@ -32,6 +33,30 @@ extension ImageRequest {
 struct ThumbnailLoader: DataLoading {
     static let queue = WorkQueue(name: "gwi-thumbnails", threadCount: 2, isBatch: true)
 
+    /// Decodes the files of strangers that the app asks thumbnails of, in workers where there can be any.
+    private static let coders = CoderRegistry.builtIn(
+        adding: [],
+        sandbox: ImageManager.Configuration.Decoding.automatic.sandbox
+    )
+
+    /// Files whose thumbnailers were ended by a signal.
+    private struct Unended {
+        private static let limit = 1000
+        private var texts: Set<String> = []
+
+        private func text(_ source: SourceFile) -> String { source.texts.map(\.value).joined(separator: " ") }
+
+        func contains(_ source: SourceFile) -> Bool { texts.contains(text(source)) }
+
+        mutating func add(_ source: SourceFile) {
+            if texts.count >= Self.limit { texts = [] }
+            texts.insert(text(source))
+        }
+    }
+
+    /// Those that this process does not try again, since each may take half a minute.
+    private static let unended = Mutex(Unended())
+
     let thumbnails: DesktopThumbnails
     let thumbnailers: Thumbnailers
     let size: DesktopThumbnails.Size
@@ -54,22 +79,24 @@ struct ThumbnailLoader: DataLoading {
     private func find(_ file: URL, for operation: LocalLoad) throws(ImageError) -> Data {
         guard let source = SourceFile(file), !thumbnails.contains(source) else { throw .noThumbnail(of: file) }
         if let found = thumbnails.thumbnail(of: source, longestSide: size.rawValue) { return found.data }
-        guard createsMissing, !thumbnails.hasFailure(of: source) else { throw .noThumbnail(of: file) }
-        if let made = try make(source, file, for: operation) { return made }
-        // What was cancelled, or could not even begin, may work the next time.
-        if !operation.isCancelled { thumbnails.storeFailure(of: source) }
+        let isHopeless = thumbnails.hasFailure(of: source) || Self.unended.withLock { $0.contains(source) }
+        guard createsMissing, !isHopeless else { throw .noThumbnail(of: file) }
+        if let image = image(of: source) { return try thumbnails.store(image, for: source, size) }
+        switch thumbnailers.make(source, longestSide: size.rawValue, isCancelled: { operation.isCancelled }) {
+        case .made(let made) where isThumbnail(made): return try thumbnails.store(file: made, for: source, size)
+        // That may be the fault of the file, or of a machine that is short of memory, so the next process tries again.
+        case .notEnded: if !operation.isCancelled { Self.unended.withLock { $0.add(source) } }
+        case .notTried: break
+        case .made, .failed: if !operation.isCancelled { thumbnails.storeFailure(of: source) }
+        }
         throw .noThumbnail(of: file)
     }
 
-    private func make(_ source: SourceFile, _ file: URL, for operation: LocalLoad) throws(ImageError) -> Data? {
-        if let image = image(of: source) { return try thumbnails.store(image, for: source, size) }
-        let made = thumbnailers.make(source, longestSide: size.rawValue, isCancelled: { operation.isCancelled })
-        // Nothing that another program has written is taken for a PNG unseen.
-        guard let made, let header = ImageHeader(reading: made), header.format == .png,
-            max(header.storedSize.width, header.storedSize.height) <= size.rawValue,
-            (try? CoderRegistry.builtIn.decode(made, options: DecodeOptions())) != nil
-        else { return nil }
-        return try thumbnails.store(file: made, for: source, size)
+    /// Whether another program has written a thumbnail. Nothing is taken for a PNG unseen.
+    private func isThumbnail(_ made: Data) -> Bool {
+        guard let header = ImageHeader(reading: made), header.format == .png else { return false }
+        return max(header.storedSize.width, header.storedSize.height) <= size.rawValue
+            && (try? Self.coders.decode(made, options: DecodeOptions())) != nil
     }
 
     /// The image in a file that the library decodes itself, not larger than the thumbnail.
@@ -77,13 +104,13 @@ struct ThumbnailLoader: DataLoading {
         let limit = ImageDownloader.shared.configuration.maximumByteCount
         guard let head = try? FileStore().readHead(pathBytes: source.path, byteCount: ImageFormat.sniffLength),
             case let format = ImageFormat(sniffing: head), format != .unknown, format != .svg,
-            CoderRegistry.builtIn.decoder(for: format) != nil,
+            Self.coders.decoder(for: format) != nil,
             let data = try? FileStore().read(pathBytes: source.path, maximumByteCount: limit)
         else { return nil }
         var options = DecodeOptions()
         options.size = .contain(PixelSize(width: size.rawValue, height: size.rawValue))
         options.isFirstFrameOnly = true
         options.budget = SystemResources.loadingBudget
-        return try? CoderRegistry.builtIn.decode(data, options: options)
+        return try? Self.coders.decode(data, options: options)
     }
 }

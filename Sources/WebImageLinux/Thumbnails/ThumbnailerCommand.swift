@@ -46,6 +46,16 @@ struct ThumbnailerCommand {
         }
         guard let program = arguments.first, !program.isEmpty else { return nil }
         if let sandbox { arguments = Self.sandboxed(arguments, sandbox, file: source.path, at: path, folder: folder) }
+        arguments = Self.limited(arguments)
+    }
+
+    /// A command that starts with limits. posix_spawn cannot set any, and those that another process sets come too late for a
+    /// program that is quick. A limit that is lower already stays.
+    private static func limited(_ command: [[UInt8]]) -> [[UInt8]] {
+        // In seconds, KiB and blocks of 512 bytes, as dash has them; bash counts blocks of 1024 bytes outside of its mode POSIX.
+        let limits = ["-c 0", "-t \(largestProcessorTime)", "-v \(4 << 20)", "-f \(64 << 11)"]
+        let script = limits.map { "ulimit \($0) 2>/dev/null || :; " }.joined() + "exec \"$@\""
+        return ["/bin/sh", "-c", script, "sh"].map { Array($0.utf8) } + command
     }
 
     /// The path of bubblewrap, where it is installed.
@@ -96,31 +106,52 @@ struct ThumbnailerCommand {
         return words.map { Array($0.utf8) } + [Array("--ro-bind".utf8), file, path] + command
     }
 
+    /// How a run has ended.
+    enum Ending {
+        case succeeded
+        /// The program says that it cannot read the file.
+        case failed
+        /// It was ended by a signal: for its time, for its memory, or since nobody waits any more.
+        case notEnded
+        case notStarted
+    }
+
     /// Runs the program.
-    /// - Returns: Whether it has ended with success.
-    func run(timeLimit: Duration, isCancelled: () -> Bool) -> Bool {
-        guard let child = spawn() else { return false }
+    func run(timeLimit: Duration, isCancelled: () -> Bool) -> Ending {
+        guard let child = spawn() else { return .notStarted }
         let deadline = ContinuousClock.now + timeLimit
         var status: Int32 = 0
         while true {
             let ended = waitpid(child, &status, WNOHANG)
-            if ended == child { return status == 0 }
+            if ended == child { return Self.ending(status) }
             // An app that waits for all of its children has heard of the end, and the file says how it was.
-            if ended < 0, errno != EINTR { return true }
+            if ended < 0, errno != EINTR { return .succeeded }
             if ContinuousClock.now > deadline || isCancelled() {
                 // It leads a process group of its own.
                 kill(-child, SIGKILL)
-                waitpid(child, &status, 0)
-                return false
+                while waitpid(child, &status, 0) < 0, errno == EINTR {}
+                return .notEnded
             }
             usleep(5000)
+        }
+    }
+
+    /// The ending with a status of waitpid(2).
+    private static func ending(_ status: Int32) -> Ending {
+        guard status & 0x7F == 0 else { return .notEnded }
+        switch status >> 8 & 0xFF {
+        case 0: return .succeeded
+        // Shells and bubblewrap say so of a program that cannot be started, and of one that a signal has ended.
+        case 126, 127: return .notStarted
+        case 129...: return .notEnded
+        default: return .failed
         }
     }
 
     private func spawn() -> pid_t? {
         var words = arguments.map { word in strdup((word + [0]).map { CChar(bitPattern: $0) }) } + [nil]
         defer { for word in words { free(word) } }
-        let child = gwi_spawn(&words, UInt32(Self.largestProcessorTime))
+        let child = gwi_spawn(&words)
         return child > 0 ? child : nil
     }
 }

@@ -37,18 +37,37 @@ struct Thumbnailers: Sendable {
         self.timeLimit = timeLimit
     }
 
+    /// What has become of a thumbnail.
+    enum Outcome: Equatable {
+        /// What the program has written, which nobody has checked.
+        case made(Data)
+        /// The program cannot read the file.
+        case failed
+        /// The program did not come to its end. It may next time, but costs as much again.
+        case notEnded
+        /// There is no program for the file, or it could not be started.
+        case notTried
+    }
+
     /// Makes a thumbnail with the program for the type of a file, within this call.
-    /// - Returns: What the program has written, which nobody has checked; `nil` when there is none.
-    func make(_ source: SourceFile, longestSide: Int, isCancelled: () -> Bool) -> Data? {
+    func make(_ source: SourceFile, longestSide: Int, isCancelled: () -> Bool) -> Outcome {
         guard let type = Self.type(of: source), let entry = entry(for: type),
             let folder = g_dir_make_tmp("thumbnail-XXXXXX", nil)
-        else { return nil }
+        else { return .notTried }
         let path = String(cString: folder)
         g_free(folder)
         defer { try? FileStore().removeTree(path) }
         let command = ThumbnailerCommand(entry.command, source: source, folder: path, longestSide: longestSide)
-        guard let command, command.run(timeLimit: timeLimit, isCancelled: isCancelled) else { return nil }
-        return try? FileStore().read(command.output, maximumByteCount: Self.largestByteCount)
+        guard let command else { return .notTried }
+        switch command.run(timeLimit: timeLimit, isCancelled: isCancelled) {
+        case .succeeded:
+            // A program that a hostile file has taken over could link to an image that only the user may read.
+            let made = try? FileStore().readUnlinked(command.output, maximumByteCount: Self.largestByteCount)
+            return made.map { .made($0) } ?? .failed
+        case .failed: return .failed
+        case .notEnded: return .notEnded
+        case .notStarted: return .notTried
+        }
     }
 
     /// The program for a type. The files are read anew each time, which takes less than starting the program.

@@ -262,6 +262,45 @@ struct ChallengeTests {
         #expect(error?.httpStatus == 407 && error?.remedy.contains("proxy") == true)
     }
 
+    @Test("A server that calls itself a proxy gets no credential, without a proxy and behind one that passes bytes on")
+    func falseProxy() async throws {
+        let server = try server(isProxy: true)
+        let asked = EventLog<Challenge>()
+        let direct = downloader(asked) { $0.proxy = .none }
+        #expect(await Download(direct, server.url("/a")).failing()?.httpStatus == 407)
+        // Given a proxy that has connected to the server, which answers with 407 itself
+        let tunnel = try RawServer { connection in
+            _ = connection.read(100)
+            connection.write("\u{5}\0")
+            _ = connection.read(100)
+            connection.write("\u{5}\0\0\u{1}\0\0\0\0\0\0")
+            connection.relay(to: server.port)
+        }
+        let behind = downloader(asked) { $0.proxy = .fixed(URL(string: "socks5://127.0.0.1:\(tunnel.port)")!) }
+        #expect(await Download(behind, server.url("/a")).failing()?.httpStatus == 407)
+        #expect(asked.all.isEmpty)
+        #expect(server.requests.allSatisfy { $0.headers["proxy-authorization"] == nil } && server.requests.count == 2)
+    }
+
+    @Test("A credential that was accepted is not sent where certificates are not checked, nor taken from there")
+    func unverified() async throws {
+        let (server, asked) = (try server(), EventLog<Challenge>())
+        let downloader = self.downloader(asked)
+        #expect(try await Download(downloader, server.url("/a")).ending().data == Download.body)
+        for name in ["/b", "/c"] {
+            let load = Download(downloader, server.url(name)) { $0.allowsInvalidCertificates = true }
+            #expect(try await load.ending().data == Download.body)
+            let first = server.requests.first { $0.path == name }
+            #expect(first?.headers["authorization"] == nil)
+        }
+        #expect(asked.all.count == 3)
+        let other = self.downloader(asked)
+        let load = Download(other, server.url("/d")) { $0.allowsInvalidCertificates = true }
+        #expect(try await load.ending().data == Download.body)
+        #expect(try await Download(other, server.url("/e")).ending().data == Download.body)
+        #expect(asked.all.count == 5)
+    }
+
     @Test("A proxy that demands a credential before it connects to a server with TLS gets it")
     func tunnel() async throws {
         let nginx = try Nginx(files: ["a.bin": Download.body])

@@ -126,6 +126,38 @@ struct EncoderTests {
         #expect(try size(of: image) { ($0.effort, $0.targetByteCount) = (.min, .min) } > 0)
     }
 
+    @Test(
+        "A WebP has the profile of its colours where it is asked for, and the same pixels",
+        arguments: ["coffee.jpg", "bouncing-ball.gif"]
+    )
+    func webPProfile(name: String) throws {
+        let image = try decode(ShippedImage.data(name), .contain(PixelSize(width: 80, height: 80)))
+        var options = EncodeOptions()
+        let plain = try registry.encode(image, as: .webp, options: options)
+        options.webP.includesColorProfile = true
+        let tagged = try registry.encode(image, as: .webp, options: options)
+        #expect((1...1000).contains(tagged.count - plain.count))
+        #expect(try decode(tagged).difference(from: decode(plain)) == 0)
+        #expect(try decode(tagged).frameCount == image.frameCount)
+        // Pillow, and Little CMS in it, find the profile, and none without the setting.
+        let folder = TemporaryDirectory()
+        let script = """
+            import io, sys
+            from PIL import Image, ImageCms
+            profile = Image.open(sys.argv[1]).info.get("icc_profile")
+            print(ImageCms.getProfileDescription(ImageCms.ImageCmsProfile(io.BytesIO(profile))) if profile else None)
+            """
+        for (data, expected) in [(plain, "None"), (tagged, "sRGB")] {
+            let file = "\(folder.path)/\(data.count)"
+            try data.write(to: URL(filePath: file))
+            let result = try ChildProcess.run("/usr/bin/python3", ["-c", script, file])
+            #expect(result.output.hasPrefix(expected), "\(result.output)")
+        }
+        // The limit of bytes is one for the whole file.
+        options.maximumByteCount = plain.count
+        #expect(try registry.encode(image, as: .webp, options: options).count <= plain.count)
+    }
+
     /// Pixels of random opacity.
     private func translucentNoise() throws -> WebImage {
         var generator = SeededGenerator(seed: 7)

@@ -1,6 +1,7 @@
 internal import CHostileCalls
 import FoundationEssentials
 import Glibc
+import Synchronization
 import WebImageCore
 import WebImageLinux
 
@@ -14,13 +15,15 @@ public func addHostileDecoder() {
 struct HostileDecoder: ImageDecoding {
     static let format = ImageFormat(rawValue: "hostile")
     private static let signature = "HOSTILE "
+    /// The files that were decoded in this process.
+    static let decodeCount = Mutex(0)
 
     /// What a decoder that is taken over may try.
     enum Attempt: String, CaseIterable {
         case openFile, writeFile, listDirectory, statFile, socket, connect, fork, spawn, exec, killApp, attachToApp,
             readApp, mapCode,
             shareMemory, changeLimits, setUser, thread
-        case crash, trap, abort, loop, exit, exhaustMemory, closeSocket, lie, killItself
+        case crash, trap, abort, loop, exit, exhaustMemory, closeSocket, lie, killItself, claimUnavailable
     }
 
     static func file(_ attempt: Attempt) -> Data { Data("\(signature)\(attempt.rawValue)".utf8) }
@@ -32,7 +35,11 @@ struct HostileDecoder: ImageDecoding {
     func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         let text = String(decoding: data.dropFirst(Self.signature.utf8.count), as: UTF8.self)
         guard let attempt = Attempt(rawValue: text) else { throw options.badData("no attempt") }
+        Self.decodeCount.withLock { $0 += 1 }
         errno = 0
+        if attempt == .claimUnavailable {
+            throw ImageError(.decoderUnavailable, url: nil, reason: "I am not here", remedy: "Decode it yourself.")
+        }
         let succeeds = run(attempt)
         // The width says whether it was let through, and the height why not.
         return try image(PixelSize(width: succeeds ? 2 : 1, height: max(1, Int(errno))))
@@ -97,6 +104,7 @@ struct HostileDecoder: ImageDecoding {
             close(3)
             return true
         case .lie: return lie()
+        case .claimUnavailable: return false
         case .killItself:
             raise(SIGKILL)
             return true

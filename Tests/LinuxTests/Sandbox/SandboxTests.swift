@@ -28,7 +28,7 @@ struct SandboxTests {
         arguments: [
             .openFile, .writeFile, .listDirectory, .statFile, .socket, .connect, .fork, .spawn, .exec, .killApp,
             .attachToApp, .readApp,
-            .mapCode, .shareMemory, .changeLimits, .setUser,
+            .mapCode, .shareMemory, .thread, .changeLimits, .setUser,
         ] as [HostileDecoder.Attempt]
     )
     func refused(_ attempt: HostileDecoder.Attempt) throws {
@@ -39,8 +39,15 @@ struct SandboxTests {
         )
     }
 
-    @Test("A decoder may start threads") func threads() throws {
-        #expect(try decode(.thread).get().pixelSize.width == 2)
+    @Test("A worker that says it cannot decode a file does not have it decoded in the app") func unavailable() {
+        let optional = CoderRegistry.builtIn(
+            adding: [],
+            other: HostileDecoder(),
+            sandbox: (DecodeSandbox(limit: 1), isOptional: true)
+        )
+        let error = thrownError { try optional.decode(HostileDecoder.file(.claimUnavailable)) }
+        #expect(error?.reason == "I am not here")
+        #expect(HostileDecoder.decodeCount.withLock { $0 } == 0)
     }
 
     @Test(

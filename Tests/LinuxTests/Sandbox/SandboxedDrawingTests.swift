@@ -99,6 +99,16 @@ struct SandboxedDrawingTests {
         #expect(image.pixels.size.width == 1, "\(attempt) was let through")
     }
 
+    @Test("The loaders of drawings may start threads") func threads() throws {
+        let (answer, _, _) = try Self.sandbox.perform(
+            DecodeCommand(.decode),
+            HostileDecoder.file(.thread),
+            by: .drawings
+        )
+        guard case .image(let image) = answer else { throw DecodeOptions().badData("\(answer)") }
+        #expect(image.pixels.size.width == 2)
+    }
+
     @Test("A drawing that takes for ever is ended, and the next one is drawn") func endless() throws {
         // Each filter takes seconds at this size.
         let filters = String(repeating: "<feTurbulence numOctaves='9' baseFrequency='.9'/>", count: 40)

@@ -108,6 +108,31 @@ struct WorkerAnswerTests {
         #expect(WorkerAnswer.Limit(options).pixelCount == 1 << 24)
     }
 
+    @Test("A frame has the size and the colours of its animation, and an image those that were asked for") func colors()
+    {
+        func description(_ colors: PixelBuffer.Colors) -> PixelDescription {
+            var description = PixelDescription(pixels)
+            description.colors = colors
+            return description
+        }
+        let memory = [UInt8](repeating: 0, count: 2 * pixels.byteCount)
+        let (size, wide) = (pixels.size, PixelBuffer.Colors(gamut: .sRGB, isDeep: true))
+        func readFrame(_ pixels: PixelDescription, _ size: PixelSize) -> Bool {
+            var bytes = message(.frame(index: 0, pixels))
+            bytes += memory.prefix(pixels.byteCount)
+            return read(bytes, limit: .init(frameSize: size)) != nil
+        }
+        #expect(readFrame(description(.standard), size))
+        #expect(!readFrame(description(wide), size))
+        #expect(!readFrame(description(.standard), PixelSize(width: size.height, height: size.width)))
+        var image = image(carrier: .sharedMemory)
+        image.pixels.colors = wide
+        var limit = WorkerAnswer.Limit(pixelCount: 200, frameCount: 0)
+        #expect(read(message(.image(image)), memory: memory, limit: limit) == nil)
+        limit.allowsWideColors = true
+        #expect(read(message(.image(image)), memory: memory, limit: limit) != nil)
+    }
+
     @Test("Sizes that lie are refused") func lyingSizes() {
         for size in [
             PixelSize(width: 0, height: 1), PixelSize(width: -1, height: -1), PixelSize(width: .max, height: .max),

@@ -159,3 +159,17 @@ private func store(cache: ImageCache, image: WebImage, url: URL) async throws {
     cache.store(image, for: url)
     try await cache.store(image, for: url, as: .webp).waitUntilWritten()
 }
+
+private func regions(url: URL) async throws {
+    let map = try await ImageManager.shared.tiledImage(for: url)
+    let corner = try await map.region(PixelRect(x: 0, y: 0, width: 512, height: 512))
+    let overview = try await map.region(map.bounds, scale: 0.125)
+    print(corner, overview)
+}
+
+@MainActor
+private func zoomView(url: URL) {
+    let view = ZoomView()
+    view.setImageDescription("Map of the town")
+    view.setImage(with: url)
+}

@@ -153,6 +153,14 @@ gwi_jpeg_step gwi_jpeg_decode(gwi_jpeg *jpeg, uint8_t *target, size_t stride, ui
 /// Writes the image of all complete scans. WAITS when there is no new scan.
 gwi_jpeg_step gwi_jpeg_show_scans(gwi_jpeg *jpeg, uint8_t *target, size_t stride);
 
+/// Begins to decode columns of a whole file that is set up. They are widened to the left as far as libjpeg needs, which sets both
+/// numbers. The first column and the last ones next to others may differ from those of the whole image.
+gwi_jpeg_step gwi_jpeg_start_region(gwi_jpeg *jpeg, uint32_t *x, uint32_t *width);
+/// Skips rows of a region, whose pixels are not computed.
+gwi_jpeg_step gwi_jpeg_skip_rows(gwi_jpeg *jpeg, uint32_t count);
+/// Decodes the next rows of a region to three bytes a pixel.
+gwi_jpeg_step gwi_jpeg_read_rows(gwi_jpeg *jpeg, uint8_t *target, size_t stride, uint32_t count);
+
 typedef struct {
     uint32_t width;
     uint32_t height;
@@ -231,28 +239,33 @@ bool gwi_tiff_read_tile(gwi_tiff *tiff, gwi_tiff_position position, uint8_t *tar
 /// Decodes whole rows, from the first one of a strip or tile on, to red, green, blue and alpha, red in the lowest byte.
 bool gwi_tiff_read_rgba(gwi_tiff *tiff, uint32_t y, uint32_t row_count, uint32_t *target);
 
-/// Starts a program, found by its name, in a process group of its own, without input, output or descriptors of this process, and
-/// with limits on its processor time, memory and files.
+/// Starts a program, found by its name, in a process group of its own, without input, output or descriptors of this process.
 /// - arguments: The words of its command line and a NULL.
 /// Its process, to be waited for; -1 when it cannot be started.
-pid_t gwi_spawn(char *const *arguments, unsigned seconds);
+pid_t gwi_spawn(char *const *arguments);
 
 // Decode workers: this program started again, with a socket on which it takes files and answers with pixels.
 
 // Whether the program was built with AddressSanitizer or ThreadSanitizer, which the fence of a worker would stop.
 bool gwi_is_sanitized(void);
+// Whether the program has more rights than whoever started it: setuid, setgid or capabilities of its file.
+bool gwi_has_foreign_rights(void);
 // Whether the program itself becomes a zygote when it is started as one; a program that has loaded this library later on does not.
 bool gwi_worker_is_in_program(void);
-// Starts the process of which workers are made. Returns it, or -1, and the socket.
+// Starts the process of which workers are made. Returns it, or -1 and errno, and the socket.
 // kind: A digit that the workers get.
 pid_t gwi_zygote_start(const char *path, int32_t kind, int *descriptor);
-// Makes a worker. Returns its process, or -1 when the zygote has ended or hangs, and its socket.
+// Makes a worker. Returns its process, or -1 and errno, which is EPIPE when the zygote has ended or hangs, and its socket.
 // memory: The descriptor of gwi_worker_memory.
 pid_t gwi_zygote_make_worker(int zygote, int memory, int *descriptor);
 // Ends a worker, or waits for one that has closed its socket. Returns the signal that has ended it, 0, or -1 when the zygote has ended.
 int gwi_zygote_end_worker(int zygote, pid_t worker, bool waits);
-// Ends a zygote. Its workers go on.
-void gwi_zygote_end(int zygote, pid_t process);
+// Names a process for as long as the descriptor is open, also when it has ended and its number names another one. Returns -1 before Linux 5.3.
+int gwi_process_open(pid_t process);
+void gwi_process_kill(int descriptor);
+// Ends a zygote and its workers.
+// handle: What gwi_process_open has returned for it.
+void gwi_zygote_end(int zygote, pid_t process, int handle);
 // In the zygote: answers the app for as long as there is one. Returns in each worker, with the memory that it shares with the app.
 void *gwi_zygote_run(size_t *size);
 // Makes memory that this process shares with a worker, and that nobody can make smaller. Returns its descriptor, or -1.
@@ -279,6 +292,8 @@ void *gwi_memory_file_map(int file, size_t size);
 enum { GWI_WORKER_CPU_SECONDS = 3600 };
 // Whether the kernel lets processes give up access to files.
 bool gwi_has_landlock(void);
+// Whether the kernel filters the system calls of processes, and the filter knows this architecture.
+bool gwi_has_seccomp(void);
 // What a worker has given up.
 enum {
     GWI_FENCE_NO_PRIVILEGES = 1,
@@ -289,4 +304,24 @@ enum {
 // Loads the configuration of fontconfig. Returns the number of folders with fonts, which are kept.
 size_t gwi_worker_load_fonts(const char **folders, size_t capacity);
 // Takes all rights from this process, but to read the files below some folders. Returns what the kernel offers of that.
-uint32_t gwi_worker_close_fence(uint64_t memory, const char *const *readable, size_t count);
+// has_threads: whether threads may be started.
+uint32_t gwi_worker_close_fence(uint64_t memory, const char *const *readable, size_t count, bool has_threads);
+
+/// The ring buffer in which sysprof takes marks.
+typedef struct gwi_sysprof_ring gwi_sysprof_ring;
+
+typedef struct {
+    /// Nanoseconds of CLOCK_MONOTONIC.
+    int64_t time;
+    /// Nanoseconds.
+    int64_t duration;
+    const char *group;
+    const char *name;
+    const char *message;
+} gwi_sysprof_mark;
+
+/// Maps the file of a buffer. NULL when it is none.
+gwi_sysprof_ring *gwi_sysprof_ring_new(int file);
+void gwi_sysprof_ring_free(gwi_sysprof_ring *ring);
+/// Adds a mark, on one thread at a time. False when there is no room until sysprof has read others.
+bool gwi_sysprof_ring_mark(gwi_sysprof_ring *ring, const gwi_sysprof_mark *mark);

@@ -317,6 +317,8 @@ final class ImageSlot {
 
     private func receive(partial image: WebImage, of task: ImageTask) {
         guard let load = current, isCurrent(task) else { return }
+        // A load that an unmap has interrupted starts from nothing, while the widget shows what had arrived.
+        if image.isThumbnail, load.showsPartialImage, load.partialImage?.isThumbnail == false { return }
         current?.partialImage = image
         showPartial(image)
         for request in load.requests where isCurrent(task) { request.partial?(image) }

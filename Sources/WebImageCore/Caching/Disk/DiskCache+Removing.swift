@@ -4,10 +4,10 @@ import Synchronization
 // How entries are removed, and kept from being written.
 extension DiskCache {
     package func remove(_ key: String) {
-        var dropped = state.withLock { $0.unstage(key) }
+        var dropped = state.withLock { $0.staged.remove(key) }
         writing.withLock { _ in
             // It may have been changed by update(_:) in between.
-            dropped += state.withLock { $0.unstage(key) }
+            dropped += state.withLock { $0.staged.remove(key) }
             attempt { try files.remove(filePath(for: key)) }
             attempt { try files.remove("\(directory)/\(DiskCacheLayout.partialName)/\(hashes.name(key))") }
         }
@@ -16,11 +16,8 @@ extension DiskCache {
 
     package func removeAll() {
         let dropped = state.withLock { state in
-            let dropped = state.staged.values.flatMap(\.completions)
-            state.staged.removeAll()
-            state.stagedBytes = 0
             state.size = 0
-            return dropped
+            return state.staged.removeAll()
         }
         writing.withLock { _ in attempt { try files.removeTree(directory) } }
         for completion in dropped { completion(.removed) }
@@ -39,8 +36,7 @@ extension DiskCache {
     package func outdateVariants(of base: String) {
         let dropped = state.withLock { state in
             state.outdated.insert(base)
-            let keys = state.staged.keys.filter { CacheKey.parts(of: $0).base == base }
-            return keys.flatMap { state.unstage($0) }
+            return state.staged.removeVariants(of: base)
         }
         for completion in dropped { completion(.removed) }
     }

@@ -1,4 +1,3 @@
-internal import DequeModule
 import FoundationEssentials
 import Synchronization
 
@@ -9,30 +8,18 @@ import Synchronization
 /// damaged by a power failure is detected when it is read. Failures are logged and counted but never reach a load: a
 /// cache that cannot write misses.
 package final class DiskCache: DataCaching {
-    struct Staged {
-        let entry: CacheEntry
-        let number: UInt64
-        /// They are called once the entry, or one that has taken its place, is written or dropped.
-        let completions: [Completion]
-    }
-
     /// What is called with the end of a store, from any thread: `nil` once the entry is in its file.
     package typealias Completion = @Sendable (StoreFailure?) -> Void
 
     enum Work {
         case removeVariants(String)
-        case write(Staged)
+        case write(StagedEntries.Element)
     }
 
     struct State {
         /// Base keys whose variants on disk are of an image that is no longer there.
         var outdated: Set<String> = []
-        /// Entries that are not on disk yet, by key.
-        var staged: [String: Staged] = [:]
-        /// The keys of staged entries, the oldest first.
-        var order: Deque<(key: String, number: UInt64)> = []
-        var stagedBytes = 0
-        var serial = Serial()
+        var staged = StagedEntries()
         var isFlushing = false
         /// Bytes in the directory as far as is known: those of the last count and those written since.
         var size: Int?
@@ -46,20 +33,7 @@ package final class DiskCache: DataCaching {
 
         mutating func nextWork() -> Work? {
             if let base = outdated.first { return .removeVariants(base) }
-            while let next = order.first {
-                if let entry = staged[next.key], entry.number == next.number { return .write(entry) }
-                // It is written, or a newer entry has taken its place.
-                order.removeFirst()
-            }
-            return nil
-        }
-
-        /// - Returns: The completions of the entry.
-        @discardableResult
-        mutating func unstage(_ key: String) -> [Completion] {
-            let removed = staged.removeValue(forKey: key)
-            stagedBytes -= removed?.entry.byteCount ?? 0
-            return removed?.completions ?? []
+            return staged.first().map { .write($0) }
         }
     }
 
@@ -121,7 +95,7 @@ package final class DiskCache: DataCaching {
     var hasStagedEntries: Bool { state.withLock { !$0.staged.isEmpty } }
 
     /// Whether so much is staged that it should be written although there is other work.
-    var isWritingUrgent: Bool { state.withLock { $0.stagedBytes > Self.urgentByteCount } }
+    var isWritingUrgent: Bool { state.withLock { $0.staged.byteCount > Self.urgentByteCount } }
 
     package var usage: CacheUsage {
         let stored = files.files(below: directory).filter { !$0.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
@@ -243,15 +217,8 @@ extension DiskCache {
     private func stage(_ entry: CacheEntry, completion: Completion?, in state: inout State) -> StoreFailure? {
         guard now() >= state.pausedUntil else { return state.lastingFailure }
         guard entry.data.count <= largestEntry else { return .tooLarge(limit: largestEntry) }
-        let before = state.staged[entry.key]
-        let old = before?.entry.byteCount ?? 0
-        guard state.stagedBytes - old + entry.byteCount <= Self.stagedLimit else { return .tooMuchWaits }
-        let number = state.serial.next()
-        var completions = before?.completions ?? []
-        if let completion { completions.append(completion) }
-        state.staged[entry.key] = Staged(entry: entry, number: number, completions: completions)
-        state.order.append((entry.key, number))
-        state.stagedBytes += entry.byteCount - old
+        guard state.staged.byteCount(with: entry) <= Self.stagedLimit else { return .tooMuchWaits }
+        state.staged.insert(entry, completion: completion)
         return nil
     }
 
@@ -350,7 +317,7 @@ extension DiskCache {
         }
     }
 
-    private func write(_ staged: Staged) {
+    private func write(_ staged: StagedEntries.Element) {
         if isOutdated(staged.entry.key) {
             removeOutdatedVariants(of: String(CacheKey.parts(of: staged.entry.key).base))
         }
@@ -361,7 +328,7 @@ extension DiskCache {
             // A newer entry of the same key may have been staged meanwhile; it is written in the next round.
             return state.withLock { state in
                 guard state.staged[staged.entry.key]?.number == staged.number else { return ([], nil) }
-                return (state.unstage(staged.entry.key), failure)
+                return (state.staged.remove(staged.entry.key), failure)
             }
         }
         for completion in completions { completion(failure) }
@@ -435,18 +402,5 @@ extension DiskCache {
         }
         let message = "The disk cache in \(directory) fails (\(error)); images are loaded without it"
         if isFirst { WebImageLog.error("\(message)") } else { WebImageLog.debug("\(message)") }
-    }
-}
-
-extension CacheEntry {
-    /// The memory that the entry takes, roughly: its bytes, its key in three places, and what a server can make long of the
-    /// rest that is written, as a copy in JSON too. Numbers and dates are small.
-    fileprivate var byteCount: Int {
-        func count(_ text: String?) -> Int { text?.utf8.count ?? 0 }
-        var fields = count(response.contentType) + count(response.etag) + count(response.lastModified)
-        fields += count(response.cacheControl)
-        fields += attachment?.count ?? 0
-        for field in response.vary ?? [:] { fields += count(field.key) + count(field.value) }
-        return data.count + 3 * key.utf8.count + 2 * fields + 1024
     }
 }

@@ -71,13 +71,20 @@ package enum DiskCacheLayout {
     private static func directoryName(forHash hash: String) -> Substring { hash.prefix(2) }
 
     /// The extension of a URL's path with its dot, when it is short and plain; else nothing.
-    private static func fileExtension(of url: String) -> String {
-        let path = url.prefix { $0 != "?" && $0 != "#" }
-        guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return "" }
-        let letters = path[path.index(after: dot)...]
-        guard (1...8).contains(letters.utf8.count), letters.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
-        else { return "" }
-        return ".\(letters)"
+    private static func fileExtension(of url: String) -> Substring {
+        let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        let letters = path.suffix(9).reversed().prefix { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): true
+            default: false
+            }
+        }
+        let end = path.suffix(letters.count + 1)
+        guard (1...8).contains(letters.count), end.count > letters.count, end.first == UInt8(ascii: ".") else {
+            return ""
+        }
+        return Substring(end)
     }
 }
 

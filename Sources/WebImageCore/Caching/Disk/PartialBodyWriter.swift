@@ -40,8 +40,13 @@ final class PartialBodyWriter: PartialBodyWriting {
 
     func discard() {
         _ = store.submit(0) {
+            switch self.setPhase(.ended) {
+            // A short rest of the body may not have been written.
+            case .new(let part) where !part.isEmpty: self.store.removeFile(for: self.key)
             // A file without a name is not the one that has the name now.
-            if case .open(let file) = self.setPhase(.ended), file.isLinked { self.store.removeFile(for: self.key) }
+            case .open(let file) where file.isLinked: self.store.removeFile(for: self.key)
+            case .new, .open, .ended: break
+            }
         }
     }
 

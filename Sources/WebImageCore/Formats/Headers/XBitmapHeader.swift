@@ -1,5 +1,9 @@
 /// The header of an X bitmap: the width and the height as definitions of C, in front of an array (X11, XReadBitmapFile(3)).
 enum XBitmapHeader {
+    /// The bytes of the longest name that counts. gdk-pixbuf reads lines of at most as many, and without a limit a file of nothing
+    /// but the beginnings of definitions would take the square of its length.
+    private static let longestName = 255
+
     /// A definition, or a comment in front of one.
     @Sendable static func isSignature(_ bytes: ByteReader) -> Bool {
         guard bytes.matches("#define", at: 0) || bytes.matches("/*", at: 0) else { return false }
@@ -34,8 +38,11 @@ enum XBitmapHeader {
             var offset = start + 7
             skipSpace(bytes, &offset)
             let nameStart = offset
-            while let byte = bytes.uint8(offset), !isSpace(byte) { offset += 1 }
-            guard let name = bytes.slice(nameStart, offset - nameStart) else { continue }
+            while let byte = bytes.uint8(offset), !isSpace(byte), offset - nameStart <= longestName { offset += 1 }
+            position = max(position, nameStart)
+            guard offset - nameStart <= longestName, let name = bytes.slice(nameStart, offset - nameStart) else {
+                continue
+            }
             skipSpace(bytes, &offset)
             if bytes.uint8(offset) == UInt8(ascii: "+") { offset += 1 }
             var value = 0
@@ -43,7 +50,6 @@ enum XBitmapHeader {
                 value = value.boundedProduct(10).boundedSum(Int(byte - UInt8(ascii: "0")))
                 offset += 1
             }
-            position = max(position, nameStart)
             if body(name, value) { return true }
         }
         return false

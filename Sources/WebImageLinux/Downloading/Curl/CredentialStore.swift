@@ -6,7 +6,9 @@ struct CredentialSpace: Hashable, Sendable {
     /// A server or a proxy.
     struct Server: Hashable, Sendable {
         let isProxy: Bool
-        /// The scheme, host and port of a server, or how libcurl finds a proxy.
+        /// Whether the certificate is checked. Without that anybody may be at the end of the connection.
+        var isVerified = true
+        /// The scheme, host and port of a server, or the address of a proxy.
         let name: String
     }
 
@@ -38,8 +40,9 @@ struct CredentialStore {
         latest[server].flatMap { space in credentials[space].map { (space, $0) } }
     }
 
-    /// Takes note that a request with a credential was not refused.
+    /// Takes note that a request with a credential was not refused. Where nobody checks certificates, the app is asked each time.
     mutating func accept(_ credential: ChallengeCredential, for space: CredentialSpace) {
+        guard space.server.isVerified else { return }
         latest[space.server] = space
         guard credentials[space] != credential else { return }
         if credentials.count >= Self.limit {

@@ -47,12 +47,12 @@ extension CurlThread {
     /// Takes note of whether the credentials of the challenge handler were accepted.
     private func noteCredentials(of transfer: CurlTransfer) {
         guard !transfer.exchange.credentials.isEmpty, let handle = transfer.exchange.handle else { return }
-        let isRefusedByProxy = handle.status == 407 || handle.proxyStatus == 407
+        let isRefusedByProxy = transfer.isRefusedByProxy
         for (space, credential) in transfer.exchange.credentials {
             if space.isProxy ? isRefusedByProxy : handle.status == 401 {
                 if transfer.asksForOtherRealm(than: space, handle) { continue }
                 accepted.refuse(credential, for: space)
-            } else if handle.status != 0, !isRefusedByProxy {
+            } else if handle.status != 0, handle.status != 407, !isRefusedByProxy {
                 accepted.accept(credential, for: space)
             }
         }

@@ -22,10 +22,12 @@ extension CurlTransfer {
     /// Asks the app for a credential, if the server or proxy demands a user name and a password.
     /// - Parameter error: The error that stays when the app has none.
     func askForCredential(insteadOf error: ImageError) -> Outcome {
+        let isFromProxy = exchange.head?.status == 407
+        // A server that calls itself a proxy gets nothing.
         guard let handler = configuration.challengeHandler, let head = exchange.head,
-            let (scheme, realm) = challenge(in: head)
+            let (scheme, realm) = challenge(in: head), !isFromProxy || isRefusedByProxy
         else { return .failed(error) }
-        let space = CredentialSpace(server: server(isProxy: head.status == 407), realm: realm)
+        let space = CredentialSpace(server: server(isProxy: isFromProxy), realm: realm)
         let count = challengeCounts[space, default: 0] + 1
         guard count <= Self.maximumChallengeCount,
             challengeCounts.values.reduce(0, +) < Self.maximumTotalCount
@@ -57,9 +59,25 @@ extension CurlTransfer {
         return offers.first { $0.scheme == "basic" }.map { (.basic, $0.realm) }
     }
 
+    /// Whether the proxy has refused the request, or the wish for a tunnel to the server. A server may say 407 as well, at the end
+    /// of a tunnel or without any proxy.
+    var isRefusedByProxy: Bool {
+        guard let handle = exchange.handle else { return false }
+        if handle.proxyStatus != 0 { return handle.proxyStatus == 407 }
+        return handle.status == 407 && exchange.proxy.answersRequests(for: exchange.request.url)
+    }
+
     /// The server or the proxy of the exchange.
     func server(isProxy: Bool) -> CredentialSpace.Server {
-        CredentialSpace.Server(isProxy: isProxy, name: isProxy ? exchange.proxy.name : exchange.request.url.origin)
+        let url = exchange.request.url
+        // Invalid certificates are accepted from servers only.
+        return isProxy
+            ? CredentialSpace.Server(isProxy: true, name: exchange.proxy.name(for: url))
+            : CredentialSpace.Server(
+                isProxy: false,
+                isVerified: !key.options.allowsInvalidCertificates,
+                name: url.origin
+            )
     }
 
     /// Whether a response that asks for a credential means another realm than that of the credential it was sent.

@@ -281,7 +281,9 @@ extension CurlTransfer {
             // A response to If-Range leaves out what the one before has said (RFC 9110, 15.3.7).
             if let part = exchange.part { metadata = part.version.metadata.renewed(by: metadata) }
         }
-        return LoaderResult(data: exchange.body.data, metadata: metadata, head: head, metrics: metrics)
+        var result = LoaderResult(data: exchange.body.data, metadata: metadata, head: head, metrics: metrics)
+        result.isInFile = exchange.body.isInFile
+        return result
     }
 }
 

@@ -54,6 +54,9 @@ struct TransferBody {
         self.reservation = reservation
     }
 
+    /// Whether the body is in a file.
+    var isInFile: Bool { file != nil }
+
     /// The whole body. A file is mapped into memory rather than read.
     var data: Data { file?.data ?? memory }
 

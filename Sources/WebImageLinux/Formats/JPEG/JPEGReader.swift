@@ -96,6 +96,23 @@ struct JPEGReader: ~Copyable {
         try isDone(gwi_jpeg_show_scans(jpeg, target, width * 3))
     }
 
+    /// Begins to decode columns of the image that is set up, widened to where a block begins.
+    func startRegion(_ columns: Range<Int>) throws(ImageError) -> Range<Int> {
+        var (x, width) = (UInt32(columns.lowerBound), UInt32(columns.count))
+        guard try isDone(gwi_jpeg_start_region(jpeg, &x, &width)) else { throw options.truncatedJPEG() }
+        return Int(x)..<Int(x + width)
+    }
+
+    /// Skips the next rows of a region.
+    func skipRows(_ count: Int) throws(ImageError) {
+        guard try isDone(gwi_jpeg_skip_rows(jpeg, UInt32(count))) else { throw options.truncatedJPEG() }
+    }
+
+    /// Decodes the next rows of a region.
+    func readRows(_ count: Int, into target: UnsafeMutablePointer<UInt8>, stride: Int) throws(ImageError) {
+        guard try isDone(gwi_jpeg_read_rows(jpeg, target, stride, UInt32(count))) else { throw options.truncatedJPEG() }
+    }
+
     private func isDone(_ step: gwi_jpeg_step) throws(ImageError) -> Bool {
         guard step != GWI_JPEG_FAILED else {
             throw options.badData("The JPEG is damaged (\(String(cString: gwi_jpeg_message(jpeg))))")

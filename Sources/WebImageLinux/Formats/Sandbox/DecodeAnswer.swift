@@ -19,6 +19,7 @@ enum DecodeAnswer {
         let rawValue: UInt32
 
         static let files = Fence(rawValue: UInt32(GWI_FENCE_LANDLOCK))
+        static let systemCalls = Fence(rawValue: UInt32(GWI_FENCE_SECCOMP))
     }
 
     private enum Kind: UInt8 {

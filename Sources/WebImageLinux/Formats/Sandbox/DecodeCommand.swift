@@ -20,6 +20,8 @@ struct DecodeCommand {
         case frame
         /// Forgets a file. There is no answer.
         case close
+        /// Decodes a part of a whole file.
+        case region
 
         /// Whether the worker needs the bytes after its answer.
         var keepsBytes: Bool {
@@ -35,6 +37,8 @@ struct DecodeCommand {
     var handle: UInt64 = 0
     var format = ImageFormat.unknown
     var options = DecodeOptions()
+    /// The part of the image that is wanted.
+    var region = DecodeRegion()
     /// The frame that is wanted.
     var index = 0
     /// The number of bytes of an animation's file that were sent before.
@@ -45,6 +49,8 @@ struct DecodeCommand {
     var byteCount: Int?
     /// Where they are.
     var carrier = WorkerCarrier.message
+    /// What the answer may bring, if that is less than the options allow. It stays in the app.
+    var limit: WorkerAnswer.Limit?
 
     func write(to writer: inout MessageWriter) {
         writer.add(kind.rawValue)
@@ -56,6 +62,7 @@ struct DecodeCommand {
         writer.add(Int64(byteCount ?? -1))
         writer.add(carrier.rawValue)
         options.write(to: &writer)
+        if kind == .region { writer.add(region) }
     }
 
     init(_ kind: Kind, handle: UInt64 = 0) {
@@ -75,6 +82,7 @@ struct DecodeCommand {
         self.byteCount = byteCount < 0 ? nil : Int(byteCount)
         carrier = try reader.carrier()
         options = try DecodeOptions(from: &reader)
+        if kind == .region { region = try reader.region() }
     }
 }
 
@@ -122,6 +130,13 @@ extension DecodeOptions {
 }
 
 extension MessageWriter {
+    mutating func add(_ region: DecodeRegion) {
+        add(Int64(region.rect.x))
+        add(Int64(region.rect.y))
+        add(region.rect.size)
+        add(Int64(region.reduction))
+    }
+
     mutating func add(_ size: PixelSize) {
         add(Int64(size.width))
         add(Int64(size.height))
@@ -146,6 +161,12 @@ extension MessageWriter {
 }
 
 extension MessageReader {
+    mutating func region() throws(Malformed) -> DecodeRegion {
+        var rect = PixelRect(x: try count(), y: try count(), width: 0, height: 0)
+        rect.size = try pixelSize()
+        return DecodeRegion(rect: rect, reduction: try count())
+    }
+
     /// A size as it was written, which may be empty.
     mutating func pixelSize() throws(Malformed) -> PixelSize {
         PixelSize(width: Int(try number(Int64.self)), height: Int(try number(Int64.self)))

@@ -54,6 +54,7 @@ package final class DecodeSandbox: Sendable {
     }
 
     private static func findObstacle() -> String? {
+        if gwi_has_foreign_rights() { return "The program has more rights than its user, which it must not pass on" }
         if gwi_is_sanitized() { return "A sanitizer is linked, which a sandbox would stop" }
         if !gwi_worker_is_in_program() {
             return "The library is not part of the program, which can therefore not be started as a worker"
@@ -74,7 +75,12 @@ package final class DecodeSandbox: Sendable {
     func canStart(_ kind: WorkerKind) -> Bool { pool(kind).canStart }
 
     /// Whether drawings are decoded in workers, as far as is known: without Landlock they could read more than fonts.
-    var drawsSafely: Bool { Self.obstacle == nil && gwi_has_landlock() && canStart(.drawings) }
+    var drawsSafely: Bool {
+        Self.obstacle == nil && gwi_has_landlock() && gwi_has_seccomp() && canStart(.drawings)
+    }
+
+    /// Whether there has ever been a worker.
+    func hasStarted(_ kind: WorkerKind) -> Bool { pool(kind).hasStarted }
 
     private func pool(_ kind: WorkerKind) -> WorkerPool { pools[Int(kind.rawValue)] }
 
@@ -112,7 +118,13 @@ package final class DecodeSandbox: Sendable {
         let pool = inAnimations ? animations : pool(kind)
         var attempt = 1
         while true {
-            guard let worker = pool.take() else { throw unavailable(command.options, pool.status.reason) }
+            let worker: DecodeWorker
+            switch pool.take(isCancelled: isCancelled) {
+            case .worker(let taken): worker = taken
+            case .cancelled: throw .cancelled(command.options.url)
+            case .none where pool.mayStart: continue
+            case .none: throw unavailable(command.options, pool.status.reason)
+            }
             do throws(DecodeWorker.Failure) {
                 let limit = kind == .drawings ? min(timeLimit, Self.drawingTimeLimit) : timeLimit
                 let (answer, payload) = try perform(
@@ -142,7 +154,7 @@ package final class DecodeSandbox: Sendable {
         _ data: Data?,
         at place: Place
     ) throws(ImageError) -> (answer: DecodeAnswer, payload: DecodeWorker.Payload?) {
-        guard let worker = place.pool.take(place.worker.number) else { return (.unknown, nil) }
+        guard case .worker(let worker) = place.pool.take(place.worker.number) else { return (.unknown, nil) }
         do throws(DecodeWorker.Failure) {
             return try perform(command, data, with: worker, of: place.pool, within: timeLimit, until: { false })
         } catch {
@@ -176,7 +188,10 @@ package final class DecodeSandbox: Sendable {
             .decoderUnavailable,
             url: options.url,
             reason: "No decode worker can be started: \(reason ?? Self.obstacle ?? "the reason is not known")",
-            remedy: "Set decoding of the manager's configuration to .automatic or .inProcess, if you trust the files."
+            remedy: """
+                Let the app start its own program again (see Packaging), or set decoding of the manager's configuration to \
+                .inProcess, if you trust the files.
+                """
         )
     }
 

@@ -18,6 +18,7 @@ final class DecodeSession {
         do throws(ImageError) {
             switch command.kind {
             case .decode: return describe(try decode(data, command))
+            case .region: return describe(try decodeRegion(data, command))
             case .thumbnail: return thumbnail(data, command).map(describe) ?? (.done, nil)
             case .begin: return (begin(command) ? .done : .unknown, nil)
             case .append: return (try append(data, command) ? .done : .unknown, nil)
@@ -36,6 +37,14 @@ final class DecodeSession {
 
     private func decode(_ data: Data, _ command: DecodeCommand) throws(ImageError) -> WebImage {
         try coder(for: data, command).decode(data, options: command.options)
+    }
+
+    private func decodeRegion(_ data: Data, _ command: DecodeCommand) throws(ImageError) -> WebImage {
+        guard let coder = try coder(for: data, command) as? any RegionDecoding else {
+            throw command.options.badData("The decoder of the file decodes no regions")
+        }
+        // The app ends a worker whose image it does not want.
+        return try coder.decode(command.region, of: data, options: command.options) { false }
     }
 
     private func coder(for data: Data, _ command: DecodeCommand) throws(ImageError) -> any ImageDecoding {

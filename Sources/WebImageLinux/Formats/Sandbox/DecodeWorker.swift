@@ -30,8 +30,7 @@ final class DecodeWorker: @unchecked Sendable {
 
     /// Tells workers apart for as long as the app runs.
     let number: UInt64
-    let process: pid_t
-    private let socket: Int32
+    private let worker: WorkerZygote.Worker
     private let memory: SharedMemory
     private let isOpen = Mutex(true)
     private let buffer: UnsafeMutableRawBufferPointer
@@ -43,11 +42,9 @@ final class DecodeWorker: @unchecked Sendable {
     /// Why it was never ready.
     private(set) var obstacle = "The worker ended before it was ready"
 
-    /// Starts a worker.
-    init?(_ zygote: WorkerZygote, _ kind: WorkerKind, number: UInt64) {
-        guard let worker = zygote.makeWorker() else { return nil }
-        (self.zygote, self.kind, self.number) = (zygote, kind, number)
-        (process, socket) = (worker.process, worker.socket)
+    /// - Parameter number: Tells it from other workers.
+    init(_ worker: WorkerZygote.Worker, of zygote: WorkerZygote, _ kind: WorkerKind, number: UInt64) {
+        (self.worker, self.zygote, self.kind, self.number) = (worker, zygote, kind, number)
         memory = SharedMemory(worker.memory, byteCount: SharedMemory.byteCount)
         buffer = .allocate(byteCount: WorkerMessage.largestSize, alignment: 16)
     }
@@ -57,6 +54,13 @@ final class DecodeWorker: @unchecked Sendable {
         buffer.deallocate()
         munmap(memory.toWorker.baseAddress, SharedMemory.byteCount)
     }
+
+    var process: pid_t { worker.process }
+
+    /// The program that the worker is made of.
+    var program: String { worker.program }
+
+    private var socket: Int32 { worker.socket }
 
     /// Whether the worker has used a processor for so long that its limit could end it in the middle of an image.
     var isWornOut: Bool {
@@ -76,18 +80,17 @@ final class DecodeWorker: @unchecked Sendable {
             return isOpen
         }
         guard isFirst else { return 0 }
-        return zygote.end(process, waits: hasEnded)
+        return zygote.end(worker, waits: hasEnded)
     }
 
     /// Waits until the worker is behind its fence.
     func waitUntilReady() throws(Failure) {
         guard fence == nil else { return }
         do throws(Failure) {
-            try wait(limit: Self.longestStart) { false }
+            try wait(for: POLLIN, until: .now + Self.longestStart) { false }
             guard case (.ready(let fence), nil) = try receive(.none) else { throw .malformed }
-            if kind.readsFonts, !fence.contains(.files) {
-                obstacle =
-                    "This kernel has no Landlock, without which a worker that reads fonts reads other files as well"
+            if let missing = kind.missing(in: fence) {
+                obstacle = missing
                 throw .notStarted
             }
             self.fence = fence
@@ -115,15 +118,26 @@ final class DecodeWorker: @unchecked Sendable {
         command.carrier = WorkerCarrier(byteCount: data?.count ?? 0, room: memory.toWorker.count)
         var writer = MessageWriter()
         command.write(to: &writer)
-        let isSent =
-            data.map { data in
-                data.withUnsafeBytes {
-                    WorkerMessage.send(writer.bytes, [$0], in: command.carrier, memory: memory.toWorker, on: socket)
-                }
-            } ?? WorkerMessage.send(writer.bytes, [], in: .message, memory: memory.toWorker, on: socket)
-        if !isSent { throw errno == EPIPE || errno == ECONNRESET ? .ended(signal: end(hasEnded: true)) : .noMemory }
-        try wait(limit: limit, isCancelled: isCancelled)
-        return try receive(WorkerAnswer.Limit(command.options))
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let isSent =
+                data.map { data in
+                    data.withUnsafeBytes { send(writer.bytes, [$0], in: command.carrier) }
+                } ?? send(writer.bytes, [], in: .message)
+            if isSent { break }
+            switch errno {
+            // It has not read yet which files to forget, or it reads nothing any more.
+            case EAGAIN: try wait(for: POLLOUT, until: deadline, isCancelled: isCancelled)
+            case EPIPE, ECONNRESET: throw .ended(signal: end(hasEnded: true))
+            default: throw .noMemory
+            }
+        }
+        try wait(for: POLLIN, until: deadline, isCancelled: isCancelled)
+        return try receive(command.limit ?? WorkerAnswer.Limit(command.options))
+    }
+
+    private func send(_ message: [UInt8], _ bytes: [UnsafeRawBufferPointer], in carrier: WorkerCarrier) -> Bool {
+        WorkerMessage.send(message, bytes, in: carrier, memory: memory.toWorker, waits: false, on: socket)
     }
 
     /// Lets the worker forget a file. May be called by any thread.
@@ -133,14 +147,17 @@ final class DecodeWorker: @unchecked Sendable {
         isOpen.withLock { isOpen in
             // A worker that does not listen at the moment keeps the file until it ends.
             guard isOpen else { return }
-            _ = WorkerMessage.send(writer.bytes, [], in: .message, memory: memory.toWorker, waits: false, on: socket)
+            _ = send(writer.bytes, [], in: .message)
         }
     }
 
-    private func wait(limit: Duration, isCancelled: () -> Bool) throws(Failure) {
-        let deadline = ContinuousClock.now + limit
+    private func wait(
+        for event: Int32,
+        until deadline: ContinuousClock.Instant,
+        isCancelled: () -> Bool
+    ) throws(Failure) {
         while true {
-            var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            var descriptor = pollfd(fd: socket, events: Int16(event), revents: 0)
             let count = poll(&descriptor, 1, Self.pollInterval)
             if count > 0 { return }
             if count < 0, errno != EINTR { throw .malformed }

@@ -27,7 +27,8 @@ extension ImageManager.Configuration {
 }
 
 extension ImageManager {
-    /// Where images are decoded, as far as workers have been started. May be read from any thread.
+    /// What is known of the decode workers of this process, which all managers share. Before the first one has started, nothing is
+    /// known; managers that decode in the app's process start none. May be read from any thread.
     public static var sandboxStatus: SandboxStatus {
         DecodeSandbox.shared?.status ?? .unavailable(DecodeSandbox.obstacle ?? "There is no sandbox")
     }

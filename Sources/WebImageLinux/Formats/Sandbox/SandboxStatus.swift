@@ -16,11 +16,11 @@ public struct SandboxStatus: Sendable, Hashable {
         case resources
     }
 
-    /// Whether images are decoded in workers.
+    /// Whether there has been a worker.
     public let isSandboxed: Bool
     /// The protections of the workers, of which the kernel may offer fewer than there are.
     public let protections: Set<Protection>
-    /// Why images are decoded in the process of the app; `nil` when they are not.
+    /// Why images are not decoded in workers; `nil` when they are.
     public let reason: String?
 
     init(_ fence: DecodeAnswer.Fence) {
@@ -39,7 +39,7 @@ public struct SandboxStatus: Sendable, Hashable {
         self.reason = reason
     }
 
-    static let notStarted = SandboxStatus(reason: "No image has been decoded in a worker yet")
+    static let notStarted = SandboxStatus(reason: "No decode worker has started yet")
 
     private static let logged = Mutex<SandboxStatus?>(nil)
 
@@ -59,9 +59,10 @@ public struct SandboxStatus: Sendable, Hashable {
 extension SandboxStatus: CustomStringConvertible {
     /// One line for a log.
     public var description: String {
-        if let reason { return "Images are decoded in the process of the app. \(reason)." }
+        if let reason { return self == .notStarted ? "\(reason)." : "No image can be decoded in a worker. \(reason)." }
         let missing = Protection.allCases.filter { !protections.contains($0) }.map(\.rawValue)
-        let exceptions = missing.isEmpty ? "" : "; this kernel does not offer \(missing.joined(separator: ", "))"
-        return "Images are decoded in workers without rights\(exceptions)."
+        guard !missing.isEmpty else { return "Images are decoded in workers without rights." }
+        return
+            "Images are decoded in workers with fewer protections, since this kernel offers no \(missing.joined(separator: ", "))."
     }
 }

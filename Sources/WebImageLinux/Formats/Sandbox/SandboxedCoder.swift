@@ -2,7 +2,7 @@ import FoundationEssentials
 import WebImageCore
 
 /// A decoder that runs in a worker of the sandbox.
-struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding {
+struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecoding {
     /// The decoder, which the workers have as well.
     let coder: any ImageDecoding
     let sandbox: DecodeSandbox
@@ -28,23 +28,61 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding {
         isCancelled: () -> Bool
     ) throws(ImageError) -> WebImage {
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
-        if let kind = kind(format, options) {
-            do throws(ImageError) {
-                var command = DecodeCommand(.decode)
-                command.options = options
-                let (answer, payload, _) = try sandbox.perform(command, data, by: kind, isCancelled: isCancelled)
-                return try sandbox.image(
-                    answer,
-                    payload,
-                    of: SandboxedFile(data: data, format: format),
-                    options: options
-                )
-            } catch  where error.code == .decoderUnavailable && mayBeHere(format, options) {}
+        var command = DecodeCommand(.decode)
+        command.options = options
+        if let kind = kind(format, options),
+            let (answer, payload) = try answer(to: command, data, format, by: kind, isCancelled: isCancelled)
+        {
+            let file = SandboxedFile(data: data, format: format)
+            return try sandbox.image(answer, payload, of: file, options: options)
         }
         guard let coder = coder as? any CancellableImageDecoding else {
             return try coder.decode(data, options: options)
         }
         return try coder.decode(data, options: options, holding: reservation, isCancelled: isCancelled)
+    }
+
+    func decodesRegions(of data: Data) -> Bool { (coder as? any RegionDecoding)?.decodesRegions(of: data) == true }
+
+    func decode(
+        _ region: DecodeRegion,
+        of data: Data,
+        options: DecodeOptions,
+        isCancelled: () -> Bool
+    ) throws(ImageError) -> WebImage {
+        let format = ImageFormat(sniffing: data, hint: options.formatHint)
+        var command = DecodeCommand(.region)
+        (command.options, command.region) = (options, region)
+        if let kind = kind(format, options),
+            let (answer, payload) = try answer(to: command, data, format, by: kind, isCancelled: isCancelled)
+        {
+            let file = SandboxedFile(data: data, format: format)
+            return try sandbox.image(answer, payload, of: file, options: options)
+        }
+        guard let coder = coder as? any RegionDecoding else {
+            throw options.badData("The decoder of the file decodes no regions")
+        }
+        return try coder.decode(region, of: data, options: options, isCancelled: isCancelled)
+    }
+
+    /// What a worker says of a file.
+    /// - Returns: `nil` when no worker has ever started, so that the file is decoded in this process. Whether it is must not depend on
+    ///   what a worker says, or does: it may be in the hands of the file.
+    private func answer(
+        to command: DecodeCommand,
+        _ data: Data,
+        _ format: ImageFormat,
+        by kind: WorkerKind,
+        isCancelled: () -> Bool
+    ) throws(ImageError) -> (DecodeAnswer, DecodeWorker.Payload?)? {
+        do throws(ImageError) {
+            let (answer, payload, _) = try sandbox.perform(command, data, by: kind, isCancelled: isCancelled)
+            return (answer, payload)
+        } catch
+            where error.code == .decoderUnavailable && mayBeHere(format, command.options) && !sandbox.hasStarted(kind)
+        {
+            return nil
+        }
     }
 
     func makeIncrementalDecoder(
@@ -70,9 +108,29 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding {
     }
 }
 
+extension SandboxedCoder: InstalledFormatDecoding {
+    func installedFormat(_ head: Data, as format: ImageFormat) -> ImageFormat? {
+        (coder as? any InstalledFormatDecoding)?.installedFormat(head, as: format)
+    }
+}
+
 /// A sandboxed decoder of a format with thumbnails.
-struct SandboxedThumbnailCoder: CancellableImageDecoding, ThumbnailDecoding {
+struct SandboxedThumbnailCoder: CancellableImageDecoding, ThumbnailDecoding, RegionDecoding {
+    /// The most pixels of a thumbnail. Those of cameras have up to 320x240, those of other programs hardly more than 1024x1024.
+    private static let largestPixelCount = 1 << 22
+
     let coder: SandboxedCoder
+
+    func decodesRegions(of data: Data) -> Bool { coder.decodesRegions(of: data) }
+
+    func decode(
+        _ region: DecodeRegion,
+        of data: Data,
+        options: DecodeOptions,
+        isCancelled: () -> Bool
+    ) throws(ImageError) -> WebImage {
+        try coder.decode(region, of: data, options: options, isCancelled: isCancelled)
+    }
 
     func canDecode(_ format: ImageFormat) -> Bool { coder.canDecode(format) }
 
@@ -105,6 +163,8 @@ struct SandboxedThumbnailCoder: CancellableImageDecoding, ThumbnailDecoding {
         }
         var command = DecodeCommand(.thumbnail)
         command.options = options
+        command.limit = WorkerAnswer.Limit(options)
+        command.limit?.pixelCount = min(options.maximumPixelCount, Self.largestPixelCount)
         // It stands in the head of the file.
         let head = data.prefix(Self.headLength)
         guard let (answer, payload, _) = try? coder.sandbox.perform(command, head, by: kind), case .image = answer

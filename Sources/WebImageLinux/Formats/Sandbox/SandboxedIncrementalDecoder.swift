@@ -12,12 +12,17 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding, @unchecked Se
     /// The file so far, of which frames are decoded. That of a format without frames stays empty.
     private var file: SandboxedFile
     private let hasFrames: Bool
+    /// The beginning of a file whose size is not known yet.
+    private var head: Data?
+    /// What an answer may bring, once the size is known.
+    private var limit: WorkerAnswer.Limit?
 
     /// - Returns: `nil` when the decoder shows no parts of such a file.
     init?(_ sandbox: DecodeSandbox, of format: ImageFormat, by kind: WorkerKind, options: DecodeOptions) {
         (self.sandbox, self.options) = (sandbox, options)
         file = SandboxedFile(data: Data(), format: format, isWhole: false, arrival: ArrivingAnimation())
         hasFrames = kind == .codecs && !options.isFirstFrameOnly && [.gif, .png, .webp].contains(format)
+        head = format.descriptor?.readHeader == nil ? nil : Data()
         handle = sandbox.makeHandle()
         var command = DecodeCommand(.begin, handle: handle)
         (command.format, command.options) = (format, options)
@@ -31,11 +36,23 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding, @unchecked Se
 
     func append(_ data: Data) throws(ImageError) {
         if hasFrames { file.data.append(data) }
+        if let head, head.count < Self.longestHead { readSize(in: head + data) }
         _ = try perform(.append, data)
     }
 
+    /// A worker shows no more pixels than the file has.
+    private func readSize(in head: Data) {
+        self.head = head
+        guard let header = ImageHeader(reading: head) else { return }
+        var limit = WorkerAnswer.Limit(options)
+        limit.pixelCount = min(limit.pixelCount, header.storedSize.pixelCount)
+        (self.limit, self.head) = (limit, nil)
+    }
+
     func partialImage() -> WebImage? {
-        guard let (answer, payload) = try? perform(.partialImage, nil), case .image = answer else { return nil }
+        guard head == nil, let (answer, payload) = try? perform(.partialImage, nil), case .image = answer else {
+            return nil
+        }
         return try? sandbox.image(answer, payload, of: file, options: options)
     }
 
@@ -50,7 +67,7 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding, @unchecked Se
         _ data: Data?
     ) throws(ImageError) -> (DecodeAnswer, DecodeWorker.Payload?) {
         var command = DecodeCommand(kind, handle: handle)
-        command.options = options
+        (command.options, command.limit) = (options, limit)
         let (answer, payload) = try sandbox.perform(command, data, at: place)
         switch answer {
         case .failure(let failure): throw failure.error(for: options.url)
@@ -58,4 +75,7 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding, @unchecked Se
         default: return (answer, payload)
         }
     }
+
+    /// The bytes in which the size of an image is looked for. There are no partial images of a file whose size is behind them.
+    private static let longestHead = 256 << 10
 }

@@ -17,11 +17,21 @@ package enum WorkerAnswer {
     struct Limit {
         var pixelCount: Int
         var frameCount: Int
+        /// Whether pixels may have other colours than those of sRGB in 8 bits.
+        var allowsWideColors = false
+        /// The size of the frames of an animation.
+        var frameSize: PixelSize?
 
         static let none = Limit(pixelCount: 0, frameCount: 0)
 
         init(pixelCount: Int, frameCount: Int) {
             (self.pixelCount, self.frameCount) = (pixelCount, frameCount)
+        }
+
+        /// The limit for a frame.
+        init(frameSize: PixelSize) {
+            self.init(pixelCount: frameSize.pixelCount, frameCount: 0)
+            self.frameSize = frameSize
         }
 
         /// The limit for a file: the pixels for which memory was taken. A drawing may have some more.
@@ -31,6 +41,11 @@ package enum WorkerAnswer {
                 pixelCount: min(options.maximumPixelCount, reserved),
                 frameCount: options.maximumFrameCount
             )
+            allowsWideColors = options.keepsWideColors
+        }
+
+        func allows(_ pixels: PixelDescription) -> Bool {
+            pixels.size.pixelCount <= pixelCount && (allowsWideColors || pixels.colors == .standard)
         }
     }
 
@@ -48,9 +63,7 @@ package enum WorkerAnswer {
         switch answer {
         case .image(let image):
             let count = image.animation?.frameCount ?? 0
-            guard image.pixels.size.pixelCount <= limit.pixelCount, count <= limit.frameCount else {
-                throw MessageReader.Malformed()
-            }
+            guard limit.allows(image.pixels), count <= limit.frameCount else { throw MessageReader.Malformed() }
             let payload = try Self.payload(
                 image.pixels,
                 durations: count,
@@ -60,7 +73,9 @@ package enum WorkerAnswer {
             )
             return (answer, payload)
         case .frame(_, let pixels):
-            guard pixels.size.pixelCount <= limit.pixelCount else { throw MessageReader.Malformed() }
+            guard limit.allows(pixels), limit.frameSize.map({ $0 == pixels.size }) ?? true else {
+                throw MessageReader.Malformed()
+            }
             return (answer, try payload(pixels, durations: 0, inline: reader.rest, file: file, memory: memory))
         default:
             guard reader.rest.isEmpty else { throw MessageReader.Malformed() }

@@ -12,6 +12,20 @@ enum WorkerKind: Int32, Sendable, CaseIterable {
     /// Whether there are files that the worker reads, of which Landlock says which.
     var readsFonts: Bool { self == .drawings }
 
+    /// Why a worker with these protections is none; `nil` when it is one.
+    func missing(in fence: DecodeAnswer.Fence) -> String? {
+        guard readsFonts else {
+            return fence.isDisjoint(with: [.systemCalls, .files])
+                ? "This kernel has neither seccomp nor Landlock, so that a worker would have the rights of the app"
+                : nil
+        }
+        if !fence.contains(.files) {
+            return "This kernel has no Landlock, without which a worker that reads fonts reads other files as well"
+        }
+        return fence.contains(.systemCalls)
+            ? nil : "This kernel has no seccomp, without which a worker that reads fonts has a network as well"
+    }
+
     /// The decoders of a worker.
     /// - Parameter added: What a test adds.
     func coders(adding added: [any ImageDecoding]) -> CoderRegistry {
@@ -24,11 +38,12 @@ enum WorkerKind: Int32, Sendable, CaseIterable {
         return CoderRegistry(added + decoders, encoders: [], remedy: CoderRegistry.debianRemedy)
     }
 
-    /// The kind of worker that decodes a format with a decoder; `nil` where another process does so already.
+    /// The kind of worker that decodes a format with a decoder; `nil` where another process does so already, or no worker can.
     init?(_ coder: any ImageDecoding, _ format: ImageFormat) {
         switch coder {
         case let coder as PixbufCoder:
-            if coder.decodesElsewhere(format) { return nil }
+            // Their loaders write files for a time, or read the types of files that the system knows.
+            if coder.decodesElsewhere(format) || [.xbm, .qtif].contains(format) { return nil }
             self = format == .svg ? .drawings : .modules
         case is PDFCoder: self = .drawings
         default: self = .codecs

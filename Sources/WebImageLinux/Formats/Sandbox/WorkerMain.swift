@@ -19,7 +19,7 @@ package func runDecodeWorker(_ socket: Int32, _ kind: Int32) {
     guard let memory = gwi_zygote_run(&size) else { return }
     // From here on this is a worker.
     let session = DecodeSession(coders: coders)
-    let fence = DecodeWorkerProcess.closeFence(readable)
+    let fence = DecodeWorkerProcess.closeFence(kind, readable)
     let channel = WorkerChannel(socket, SharedMemory(memory, byteCount: size))
     channel.send(.ready(fence))
     while let (command, data) = channel.receive() {
@@ -54,8 +54,11 @@ package enum DecodeWorkerProcess {
     }
 
     /// Gives up all rights but to read the files below some folders.
-    static func closeFence(_ readable: [UnsafePointer<CChar>?]) -> DecodeAnswer.Fence {
-        DecodeAnswer.Fence(rawValue: gwi_worker_close_fence(memoryLimit, readable, readable.count))
+    static func closeFence(_ kind: WorkerKind, _ readable: [UnsafePointer<CChar>?]) -> DecodeAnswer.Fence {
+        // The library's own decoders have no threads, but some modules have.
+        DecodeAnswer.Fence(
+            rawValue: gwi_worker_close_fence(memoryLimit, readable, readable.count, kind != .codecs)
+        )
     }
 
     private static func loadModules() {

@@ -12,8 +12,18 @@ final class WorkerPool: Sendable {
         case worker(DecodeWorker)
         /// It may start one.
         case start
+        /// It waits for its turn.
+        case wait(TurnBox)
         /// The worker that it wanted has ended, or none can be started.
         case none
+    }
+
+    /// What comes of the wish for a worker.
+    enum Taken {
+        case worker(DecodeWorker)
+        /// The worker that was wanted has ended, or none can be started.
+        case none
+        case cancelled
     }
 
     private struct Waiter {
@@ -45,6 +55,14 @@ final class WorkerPool: Sendable {
         var status = SandboxStatus.notStarted
         /// Starts that have failed one after the other.
         var failedStarts = 0
+        /// When starts are tried again after too many have failed, and the pause before that.
+        var retryTime = ContinuousClock.Instant.now
+        var pause = WorkerPool.shortestPause
+        /// Whether there has ever been a worker.
+        var hasStarted = false
+
+        /// Whether a start is worth trying.
+        var mayStart: Bool { failedStarts < WorkerPool.mostFailedStarts || .now >= retryTime }
     }
 
     private let zygote: WorkerZygote
@@ -66,8 +84,14 @@ final class WorkerPool: Sendable {
     /// The state of the sandbox, as far as this pool knows it.
     var status: SandboxStatus { state.withLock { $0.status } }
 
-    /// Whether workers can be started, as far as is known.
-    var canStart: Bool { state.withLock { $0.failedStarts < Self.mostFailedStarts } }
+    /// Whether workers can be started, as far as is known. Where there was one before, what keeps the next one from starting passes.
+    var canStart: Bool { state.withLock { $0.hasStarted || $0.mayStart } }
+
+    /// Whether a start is worth trying.
+    var mayStart: Bool { state.withLock { $0.mayStart } }
+
+    /// Whether there has ever been a worker.
+    var hasStarted: Bool { state.withLock { $0.hasStarted } }
 
     /// The processes that run.
     var processes: [pid_t] { state.withLock { Array($0.processes.values) } }
@@ -75,7 +99,7 @@ final class WorkerPool: Sendable {
     /// Starts workers before they are needed.
     func prepare() {
         var taken: [DecodeWorker] = []
-        while taken.count < limit, state.withLock({ $0.count < limit }), let worker = take() {
+        while taken.count < limit, state.withLock({ $0.count < limit }), case .worker(let worker) = take() {
             do throws(DecodeWorker.Failure) {
                 try worker.waitUntilReady()
                 taken.append(worker)
@@ -88,54 +112,95 @@ final class WorkerPool: Sendable {
     }
 
     /// Takes a worker, which the caller gives back. Waits for one when all have work.
-    /// - Parameter number: The one that knows a file; otherwise any.
-    /// - Returns: `nil` when that one has ended, or when none can be started.
-    func take(_ number: UInt64? = nil) -> DecodeWorker? {
-        let (turn, box) = state.withLock { state -> (Turn?, TurnBox?) in
-            if let number {
-                if let index = state.idle.firstIndex(where: { $0.worker.number == number }) {
-                    state.busy.insert(number)
-                    return (.worker(state.idle.remove(at: index).worker), nil)
-                }
-                guard state.busy.contains(number) else { return (Turn.none, nil) }
-            } else {
-                guard state.failedStarts < Self.mostFailedStarts else { return (Turn.none, nil) }
-                if let last = state.idle.popLast() {
-                    state.busy.insert(last.worker.number)
-                    return (.worker(last.worker), nil)
-                }
-                if state.count < limit {
-                    state.count += 1
-                    return (.start, nil)
-                }
+    /// - Parameters:
+    ///   - number: The one that knows a file; otherwise any.
+    ///   - isCancelled: Called several times a second.
+    func take(_ number: UInt64? = nil, isCancelled: () -> Bool = { false }) -> Taken {
+        var turn = state.withLock { next(&$0, number) }
+        while true {
+            switch turn {
+            case .worker(let worker): return .worker(worker)
+            case .start: turn = start()
+            case .wait(let box):
+                guard let given = wait(box, isCancelled) else { return .cancelled }
+                turn = given
+            case .none: return .none
             }
-            let box = TurnBox()
-            state.waiters.append(Waiter(number: number, turn: box))
-            return (nil, box)
-        }
-        if let box { box.semaphore.wait() }
-        switch turn ?? box?.turn.withLock({ $0 }) ?? .none {
-        case .worker(let worker): return worker
-        case .start: return start()
-        case .none: return nil
         }
     }
 
-    private func start() -> DecodeWorker? {
+    private func next(_ state: inout State, _ number: UInt64?) -> Turn {
+        if let number {
+            if let index = state.idle.firstIndex(where: { $0.worker.number == number }) {
+                state.busy.insert(number)
+                return .worker(state.idle.remove(at: index).worker)
+            }
+            guard state.busy.contains(number) else { return .none }
+        } else {
+            if let last = state.idle.popLast() {
+                state.busy.insert(last.worker.number)
+                return .worker(last.worker)
+            }
+            if state.count == 0, !state.mayStart { return .none }
+            if state.count < limit, state.mayStart {
+                state.count += 1
+                return .start
+            }
+        }
+        let box = TurnBox()
+        state.waiters.append(Waiter(number: number, turn: box))
+        return .wait(box)
+    }
+
+    /// - Returns: `nil` when the wait was cancelled.
+    private func wait(_ box: TurnBox, _ isCancelled: () -> Bool) -> Turn? {
+        while box.semaphore.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
+            guard isCancelled() else { continue }
+            let isRemoved = state.withLock { state in
+                let index = state.waiters.firstIndex { $0.turn === box }
+                if let index { state.waiters.remove(at: index) }
+                return index != nil
+            }
+            // What was given in between has to be taken.
+            if isRemoved { return nil }
+        }
+        return box.turn.withLock { $0 }
+    }
+
+    private func start() -> Turn {
         let number = state.withLock { state in
             state.serial += 1
             return state.serial
         }
-        if let worker = DecodeWorker(zygote, kind, number: number) {
+        switch zygote.makeWorker() {
+        case .worker(let made):
+            let worker = DecodeWorker(made, of: zygote, kind, number: number)
             state.withLock { state in
                 state.busy.insert(number)
                 state.processes[number] = worker.process
             }
-            return worker
+            return .worker(worker)
+        case .busy:
+            // Those that run will do.
+            let turn = state.withLock { state -> Turn? in
+                guard state.count > 1 else { return nil }
+                state.count -= 1
+                if let last = state.idle.popLast() {
+                    state.busy.insert(last.worker.number)
+                    return .worker(last.worker)
+                }
+                let box = TurnBox()
+                state.waiters.append(Waiter(number: nil, turn: box))
+                return .wait(box)
+            }
+            if let turn { return turn }
+            noteFailedStart("The system is short of processes, descriptors or memory", isShortage: true)
+            return .none
+        case .failed(let program):
+            if zygote.useNextProgram(after: program) { return .start }
+            noteFailedStart("The system starts no process")
+            return .none
         }
-        if zygote.useNextProgram() { return start() }
-        noteFailedStart("The system starts no process")
-        return nil
     }
 
     /// Gives back a worker.
@@ -143,7 +208,9 @@ final class WorkerPool: Sendable {
     func giveBack(_ worker: DecodeWorker, isAlive: Bool) {
         guard isAlive, !worker.isWornOut else {
             worker.end()
-            if worker.fence == nil, !zygote.useNextProgram() { return noteFailedStart(worker.obstacle, worker.number) }
+            if worker.fence == nil, !zygote.useNextProgram(after: worker.program) {
+                return noteFailedStart(worker.obstacle, worker.number)
+            }
             return remove(worker.number)
         }
         note(worker.fence)
@@ -169,11 +236,13 @@ final class WorkerPool: Sendable {
                 gone = state.waiters.filter { $0.number == number }
                 state.waiters.removeAll { $0.number == number }
             }
-            if state.failedStarts >= Self.mostFailedStarts, state.count == 0 {
+            if !state.mayStart, state.count == 0 {
                 gone += state.waiters
                 state.waiters = []
             }
-            guard let index = state.waiters.firstIndex(where: { $0.number == nil }) else { return (gone, nil) }
+            guard state.mayStart, let index = state.waiters.firstIndex(where: { $0.number == nil }) else {
+                return (gone, nil)
+            }
             state.count += 1
             return (gone, state.waiters.remove(at: index))
         }
@@ -186,18 +255,24 @@ final class WorkerPool: Sendable {
         let status = SandboxStatus(fence)
         let isNew = state.withLock { state in
             state.failedStarts = 0
+            state.pause = Self.shortestPause
+            state.hasStarted = true
             defer { state.status = status }
             return state.status != status
         }
         if isNew { status.log() }
     }
 
-    private func noteFailedStart(_ reason: String, _ number: UInt64? = nil) {
+    /// - Parameter isShortage: Whether the next start may well succeed.
+    private func noteFailedStart(_ reason: String, _ number: UInt64? = nil, isShortage: Bool = false) {
         let isLast = state.withLock { state in
             state.failedStarts += 1
-            guard state.failedStarts == Self.mostFailedStarts else { return false }
-            state.status = .unavailable(reason)
-            return true
+            if !state.hasStarted { state.status = .unavailable(reason) }
+            guard state.failedStarts >= Self.mostFailedStarts else { return false }
+            state.retryTime = .now + (isShortage ? Self.shortagePause : state.pause)
+            if !isShortage { state.pause = min(state.pause * 2, Self.longestPause) }
+            defer { state.status = .unavailable(reason) }
+            return state.failedStarts == Self.mostFailedStarts
         }
         if isLast { WebImageLog.error("\(SandboxStatus.unavailable(reason))") }
         remove(number)
@@ -234,8 +309,11 @@ final class WorkerPool: Sendable {
         }
     }
 
-    /// After so many starts in a row have failed, no more are tried.
+    /// After so many starts in a row have failed, the next one is tried after a pause.
     private static let mostFailedStarts = 3
+    private static let shortestPause = Duration.seconds(30)
+    private static let longestPause = Duration.seconds(3600)
+    private static let shortagePause = Duration.seconds(1)
 }
 
 extension Duration {

@@ -7,12 +7,25 @@ package enum WorkerProgram {
     /// The name of a program for workers alone, which starts sooner than an app.
     package static let name = "webimage-decoder"
 
-    /// The programs to try, the best first. One that is installed counts beside the app's own program, or in `../libexec` of its folder.
+    /// The programs to try, the best first. One that is installed counts beside the app's own program, or in `../libexec` of its folder,
+    /// if nobody else can have put it there: it gets all rights of the app before it gives them up.
     package static func paths(besides program: String? = path(of: own)) -> [String] {
         guard let program, let slash = program.lastIndex(of: "/") else { return [own] }
         let folder = program[..<slash]
         let installed = ["\(folder)/\(name)", "\(folder)/../libexec/\(name)"]
-        return installed.filter { access($0, X_OK) == 0 } + [own]
+        return installed.filter { access($0, X_OK) == 0 && isTrusted($0) } + [own]
+    }
+
+    /// Whether a file belongs to the user or to root, and nobody else may write it.
+    private static func isTrusted(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+        let isOwn = status.st_uid == 0 || status.st_uid == geteuid()
+        // Many users have a group of their own.
+        let isShared =
+            status.st_mode & S_IWOTH != 0
+            || status.st_mode & S_IWGRP != 0 && status.st_gid != 0 && status.st_gid != getegid()
+        return isOwn && !isShared
     }
 
     private static func path(of link: String) -> String? {

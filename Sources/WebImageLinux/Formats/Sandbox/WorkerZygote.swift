@@ -7,15 +7,34 @@ import WebImageCore
 /// need. A worker is there at once, while a start of the program takes tens of milliseconds.
 final class WorkerZygote: Sendable {
     /// A worker process, with its socket and the memory that it shares with the app.
-    struct Worker {
+    ///
+    /// @unchecked: its memory is used by whoever has the worker.
+    struct Worker: @unchecked Sendable {
         let process: pid_t
         let socket: Int32
         let memory: UnsafeMutableRawPointer
+        /// The program that it is made of.
+        let program: String
+        /// Which zygote has made it.
+        fileprivate let generation: Int
+        /// Names the process also when its number names another one, or -1.
+        fileprivate let handle: Int32
+    }
+
+    /// What comes of the wish for a worker.
+    enum Start: Sendable {
+        case worker(Worker)
+        /// The system is short of processes, descriptors or memory, which may change at any time.
+        case busy
+        /// The program makes none.
+        case failed(program: String)
     }
 
     private struct State {
         var process: pid_t = -1
+        var handle: Int32 = -1
         var socket: Int32 = -1
+        var generation = 0
         /// The programs that have not failed.
         var paths: ArraySlice<String>
         /// The workers that it has made and that have not ended.
@@ -38,56 +57,76 @@ final class WorkerZygote: Sendable {
     var process: pid_t? { state.withLock { $0.process > 0 ? $0.process : nil } }
 
     /// Makes a worker, once the program has started. A zygote that has ended is replaced.
-    /// - Returns: `nil` when the system starts none.
-    func makeWorker() -> Worker? {
-        var start: UnsafeMutableRawPointer?
-        let file = gwi_worker_memory(SharedMemory.byteCount, &start)
-        guard file >= 0, let start else { return nil }
+    func makeWorker() -> Start {
+        var memory: UnsafeMutableRawPointer?
+        let file = gwi_worker_memory(SharedMemory.byteCount, &memory)
+        guard file >= 0, let memory else { return .busy }
         defer { close(file) }
-        let made = state.withLock { state -> (process: pid_t, socket: Int32)? in
-            for _ in 0..<2 {
-                if state.process < 0, let path = state.paths.first {
-                    state.process = gwi_zygote_start(path, kind.rawValue, &state.socket)
-                }
-                guard state.process > 0 else { return nil }
-                var socket: Int32 = -1
-                let process = gwi_zygote_make_worker(state.socket, file, &socket)
-                if process > 0 {
-                    state.workerCount += 1
-                    return (process, socket)
-                }
-                Self.end(&state)
-            }
-            return nil
-        }
-        guard let made else {
-            munmap(start, SharedMemory.byteCount)
-            return nil
-        }
-        return Worker(process: made.process, socket: made.socket, memory: start)
+        // The address is a number to the closure, which is Sendable.
+        let address = UInt(bitPattern: memory)
+        let start = state.withLock { makeWorker(of: &$0, file, address) }
+        if case .worker = start { return start }
+        munmap(memory, SharedMemory.byteCount)
+        return start
     }
+
+    private func makeWorker(of state: inout State, _ file: Int32, _ address: UInt) -> Start {
+        let program = state.paths.first ?? WorkerProgram.own
+        guard let memory = UnsafeMutableRawPointer(bitPattern: address) else { return .busy }
+        for _ in 0..<2 {
+            if state.process < 0 {
+                let process = gwi_zygote_start(program, kind.rawValue, &state.socket)
+                guard process > 0 else { return Self.isShortage(errno) ? .busy : .failed(program: program) }
+                (state.process, state.handle) = (process, gwi_process_open(process))
+                state.generation += 1
+            }
+            var socket: Int32 = -1
+            let process = gwi_zygote_make_worker(state.socket, file, &socket)
+            if process > 0 {
+                state.workerCount += 1
+                return .worker(
+                    Worker(
+                        process: process,
+                        socket: socket,
+                        memory: memory,
+                        program: program,
+                        generation: state.generation,
+                        handle: gwi_process_open(process)
+                    )
+                )
+            }
+            if Self.isShortage(errno) { return .busy }
+            Self.end(&state)
+        }
+        return .failed(program: program)
+    }
+
+    private static func isShortage(_ error: Int32) -> Bool { [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(error) }
 
     /// Ends a worker.
     /// - Parameter waits: Whether it is about to end by itself, so that it is not killed at once.
     /// - Returns: The signal by which it has ended, or 0.
-    func end(_ worker: pid_t, waits: Bool) -> Int32 {
-        state.withLock { state in
-            if state.process > 0 {
+    func end(_ worker: Worker, waits: Bool) -> Int32 {
+        defer { if worker.handle >= 0 { close(worker.handle) } }
+        return state.withLock { state in
+            if state.process > 0, state.generation == worker.generation {
                 state.workerCount -= 1
-                let signal = gwi_zygote_end_worker(state.socket, worker, waits)
+                let signal = gwi_zygote_end_worker(state.socket, worker.process, waits)
                 if signal >= 0 { return signal }
                 Self.end(&state)
             }
             // Nobody knows any more how a worker of an earlier zygote ended, so that its file gets another chance.
-            kill(worker, SIGKILL)
+            if worker.handle >= 0 { gwi_process_kill(worker.handle) }
             return SIGKILL
         }
     }
 
-    /// Goes on with another program, since the workers of this one are never ready: it may be that of another release.
+    /// Goes on with another program, since the workers of one are never ready: it may be that of another release.
     /// - Returns: Whether there is one.
-    func useNextProgram() -> Bool {
+    func useNextProgram(after program: String) -> Bool {
         state.withLock { state in
+            // Several workers of the same program may find that out.
+            guard state.paths.first == program else { return true }
             guard state.paths.count > 1 else { return false }
             WebImageLog.notice(
                 "\(state.paths.first ?? "") makes no decode workers; \(state.paths[state.paths.startIndex + 1]) is used"
@@ -107,7 +146,7 @@ final class WorkerZygote: Sendable {
 
     private static func end(_ state: inout State) {
         guard state.process > 0 else { return }
-        gwi_zygote_end(state.socket, state.process)
-        state = State(paths: state.paths)
+        gwi_zygote_end(state.socket, state.process, state.handle)
+        state = State(generation: state.generation, paths: state.paths)
     }
 }

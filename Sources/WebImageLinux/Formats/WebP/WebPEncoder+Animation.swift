@@ -36,7 +36,8 @@ extension WebPEncoder {
         guard WebPAnimEncoderAssemble(encoder, &output) != 0, let bytes = output.bytes else {
             throw Self.failure(encoder)
         }
-        return Data(bytes: bytes, count: output.size)
+        return try options.webP.includesColorProfile
+            ? Self.withProfile(output) : Data(bytes: bytes, count: output.size)
     }
 
     private func add(

@@ -35,7 +35,9 @@ package struct WebPEncoder: ImageEncoding {
                 "libwebp writes no image of \(pixels.size) pixels (error \(picture.error_code.rawValue))"
             )
         }
-        return Data(bytes: memory, count: writer.size)
+        let file = WebPData(bytes: memory, size: writer.size)
+        return try options.webP.includesColorProfile
+            ? Self.withProfile(file) : Data(bytes: memory, count: writer.size)
     }
 
     /// Sets up the encoder and copies the pixels into a WebPPicture, which the caller frees.

@@ -1,0 +1,264 @@
+internal import CWebImageGtk4
+internal import CWebImageGtkShims
+import WebImageCore
+import WebImageLinux
+
+/// What a ``ZoomView`` shows and loads. It belongs to the paintable of the widget.
+@MainActor
+final class ZoomContent {
+    /// An image that is to be shown.
+    struct Load {
+        let request: ImageRequest
+        let manager: ImageManager
+        let memoryLimit: Int
+        let completion: (@MainActor @Sendable (Result<TiledImage, ImageError>) -> Void)?
+    }
+
+    /// The tiles that are being decoded, all in one region.
+    private struct Decode {
+        let keys: Set<TileCache.Key>
+        let task: Task<Void, Never>
+    }
+
+    /// The GdkPaintable, which owns this object.
+    let native: OpaquePointer
+    let widget: WidgetReference
+    private(set) var image: TiledImage?
+    private(set) var viewport: ZoomViewport?
+    /// The whole image, reduced.
+    private(set) var base: (image: WebImage, reduction: Int)?
+    private(set) var error: ImageError?
+    var tiles = TileCache()
+    var onChange: (@MainActor () -> Void)?
+    var maximumZoom = 8.0 { didSet { change { $0.maximumZoom = maximumZoom } } }
+
+    private var pending: Load?
+    private var loading: Task<Void, Never>?
+    private var decoding: Decode?
+    /// Tiles that could not be decoded, which are not tried again and again.
+    private var failed: Set<TileCache.Key> = []
+    private var isNotifying = false
+
+    init(_ picture: UnsafeMutablePointer<GtkWidget>) {
+        native = ZoomPaintable.make()
+        widget = WidgetReference(UnsafeMutableRawPointer(picture))
+        ZoomPaintable.connect(native, to: self)
+        let object = UnsafeMutableRawPointer(picture)
+        object.connect("map") { [weak self] in self?.start() }
+        object.connect("unmap") { [weak self] in self?.rest() }
+        object.connect("notify::scale-factor") { [weak self] in self?.changed() }
+    }
+
+    deinit {
+        loading?.cancel()
+        decoding?.task.cancel()
+    }
+
+    var isLoading: Bool { pending != nil || loading != nil || decoding != nil || !missingTiles.isEmpty }
+
+    var pixelByteCount: Int { tiles.byteCount + (base?.image.cost ?? 0) }
+
+    private var isMapped: Bool { widget.pointer.map { gtk_widget_get_mapped($0) != 0 } ?? false }
+
+    /// A point of the widget in device pixels.
+    func devicePoint(_ x: Double, _ y: Double) -> ZoomViewport.Point {
+        let scale = widget.pointer?.deviceScale ?? 1
+        return ZoomViewport.Point(x: x * scale, y: y * scale)
+    }
+
+    // Loading.
+
+    func load(_ load: Load?) {
+        let unstarted = pending
+        loading?.cancel()
+        decoding?.task.cancel()
+        (image, viewport, base, error, loading, decoding) = (nil, nil, nil, nil, nil, nil)
+        tiles.removeAll()
+        failed = []
+        pending = load
+        widget.pointer?.setBusy(load != nil)
+        widget.pointer?.setDescription(nil)
+        changed()
+        start()
+        if let unstarted { unstarted.completion?(.failure(.cancelled(unstarted.request.url))) }
+    }
+
+    private func start() {
+        guard isMapped else { return }
+        guard let load = pending.take() else { return changed() }
+        loading = Task { [weak self] in
+            let result: Result<(TiledImage, WebImage, Int), ImageError>
+            do throws(ImageError) {
+                let image = try await load.manager.tiledImage(for: load.request, memoryLimit: load.memoryLimit)
+                let reduction = Self.baseReduction(of: image.size)
+                let base = try await image.region(image.bounds, scale: 1 / Double(reduction))
+                result = .success((image, base, reduction))
+            } catch {
+                result = .failure(error)
+            }
+            // Whoever has cancelled the load shows something else.
+            guard !Task.isCancelled else {
+                load.completion?(.failure(.cancelled(load.request.url)))
+                return
+            }
+            self?.finish(result)
+            load.completion?(result.map { $0.0 })
+        }
+    }
+
+    private func finish(_ result: Result<(TiledImage, WebImage, Int), ImageError>) {
+        loading = nil
+        widget.pointer?.setBusy(false)
+        switch result {
+        case .success(let (image, base, reduction)):
+            (self.image, self.base) = (image, (base, reduction))
+            var viewport = ZoomViewport(imageSize: image.size)
+            viewport.maximumZoom = maximumZoom
+            if let widget = widget.pointer {
+                viewport.resize(
+                    to: devicePoint(Double(gtk_widget_get_width(widget)), Double(gtk_widget_get_height(widget)))
+                )
+            }
+            self.viewport = viewport
+        case .failure(let error):
+            self.error = error
+            widget.pointer?.setDescription(ImageAccessibility.failureDescription)
+            WebImageLog.notice("\(error)")
+        }
+        changed()
+    }
+
+    /// Ends what nobody sees. The small image stays for the next time.
+    private func rest() {
+        decoding?.task.cancel()
+        decoding = nil
+        tiles.removeAll()
+        failed = []
+    }
+
+    // Moving.
+
+    /// Changes what is visible.
+    /// - Returns: Whether anything has changed.
+    @discardableResult
+    func change(_ body: (inout ZoomViewport) -> Void) -> Bool {
+        guard var viewport else { return false }
+        body(&viewport)
+        guard viewport != self.viewport else { return false }
+        self.viewport = viewport
+        changed()
+        return true
+    }
+
+    /// Follows the size of the widget while it is drawn.
+    func resize(to size: ZoomViewport.Point) {
+        guard var viewport else { return }
+        viewport.resize(to: size)
+        guard viewport != self.viewport else { return }
+        self.viewport = viewport
+        notify()
+    }
+
+    private func changed() {
+        requestTiles()
+        gdk_paintable_invalidate_contents(native)
+        notify()
+    }
+
+    private func notify() {
+        guard !isNotifying, onChange != nil else { return }
+        isNotifying = true
+        // The app may change widgets, which is not allowed while one is drawn.
+        Task { [weak self] in
+            self?.isNotifying = false
+            self?.onChange?()
+        }
+    }
+
+    // Tiles.
+
+    /// The tiles that are visible; none where the small image has the same detail.
+    private var visibleTiles: [TileCache.Key] {
+        guard let viewport, let base, viewport.grid.reduction < base.reduction else { return [] }
+        let grid = viewport.grid
+        return grid.tiles(covering: viewport.visibleRect).map { TileCache.Key(reduction: grid.reduction, tile: $0) }
+    }
+
+    private var missingTiles: [TileCache.Key] {
+        visibleTiles.filter { !tiles.contains($0) && !failed.contains($0) }
+    }
+
+    /// Decodes the visible tiles that are not there, unless some of them are being decoded already.
+    func requestTiles() {
+        guard isMapped, let image, let viewport else { return }
+        let missing = missingTiles
+        if let decoding, missing.contains(where: decoding.keys.contains) { return }
+        decoding?.task.cancel()
+        decoding = nil
+        guard !missing.isEmpty else { return }
+        let grid = viewport.grid
+        // One region for all, since the rows above it are read each time.
+        let wanted = Array(missing.prefix(Self.largestTileCount))
+        let rect = grid.rect(around: wanted.map(\.tile))
+        let task = Task { [weak self] in
+            let result: Result<[(TileCache.Key, Texture, Int)], ImageError>
+            do throws(ImageError) {
+                let region = try await image.region(grid.original(rect), scale: 1 / Double(grid.reduction))
+                result = .success(await Self.cut(region, of: rect, into: wanted, on: grid))
+            } catch {
+                result = .failure(error)
+            }
+            guard !Task.isCancelled else { return }
+            self?.finishTiles(result, wanted)
+        }
+        decoding = Decode(keys: Set(wanted), task: task)
+    }
+
+    private func finishTiles(_ result: Result<[(TileCache.Key, Texture, Int)], ImageError>, _ wanted: [TileCache.Key]) {
+        decoding = nil
+        switch result {
+        case .success(let made):
+            for (key, texture, byteCount) in made { tiles.insert(texture, byteCount: byteCount, for: key) }
+            failed.formUnion(wanted.filter { !tiles.contains($0) })
+            tiles.trim(to: tileLimit, keeping: Set(visibleTiles))
+        case .failure(let error):
+            self.error = error
+            failed.formUnion(wanted)
+            WebImageLog.notice("\(error)")
+        }
+        changed()
+    }
+
+    /// Cuts a region into tiles, on a thread of Swift's.
+    private nonisolated static func cut(
+        _ region: WebImage,
+        of rect: PixelRect,
+        into keys: [TileCache.Key],
+        on grid: TileGrid
+    ) async -> [(TileCache.Key, Texture, Int)] {
+        keys.compactMap { key in
+            var tile = grid.rect(of: key.tile)
+            (tile.x, tile.y) = (tile.x - rect.x, tile.y - rect.y)
+            // Each tile has its own memory, which goes with it.
+            return region.pixels.cropped(to: tile).map { (key, Texture($0), $0.byteCount) }
+        }
+    }
+
+    /// The bytes of the tiles that are kept: six screens of pixels.
+    private var tileLimit: Int {
+        guard let viewport else { return 0 }
+        return max(Int(viewport.viewSize.x * viewport.viewSize.y) * 4 * 6, Self.leastTileBytes)
+    }
+
+    private static func baseReduction(of size: PixelSize) -> Int {
+        var reduction = 1
+        while size.divided(by: reduction).pixelCount > largestBaseCount { reduction *= 2 }
+        return reduction
+    }
+
+    /// The pixels of the small image: those of a screen.
+    private static let largestBaseCount = 1 << 21
+    /// The most tiles in one region: 12 megapixels.
+    private static let largestTileCount = 48
+    private static let leastTileBytes = 32 << 20
+}

@@ -1,0 +1,201 @@
+import FoundationEssentials
+import Synchronization
+
+/// Beside the pipeline: opens the files of tiled images and decodes their regions, on the decode queues and with the memory of all
+/// loads.
+struct RegionDecoder: Sendable {
+    private let maker: ImageMaker
+    private let work: RegionWork
+
+    init(_ dependencies: Pipeline.Dependencies) {
+        maker = ImageMaker(dependencies)
+        work = RegionWork(queue: dependencies.decodeQueue, budget: dependencies.budget)
+    }
+
+    /// Finds the decoder of a file, and what its header says.
+    func open(_ data: Data, of request: ImageRequest, memoryLimit: Int) async throws(ImageError) -> TiledImage {
+        var options = maker.decodeOptions(request)
+        options.size = .original
+        options.isFirstFrameOnly = true
+        options.keepsWideColors = false
+        let sniffed = ImageFormat(sniffing: data, hint: options.formatHint)
+        let coder = try maker.coder(for: data, as: sniffed, of: request)
+        if let regions = coder as? any RegionDecoding, regions.decodesRegions(of: data),
+            let header = ImageHeader(reading: data, hint: options.formatHint)?.turned(by: options)
+        {
+            guard !header.size.isEmpty else { throw options.badData("The image's header says \(header.size) pixels") }
+            let source = FileRegions(data: data, size: header.size, coder: regions, options: options, work: work)
+            return TiledImage(
+                url: request.url,
+                size: header.size,
+                format: sniffed,
+                byteCount: data.count,
+                decodesRegions: true,
+                source: source
+            )
+        }
+        options.size = .within(byteCount: max(memoryLimit, 4))
+        let cost = try work.budget.cost(ofDecoding: data, as: sniffed, options)
+        let final = options
+        let image = try await work.run(byteCount: cost.byteCount, priority: request.priority, url: request.url) {
+            isCancelled throws(ImageError) in
+            if let coder = coder as? any CancellableImageDecoding {
+                return try coder.decode(data, options: final, holding: nil, isCancelled: isCancelled)
+            }
+            return try coder.decode(data, options: final)
+        }
+        let size = image.naturalSize
+        let source = KeptRegions(pixels: image.pixels, image: image, size: size, options: final, work: work)
+        return TiledImage(
+            url: request.url,
+            size: size,
+            format: image.format,
+            byteCount: data.count,
+            decodesRegions: false,
+            source: source
+        )
+    }
+}
+
+/// Regions of a file, each decoded when it is wanted.
+private struct FileRegions: RegionSource {
+    let data: Data
+    let size: PixelSize
+    let coder: any RegionDecoding
+    let options: DecodeOptions
+    let work: RegionWork
+
+    func image(of region: DecodeRegion, priority: ImagePriority) async throws(ImageError) -> WebImage {
+        // More pixels than the limit are refused before they wait for memory.
+        try region.check(in: size, options)
+        let (data, coder, options) = (data, coder, options)
+        // A band as wide as the region, and the region that is cut from it or turned.
+        let byteCount = region.rect.size.pixelCount.boundedProduct(8)
+        return try await work.run(byteCount: byteCount, priority: priority, url: options.url) {
+            isCancelled throws(ImageError) in
+            try coder.decode(region, of: data, options: options, isCancelled: isCancelled)
+        }
+    }
+}
+
+/// Regions of an image whose pixels are kept.
+private struct KeptRegions: RegionSource {
+    let pixels: PixelBuffer
+    let image: WebImage
+    /// The size of the file, which the pixels may have been scaled from.
+    let size: PixelSize
+    let options: DecodeOptions
+    let work: RegionWork
+
+    func image(of region: DecodeRegion, priority: ImagePriority) async throws(ImageError) -> WebImage {
+        try region.check(in: size, options)
+        let byteCount = region.rect.size.pixelCount.boundedProduct(4)
+        return try await work.run(byteCount: byteCount, priority: priority, url: options.url) { _ throws(ImageError) in
+            let rect = kept(region.rect.multiplied(by: region.reduction, in: size))
+            let part = withExtendedLifetime(pixels) {
+                pixels.rows(in: rect).resized(to: region.rect.size, orientation: .up)
+            }
+            guard let part else { throw options.outOfMemory(region.rect.size) }
+            return image.replacingPixels(part, keepsNaturalSize: false)
+        }
+    }
+
+    /// The kept pixels that stand for a part of the file.
+    private func kept(_ rect: PixelRect) -> PixelRect {
+        guard pixels.size != size else { return rect }
+        func range(_ start: Int, _ length: Int, from: Int, to: Int) -> (start: Int, length: Int) {
+            let first = min(start * to / from, to - 1)
+            return (first, max(min(((start + length) * to + from - 1) / from, to) - first, 1))
+        }
+        let columns = range(rect.x, rect.size.width, from: size.width, to: pixels.size.width)
+        let rows = range(rect.y, rect.size.height, from: size.height, to: pixels.size.height)
+        return PixelRect(x: columns.start, y: rows.start, width: columns.length, height: rows.length)
+    }
+}
+
+/// Runs decodes that no job of the graph wants, one for each call.
+struct RegionWork: Sendable {
+    typealias Body = @Sendable (_ isCancelled: () -> Bool) throws(ImageError) -> WebImage
+
+    let queue: WorkQueue
+    let budget: MemoryBudget
+
+    /// Waits for memory and a thread, and runs a decode there. Cancelling the Swift task cancels it.
+    func run(
+        byteCount: Int,
+        priority: ImagePriority,
+        url: URL?,
+        _ body: @escaping Body
+    ) async throws(ImageError) -> WebImage {
+        let decode = RegionDecode(queue: queue, budget: budget, url: url, body)
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { decode.start(byteCount: byteCount, priority: priority, $0) }
+        } onCancel: {
+            decode.cancel()
+        }
+        return try result.get()
+    }
+}
+
+/// A decode that waits for memory, then for a thread, and then runs.
+private final class RegionDecode: Sendable {
+    typealias Answer = CheckedContinuation<Result<WebImage, ImageError>, Never>
+
+    private struct State {
+        var answer: Answer?
+        var body: RegionWork.Body?
+        var isCancelled = false
+        var thread: WorkQueue.Ticket?
+    }
+
+    private let queue: WorkQueue
+    private let budget: MemoryBudget
+    private let memory: WorkQueue.Ticket
+    private let url: URL?
+    private let state: Mutex<State>
+
+    init(queue: WorkQueue, budget: MemoryBudget, url: URL?, _ body: @escaping RegionWork.Body) {
+        (self.queue, self.budget, self.url) = (queue, budget, url)
+        memory = budget.makeTicket()
+        state = Mutex(State(body: body))
+    }
+
+    func start(byteCount: Int, priority: ImagePriority, _ answer: Answer) {
+        let isCancelled = state.withLock { state in
+            if !state.isCancelled { state.answer = answer }
+            return state.isCancelled
+        }
+        guard !isCancelled else { return answer.resume(returning: .failure(.cancelled(url))) }
+        budget.waitForDecoding(byteCount, ticket: memory, priority: priority) { [self] reservation in
+            let ticket = queue.submit(priority: priority, isResumed: true) { self.run(reservation) }
+            let isCancelled = state.withLock { state in
+                state.thread = ticket
+                return state.isCancelled
+            }
+            if isCancelled { queue.cancel(ticket) }
+        }
+    }
+
+    func cancel() {
+        let (answer, thread, body) = state.withLock { state in
+            state.isCancelled = true
+            return (state.answer.take(), state.thread, state.body.take())
+        }
+        budget.cancel(memory)
+        if let thread { queue.cancel(thread) }
+        withExtendedLifetime(body) {}
+        answer?.resume(returning: .failure(.cancelled(url)))
+    }
+
+    private func run(_ reservation: MemoryBudget.Reservation) {
+        guard let body = state.withLock({ $0.body.take() }) else { return }
+        let result: Result<WebImage, ImageError>
+        do throws(ImageError) {
+            result = .success(try body { state.withLock { $0.isCancelled } })
+        } catch {
+            result = .failure(error)
+        }
+        withExtendedLifetime(reservation) {}
+        state.withLock { $0.answer.take() }?.resume(returning: result)
+    }
+}

@@ -1,0 +1,83 @@
+public import FoundationEssentials
+
+/// An image too large to be decoded as a whole, of which regions are decoded as they are needed: the counterpart of
+/// BitmapRegionDecoder on Android and CATiledLayer on Apple's systems.
+///
+/// ``ImageManager/tiledImage(for:memoryLimit:)`` makes it. It keeps the bytes of the file, not its pixels. Can be used from any
+/// thread; the decoders run on the decode queue of the manager, in workers as those of other images.
+///
+///     let map = try await ImageManager.shared.tiledImage(for: url)
+///     let corner = try await map.region(PixelRect(x: 0, y: 0, width: 512, height: 512))
+///     let overview = try await map.region(map.bounds, scale: 0.125)
+///
+/// JPEG in one scan, and lossy WebP without alpha, are decoded region by region; the time of a region grows with the number of rows
+/// above it, which have to be read. Of other files the pixels are decoded once, when the first region is wanted, at a size that fits
+/// in a memory limit; ``decodesRegions`` says which. The first frame stands for an animation.
+public final class TiledImage: Sendable {
+    /// The URL that was requested.
+    public let url: URL
+    /// The size of the upright image in pixels.
+    public let size: PixelSize
+    /// The format of the file.
+    public let format: ImageFormat
+    /// Whether regions are decoded without the rest of the image. Otherwise the whole image is kept, in less detail when it is larger
+    /// than the memory limit.
+    public let decodesRegions: Bool
+    /// The number of bytes of the file, which the image keeps.
+    public let byteCount: Int
+    private let source: any RegionSource
+
+    init(url: URL, size: PixelSize, format: ImageFormat, byteCount: Int, decodesRegions: Bool, source: any RegionSource)
+    {
+        (self.url, self.size, self.format) = (url, size, format)
+        (self.byteCount, self.decodesRegions, self.source) = (byteCount, decodesRegions, source)
+    }
+
+    /// The rectangle of the whole image.
+    public var bounds: PixelRect { PixelRect(x: 0, y: 0, width: size.width, height: size.height) }
+
+    /// Decodes a part of the image. Cancelling the awaiting Swift task cancels the decode.
+    ///
+    /// Regions whose edges are multiples of `1 / scale`, for a scale of 1, 1/2, 1/4 or 1/8, fit together without a seam.
+    /// - Parameters:
+    ///   - rect: The part in upright pixels of the file. What lies outside of the image is left out.
+    ///   - scale: Pixels of the result per pixel of the file, at most 1. Default: 1.
+    ///   - priority: The urgency among all that is decoded. Default: that of an image on screen.
+    /// - Returns: The region as an image of its own.
+    /// - Throws: ``ImageError`` with ``ImageError/Code/imageTooLarge`` for more pixels than the manager's `maximumPixelCount`,
+    ///   ``ImageError/Code/badImageData`` for a damaged file or a rectangle outside of the image, or ``ImageError/Code/cancelled``.
+    public func region(
+        _ rect: PixelRect,
+        scale: Double = 1,
+        priority: ImagePriority = .high
+    ) async throws(ImageError) -> WebImage {
+        guard let rect = rect.clipped(to: size) else {
+            throw DecodeOptions(url: url).badData("The region lies outside of the \(size) pixels of the image")
+        }
+        let scale = scale.bounded(to: 1e-9...1, ifNaN: 1)
+        let grid = TileGrid(size: size, scale: scale)
+        let region = DecodeRegion(rect: grid.reduced(rect), reduction: grid.reduction)
+        let image = try await source.image(of: region, priority: priority)
+        guard image.pixelSize == region.rect.size else {
+            throw DecodeOptions(url: url).badData(
+                "A region of \(region.rect.size) pixels was decoded to \(image.pixelSize)"
+            )
+        }
+        guard scale * Double(grid.reduction) < 1 else { return image }
+        let target = PixelSize(
+            width: max(Int((Double(rect.size.width) * scale).rounded()), 1),
+            height: max(Int((Double(rect.size.height) * scale).rounded()), 1)
+        )
+        guard target != image.pixelSize else { return image }
+        guard let pixels = image.pixels.resized(to: target, orientation: .up) else {
+            throw DecodeOptions(url: url).outOfMemory(target)
+        }
+        return image.replacingPixels(pixels, keepsNaturalSize: false)
+    }
+}
+
+/// Where the regions of an image come from.
+protocol RegionSource: Sendable {
+    /// A region that lies in the image, of the size of its rectangle.
+    func image(of region: DecodeRegion, priority: ImagePriority) async throws(ImageError) -> WebImage
+}

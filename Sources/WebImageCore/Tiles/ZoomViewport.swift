@@ -1,0 +1,113 @@
+/// Which part of an image a view shows, and how large: the arithmetic of zooming, without a toolkit.
+///
+/// Lengths of the view are device pixels, those of the image are its pixels.
+package struct ZoomViewport: Hashable, Sendable {
+    /// A point or a distance.
+    package struct Point: Hashable, Sendable {
+        package var x: Double
+        package var y: Double
+
+        package init(x: Double, y: Double) { (self.x, self.y) = (x, y) }
+    }
+
+    package let imageSize: PixelSize
+    /// The size of the view.
+    package private(set) var viewSize: Point
+    /// Device pixels per pixel of the image.
+    package private(set) var zoom: Double
+    /// The point of the image in the middle of the view.
+    package private(set) var center: Point
+    /// Whether the whole image stays visible when the size of the view changes.
+    package private(set) var isFitting = true
+    /// The largest ``zoom``.
+    package var maximumZoom = 8.0 { didSet { set(zoom) } }
+
+    package init(imageSize: PixelSize, viewSize: Point = Point(x: 1, y: 1)) {
+        self.imageSize = imageSize
+        self.viewSize = viewSize
+        zoom = 1
+        center = Point(x: Double(imageSize.width) / 2, y: Double(imageSize.height) / 2)
+        fit()
+    }
+
+    /// The zoom at which the whole image is visible. An image that is smaller than the view is not enlarged.
+    package var fittingZoom: Double {
+        min(viewSize.x / Double(imageSize.width), viewSize.y / Double(imageSize.height), 1)
+    }
+
+    /// Shows the whole image.
+    package mutating func fit() {
+        zoom = fittingZoom
+        isFitting = true
+        clamp()
+    }
+
+    /// Follows a new size of the view. The middle stays where it is.
+    package mutating func resize(to size: Point) {
+        guard size != viewSize, size.x > 0, size.y > 0 else { return }
+        viewSize = size
+        if isFitting { fit() } else { set(zoom) }
+    }
+
+    /// Changes the zoom. The image does not move below a point of the view, as far as its edges allow.
+    package mutating func set(_ zoom: Double, about point: Point? = nil) {
+        let point = point ?? Point(x: viewSize.x / 2, y: viewSize.y / 2)
+        let fixed = imagePoint(at: point)
+        let least = fittingZoom
+        self.zoom = zoom.bounded(to: least...max(maximumZoom, least), ifNaN: least)
+        isFitting = self.zoom == least
+        center.x = fixed.x - (point.x - viewSize.x / 2) / self.zoom
+        center.y = fixed.y - (point.y - viewSize.y / 2) / self.zoom
+        clamp()
+    }
+
+    /// Moves the image by a distance in the view.
+    package mutating func pan(by distance: Point) {
+        center.x -= distance.x / zoom
+        center.y -= distance.y / zoom
+        clamp()
+    }
+
+    /// Shows a point of the image in the middle, as far as its edges allow.
+    package mutating func move(to point: Point) {
+        center = point
+        clamp()
+    }
+
+    /// The point of the image below a point of the view.
+    package func imagePoint(at point: Point) -> Point {
+        Point(x: center.x + (point.x - viewSize.x / 2) / zoom, y: center.y + (point.y - viewSize.y / 2) / zoom)
+    }
+
+    /// Where the upper left corner of the image is in the view: a whole device pixel, so that at a zoom of 1 each pixel of the
+    /// image is one of the screen.
+    package var origin: Point {
+        Point(
+            x: (viewSize.x / 2 - center.x * zoom).rounded(),
+            y: (viewSize.y / 2 - center.y * zoom).rounded()
+        )
+    }
+
+    /// The visible part of the image.
+    package var visibleRect: PixelRect {
+        let origin = origin
+        let left = max(Int((-origin.x / zoom).rounded(.down)), 0)
+        let top = max(Int((-origin.y / zoom).rounded(.down)), 0)
+        let right = min(Int(((viewSize.x - origin.x) / zoom).rounded(.up)), imageSize.width)
+        let bottom = min(Int(((viewSize.y - origin.y) / zoom).rounded(.up)), imageSize.height)
+        return PixelRect(x: left, y: top, width: max(right - left, 0), height: max(bottom - top, 0))
+    }
+
+    /// The pixels that have at least the detail that is visible.
+    package var grid: TileGrid { TileGrid(size: imageSize, scale: min(zoom, 1)) }
+
+    /// No edge of the image leaves the edge of the view behind; an image that is smaller than the view is in its middle.
+    private mutating func clamp() {
+        center.x = Self.clamped(center.x, in: Double(imageSize.width), showing: viewSize.x / zoom)
+        center.y = Self.clamped(center.y, in: Double(imageSize.height), showing: viewSize.y / zoom)
+    }
+
+    private static func clamped(_ center: Double, in length: Double, showing visible: Double) -> Double {
+        visible >= length ? length / 2 : min(max(center, visible / 2), length - visible / 2)
+    }
+}

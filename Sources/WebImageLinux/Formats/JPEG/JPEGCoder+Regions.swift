@@ -1,0 +1,90 @@
+package import FoundationEssentials
+package import WebImageCore
+
+extension JPEGCoder: RegionDecoding {
+    /// A file in one scan is decoded row by row. In one of several scans, such as a progressive one, the coefficients of the whole
+    /// image come together only at its end.
+    package func decodesRegions(of data: Data) -> Bool {
+        ImageHeader(reading: data, hint: .jpeg)?.workingByteCount == 0
+    }
+
+    package func decode(
+        _ region: DecodeRegion,
+        of data: Data,
+        options: DecodeOptions,
+        isCancelled: () -> Bool
+    ) throws(ImageError) -> WebImage {
+        let orientation = ImageHeader(reading: data, hint: .jpeg)?.orientation ?? .up
+        let result: Result<WebImage, ImageError> = data.withUnsafeBytes { bytes in
+            let decode = RegionDecode(region: region, orientation: orientation, options: options)
+            do throws(ImageError) {
+                return .success(try decode.image(of: bytes, isCancelled: isCancelled))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}
+
+/// One region of a JPEG.
+private struct RegionDecode {
+    let region: DecodeRegion
+    let orientation: ImageOrientation
+    let options: DecodeOptions
+
+    func image(of bytes: UnsafeRawBufferPointer, isCancelled: () -> Bool) throws(ImageError) -> WebImage {
+        guard var reader = JPEGReader(options) else { throw options.badData("There is no memory for the JPEG") }
+        reader.setFile(bytes)
+        guard let stored = try reader.readHeader() else { throw options.truncatedJPEG() }
+        let turn = options.turn(orientation)
+        try region.check(in: turn.apply(to: stored), options)
+        let profile = reader.profile
+        guard JPEGHeader.isComplete(ByteReader(bytes)) else { throw options.truncatedJPEG() }
+        // The inverse DCT divides by 8 at most, and the scaler by the rest.
+        let divisor = min(region.reduction, 8)
+        let size = try reader.setUp(divisor: divisor)
+        let wanted = region.rect.stored(turn, in: stored.divided(by: region.reduction))
+        let rect = wanted.multiplied(by: region.reduction / divisor, in: size)
+        try options.check(rect.size)
+        // The colours of a pixel depend on those beside it (h2v2_fancy_upsample of libjpeg).
+        let around = rect.widened(by: Self.margin, in: size)
+        let columns = try reader.startRegion(around.x..<around.x + around.size.width)
+        try forEachBatch(of: around.y, until: isCancelled) { count throws(ImageError) in try reader.skipRows(count) }
+        let band = PixelSize(width: columns.count, height: around.size.height)
+        let decoded = try PixelBuffer(size: band, format: .rgb) { memory throws(ImageError) in
+            var target = memory.bindMemory(to: UInt8.self).baseAddress!
+            try forEachBatch(of: band.height, until: isCancelled) { count throws(ImageError) in
+                try reader.readRows(count, into: target, stride: band.width * 3)
+                target += count * band.width * 3
+            }
+        }
+        guard let decoded else { throw options.outOfMemory(band) }
+        var inner = rect
+        (inner.x, inner.y) = (rect.x - columns.lowerBound, rect.y - around.y)
+        let pixels = withExtendedLifetime(decoded) {
+            decoded.rows(in: inner).resized(to: wanted.size, orientation: turn)
+        }
+        guard let pixels else { throw options.outOfMemory(wanted.size) }
+        return WebImage(pixels: pixels, naturalSize: pixels.size, format: .jpeg, orientation, options)
+            .converted(from: profile, options)
+    }
+
+    private func forEachBatch(
+        of count: Int,
+        until isCancelled: () -> Bool,
+        _ body: (Int) throws(ImageError) -> Void
+    ) throws(ImageError) {
+        var left = count
+        while left > 0 {
+            if isCancelled() { throw .cancelled(options.url) }
+            try body(min(left, Self.batch))
+            left -= min(left, Self.batch)
+        }
+    }
+
+    /// Pixels around a region that are decoded with it.
+    private static let margin = 32
+    /// Rows between two looks at whether the region is still wanted.
+    private static let batch = 256
+}
