@@ -171,7 +171,8 @@ struct PartialBodyTests {
     func announced() {
         let store = PartialBodyStore(makeCache())
         keep(store, Self.body, version(count: 1_000_000))
-        #expect(read(store)?.data == Self.body.prefix(1_000_000))
+        // The last byte is asked for again, since a whole body has no rest.
+        #expect(read(store)?.data == Self.body.prefix(999_999))
     }
 
     @Test("The files have a limit of bytes and of their number, and those in use and the newest stay")
