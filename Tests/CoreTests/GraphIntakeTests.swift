@@ -96,7 +96,8 @@ struct GraphIntakeTests {
         gate.signal()
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all == [.image(size, .memory)] && fixture.loader.started.isEmpty)
-        #expect(events.all.count == 4, "\(events.all)")
+        // It is queued, missed, found, ready and delivered.
+        #expect(events.all.count == 5, "\(events.all)")
         // The cache counts one look for each load.
         #expect(fixture.memory.statistics.missCount == 1)
         withExtendedLifetime(observation) {}

@@ -39,8 +39,9 @@ final class ZoomInput {
     private func addScrolling(to widget: UnsafeMutablePointer<GtkWidget>) {
         let controller = gtk_event_controller_scroll_new(GTK_EVENT_CONTROLLER_SCROLL_BOTH_AXES)!
         let callback: @convention(c) (OpaquePointer, Double, Double, gpointer) -> gboolean = { scroll, x, y, context in
-            let isTouchpad = gtk_event_controller_scroll_get_unit(scroll) == GDK_SCROLL_UNIT_SURFACE
+            // GTK asks the event for the unit, also where there is none.
             let event = gtk_event_controller_get_current_event(scroll)
+            let isTouchpad = event != nil && gtk_event_controller_scroll_get_unit(scroll) == GDK_SCROLL_UNIT_SURFACE
             let state = event.map { gdk_event_get_modifier_state($0).rawValue } ?? 0
             let hasControl = state & GDK_CONTROL_MASK.rawValue != 0
             return ZoomInput.run(context) { input in

@@ -50,7 +50,7 @@ struct ZygoteStartTests {
                 os.dup2(ends[1].fileno(), 3)
                 # When the program starts as its zygote
                 result = subprocess.run([sys.argv[1]], stdout=output, close_fds=False, env={"GWI_DECODE_WORKER": "3:0"})
-                output.write(f"exit {result.returncode}")
+                print(f"exit {result.returncode}", end="", file=output, flush=True)
                 os._exit(0)
             os.wait()
             """
