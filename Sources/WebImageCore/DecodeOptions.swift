@@ -112,12 +112,15 @@ extension DecodeOptions {
 
     /// The error for bytes that cannot be decoded.
     package func badData(_ reason: String) -> ImageError {
-        ImageError(
-            .badImageData,
-            url: url,
-            reason: reason,
-            remedy: "Check what the server sends for this URL; nothing was cached, so that it can be loaded again."
-        )
+        let remedy =
+            switch url?.scheme?.lowercased() {
+            case "http", "https":
+                "Check what the server sends for this URL; nothing was cached, so that it can be loaded again."
+            case "file", "resource": "Check the file with another program; it may be damaged, or no image."
+            case "data": "Check the data in the URL; it may be damaged, or no image."
+            default: "Check the bytes; they may be damaged, or no image."
+            }
+        return ImageError(.badImageData, url: url, reason: reason, remedy: remedy)
     }
 
     /// The error for pixels for which the system has no memory.

@@ -223,6 +223,17 @@ extension ImageError {
         invalidURL(url, url.scheme.map { "No loader takes the scheme \($0)" } ?? "The URL has no scheme")
     }
 
+    /// - Parameter hasExpired: Whether the caches have the image, which the app has stored, but are not asked for an old one.
+    static func noLoader(for url: URL, hasExpired: Bool) -> ImageError {
+        guard hasExpired else { return noLoader(for: url) }
+        return ImageError(
+            .invalidURL,
+            url: url,
+            reason: "The stored image has expired, and no loader takes the scheme \(url.scheme ?? "")",
+            remedy: "Load it with the cache policy cachedElseLoad, store it again, or add a loader for the scheme."
+        )
+    }
+
     static func notInCache(_ url: URL) -> ImageError {
         ImageError(
             .notInCache,

@@ -48,6 +48,11 @@ public struct ImageResponse: Sendable {
     }
 }
 
+extension ImageResponse: CustomStringConvertible {
+    /// The image, its source and its URL, which is without what may be secret and truncated when it is long.
+    public var description: String { "\(image) from \(source) <\(url.textForMessages)>" }
+}
+
 /// How long the stages of a load took. A stage that was skipped, or whose work another load did, has zero.
 public struct StageDurations: Sendable, Hashable {
     /// The time for reading the disk cache.

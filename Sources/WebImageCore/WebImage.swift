@@ -218,6 +218,17 @@ extension WebImage: Equatable {
     public static func == (lhs: WebImage, rhs: WebImage) -> Bool { lhs.storage === rhs.storage }
 }
 
+extension WebImage: CustomStringConvertible {
+    /// The format, the size of the file and what else tells images apart, as in "jpeg image, 800x600, decoded at 400x300".
+    public var description: String {
+        var parts = ["\(format == .unknown ? "" : "\(format.rawValue) ")image", "\(naturalSize)"]
+        if pixelSize != naturalSize { parts.append("decoded at \(pixelSize)") }
+        if frameCount > 1 { parts.append("\(frameCount) frames") }
+        if isPartial { parts.append("partial") }
+        return parts.joined(separator: ", ")
+    }
+}
+
 /// Prepares a decoded image for a toolkit before it is shown.
 package protocol DisplayPreparation: Sendable {
     /// Prepares an image on the decode queue.

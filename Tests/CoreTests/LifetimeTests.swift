@@ -76,6 +76,27 @@ struct LifetimeTests {
         image = nil
     }
 
+    @Test("An image of the app's own, whose lifetime is over, serves without a loader where old images do")
+    func ownScheme() async throws {
+        let fixture = ManagerFixture { $0.loaders = LoaderRegistry([]) }
+        let (manager, own) = (fixture.manager, try #require(URL(string: "app:portrait")))
+        var request = ImageRequest(url: own)
+        request.cacheLifetime.disk = .seconds(100)
+        try await manager.cache.store(file, for: request).waitUntilWritten()
+        manager.cache.removeAllFromMemory()
+        fixture.clock.advance(by: .seconds(101))
+        do throws(ImageError) {
+            _ = try await manager.image(for: own)
+            Issue.record("The image has expired")
+        } catch {
+            #expect(error.reason.contains("expired") && error.remedy.contains("cachedElseLoad"), "\(error)")
+        }
+        for policy in [CachePolicy.cachedOnly, .cachedElseLoad] {
+            manager.cache.removeAllFromMemory()
+            #expect(try await manager.response(for: ImageRequest(url: own, cachePolicy: policy)).source == .disk)
+        }
+    }
+
     @Test("A clock that jumps ahead, or back by more than the lifetime, ends it; no image stays for ever")
     func memoryClock() async throws {
         fixture.loader.answer(url, with: file)

@@ -167,6 +167,14 @@ struct PartialBodyTests {
         #expect(read(first)?.data == Self.body.prefix(950_000) && read(first)?.version == version("\"2\""))
     }
 
+    @Test("A file keeps no more of a body than the server has announced")
+    func announced() {
+        let store = PartialBodyStore(makeCache())
+        keep(store, Self.body, version(count: 1_000_000))
+        // The last byte is asked for again, since a whole body has no rest.
+        #expect(read(store)?.data == Self.body.prefix(999_999))
+    }
+
     @Test("The files have a limit of bytes and of their number, and those in use and the newest stay")
     func bounded() throws {
         let store = PartialBodyStore(makeCache(sizeLimit: 8 << 20))

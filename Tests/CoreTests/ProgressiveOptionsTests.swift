@@ -171,6 +171,63 @@ struct ProgressiveOptionsTests {
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: url)) == image)
     }
 
+    @Test("The last partial image is not coarser than those before it, when the loader has ended meanwhile")
+    func lastBlur() {
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)
+        let (url, coder, widths) = (fixture.url("a"), HeldCoder(), EventLog<Int>())
+        fixture.loader.answer(url, with: Data(count: 10_000))
+        var request = ImageRequest(url: url, loading: .progressive)
+        request.decoder = coder
+        request.progressiveOptions = ProgressiveOptions(interval: .zero, isBlurred: true)
+        fixture.load(request, partial: { widths.add($0.pixelSize.width) }) { fixture.outcomes.add(.init($0)) }
+        #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
+        fixture.loader.send(Data(count: 9000), for: url, received: 9000, expected: 10_000)
+        #expect(widths.wait { $0.count == 1 })
+        // When the bytes are complete while the next partial image is made
+        coder.gate.close()
+        fixture.loader.send(Data(count: 1000), for: url, received: 10_000, expected: 10_000)
+        #expect(coder.calls.wait { $0.count == 2 })
+        fixture.loader.finish(url)
+        coder.gate.open()
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        // Then it shows that all of them are there.
+        #expect(widths.all == [4500, 10_000])
+    }
+
+    /// Makes partial images as ``ByteCountingCoder`` does, once its gate is open.
+    private struct HeldCoder: ImageDecoding {
+        final class Session: IncrementalImageDecoding {
+            private let session = ByteCountingCoder.Session()
+            private let coder: HeldCoder
+
+            init(_ coder: HeldCoder) { self.coder = coder }
+
+            func append(_ data: Data) throws(ImageError) { try session.append(data) }
+
+            func partialImage() -> WebImage? {
+                coder.calls.add(0)
+                coder.gate.wait()
+                return session.partialImage()
+            }
+
+            func finish(_ data: Data) throws(ImageError) -> WebImage { try session.finish(data) }
+        }
+
+        let gate = Gate()
+        let calls = EventLog<Int>()
+
+        func canDecode(_ format: ImageFormat) -> Bool { true }
+
+        func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+            try ByteCountingCoder().decode(data, options: options)
+        }
+
+        func makeIncrementalDecoder(
+            for format: ImageFormat,
+            options: DecodeOptions
+        ) -> (any IncrementalImageDecoding)? { Session(self) }
+    }
+
     @Test("Partial images are not blurred by default")
     func sharp() {
         let file = file

@@ -59,6 +59,8 @@ struct AllowedFormatTests {
         let found = try #require(await error(manager, server.url("/a.svg")))
         #expect(found.code == .formatNotAllowed && found.url == server.url("/a.svg"))
         #expect(found.reason.contains("SVG") && found.remedy.contains("insert .svg into formats.network"))
+        // The safe way comes first.
+        #expect(found.remedy.hasPrefix("Decode in workers") && found.remedy.contains("if you trust the servers"))
         // While it arrives, no part of it is decoded either.
         var request = ImageRequest(url: server.url("/a.pnm"))
         request.loading = .progressive

@@ -70,9 +70,18 @@ struct ImageServiceTests {
         arguments: ["secret", "abc", "0x12", "é0"]
     )
     func wrongKeys(_ text: String) {
-        #expect(thrownError { try ImageService.imgproxy(at: Self.server, key: text) }?.code == .invalidRequest)
+        let wrong = thrownError { try ImageService.imgproxy(at: Self.server, key: text, salt: "ab") }
+        #expect(wrong?.code == .invalidRequest)
         let error = thrownError { try ImageService.imgproxy(at: Self.server, key: "ab", salt: text) }
         #expect(error?.description.contains("IMGPROXY_SALT") == true)
+    }
+
+    @Test("A key of imgproxy without its salt is refused, and so is the reverse")
+    func halfKeys() {
+        for (key, salt) in [("ab", nil), (nil, "ab")] as [(String?, String?)] {
+            let error = thrownError { try ImageService.imgproxy(at: Self.server, key: key, salt: salt) }
+            #expect(error?.code == .invalidRequest && error?.remedy.contains("IMGPROXY_SALT") == true)
+        }
     }
 
     @Test("Thumbor fits an image into a width, or cuts it to a shape")
@@ -123,7 +132,11 @@ struct ImageServiceTests {
         arguments: ["", "{width}", "https://host/{url}", "https://host/{width}", "{url}{width}", "///{width}{url}"]
     )
     func wrongTemplates(_ text: String) {
-        #expect(thrownError { try ImageService.template(text) }?.code == .invalidRequest, "\(text)")
+        let error = thrownError { try ImageService.template(text) }
+        #expect(error?.code == .invalidRequest, "\(text)")
+        // The error names what is missing.
+        #expect(error?.reason.contains("lacks {width}") == !text.contains("{width}"))
+        #expect(error?.reason.contains("{url} or {source}") == !text.contains("{url}"))
     }
 
     @Test("The keys of the caches have nothing of the query of a template, but tell one from another")

@@ -107,6 +107,44 @@ extension Scenario {
             expectEqual(decoded, PixelSize(width: 48, height: 48))
         },
 
+        Scenario("An avatar of libadwaita shows its initials while there is no image") {
+            typealias New = @convention(c) (gint, UnsafePointer<CChar>?, gboolean) -> UnsafeMutablePointer<GtkWidget>
+            typealias Initialize = @convention(c) () -> Void
+            typealias Getter = @convention(c) (UnsafeMutablePointer<GtkWidget>) -> OpaquePointer?
+            guard let library = dlopen("libadwaita-1.so.0", RTLD_NOW), let initialize = dlsym(library, "adw_init"),
+                let new = dlsym(library, "adw_avatar_new"), let getter = dlsym(library, "adw_avatar_get_custom_image")
+            else { throw Skipped(reason: "libadwaita is not installed") }
+            unsafeBitCast(initialize, to: Initialize.self)()
+            let avatar = unsafeBitCast(new, to: New.self)(48, "Anna", 1)
+            func hasImage() -> Bool { unsafeBitCast(getter, to: Getter.self)(avatar) != nil }
+            let stage = try Stage()
+            gtk_widget_set_halign(avatar, GTK_ALIGN_CENTER)
+            stage.append(avatar)
+            stage.present()
+            let missing = URL(string: "file:///nowhere/at/all.png")!
+            let pointer = WidgetPointer(avatar)
+            pointer.setImage(with: missing, manager: stage.manager, completion: stage.completion)
+            expect(!hasImage(), "while it loads")
+            stage.waitForResults(1)
+            expect(!hasImage(), "after a failure")
+            // An image takes the place of the initials, and a failure or nothing gives it back.
+            pointer.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            expect(hasImage(), "with an image")
+            pointer.setImage(with: missing, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(3)
+            expect(!hasImage(), "after a second failure")
+            pointer.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            expect(hasImage(), "with the same image from memory")
+            pointer.clearImage()
+            expect(!hasImage(), "without an image")
+            // A placeholder draws something, so it takes the place, too.
+            pointer.errorPlaceholder = .icon("image-missing-symbolic")
+            pointer.setImage(with: missing, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(5)
+            expect(hasImage(), "with an error placeholder")
+        },
+
         Scenario("A marker on a map of libshumate shows its image") {
             typealias New = @convention(c) () -> UnsafeMutablePointer<GtkWidget>
             guard let library = dlopen("libshumate-1.0.so.1", RTLD_NOW), let new = dlsym(library, "shumate_marker_new")

@@ -7,6 +7,8 @@ extension WebImage {
     /// Returns a GdkContentProvider of the image, to be copied (`gdk_clipboard_set_content`) or dragged out
     /// (`gtk_drag_source_set_content`). The caller owns the reference (g_object_unref). Main thread.
     ///
+    /// The functions take it as `UnsafeMutablePointer<GdkContentProvider>(image.makeContentProvider())`.
+    ///
     /// Other programs get a texture, which GTK writes in the format that they ask for, and the file as it was loaded.
     /// - Parameter data: The bytes of the file, such as ``/WebImageCore/ImageResponse/data``. Default: none, for the pixels alone.
     @preconcurrency @MainActor

@@ -7,18 +7,16 @@ package import FoundationEssentials
 /// gdk-pixbuf knows is named by its media type: `ImageFormat(rawValue: "image/x-xcf")`.
 public struct AllowedFormats: Sendable, Hashable {
     /// The formats of images from strangers: those of http, https and data URLs, and of an app's own loaders. Default:
-    /// ``web``, and SVG as long as it is decoded in a worker without rights.
+    /// ``web``.
     ///
-    /// An app that needs other formats adds them: `configuration.formats.network.formUnion([.heif, .svg])`. From then on only
-    /// these are allowed. An SVG that is decoded in the process of the app can take all of its memory, and seconds of a
-    /// processor.
-    public var network: Set<ImageFormat> {
-        get { ofApp ?? Self.web }
-        set { ofApp = newValue }
-    }
-    /// What the app has set; `nil` for the default.
-    private var ofApp: Set<ImageFormat>?
-    /// The formats that are allowed by default because they are decoded in workers.
+    /// An app that needs other formats adds them: `configuration.formats.network.insert(.heif)`. SVG is allowed beside them where
+    /// it is decoded in a worker without rights, see ``allowsSVGInWorkers``; it is not in this set, and inserting it allows it in
+    /// the process of the app, too, where an SVG can take all memory and seconds of a processor.
+    public var network = Self.web
+    /// Whether SVG may come from the network where it is decoded in a worker without rights, although ``network`` does not contain
+    /// it. This holds as long as ``network`` has all formats of ``web``: a shorter list is meant as it is. Default: `true`.
+    public var allowsSVGInWorkers = true
+    /// The formats that workers without rights decode and that are not allowed elsewhere.
     package var inWorkers: Set<ImageFormat> = []
     /// The formats of file and resource URLs; `nil`, the default, for every format that is installed.
     public var local: Set<ImageFormat>?
@@ -30,27 +28,33 @@ public struct AllowedFormats: Sendable, Hashable {
     public static let web: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .bmp, .ico, .avif, .tiff]
 
     /// The formats that only a worker may decode when they come from the network.
-    package var onlyInWorkers: Set<ImageFormat> { ofApp == nil ? inWorkers : [] }
+    package var onlyInWorkers: Set<ImageFormat> {
+        guard allowsSVGInWorkers, network.isSuperset(of: Self.web) else { return [] }
+        return inWorkers.subtracting(network)
+    }
 
     /// Throws when a file may not have its format.
     /// - Throws: ``ImageError/Code/formatNotAllowed``.
     /// - Parameter isInstalled: Whether the format is one that something installed on the machine knows, rather than the library.
     package func check(_ format: ImageFormat, isInstalled: Bool = false, url: URL) throws(ImageError) {
         // Any other format without a row in the table is that of an app's own decoder, or there is none for it.
-        let network = ofApp ?? Self.web.union(inWorkers)
+        let network = network.union(onlyInWorkers)
         guard !network.contains(format) || local?.contains(format) == false, isInstalled || format.descriptor != nil
         else { return }
         let isLocal = ["file", "resource"].contains(url.scheme?.lowercased())
         guard let allowed = isLocal ? local : network, !allowed.contains(format) else { return }
         let setting = isLocal ? "local" : "network"
+        let name = isInstalled ? "ImageFormat(rawValue: \"\(format.rawValue)\")" : ".\(format.rawValue)"
+        let insertion = "insert \(name) into formats.\(setting) of the manager's configuration"
         throw ImageError(
             .formatNotAllowed,
             url: url,
             reason: "The format \(format.name) is not allowed for \(url.scheme ?? "these") URLs",
-            remedy: """
-                If the app is to show it, insert \(isInstalled ? "ImageFormat(rawValue: \"\(format.rawValue)\")" : ".\(format.rawValue)") \
-                into formats.\(setting) of the manager's configuration.
-                """
+            remedy: format == .svg && !isLocal
+                ? """
+                Decode in workers (decoding = .automatic), which may decode SVG without rights. Only if you trust the servers, \
+                \(insertion).
+                """ : "If the app is to show it, \(insertion)."
         ).dependingOnRequest()
     }
 }

@@ -209,7 +209,7 @@ extension AsyncFetch {
             .unreadable,
             url: request.url,
             reason: "The loader \(loader) failed (\(failure))",
-            remedy: "Remove the cause. A transient ImageError, thrown instead, has the load retried."
+            remedy: "Remove the cause. An ImageError with the code connectionFailed, thrown instead, is retried."
         )
     }
 }

@@ -69,7 +69,8 @@ final class FetchStage: Sendable {
         guard let request = graph.request(of: id) else { return }
         guard request.cachePolicy.asksLoader else { return delivery.fail(id, .notInCache(request.url)) }
         guard let loader = found ?? loaders.loader(for: request) else {
-            return delivery.fail(id, .noLoader(for: request.url))
+            let hasExpired = graph.withLock { $0.hasCachedImage(id) }
+            return delivery.fail(id, .noLoader(for: request.url, hasExpired: hasExpired))
         }
         if shouldLoad?(request.url) == false {
             delivery.fail(id, .loadRefused(request.url))

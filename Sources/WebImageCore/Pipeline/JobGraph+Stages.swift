@@ -210,10 +210,15 @@ extension JobGraph {
         updateAttempt(of: id) { $0.progress = (received, expected) }
     }
 
-    /// How much of the file of a job has arrived, from 0 to 1.
+    /// Whether the caches have an image for a fetch, which is too old to serve without its server.
+    func hasCachedImage(_ id: Fetch.ID) -> Bool {
+        if case .none? = fetches[id]?.validation { false } else { fetches[id] != nil }
+    }
+
+    /// How much of the file of a job has arrived, from 0 to 1. Once the loader has ended, that is all of it.
     func arrivedShare(of id: Job.ID, pixelCount: Int) -> Double {
         let attempt = jobs[id]?.fetch.flatMap { fetches[$0]?.attempt }
-        return attempt?.arrivedShare(pixelCount: pixelCount) ?? 0
+        return attempt?.arrivedShare(pixelCount: pixelCount) ?? 1
     }
 
     func tasks(of id: Fetch.ID) -> [ImageTask] {

@@ -67,11 +67,14 @@ extension ImageDownloader {
         /// authentication, and `nil` for none, with which the load fails.
         ///
         /// Called on a thread of Swift's concurrency; other loads go on meanwhile, and those that meet the same challenge wait for
-        /// the same answer. It may take as long as ``idleTimeout``. A load asks at most three times about a server or a proxy. What is
-        /// accepted serves later requests to it, until the downloader is released or gets another configuration.
+        /// the same answer. It may take as long as ``challengeTimeout``. A load asks at most three times about a realm, and six times
+        /// in all. What is accepted serves later requests to it, until the downloader is released or gets another configuration.
         /// Default: none, so that these loads fail.
         public var challengeHandler:
             (@Sendable (_ challenge: AuthenticationChallenge) async throws -> NetworkOptions.Credential?)?
+        /// The time that ``challengeHandler`` may take, such as for a user who types a password. A load without an answer fails
+        /// with the status that has asked for it, and is not retried. ``totalTimeout`` limits the time, too. Default: 5 minutes.
+        public var challengeTimeout = Duration.seconds(300)
         /// A function that decides where a redirect leads: to the URL that it returns, or nowhere for `nil`, which fails the load with
         /// ``/WebImageCore/ImageError/Code/badRedirect``. What holds for every redirect holds for that URL: ``maximumRedirects``,
         /// ``allowsInsecureRedirects``, no scheme but http and https, no header fields and credentials of a request for another
@@ -99,8 +102,11 @@ extension ImageDownloader {
         /// of their SubjectPublicKeyInfo (RFC 7469, 2.4). The certificate is verified as well, unless the request allows invalid ones.
         ///
         /// A connection over https to such a host that shows another key fails with ``/WebImageCore/ImageError/Code/tlsFailed``, and
-        /// without a key in the set every connection does. Each host is listed by itself, subdomains too. Default: none.
-        public var pinnedPublicKeys: [String: Set<String>] = [:]
+        /// without a key in the set every connection does. Each host is listed by itself, subdomains too. What is no such hash matches
+        /// no key and is logged as a mistake when it is set. Default: none.
+        public var pinnedPublicKeys: [String: Set<String>] = [:] {
+            didSet { PinnedKeys.reportMistakes(in: pinnedPublicKeys, known: oldValue) }
+        }
         /// The certificate that identifies this program to servers that ask for one. Default: none.
         public var clientCertificate: ClientCertificate?
         /// The proxy. Default: that of the environment variables, else that of the desktop.
@@ -198,16 +204,23 @@ extension ImageDownloader.Configuration {
 
     /// The public keys for the host of a URL, as libcurl takes them; `nil` when none are pinned.
     func pinnedPublicKeys(for url: URL) -> String? {
-        guard !pinnedPublicKeys.isEmpty else { return nil }
-        // The host has more than one spelling.
-        let host = CurlAddress.host(of: url)
-        let keys = pinnedPublicKeys.filter { name, _ in
-            URL(string: "https://\(name)/").map(CurlAddress.host) ?? name.lowercased() == host
-        }
+        let keys = keysByName(for: url)
         guard !keys.isEmpty else { return nil }
         let known = Set(keys.values.joined()).sorted().map { "sha256//\($0)" }
         // Without a key in the list no certificate has one of it.
         return known.isEmpty ? "sha256//" : known.joined(separator: ";")
+    }
+
+    /// The public keys that are pinned for the host of a URL.
+    func pinnedKeys(for url: URL) -> Set<String> { Set(keysByName(for: url).values.joined()) }
+
+    private func keysByName(for url: URL) -> [String: Set<String>] {
+        guard !pinnedPublicKeys.isEmpty else { return [:] }
+        // The host has more than one spelling.
+        let host = CurlAddress.host(of: url)
+        return pinnedPublicKeys.filter { name, _ in
+            URL(string: "https://\(name)/").map(CurlAddress.host) ?? name.lowercased() == host
+        }
     }
 
     private static let secretFields: Set<String> = ["authorization", "cookie", "proxy-authorization"]

@@ -19,7 +19,8 @@ extension ImageService {
     ///   - salt: The salt of the server, IMGPROXY_SALT, in hexadecimal digits. Default: none.
     ///   - options: Further processing options, such as `q:80` or `f:webp`. Default: none.
     ///   - sourceEncoding: How the URL of the image is written. Default: Base64.
-    /// - Throws: `ImageError.Code.invalidRequest` if the key or the salt is no hexadecimal number.
+    /// - Throws: `ImageError.Code.invalidRequest` if the key or the salt is no hexadecimal number, or there is only one of them:
+    ///   imgproxy checks signatures only with both.
     public static func imgproxy(
         at address: URL,
         key: String? = nil,
@@ -27,6 +28,14 @@ extension ImageService {
         options: [String] = [],
         sourceEncoding: SourceEncoding = .base64
     ) throws(ImageError) -> ImageService {
+        guard (key == nil) == (salt == nil) else {
+            throw ImageError(
+                .invalidRequest,
+                url: address,
+                reason: "An imgproxy server has a key without a salt, or a salt without a key",
+                remedy: "Pass both IMGPROXY_KEY and IMGPROXY_SALT of the server, or none of them where it has none."
+            )
+        }
         let (keyBytes, saltBytes) = (try bytes(key, "key", of: address), try bytes(salt, "salt", of: address) ?? [])
         let base = address.absoluteString.withoutTrailingSlashes
         let name = (["imgproxy"] + options).joined(separator: " ")
@@ -127,13 +136,16 @@ extension ImageService {
                 .replacing("{source}", with: source)
         }
         let sample = URL(string: fill("https://example.org/a", Target(width: 1)))
-        guard template.contains("{width}"), template.contains("{url}") || template.contains("{source}"), let sample,
-            sample.host() != nil
-        else {
+        var missing: [String] = []
+        if !template.contains("{width}") { missing.append("{width}") }
+        if !template.contains("{url}"), !template.contains("{source}") { missing.append("{url} or {source}") }
+        guard missing.isEmpty, let sample, sample.host() != nil else {
             throw ImageError(
                 .invalidRequest,
                 url: sample,
-                reason: "The template of an image service makes no URLs: \(template)",
+                reason: missing.isEmpty
+                    ? "The template of an image service makes no URLs: \(template)"
+                    : "The template of an image service lacks \(missing.joined(separator: " and ")): \(template)",
                 remedy: "Write a URL with {width} and {url} in it, such as https://example.org/{width}/{url}."
             )
         }

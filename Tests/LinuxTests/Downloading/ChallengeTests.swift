@@ -117,6 +117,79 @@ struct ChallengeTests {
         #expect(await Download(failing, server.url("/a")).failing()?.code == .invalidRequest)
     }
 
+    @Test("A handler may take longer than the idle timeout; without an answer the load fails for good")
+    func slow() async throws {
+        let (server, gate) = (try server(), AsyncGate())
+        let patient = ImageDownloader {
+            $0.idleTimeout = .milliseconds(100)
+            $0.challengeHandler = { _ in
+                try await gate.wait()
+                return Self.credential
+            }
+        }
+        let download = Download(patient, server.url("/a"))
+        #expect(await eventually { gate.waitingCount == 1 })
+        // When another transfer is idle for too long meanwhile
+        let stalling = try LocalImageServer { _ in
+            var response = ServerResponse.ok(Download.body, contentType: "image/png")
+            response.faults.stallAfterBytes = 10
+            return response
+        }
+        #expect(await Download(patient, stalling.url("/b")).failing()?.code == .timedOut)
+        // Then the user still has time.
+        gate.open()
+        #expect(try await download.ending().data == Download.body)
+
+        let (asked, never) = (EventLog<Challenge>(), AsyncGate())
+        let impatient = ImageDownloader.patient {
+            $0.challengeTimeout = .milliseconds(100)
+            $0.challengeHandler = { challenge in
+                asked.add(challenge)
+                try await never.wait()
+                return Self.credential
+            }
+        }
+        let error = await Download(impatient, server.url("/a")).failing()
+        #expect(error?.httpStatus == 401 && error?.isTransient == false)
+        #expect(error?.remedy.contains("challengeTimeout") == true && asked.all.count == 1)
+    }
+
+    @Test("Each realm of a server has a credential of its own")
+    func realms() async throws {
+        let asked = EventLog<Challenge>()
+        let server = try LocalImageServer { request in
+            let realm = request.path.hasPrefix("/a") ? "a" : "b"
+            // "a:p" and "b:p"
+            let expected = realm == "a" ? "Basic YTpw" : "Basic Yjpw"
+            guard request.headers["authorization"] != expected else {
+                return .ok(Download.body, contentType: "image/png")
+            }
+            return ServerResponse(status: 401, headers: [("WWW-Authenticate", "Basic realm=\"\(realm)\"")])
+        }
+        let downloader = ImageDownloader.patient {
+            $0.challengeHandler = { challenge in
+                asked.add(challenge)
+                return NetworkOptions.Credential(user: challenge.realm ?? "", password: "p")
+            }
+        }
+        for path in ["/a1", "/b1", "/a2", "/b2", "/b3", "/a3"] {
+            #expect(try await Download(downloader, server.url(path)).ending().data == Download.body)
+        }
+        #expect(asked.all.map(\.realm) == ["a", "b"] && asked.all.map(\.attempt) == [1, 1])
+    }
+
+    @Test("A server that names another realm each time does not ask for ever")
+    func endlessRealms() async throws {
+        let (asked, serial) = (EventLog<Challenge>(), EventLog<Int>())
+        let server = try LocalImageServer { _ in
+            serial.add(0)
+            let challenge = "Basic realm=\"\(serial.all.count)\""
+            return ServerResponse(status: 401, headers: [("WWW-Authenticate", challenge)])
+        }
+        #expect(await Download(downloader(asked), server.url("/a")).failing()?.httpStatus == 401)
+        #expect(asked.all.count == 6)
+    }
+
     @Test("A credential that was accepted and no longer is, is asked for again")
     func changed() async throws {
         let passwords = EventLog<String>()

@@ -39,6 +39,19 @@ struct PinnedKeyTests {
         #expect(try Download(downloader(["other.example": []]), nginx.url("a.bin", .good)).end().data == Self.body)
     }
 
+    @Test("A pinned text that is no hash of a key is named by the error, and one that is does not change it")
+    func malformed() throws {
+        let nothing = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        for (keys, names) in [
+            (["oops"], "oops"), ([Self.otherKey, nothing], nothing), ([Self.otherKey], nil),
+        ] as [([String], String?)] {
+            let downloader = downloader(["127.0.0.1": Set(keys)])
+            let error = try #require(Download(downloader, nginx.url("a.bin", .good)).failure())
+            #expect(error.code == .tlsFailed && error.remedy.contains("Correct") == (names != nil))
+            #expect(names.map { error.remedy.contains("\"\($0)\"") } ?? true)
+        }
+    }
+
     @Test(
         "A host with another key is refused, however the host is written, and with a certificate that is not looked at",
         arguments: ["127.0.0.1", "2130706433", "127.1", "0x7f.0.0.1"]

@@ -227,6 +227,29 @@ struct ResumeTests {
         #expect(server.requests[2].headers["range"] == nil)
     }
 
+    @Test("A part that goes on after its end is given up there, also when the server never ends it")
+    func endlessPart() throws {
+        let server = try RawServer { connection in
+            let isWhole = !connection.readHead().lowercased().contains("\r\nrange:")
+            guard !isWhole else {
+                let head = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 100000\r\n\r\n"
+                return connection.write(head + String(repeating: "x", count: 60_000))
+            }
+            let range = "Content-Range: bytes 60000-99999/100000"
+            connection.write("HTTP/1.1 206 Partial Content\r\nETag: \"1\"\r\n\(range)\r\n\r\n")
+            connection.write(String(repeating: "x", count: 41_000))
+            // The connection stays until the client closes it.
+            while connection.read(1000) > 0 {}
+        }
+        let downloader = ImageDownloader()
+        let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/a"))
+        #expect(Download(downloader, url).failure()?.code == .transferIncomplete)
+        let second = Download(downloader, url, wantsData: true)
+        let failure = second.failure()
+        #expect(failure?.code == .transferIncomplete && failure?.reason.contains("more") == true)
+        #expect(second.pieces.count <= 100_000)
+    }
+
     @Test("A part that is shorter than it says is incomplete")
     func shortPart() throws {
         let server = try otherRest("bytes 60000-99999/100000", Data(Self.rest.suffix(100)))

@@ -155,6 +155,25 @@ struct SandboxedDrawingTests {
                 $0.formats.network = [.jpeg]
             } == .formatNotAllowed
         )
+        // What else an app allows leaves SVG as it is, and a switch of its own forbids it.
+        #expect(
+            await error {
+                $0.decoding = .automatic
+                $0.formats.network.formUnion([.heif, ImageFormat(rawValue: "image/x-xcf")])
+            } == nil
+        )
+        #expect(
+            await error {
+                $0.decoding = .inProcess
+                $0.formats.network.insert(.heif)
+            } == .formatNotAllowed
+        )
+        #expect(
+            await error {
+                $0.decoding = .automatic
+                $0.formats.allowsSVGInWorkers = false
+            } == .formatNotAllowed
+        )
         #expect(
             await error {
                 $0.decoding = .inProcess

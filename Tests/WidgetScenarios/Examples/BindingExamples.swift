@@ -60,6 +60,15 @@ private func keys(widget: PicturePointer, native: OpaquePointer, url: URL) {
 }
 
 @MainActor
+private func tree(stackPage: UnsafeMutableRawPointer) {
+    let page = WidgetPointer(stackPage)
+    page.areImageLoadsSuspended = true
+    page.areImageLoadsSuspended = false
+    print(page.runningImageTasks.count)
+    page.cancelImageLoads()
+}
+
+@MainActor
 private func around(picture: Picture) {
     picture.imageTransition = .crossfade(duration: .milliseconds(200))
     picture.imageIndicator = .progress

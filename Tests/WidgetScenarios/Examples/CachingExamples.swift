@@ -49,6 +49,14 @@ private func store(cache: ImageCache, url: URL, image: WebImage, data: Data) asy
     cache.store(data, for: url, showing: image)
 }
 
+@MainActor
+private func own(cache: ImageCache, image: WebImage, picture: Picture) async throws {
+    var portrait = ImageRequest(url: URL(string: "app:portrait")!, cachePolicy: .cachedOnly)
+    portrait.cacheLifetime.disk = .seconds(90 * 86_400)
+    try await cache.store(image, for: portrait).waitUntilWritten()
+    picture.setImage(with: portrait)
+}
+
 private func move(cache: ImageCache) async throws {
     try await cache.moveDirectory(to: "/mnt/large/cache")
 }

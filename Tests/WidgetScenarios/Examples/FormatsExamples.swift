@@ -1,3 +1,4 @@
+internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
@@ -53,6 +54,21 @@ private func desktop(picture: Picture, url: URL, movie: URL) async throws {
 private func transformers(picture: Picture, url: URL, negative: @escaping @Sendable (WebImage) -> WebImage?) {
     picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .cover) + .rounded(12))
     picture.setImage(with: url, transformer: .custom(key: "negative 1") { negative($0) })
+}
+
+@MainActor
+private func dragging(image: WebImage, widget: UnsafeMutablePointer<GtkWidget>) {
+    let provider = UnsafeMutablePointer<GdkContentProvider>(image.makeContentProvider())
+    gdk_clipboard_set_content(gtk_widget_get_clipboard(widget), provider)
+    let source = gtk_drag_source_new()
+    gtk_drag_source_set_content(source, provider)
+    gtk_widget_add_controller(widget, source)
+    g_object_unref(provider)
+}
+
+private func animation(drawings: [WebImage]) throws -> Data? {
+    let animation = WebImage(frames: drawings.map { ($0, .milliseconds(80)) }, loopCount: 3)
+    return try animation?.data(as: .gif)
 }
 
 private func partialImages(request: inout ImageRequest) {
@@ -120,7 +136,7 @@ private func parameters(url: URL) {
 private func pixels(of data: Data, limit: Int) -> PixelBuffer? { nil }
 
 private func formats(configuration: inout ImageManager.Configuration) {
-    configuration.formats.network.formUnion([.svg, .heif])
-    configuration.formats.network.insert(ImageFormat(rawValue: "image/x-xcf"))
+    configuration.formats.network.formUnion([.heif, ImageFormat(rawValue: "image/x-xcf")])
+    configuration.formats.allowsSVGInWorkers = false
     configuration.formats.local = [.png, .jpeg]
 }

@@ -3,26 +3,15 @@ import GtkWebImage
 
 // The samples of Interceptors.md, compiled. What they do not declare is beside them.
 
-protocol Account: Sendable {
-    var token: String { get }
-    func renewedToken() async -> String
-}
-
-private func signed(_ request: ImageRequest, by token: String) -> ImageRequest {
-    var request = request
-    request.networkOptions.headers["Authorization"] = "Bearer \(token)"
-    return request
-}
-
-struct SignedIn: ImageIntercepting {
-    let account: any Account
-
+struct Mirror: ImageIntercepting {
     func intercept(_ chain: InterceptorChain) async throws(ImageError) -> ImageResponse {
         do {
-            return try await chain.proceed(with: signed(chain.request, by: account.token))
+            return try await chain.proceed()
         } catch {
-            guard error.httpStatus == 401 else { throw error }
-            return try await chain.proceed(with: signed(chain.request, by: account.renewedToken()))
+            guard error.httpStatus == 404, chain.request.url.host() == "images.example.org" else { throw error }
+            var request = chain.request
+            request.url = URL(string: "https://mirror.example.org" + request.url.path()) ?? request.url
+            return try await chain.proceed(with: request)
         }
     }
 }
@@ -35,8 +24,8 @@ struct Stopwatch: ImageIntercepting {
     }
 }
 
-private func configure(_ configuration: inout ImageManager.Configuration, account: any Account) {
-    configuration.interceptors = [Stopwatch(), SignedIn(account: account)]
+private func configure(_ configuration: inout ImageManager.Configuration) {
+    configuration.interceptors = [Stopwatch(), Mirror()]
 }
 
 struct Initials: ImageIntercepting {

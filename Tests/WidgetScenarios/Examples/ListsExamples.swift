@@ -20,6 +20,18 @@ private func cells(urls: [URL], grid: OpaquePointer, grey: ImageColor) {
 }
 
 @MainActor
+private func wholeList(urls: [URL], window: UnsafeMutablePointer<GtkWindow>) {
+    let model = gtk_string_list_new(nil)
+    for url in urls { gtk_string_list_append(model, url.absoluteString) }
+    let selection = gtk_no_selection_new(model)
+    let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
+    let view = gtk_grid_view_new(selection, OpaquePointer(factory.nativeFactoryPointer))
+    let scrolled = gtk_scrolled_window_new()
+    gtk_scrolled_window_set_child(OpaquePointer(scrolled), view)
+    gtk_window_set_child(window, scrolled)
+}
+
+@MainActor
 private func ownCells(url: URL, item: OpaquePointer) {
     PicturePointer(gtk_list_item_get_child(item)).setImage(with: url)
     PicturePointer(gtk_list_item_get_child(item)).cancelCurrentImageLoad()

@@ -51,18 +51,29 @@ private func redirects(downloader: inout ImageDownloader.Configuration) {
     }
 }
 
-private func askForPassword(of host: String, _ realm: String) async throws -> NetworkOptions.Credential? { nil }
+@MainActor
+enum PasswordDialog {
+    static func ask(for host: String, _ realm: String) async -> NetworkOptions.Credential? {
+        await withCheckedContinuation { continuation in
+            show("\(host) asks for a password: \(realm)") { user, password in
+                continuation.resume(returning: user.map { NetworkOptions.Credential(user: $0, password: password) })
+            }
+        }
+    }
+
+    private static func show(_ text: String, onEnd: @escaping @MainActor (String?, String) -> Void) { onEnd(nil, "") }
+}
 
 private func passwords(downloader: inout ImageDownloader.Configuration) {
     downloader.challengeHandler = { challenge in
         guard !challenge.isFromProxy, challenge.attempt < 3 else { return nil }
-        return try await askForPassword(of: challenge.host, challenge.realm ?? "")
+        return await PasswordDialog.ask(for: challenge.host, challenge.realm ?? "")
     }
 }
 
 private func pinnedKeys(downloader: inout ImageDownloader.Configuration) {
     downloader.pinnedPublicKeys["images.example.org"] = [
-        "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "YLh1dUR9y6Kja30RrAn7JKnbQG/uEtLMkBgFF2Fuihg=",
+        "Vjs8r4z+80wjNcr1YKepWQboSIRi63WsWXhIMN+eWys=", "YLh1dUR9y6Kja30RrAn7JKnbQG/uEtLMkBgFF2Fuihg=",
     ]
 }
 

@@ -8,12 +8,23 @@ final class PropertyTarget: SlotTarget {
     var content: PaintableContent? { paintable.content }
     private let widget: WidgetReference
     private let property: String
+    /// Whether the widget shows something of its own while it has no paintable, as an avatar its initials. The paintable is in the
+    /// widget only while it draws something then.
+    private let isWithdrawnWhileEmpty: Bool
+    /// Whether the paintable is out of the widget, since it draws nothing.
+    private var isWithdrawn = false
     /// The side of the image in application pixels, for widgets that show images at the size of icons.
     private let iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?
 
-    init(widget: WidgetReference, property: String, iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?) {
+    init(
+        widget: WidgetReference,
+        property: String,
+        isWithdrawnWhileEmpty: Bool = false,
+        iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?
+    ) {
         self.widget = widget
         self.property = property
+        self.isWithdrawnWhileEmpty = isWithdrawnWhileEmpty
         self.iconSize = iconSize
         paintable.content.styleWidget = { [weak widget] in widget?.pointer }
     }
@@ -21,14 +32,25 @@ final class PropertyTarget: SlotTarget {
     var area: UnsafeMutablePointer<GtkWidget>? { widget.pointer }
 
     func prepare() {
-        // Setting the same paintable would invalidate the layout.
-        guard !attach(), let widget = widget.pointer else { return }
-        UnsafeMutableRawPointer(widget).setObjectProperty(property, paintable.nativePaintablePointer)
+        if !attach() { place() }
     }
 
     func attach() -> Bool {
         guard let widget = widget.pointer else { return false }
-        return UnsafeMutableRawPointer(widget).objectProperty(property) == paintable.nativePaintablePointer
+        let shown = UnsafeMutableRawPointer(widget).objectProperty(property)
+        return shown == paintable.nativePaintablePointer || isWithdrawn && shown == nil
+    }
+
+    func changed() {
+        if isWithdrawnWhileEmpty, attach() { place() }
+    }
+
+    private func place() {
+        guard let widget = widget.pointer.map({ UnsafeMutableRawPointer($0) }) else { return }
+        isWithdrawn = isWithdrawnWhileEmpty && paintable.content.isEmpty
+        let shown = isWithdrawn ? nil : paintable.nativePaintablePointer
+        // Setting the same paintable would invalidate the layout.
+        if widget.objectProperty(property) != shown { widget.setObjectProperty(property, shown) }
     }
 
     func decodeSize() -> DecodeSize? {

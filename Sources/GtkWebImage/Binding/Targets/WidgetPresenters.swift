@@ -51,7 +51,13 @@ final class WidgetPresenters {
         if object.isInstance(of: gtk_window_get_type()) { return WindowIconTarget(window: widget) }
         for property in ["custom-image", "paintable"]
         where object.hasProperty(property, of: gdk_paintable_get_type()) {
-            return PropertyTarget(widget: widget, property: property, iconSize: nil)
+            // An AdwAvatar without a custom image shows its initials or its icon.
+            return PropertyTarget(
+                widget: widget,
+                property: property,
+                isWithdrawnWhileEmpty: property == "custom-image",
+                iconSize: nil
+            )
         }
         guard object.hasProperty("child", of: gtk_widget_get_type()) else {
             let type = String(cString: g_type_name_from_instance(object.assumingMemoryBound(to: GTypeInstance.self)))

@@ -94,7 +94,9 @@ final class PartialBodyWriter: PartialBodyWriting {
     private func add(_ bytes: Data, at offset: Int, to file: PartialFile) throws -> Bool {
         while file.count < offset + bytes.count {
             let start = file.count - offset
-            let room = store.maximumByteCount - file.count
+            // A server that sends more than it has announced does not fill the disk.
+            let announced = version.totalCount.map { Int(bounded: Double($0)) } ?? .max
+            let room = min(store.maximumByteCount, announced) - file.count
             guard start >= 0, room > 0 else { return false }
             let step = min(bytes.count - start, room, PartialFileFormat.maximumRecordByteCount)
             let first = bytes.startIndex + start

@@ -50,6 +50,7 @@ extension CurlThread {
         let isRefusedByProxy = transfer.isRefusedByProxy
         for (space, credential) in transfer.exchange.credentials {
             if space.isProxy ? isRefusedByProxy : handle.status == 401 {
+                if transfer.asksForOtherRealm(than: space, handle) { continue }
                 accepted.refuse(credential, for: space)
             } else if handle.status != 0, handle.status != 407, !isRefusedByProxy {
                 accepted.accept(credential, for: space)

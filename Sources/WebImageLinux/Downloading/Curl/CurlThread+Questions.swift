@@ -28,7 +28,7 @@ extension CurlThread {
             transfer: transfer,
             question: question,
             number: serial.next(),
-            deadline: .now + transfer.questionTimeout
+            deadline: .now + transfer.timeout(of: question)
         )
         let isAsked = question.space != nil && askings.values.contains { $0.asks(question) && $0.task != nil }
         if !isAsked { startAsking(transfer.number) }

@@ -3,8 +3,10 @@ import WebImageCore
 
 // Requests that were refused with status 401 or 407.
 extension CurlTransfer {
-    /// How often a load asks the challenge handler about one server or proxy.
+    /// How often a load asks the challenge handler about one realm.
     private static let maximumChallengeCount = 3
+    /// How often a load asks the challenge handler at all: a server can name another realm each time.
+    private static let maximumTotalCount = 6
 
     /// Asks the app for another request, or for a credential.
     /// - Parameter error: The error that stays when it has neither.
@@ -22,14 +24,14 @@ extension CurlTransfer {
     func askForCredential(insteadOf error: ImageError) -> Outcome {
         let isFromProxy = exchange.head?.status == 407
         // A server that calls itself a proxy gets nothing.
-        guard let handler = configuration.challengeHandler, let (scheme, realm) = challenge,
-            !isFromProxy || isRefusedByProxy
-        else {
-            return .failed(error)
-        }
-        let space = space(ofProxy: isFromProxy)
+        guard let handler = configuration.challengeHandler, let head = exchange.head,
+            let (scheme, realm) = challenge(in: head), !isFromProxy || isRefusedByProxy
+        else { return .failed(error) }
+        let space = CredentialSpace(server: server(isProxy: isFromProxy), realm: realm)
         let count = challengeCounts[space, default: 0] + 1
-        guard count <= Self.maximumChallengeCount else { return .failed(error) }
+        guard count <= Self.maximumChallengeCount,
+            challengeCounts.values.reduce(0, +) < Self.maximumTotalCount
+        else { return .failed(error) }
         challengeCounts[space] = count
         let challenge = ImageDownloader.AuthenticationChallenge(
             url: exchange.request.url,
@@ -48,8 +50,9 @@ extension CurlTransfer {
     }
 
     /// The strongest challenge of the response that a user name and a password meet; `nil` when there is none.
-    private var challenge: (scheme: ImageDownloader.AuthenticationChallenge.Scheme, realm: String?)? {
-        guard let head = exchange.head else { return nil }
+    private func challenge(
+        in head: ResponseHead
+    ) -> (scheme: ImageDownloader.AuthenticationChallenge.Scheme, realm: String?)? {
         let field = head.headers[head.status == 407 ? "proxy-authenticate" : "www-authenticate"]
         let offers = ChallengeField.challenges(in: field ?? "")
         if let digest = offers.first(where: { $0.scheme == "digest" }) { return (.digest, digest.realm) }
@@ -65,17 +68,30 @@ extension CurlTransfer {
     }
 
     /// The server or the proxy of the exchange.
-    func space(ofProxy isProxy: Bool) -> CredentialSpace {
+    func server(isProxy: Bool) -> CredentialSpace.Server {
         let url = exchange.request.url
         // Invalid certificates are accepted from servers only.
         return isProxy
-            ? CredentialSpace(isProxy: true, name: exchange.proxy.name(for: url))
-            : CredentialSpace(isProxy: false, isVerified: !key.options.allowsInvalidCertificates, name: url.origin)
+            ? CredentialSpace.Server(isProxy: true, name: exchange.proxy.name(for: url))
+            : CredentialSpace.Server(
+                isProxy: false,
+                isVerified: !key.options.allowsInvalidCertificates,
+                name: url.origin
+            )
+    }
+
+    /// Whether a response that asks for a credential means another realm than that of the credential it was sent.
+    func asksForOtherRealm(than space: CredentialSpace, _ handle: CurlHandle) -> Bool {
+        // The proxy of a tunnel has answered in place of the server.
+        let isTunnel = space.isProxy && handle.status != 407
+        let headers = isTunnel ? handle.proxyHeaders : handle.responseHeaders
+        let head = ResponseHead(url: exchange.request.url, status: space.isProxy ? 407 : 401, headers: headers)
+        return challenge(in: head).map { $0.realm != space.realm } ?? false
     }
 
     /// Sends the request once more, with a credential.
     func use(_ credential: ChallengeCredential, for space: CredentialSpace) -> Outcome {
-        credentials[space] = credential
+        credentials[space.server] = (space, credential)
         replaceExchange(exchange.request, Step(target: exchange.target, requiresTLS: exchange.requiresTLS))
         return .nextExchange
     }

@@ -48,7 +48,12 @@ extension CurlTransfer {
             return error(
                 .tlsFailed,
                 "The key of the server's certificate is none of those that are pinned for the host (\(cause))",
-                remedy: "Add it to pinnedPublicKeys in the downloader's configuration if it is the server's new key."
+                remedy: malformedPins.isEmpty
+                    ? "Add it to pinnedPublicKeys in the downloader's configuration if it is the server's new key."
+                    : """
+                    Correct \(malformedPins.joined(separator: ", ")) in pinnedPublicKeys of the downloader's configuration, which no \
+                    key has: a key is the Base64 text of a SHA-256 hash.
+                    """
             )
         case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2_STREAM, CURLE_HTTP2:
             return error(.transferIncomplete, "The connection was closed before the end of the body (\(cause))")
@@ -63,12 +68,15 @@ extension CurlTransfer {
         }
     }
 
-    /// The error of a resumed body whose rest is not as long as its range.
-    var otherLength: ImageError {
-        guard Int64(exchange.body.count) > exchange.expectedCount ?? .max else {
-            return error(CURLE_PARTIAL_FILE, message: "")
-        }
-        return error(.transferIncomplete, "The server sent more of the body than the range that it stated")
+    /// The keys pinned for the host that are no hashes of keys.
+    private var malformedPins: [String] {
+        configuration.pinnedKeys(for: exchange.request.url).filter { PinnedKeys.problem(of: $0) != nil }
+            .map { "\"\($0.prefix(100))\"" }.sorted()
+    }
+
+    /// The error of a resumed body whose rest is longer than its range.
+    var longerThanRange: ImageError {
+        error(.transferIncomplete, "The server sent more of the body than the range that it stated")
     }
 
     /// The error for a head without an end, which libcurl takes for a response without a body.
@@ -134,13 +142,21 @@ extension CurlTransfer {
         return error(
             .invalidRequest,
             "\(question.subject) failed (\(failure))",
-            remedy: "Remove the cause. A transient ImageError, thrown instead, has the load retried."
+            remedy: "Remove the cause. An ImageError with the code connectionFailed, thrown instead, is retried."
         )
     }
 
     /// The error when the app does not answer.
     func unanswered(_ question: AppQuestion) -> ImageError {
-        error(
+        guard question.space == nil else {
+            // Not a time-out, after which the load would be retried and the user asked again.
+            return error(
+                .badStatus,
+                "\(question.refusal.reason), and the challenge handler has not answered in time",
+                remedy: "Let it answer sooner, or raise challengeTimeout or totalTimeout of the downloader."
+            )
+        }
+        return error(
             .timedOut,
             "\(question.subject) has not answered in time",
             remedy: "Let it answer sooner, or raise idleTimeout or totalTimeout of the request or the downloader."

@@ -100,8 +100,13 @@ extension CurlTransfer {
             if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { hasWholeHead = true }
         }
 
-        /// Whether more or less of a resumed body has arrived than Content-Range says, which libcurl does not look at.
-        var hasOtherLength: Bool { resumedCount != nil && expectedCount.map { body.count != $0 } ?? false }
+        /// Whether less of a resumed body has arrived than Content-Range says, which libcurl does not look at.
+        var isShorterThanRange: Bool { resumedCount != nil && expectedCount.map { body.count < $0 } ?? false }
+
+        /// Whether a resumed body would be longer than Content-Range says with more bytes, which nothing else would stop.
+        func wouldExceedRange(by byteCount: Int) -> Bool {
+            resumedCount != nil && expectedCount.map { Int64(body.count + byteCount) > $0 } ?? false
+        }
 
         /// Whether the exchange goes over TLS or not at all.
         var isSecure: Bool { requiresTLS || request.url.scheme?.lowercased() == "https" }

@@ -106,11 +106,11 @@ extension CurlTransfer {
         let url = exchange.request.url
         let own = url.isSameOrigin(as: key.url) ? key.options.credential : nil
         exchange.hasCredential = true
-        if let answer = answer(ofProxy: false, credentials) {
+        if let answer = answer(ofProxy: false, { credentials[$0] }) {
             handle.setCredential(answer.credential, schemes: CurlMacro.authentication(answer.scheme))
         } else if let credential = own ?? configuration.credential?(url) {
             handle.setCredential(credential, schemes: CurlMacro.authBasic | CurlMacro.authDigest)
-        } else if let answer = answer(ofProxy: false, accepted.credentials) {
+        } else if let answer = answer(ofProxy: false, accepted.credential) {
             handle.setCredential(answer.credential, schemes: CurlMacro.authentication(answer.scheme))
         } else {
             exchange.hasCredential = false
@@ -120,17 +120,17 @@ extension CurlTransfer {
     /// The answer of the challenge handler for the server or proxy of the exchange, which is sent with it.
     private func answer(
         ofProxy isProxy: Bool,
-        _ known: [CredentialSpace: ChallengeCredential]
+        _ known: (CredentialSpace.Server) -> (CredentialSpace, ChallengeCredential)?
     ) -> ChallengeCredential? {
-        guard !known.isEmpty else { return nil }
-        let space = space(ofProxy: isProxy)
-        guard let answer = known[space] else { return nil }
+        guard configuration.challengeHandler != nil, let (space, answer) = known(server(isProxy: isProxy)) else {
+            return nil
+        }
         exchange.credentials[space] = answer
         return answer
     }
 
     private func setProxy(_ handle: CurlHandle, _ accepted: CredentialStore) {
-        let answer = answer(ofProxy: true, credentials) ?? answer(ofProxy: true, accepted.credentials)
+        let answer = answer(ofProxy: true, { credentials[$0] }) ?? answer(ofProxy: true, accepted.credential)
         switch exchange.proxy {
         case .environment: break
         case .direct: return handle.set(CURLOPT_PROXY, to: "")

@@ -71,8 +71,8 @@ final class CurlTransfer {
     var hasAskedModifierAgain = false
     /// How often the challenge handler was asked.
     var challengeCounts: [CredentialSpace: Int] = [:]
-    /// What it has answered.
-    var credentials: [CredentialSpace: ChallengeCredential] = [:]
+    /// What it has answered last about each server or proxy.
+    var credentials: [CredentialSpace.Server: (CredentialSpace, ChallengeCredential)] = [:]
     /// The exchange that is under way. It has only the URL until the first one starts.
     var exchange: Exchange
 
@@ -222,6 +222,10 @@ extension CurlTransfer {
             exchange.verdict = .failed(bodyTooLarge)
             return false
         }
+        guard !exchange.wouldExceedRange(by: bytes.count) else {
+            exchange.verdict = .failed(longerThanRange)
+            return false
+        }
         exchange.body.append(bytes)
         exchange.receivedCount += Int64(bytes.count)
         keepOnDisk(bytes)
@@ -249,8 +253,8 @@ extension CurlTransfer {
             return followRedirect()
         case .accepted where code == CURLE_OK && exchange.decoder?.isComplete == false:
             return .failed(codingIncomplete)
-        case .accepted where code == CURLE_OK && exchange.hasOtherLength:
-            return .failed(otherLength)
+        case .accepted where code == CURLE_OK && exchange.isShorterThanRange:
+            return .failed(error(CURLE_PARTIAL_FILE, message: ""))
         case .accepted where code == CURLE_OK:
             return .finished(.success(loaderResult()))
         case .redirected, .accepted:

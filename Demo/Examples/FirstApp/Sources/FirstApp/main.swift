@@ -16,7 +16,10 @@ func showWindow() {
     gtk_window_set_default_size(window, 800, 600)
     let picture = Picture()
     gtk_window_set_child(window, picture.widget)
-    picture.setImage(with: URL(string: "https://picsum.photos/800/600"), placeholder: .icon("image-x-generic-symbolic"))
+    let url = URL(string: "https://picsum.photos/800/600")
+    picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic")) { result in
+        if case .failure(let error) = result { print(error) }
+    }
     gtk_window_present(window)
 }
 
