@@ -26,6 +26,7 @@ final class PropertyTarget: SlotTarget {
         self.property = property
         self.isWithdrawnWhileEmpty = isWithdrawnWhileEmpty
         self.iconSize = iconSize
+        paintable.content.isNeverBlank = isWithdrawnWhileEmpty
         paintable.content.styleWidget = { [weak widget] in widget?.pointer }
     }
 

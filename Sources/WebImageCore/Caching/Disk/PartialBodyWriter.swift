@@ -94,8 +94,9 @@ final class PartialBodyWriter: PartialBodyWriting {
     private func add(_ bytes: Data, at offset: Int, to file: PartialFile) throws -> Bool {
         while file.count < offset + bytes.count {
             let start = file.count - offset
-            // A server that sends more than it has announced does not fill the disk.
-            let announced = version.totalCount.map { Int(bounded: Double($0)) } ?? .max
+            // A server that sends more than it has announced does not fill the disk. The first byte too many is kept, which
+            // tells the reader that this is no part.
+            let announced = version.totalCount.map { Int(clamping: $0.boundedSum(1)) } ?? .max
             let room = min(store.maximumByteCount, announced) - file.count
             guard start >= 0, room > 0 else { return false }
             let step = min(bytes.count - start, room, PartialFileFormat.maximumRecordByteCount)
