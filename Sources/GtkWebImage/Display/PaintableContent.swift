@@ -36,8 +36,8 @@ final class PaintableContent {
     var isDrawnByWidget = true
     /// Whether the content determines the size of the widget. A background image does not.
     var hasSize = true
-    /// Whether a drawing always has a node. AdwAvatar 1.2 makes a paintable of it, which fails for a transition that has nothing to show yet.
-    var isNeverBlank = false
+    /// Called before the widget hears that nothing is visible any more.
+    var onEmpty: (() -> Void)?
     /// How animated images play. A change applies to the image on display, too.
     var playback = ImagePlayback() {
         didSet {
@@ -122,6 +122,7 @@ final class PaintableContent {
         }
         if case .paintable(let paintable) = content { next.observation = observe(paintable) }
         displayed = next
+        if isEmpty { onEmpty?() }
         updateSize()
         updateTicker()
     }
@@ -246,10 +247,6 @@ final class PaintableContent {
 extension PaintableContent {
     func draw(_ snapshot: OpaquePointer, width: Double, height: Double) {
         var context = DrawingContext(snapshot: snapshot, width: width, height: height, widget: styleWidget?())
-        if isNeverBlank {
-            var (transparent, bounds) = (GdkRGBA(), context.bounds)
-            gtk_snapshot_append_color(snapshot, &transparent, &bounds)
-        }
         guard !context.isEmpty else { return }
         if isDrawnByWidget, let widget = context.widget {
             context.overhang = Overhang(

@@ -26,7 +26,8 @@ final class PropertyTarget: SlotTarget {
         self.property = property
         self.isWithdrawnWhileEmpty = isWithdrawnWhileEmpty
         self.iconSize = iconSize
-        paintable.content.isNeverBlank = isWithdrawnWhileEmpty
+        // AdwAvatar 1.2 draws the paintable as soon as it changes, and fails if nothing is drawn.
+        if isWithdrawnWhileEmpty { paintable.content.onEmpty = { [weak self] in self?.changed() } }
         paintable.content.styleWidget = { [weak widget] in widget?.pointer }
     }
 
