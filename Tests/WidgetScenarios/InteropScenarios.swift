@@ -143,6 +143,24 @@ extension Scenario {
             pointer.setImage(with: missing, manager: stage.manager, completion: stage.completion)
             stage.waitForResults(5)
             expect(hasImage(), "with an error placeholder")
+            // What has no size of its own cannot be drawn in a circle: libadwaita 1.2 fails with a critical warning.
+            pointer.errorPlaceholder = nil
+            pointer.imageIndicator = .activity(size: 16, delay: .zero)
+            pointer.setImage(
+                with: missing,
+                placeholder: .color(ImageColor(0x808080)),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            expect(!hasImage(), "with a colour")
+            stage.waitForFrame()
+            stage.waitForResults(6)
+            expect(!hasImage(), "after a failure with an indicator")
+            pointer.imageTransition = .crossfade(duration: .milliseconds(200))
+            pointer.setImage(with: stage.url(0x996633), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(7)
+            expect(hasImage(), "while an image fades in")
+            stage.waitForFrame()
         },
 
         Scenario("A marker on a map of libshumate shows its image") {

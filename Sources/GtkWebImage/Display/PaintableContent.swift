@@ -36,8 +36,10 @@ final class PaintableContent {
     var isDrawnByWidget = true
     /// Whether the content determines the size of the widget. A background image does not.
     var hasSize = true
-    /// Called before the widget hears that nothing is visible any more.
-    var onEmpty: (() -> Void)?
+    /// Whether each drawing has something in it, be it transparent, as at the start of a transition from nothing.
+    var isNeverBlank = false
+    /// Called when the content on display has no size of its own, before the widget hears of it.
+    var onSizeLost: (() -> Void)?
     /// How animated images play. A change applies to the image on display, too.
     var playback = ImagePlayback() {
         didSet {
@@ -59,6 +61,9 @@ final class PaintableContent {
 
     /// Whether nothing is visible.
     var isEmpty: Bool { displayed.content.isNothing && indicator == nil }
+
+    /// Whether the content has a size of its own. A colour has none, nor has an indicator that is alone.
+    var hasIntrinsicSize: Bool { displayed.content.size.width > 0 && displayed.content.size.height > 0 }
 
     /// The player of the animated image on display.
     var player: AnimationPlayer? { displayed.playback?.player }
@@ -122,7 +127,7 @@ final class PaintableContent {
         }
         if case .paintable(let paintable) = content { next.observation = observe(paintable) }
         displayed = next
-        if isEmpty { onEmpty?() }
+        if !hasIntrinsicSize { onSizeLost?() }
         updateSize()
         updateTicker()
     }
@@ -248,6 +253,10 @@ extension PaintableContent {
     func draw(_ snapshot: OpaquePointer, width: Double, height: Double) {
         var context = DrawingContext(snapshot: snapshot, width: width, height: height, widget: styleWidget?())
         guard !context.isEmpty else { return }
+        if isNeverBlank {
+            var (transparent, bounds) = (GdkRGBA(), context.bounds)
+            gtk_snapshot_append_color(snapshot, &transparent, &bounds)
+        }
         if isDrawnByWidget, let widget = context.widget {
             context.overhang = Overhang(
                 width: Overhang.Side(of: width, in: Double(gtk_widget_get_width(widget))),

@@ -9,9 +9,9 @@ final class PropertyTarget: SlotTarget {
     private let widget: WidgetReference
     private let property: String
     /// Whether the widget shows something of its own while it has no paintable, as an avatar its initials. The paintable is in the
-    /// widget only while it draws something then.
-    private let isWithdrawnWhileEmpty: Bool
-    /// Whether the paintable is out of the widget, since it draws nothing.
+    /// widget only while it has a size then.
+    private let isWithdrawnWithoutSize: Bool
+    /// Whether the paintable is out of the widget, since it has no size.
     private var isWithdrawn = false
     /// The side of the image in application pixels, for widgets that show images at the size of icons.
     private let iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?
@@ -19,15 +19,16 @@ final class PropertyTarget: SlotTarget {
     init(
         widget: WidgetReference,
         property: String,
-        isWithdrawnWhileEmpty: Bool = false,
+        isWithdrawnWithoutSize: Bool = false,
         iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?
     ) {
         self.widget = widget
         self.property = property
-        self.isWithdrawnWhileEmpty = isWithdrawnWhileEmpty
+        self.isWithdrawnWithoutSize = isWithdrawnWithoutSize
         self.iconSize = iconSize
         // AdwAvatar 1.2 draws the paintable as soon as it changes, and fails if nothing is drawn.
-        if isWithdrawnWhileEmpty { paintable.content.onEmpty = { [weak self] in self?.changed() } }
+        paintable.content.isNeverBlank = isWithdrawnWithoutSize
+        if isWithdrawnWithoutSize { paintable.content.onSizeLost = { [weak self] in self?.changed() } }
         paintable.content.styleWidget = { [weak widget] in widget?.pointer }
     }
 
@@ -44,12 +45,12 @@ final class PropertyTarget: SlotTarget {
     }
 
     func changed() {
-        if isWithdrawnWhileEmpty, attach() { place() }
+        if isWithdrawnWithoutSize, attach() { place() }
     }
 
     private func place() {
         guard let widget = widget.pointer.map({ UnsafeMutableRawPointer($0) }) else { return }
-        isWithdrawn = isWithdrawnWhileEmpty && paintable.content.isEmpty
+        isWithdrawn = isWithdrawnWithoutSize && !paintable.content.hasIntrinsicSize
         let shown = isWithdrawn ? nil : paintable.nativePaintablePointer
         // Setting the same paintable would invalidate the layout.
         if widget.objectProperty(property) != shown { widget.setObjectProperty(property, shown) }

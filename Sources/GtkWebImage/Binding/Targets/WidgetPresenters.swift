@@ -55,7 +55,7 @@ final class WidgetPresenters {
             return PropertyTarget(
                 widget: widget,
                 property: property,
-                isWithdrawnWhileEmpty: property == "custom-image",
+                isWithdrawnWithoutSize: property == "custom-image",
                 iconSize: nil
             )
         }

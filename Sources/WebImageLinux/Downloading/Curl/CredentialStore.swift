@@ -54,7 +54,9 @@ struct CredentialStore {
 
     /// Forgets a credential that was refused, unless another one was accepted meanwhile.
     mutating func refuse(_ credential: ChallengeCredential, for space: CredentialSpace) {
-        if credentials[space] == credential { credentials[space] = nil }
+        guard credentials[space] == credential else { return }
+        credentials[space] = nil
+        if latest[space.server] == space { latest[space.server] = nil }
     }
 
     mutating func removeAll() { self = CredentialStore() }
