@@ -120,7 +120,7 @@ struct ChallengeTests {
     @Test("A handler may take longer than the idle timeout; without an answer the load fails for good")
     func slow() async throws {
         let (server, gate) = (try server(), AsyncGate())
-        let patient = ImageDownloader {
+        let patient = ImageDownloader.patient {
             $0.idleTimeout = .milliseconds(100)
             $0.challengeHandler = { _ in
                 try await gate.wait()
