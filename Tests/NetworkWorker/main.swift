@@ -11,7 +11,8 @@ import WebImageLinux
 // NetworkWorker exit URL AUTHORITIES MILLISECONDS, NetworkWorker exit-openssl URL AUTHORITIES MILLISECONDS,
 // NetworkWorker resolve URL SECONDS, NetworkWorker descriptors URL,
 // NetworkWorker part URL DIRECTORY kill|exit|end BYTES, NetworkWorker sysprof URL DIRECTORY,
-// NetworkWorker cancels URL COUNT, NetworkWorker bodies URL COUNT, NetworkWorker cookies URL COUNT, NetworkWorker hold URL COUNT.
+// NetworkWorker cancels URL COUNT, NetworkWorker bodies URL COUNT, NetworkWorker cookies URL COUNT, NetworkWorker hold URL COUNT,
+// NetworkWorker settings URL MODULES.
 
 let arguments = CommandLine.arguments
 var configuration = ImageDownloader.Configuration()
@@ -62,6 +63,21 @@ func initializeOpenSSL() {
         fatalError("There is no OpenSSL 3")
     }
     guard unsafeBitCast(symbol, to: Initialize.self)(0, nil) == 1 else { fatalError("OpenSSL does not start") }
+}
+
+/// Opens settings while another thread loads the modules of GIO for the desktop's proxies, as gtk_init does.
+/// - Parameter modules: A folder of modules, which shows in the memory map while they are loaded.
+func openSettings(whileLoading modules: String) {
+    typealias New = @convention(c) (UnsafePointer<CChar>) -> OpaquePointer?
+    guard let symbol = dlsym(dlopen("libgio-2.0.so.0", RTLD_NOW), "g_settings_new") else {
+        fatalError("There is no GIO")
+    }
+    let manager = ImageManager(configuration: ImageManager.Configuration())
+    while (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8))?.contains(modules) != true {}
+    guard unsafeBitCast(symbol, to: New.self)("org.gnome.system.proxy") != nil else {
+        fatalError("There are no settings")
+    }
+    withExtendedLifetime(manager) { print("opened") }
 }
 
 /// Prints how long a load takes.
@@ -184,6 +200,8 @@ case "cookies":
     let before = allocated_byte_count()
     run(Int(arguments[3])!)
     print("bytes", Int(allocated_byte_count()) - Int(before))
+case "settings":
+    openSettings(whileLoading: arguments[3])
 case "sysprof":
     try MarkedLoad.run(url, in: arguments[3])
 default:

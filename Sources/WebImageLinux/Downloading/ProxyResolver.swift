@@ -52,7 +52,7 @@ package final class ProxyResolver: Sendable {
 
     /// The resolver that uses g_proxy_resolver_lookup.
     static let desktop = ProxyResolver { url in
-        guard !isSetByEnvironment, hasSettings, let resolver = g_proxy_resolver_get_default() else { return nil }
+        guard let resolver = makeDesktopResolver() else { return nil }
         // GLib falls back to this resolver on a machine without a proxy service.
         guard String(cString: g_type_name_from_instance(asTypeInstance(resolver))) != "GDummyProxyResolver" else {
             return nil
@@ -74,8 +74,16 @@ package final class ProxyResolver: Sendable {
         _ = preparation
     }
 
-    private static let preparation: Void = startOptionalWork {
-        if !isSetByEnvironment, hasSettings { _ = g_proxy_resolver_get_default() }
+    private static let preparation: Void = startOptionalWork { _ = makeDesktopResolver() }
+
+    /// Returns GIO's resolver, which GIO owns; `nil` when the environment sets a proxy or the settings are missing.
+    private static func makeDesktopResolver() -> OpaquePointer? {
+        guard !isSetByEnvironment, hasSettings else { return nil }
+        // GIO creates the resolver while it holds the lock of its modules, and GNOME's resolver opens settings, which waits for the
+        // once of their backend. gtk_init, on the main thread, enters the once first and then takes the lock: without this call the
+        // two threads wait for each other.
+        if let backend = g_settings_backend_get_default() { g_object_unref(UnsafeMutableRawPointer(backend)) }
+        return g_proxy_resolver_get_default()
     }
 
     /// Whether the settings of the desktop's proxy are installed. GNOME's resolver, which GIO tries on every desktop,

@@ -7,8 +7,17 @@ import WebImageTesting
 /// Each test starts a program, because it needs a process that ends, or one whose functions or limits are its own.
 @Suite("Processes that load", .serialized)
 struct NetworkProcessTests {
-    private func run(_ arguments: [String], seconds: Double = 60) throws -> ChildProcess {
-        try ChildProcess.run(BuiltProgram.path("NetworkWorker"), arguments, seconds: seconds)
+    private func run(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        seconds: Double = 60
+    ) throws -> ChildProcess {
+        try ChildProcess.run(
+            BuiltProgram.path("NetworkWorker"),
+            arguments,
+            environment: environment,
+            seconds: seconds
+        )
     }
 
     /// The milliseconds that the program has printed for a load that has succeeded.
@@ -42,6 +51,29 @@ struct NetworkProcessTests {
         }
         // The threads get two seconds together.
         #expect(time < .seconds(6))
+    }
+
+    @Test(
+        "An app opens settings while the proxies of the desktop are looked up",
+        .enabled(if: GIOModules.proxyModule != nil)
+    )
+    func settings() throws {
+        // Given so many modules that GIO loads them for a while
+        let modules = try GIOModules()
+        for round in 0..<5 {
+            // When a program opens settings meanwhile, as gtk_init does
+            let environment = [
+                "GIO_EXTRA_MODULES": modules.folder, "GSETTINGS_BACKEND": "memory", "XDG_CURRENT_DESKTOP": "GNOME",
+                "http_proxy": "", "https_proxy": "", "all_proxy": "", "HTTPS_PROXY": "", "ALL_PROXY": "",
+            ]
+            let process = try run(
+                ["settings", "http://127.0.0.1:1/a", modules.folder],
+                environment: environment,
+                seconds: 30
+            )
+            // Then the two do not wait for each other.
+            #expect(process.exitCode == 0 && process.output.contains("opened"), "round \(round): \(process.output)")
+        }
     }
 
     @Test("A name that takes long to look up delays no other host, whether its load is cancelled or times out")
@@ -115,5 +147,25 @@ struct NetworkProcessTests {
         let count = try #require(process.output.split(separator: " ").last.flatMap { Int($0.filter { $0 != "\n" }) })
         // Without the share of a load, each left some hundred bytes.
         #expect(count < 40_000, "\(process.output)")
+    }
+}
+
+/// A folder of many modules of GIO, which are copies of one.
+private struct GIOModules {
+    /// The module that asks GNOME's settings for proxies.
+    static let proxyModule: String? = ["x86_64-linux-gnu/", "aarch64-linux-gnu/", "", "64/"]
+        .map { "/usr/lib/\($0)gio/modules/libgiognomeproxy.so" }
+        .first { FileManager.default.fileExists(atPath: $0) }
+
+    private let temporary = TemporaryDirectory()
+    var folder: String { temporary.path }
+
+    init() throws {
+        for number in 0..<100 {
+            try FileManager.default.copyItem(
+                atPath: Self.proxyModule!,
+                toPath: "\(folder)/libcopy\(number).so"
+            )
+        }
     }
 }

@@ -187,7 +187,9 @@ struct PDFTests {
                 """
         }
         let file = Self.pdf(content: "/F0 Do", objects: forms)
-        let coder = PDFCoder(timeLimit: .milliseconds(20))
+        var coder = PDFCoder(timeLimit: .milliseconds(20))
+        let leftBehind = LoaderWait.CallsLeftBehind()
+        coder.leftBehind = leftBehind
         // When it is drawn
         let error = thrownError { try coder.decode(file, options: DecodeOptions(url: URL(string: "file:///a.pdf"))) }
         // Then it fails in time, and the error says who took it.
@@ -195,5 +197,10 @@ struct PDFTests {
             error?.code == .timedOut && error?.reason.contains("poppler") == true && error?.url != nil,
             "\(error as Any)"
         )
+        #expect(leftBehind.count == 1)
+        // And after two of them none is drawn until they end.
+        leftBehind.add(1)
+        let next = thrownError { try coder.decode(Self.pdf(), options: DecodeOptions()) }
+        #expect(next?.code == .decoderUnavailable, "\(next as Any)")
     }
 }

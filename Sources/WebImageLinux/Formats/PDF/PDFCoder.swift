@@ -15,6 +15,9 @@ package struct PDFCoder: ImageDecoding {
         self.init(timeLimit: timeLimit) { .installed }
     }
 
+    /// Counts the calls that are left behind; `nil` for the count of the process. Tests have their own.
+    var leftBehind: LoaderWait.CallsLeftBehind?
+
     /// - Parameter poppler: Returns the functions that draw; `nil` when they are not installed.
     init(timeLimit: Duration, poppler: @escaping @Sendable () -> PopplerLibrary?) {
         self.timeLimit = timeLimit
@@ -39,7 +42,13 @@ extension PDFCoder: SlowImageDecoding, CancellableImageDecoding {
     ) throws(ImageError) -> WebImage {
         guard let poppler = poppler() else { throw options.badData("poppler-glib is not installed") }
         let number = try Self.pageNumber(options)
-        var wait = LoaderWait(format: .pdf, isElsewhere: false, limit: timeLimit, options: options)
+        var wait = LoaderWait(
+            format: .pdf,
+            isElsewhere: false,
+            limit: timeLimit,
+            options: options,
+            leftBehind: leftBehind
+        )
         wait.library = "poppler"
         // Giving up a drawing does not end it.
         return try wait.run(holding: reservation, until: { false }) { () throws(ImageError) in

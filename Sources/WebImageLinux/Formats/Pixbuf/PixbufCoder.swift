@@ -18,6 +18,8 @@ public import WebImageCore
 /// another format whose loader takes as long as the file wants, fails with ``/WebImageCore/ImageError/Code/timedOut``.
 public struct PixbufCoder: ImageDecoding {
     private let timeLimit: Duration?
+    /// Counts the calls that are left behind; `nil` for the count of the process. Tests have their own.
+    var leftBehind: LoaderWait.CallsLeftBehind?
 
     /// Makes a decoder. Which loaders are installed is looked up when the first image is decoded.
     public init() { self.init(timeLimit: nil) }
@@ -74,7 +76,8 @@ extension PixbufCoder: CancellableImageDecoding {
             format: format,
             isElsewhere: loader.isElsewhere,
             limit: timeLimit ?? .seconds(loader.isElsewhere ? 30 : 10),
-            options: options
+            options: options,
+            leftBehind: leftBehind
         )
         // Giving up a loader of this process does not end it.
         return try wait.run(holding: reservation, until: { loader.isElsewhere && isCancelled() }, work)
