@@ -73,7 +73,10 @@ func openSettings(whileLoading modules: String) {
         fatalError("There is no GIO")
     }
     let manager = ImageManager(configuration: ImageManager.Configuration())
-    while (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8))?.contains(modules) != true {}
+    // What is no module is unloaded at once, so that the moment may be missed.
+    let (folder, end) = (Data(modules.utf8), ContinuousClock.now + .seconds(2))
+    while FileManager.default.contents(atPath: "/proc/self/maps")?.range(of: folder) == nil, ContinuousClock.now < end {
+    }
     guard unsafeBitCast(symbol, to: New.self)("org.gnome.system.proxy") != nil else {
         fatalError("There are no settings")
     }

@@ -40,6 +40,7 @@ struct InstalledFormatTests {
     func known(index: Int) throws {
         let file = Self.files[index]
         #expect(ImageFormat(sniffing: file.data) == file.format)
+        guard PixbufCoder().canDecode(file.format) else { return }
         let image = try CoderRegistry.builtIn.decode(file.data)
         #expect(image.format == file.format && image.pixelSize == Self.size)
         #expect(image.color(0, 0).isClose(to: file.format == .xbm ? 0 : 0xFF0000))
@@ -55,7 +56,9 @@ struct InstalledFormatTests {
         let error = await failure(ImageManager(configuration: configuration), url)
         #expect(error?.code == .formatNotAllowed && error?.remedy.contains("insert .\(file.format.rawValue) ") == true)
         configuration.formats.network.insert(file.format)
-        #expect(await failure(ImageManager(configuration: configuration), url) == nil)
+        let code = await failure(ImageManager(configuration: configuration), url)?.code
+        // gdk-pixbuf with glycin has no loader of QTIF.
+        #expect(code == (PixbufCoder().canDecode(file.format) ? nil : .unsupportedFormat))
     }
 
     @Test("Damaged ones, and those that claim more pixels than the limit, are refused")
@@ -81,7 +84,11 @@ struct InstalledFormatTests {
             var options = DecodeOptions(maximumPixelCount: 1 << 18)
             options.url = URL(string: "file:///a")
             let error = thrownError { try CoderRegistry.builtIn.decode(Data(file), options: options) }
-            #expect(error?.code == code, "\(String(decoding: file.prefix(60), as: UTF8.self)) \(error as Any)")
+            let isInstalled = PixbufCoder().canDecode(ImageFormat(sniffing: Data(file)))
+            #expect(
+                error?.code == (isInstalled ? code : .unsupportedFormat),
+                "\(String(decoding: file.prefix(60), as: UTF8.self)) \(error as Any)"
+            )
         }
     }
 

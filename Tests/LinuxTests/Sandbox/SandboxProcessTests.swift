@@ -155,7 +155,8 @@ struct SandboxProcessTests {
             let coders = CoderRegistry.builtIn(adding: [], sandbox: (sandbox, isOptional: true), neverHere: [.svg])
             let data = TestImage.quarters(size: Self.size, format: .png)
             for _ in 0..<3 { #expect(try coders.decode(data).pixelSize == Self.size, "\(path)") }
-            // A drawing from the network is not decoded here.
+            // A drawing from the network is not decoded here. Where gdk-pixbuf has processes of its own, it needs no worker.
+            guard !PixbufCoder().decodesElsewhere(.svg) else { continue }
             let svg = Data("<svg xmlns='http://www.w3.org/2000/svg' width='20' height='10'/>".utf8)
             let error = #expect(throws: ImageError.self) {
                 try coders.decode(svg, options: DecodeOptions(url: URL(string: "https://host/a.svg")))
