@@ -53,6 +53,7 @@ final class GalleryApplication {
         let window = GalleryWindow(application: application, context: context, size: options.windowSize)
         self.window = window
         window.showPage(options.page)
+        if options.size == nil { window.fillBrowser() }
         window.present()
         if let number = options.open, context.source.urls.indices.contains(number) { window.open(number) }
         startTour(of: window)

@@ -49,6 +49,14 @@ final class GalleryWindow {
         gtk_window_present(cast(OpaquePointer(window)))
     }
 
+    /// Maximises the window in a browser, which has no desktop to show beside it.
+    func fillBrowser() {
+        let display = UnsafeMutableRawPointer(gtk_widget_get_display(window)!)
+        let type = g_type_name_from_instance(display.assumingMemoryBound(to: GTypeInstance.self))!
+        guard String(cString: type) == "GdkBroadwayDisplay" else { return }
+        gtk_window_maximize(cast(OpaquePointer(window)))
+    }
+
     /// Shows a page.
     /// - Returns: Whether the page exists.
     @discardableResult

@@ -57,6 +57,11 @@ final class PageView {
         gtk_scrolled_window_set_child(OpaquePointer(scrolled), code)
         let expander = gtk_expander_new(tr("Code"))!
         gtk_expander_set_child(OpaquePointer(expander), scrolled)
+        // In GTK 4.8 Tab never leaves a collapsed expander with a visible child that takes the focus.
+        gtk_widget_set_visible(scrolled, 0)
+        connect(OpaquePointer(expander), "notify::expanded", arguments: 1) {
+            gtk_widget_set_visible(scrolled, gtk_expander_get_expanded(OpaquePointer(expander)))
+        }
         return expander
     }
 }
