@@ -15,16 +15,14 @@ struct Page {
     /// Creates the content when the page is first opened.
     let make: @MainActor (PageContext) -> PageContent
 
-    /// All pages in the order of the list.
-    static var all: [Page] {
-        [
-            wall, progressive, animation, buttons, orientation, density, sizes, failures, placeholders, transitions,
-            transformers, prefetching, caches, zoom, links, accessibility,
-        ]
-    }
+    /// All pages in the order of the sidebar.
+    static var all: [Page] { PageGroup.all.flatMap { $0.entries.map(\.page) } }
 
+    /// Whether each word of a text stands in the page's title, summary or id.
     func matches(_ text: String) -> Bool {
-        text.isEmpty || "\(title) \(summary) \(id)".localizedStandardContains(text)
+        text.split(whereSeparator: \.isWhitespace).allSatisfy {
+            "\(title) \(summary) \(id)".localizedStandardContains($0)
+        }
     }
 }
 

@@ -5,7 +5,7 @@ import GtkWebImage
 extension Page {
     static let wall = Page(
         id: "wall",
-        title: tr("A wall of images"),
+        title: tr("Wall"),
         summary: tr(
             "Thousands of cells, recycled while scrolling. Loads of cells that leave the screen are cancelled, and visible cells load first."
         ),

@@ -29,4 +29,7 @@ enum Translation {
 enum AppInfo {
     /// The application id, after which installed files and folders are named.
     static let identifier = "org.gtkwebimage.Gallery"
+    /// The address of the project, which the metainfo repeats.
+    static let homepage = "https://example.org/GtkWebImage"
+    static let issues = "https://example.org/GtkWebImage/issues"
 }

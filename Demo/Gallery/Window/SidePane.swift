@@ -1,0 +1,44 @@
+internal import CWebImageAdwaita
+internal import CWebImageGtk4
+
+/// The pane at the end side of the page, which covers the page when there is no room for both.
+@MainActor
+final class SidePane {
+    let widget: Widget
+    /// Called when the pane opens, closes or changes.
+    var onChange: (() -> Void)?
+    private let flap = OpaquePointer(adw_flap_new()!)
+    private let frame = adw_bin_new()!
+
+    init(page: Widget) {
+        widget = cast(flap)
+        adw_flap_set_content(flap, page)
+        adw_flap_set_flap(flap, frame)
+        adw_flap_set_separator(flap, gtk_separator_new(GTK_ORIENTATION_VERTICAL))
+        adw_flap_set_flap_position(flap, GTK_PACK_END)
+        adw_flap_set_swipe_to_open(flap, 0)
+        adw_flap_set_reveal_flap(flap, 0)
+        gtk_widget_add_css_class(frame, "background")
+        // A swipe and a click beside a pane that covers the page close it, too.
+        connect(flap, "notify::reveal-flap", arguments: 1) { [weak self] in
+            guard let self else { return }
+            if adw_flap_get_reveal_flap(flap) == 0, content != nil { content = nil }
+        }
+    }
+
+    /// The widget in the pane, or `nil` when the pane is closed.
+    var content: Widget? {
+        didSet {
+            guard content != oldValue else { return }
+            // A pane that closes keeps its widget until another one comes, so that it is seen to leave.
+            if let content, adw_bin_get_child(cast(OpaquePointer(frame))) != content {
+                adw_bin_set_child(cast(OpaquePointer(frame)), content)
+            }
+            adw_flap_set_reveal_flap(flap, content == nil ? 0 : 1)
+            onChange?()
+        }
+    }
+
+    /// Whether the pane is open and covers the page.
+    var coversPage: Bool { content != nil && adw_flap_get_folded(flap) != 0 }
+}
