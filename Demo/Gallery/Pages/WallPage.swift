@@ -13,7 +13,8 @@ extension Page {
             PicturePointer(picture).setImage(with: url, placeholder: .icon("image-x-generic-symbolic"))
             PicturePointer(picture).cancelCurrentImageLoad()
             """,
-        isFilling: true
+        isFilling: true,
+        parts: ["ImageWall.swift"]
     ) { context in
         let wall = ImageWall(urls: context.source.urls)
         let counters = LoadCounters()

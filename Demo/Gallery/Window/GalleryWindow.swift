@@ -14,6 +14,8 @@ final class GalleryWindow {
     private let stack = OpaquePointer(gtk_stack_new()!)
     private let pane: SidePane
     private let panes: OpaquePointer
+    private let sourcePane = SourcePane()
+    private let showsSource = ToggleAction("source")
     private let large = Picture()
     private var views: [String: PageView] = [:]
     /// The widget that had the focus before the large view opened.
@@ -42,6 +44,7 @@ final class GalleryWindow {
         header.onBack = { [weak self] in self?.goBack() }
         header.onLeaveFullscreen = { [weak self] in self?.toggleFullscreen() }
         connect(OpaquePointer(window), "notify::fullscreened", arguments: 1) { [weak self] in self?.updateHeaders() }
+        onSidePaneChange { [weak self] in self?.updateSource() }
         addActions()
         updateHeaders()
     }
@@ -122,6 +125,7 @@ final class GalleryWindow {
         adw_leaflet_navigate(panes, ADW_NAVIGATION_DIRECTION_FORWARD)
         if pane.coversPage { pane.content = nil }
         header.title = page.title
+        updateSource()
         gtk_window_set_title(cast(OpaquePointer(window)), page.title)
         updateHeaders()
     }
@@ -191,7 +195,16 @@ final class GalleryWindow {
             ("fullscreen", { [weak self] in self?.toggleFullscreen() }),
         ]
         for (name, body) in actions { addAction(name, to: OpaquePointer(window), body) }
+        showsSource.add(to: OpaquePointer(window)) { [weak self] in
+            guard let self else { return }
+            setSidePane(sidePane == sourcePane.widget ? nil : sourcePane.widget)
+        }
         gwi_application_window_set_help_overlay(cast(OpaquePointer(window)), ShortcutsWindow.make())
+    }
+
+    private func updateSource() {
+        showsSource.isOn = sidePane == sourcePane.widget
+        if showsSource.isOn, let current { sourcePane.show(current.page) }
     }
 
     private func search() {

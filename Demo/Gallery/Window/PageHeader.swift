@@ -7,6 +7,8 @@ final class PageHeader {
     let widget: Widget
     var onBack: (() -> Void)?
     var onLeaveFullscreen: (() -> Void)?
+    /// The button that shows the source of the page.
+    let source = gtk_toggle_button_new()!
     private let bar: OpaquePointer
     private let titleWidget = OpaquePointer(adw_window_title_new("", nil)!)
     private let back = gtk_button_new_from_icon_name("go-previous-symbolic")!
@@ -24,7 +26,11 @@ final class PageHeader {
         adw_header_bar_set_title_widget(bar, cast(titleWidget))
         adw_header_bar_pack_start(bar, back)
         adw_header_bar_pack_end(bar, restore)
+        gtk_button_set_icon_name(cast(OpaquePointer(source)), "\(AppInfo.identifier)-source-symbolic")
+        nameIcon(source, tr("Source"))
+        gtk_actionable_set_action_name(OpaquePointer(source), "win.source")
         adw_header_bar_pack_end(bar, menu)
+        adw_header_bar_pack_end(bar, source)
         connect(OpaquePointer(back), "clicked") { [weak self] in self?.onBack?() }
         connect(OpaquePointer(restore), "clicked") { [weak self] in self?.onLeaveFullscreen?() }
     }

@@ -9,6 +9,8 @@ final class SidePane {
     var onChange: (() -> Void)?
     private let flap = OpaquePointer(adw_flap_new()!)
     private let frame = adw_bin_new()!
+    /// The width of the pane in application pixels where there is room for it.
+    private nonisolated static let width: Int32 = 440
 
     init(page: Widget) {
         widget = cast(flap)
@@ -19,6 +21,7 @@ final class SidePane {
         adw_flap_set_swipe_to_open(flap, 0)
         adw_flap_set_reveal_flap(flap, 0)
         gtk_widget_add_css_class(frame, "background")
+        gtk_widget_set_layout_manager(frame, Self.makeLayout())
         // A swipe and a click beside a pane that covers the page close it, too.
         connect(flap, "notify::reveal-flap", arguments: 1) { [weak self] in
             guard let self else { return }
@@ -41,4 +44,21 @@ final class SidePane {
 
     /// Whether the pane is open and covers the page.
     var coversPage: Bool { content != nil && adw_flap_get_folded(flap) != 0 }
+
+    /// Gives all panes the same width, whatever is in them.
+    private static func makeLayout() -> UnsafeMutablePointer<GtkLayoutManager>? {
+        gtk_custom_layout_new(
+            { _ in GTK_SIZE_REQUEST_CONSTANT_SIZE },
+            { frame, orientation, size, minimum, natural, _, _ in
+                guard let child = gtk_widget_get_first_child(frame) else { return }
+                gtk_widget_measure(child, orientation, size, minimum, natural, nil, nil)
+                guard orientation == GTK_ORIENTATION_HORIZONTAL, let minimum else { return }
+                natural?.pointee = max(minimum.pointee, SidePane.width)
+            },
+            { frame, width, height, _ in
+                guard let child = gtk_widget_get_first_child(frame) else { return }
+                gtk_widget_allocate(child, width, height, -1, nil)
+            }
+        )
+    }
 }

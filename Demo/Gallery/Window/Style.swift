@@ -5,29 +5,25 @@ import FoundationEssentials
 /// The light or dark style. It follows the desktop until the user chooses one.
 @MainActor
 final class ColorScheme {
-    private let action = g_simple_action_new_stateful("dark", nil, g_variant_new_boolean(0))!
+    private let action = ToggleAction("dark")
     private var manager: OpaquePointer { adw_style_manager_get_default() }
 
     /// Adds the action that switches between the styles.
     /// - Parameter isDark: Whether the dark style is chosen from the start.
     func addAction(to map: OpaquePointer, isDark: Bool) {
-        connect(action, "activate", arguments: 1) { [weak self] in
+        action.add(to: map) { [weak self] in
             guard let self else { return }
-            let isDark = adw_style_manager_get_dark(manager) != 0
-            adw_style_manager_set_color_scheme(
-                manager,
-                isDark ? ADW_COLOR_SCHEME_FORCE_LIGHT : ADW_COLOR_SCHEME_FORCE_DARK
-            )
+            let scheme = self.isDark ? ADW_COLOR_SCHEME_FORCE_LIGHT : ADW_COLOR_SCHEME_FORCE_DARK
+            adw_style_manager_set_color_scheme(manager, scheme)
         }
-        connect(manager, "notify::dark", arguments: 1) { [weak self] in self?.updateState() }
-        g_action_map_add_action(map, action)
+        connect(manager, "notify::dark", arguments: 1) { [weak self] in self?.updateAction() }
         if isDark { adw_style_manager_set_color_scheme(manager, ADW_COLOR_SCHEME_FORCE_DARK) }
-        updateState()
+        updateAction()
     }
 
-    private func updateState() {
-        g_simple_action_set_state(action, g_variant_new_boolean(adw_style_manager_get_dark(manager)))
-    }
+    private var isDark: Bool { adw_style_manager_get_dark(manager) != 0 }
+
+    private func updateAction() { action.isOn = isDark }
 }
 
 /// The styles that the theme does not provide.
@@ -51,8 +47,8 @@ enum Style {
             guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION)
         )
         g_object_unref(UnsafeMutableRawPointer(provider))
-        // Until the app is installed, its icons are next to the images in the source tree.
-        let icons = URL(filePath: ImageServer.standardFolder).deletingLastPathComponent().appending(path: "icons")
-        gtk_icon_theme_add_search_path(gtk_icon_theme_get_for_display(display), icons.path())
+        // GTK finds the icons of an installed app only below the folders of the desktop, and those of a build nowhere.
+        let icons = ProgramFolder.share("icons") ?? ProgramFolder.own("icons", source: "data/icons")
+        gtk_icon_theme_add_search_path(gtk_icon_theme_get_for_display(display), icons)
     }
 }
