@@ -104,12 +104,15 @@ let package = Package(
         cLibrary("CWebImageTIFF", pkgConfig: "libtiff-4", debian: "libtiff-dev"),
         cLibrary("CWebImageDeflate", pkgConfig: "libdeflate", debian: "libdeflate-dev"),
         cLibrary("CWebImageGtk4", pkgConfig: "gtk4", debian: "libgtk-4-dev"),
+        // Only for the gallery.
+        cLibrary("CWebImageAdwaita", pkgConfig: "libadwaita-1", debian: "libadwaita-1-dev"),
 
         // The demo. SwiftPM builds these programs here and does not offer them to packages that depend on this one.
         .executableTarget(
             name: "webimage-gallery",
             dependencies: [
-                "GtkWebImage", "GtkWebImageWidgets", "WebImageTesting", "CWebImageGtk4", "CWebImageGtkShims",
+                "GtkWebImage", "GtkWebImageWidgets", "WebImageTesting", "CWebImageAdwaita", "CWebImageGtk4",
+                "CWebImageGtkShims",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Demo/Gallery",

@@ -1,3 +1,4 @@
+internal import CWebImageAdwaita
 internal import CWebImageGtk4
 import Foundation
 import GtkWebImage
@@ -33,14 +34,14 @@ final class GalleryApplication {
     }
 
     private func startUp() {
+        adw_init()
         Style.load()
         gtk_window_set_default_icon_name(AppInfo.identifier)
         addAction("quit", to: OpaquePointer(application)) { [weak self] in self?.quit() }
         addAction("about", to: OpaquePointer(application)) { [weak self] in
             if let window = self?.window { AboutWindow.present(over: window.window) }
         }
-        style.addAction(to: OpaquePointer(application))
-        style.follow(isDark: options.dark ? true : nil)
+        style.addAction(to: OpaquePointer(application), isDark: options.dark)
         for shortcut in ShortcutsWindow.all {
             var keys: [UnsafePointer<CChar>?] = shortcut.keys.map { UnsafePointer(strdup($0)) } + [nil]
             gtk_application_set_accels_for_action(application, shortcut.action, &keys)
@@ -53,6 +54,7 @@ final class GalleryApplication {
         let window = GalleryWindow(application: application, context: context, size: options.windowSize)
         self.window = window
         window.showPage(options.page)
+        if options.size == nil { window.fillBrowser() }
         window.present()
         if let number = options.open, context.source.urls.indices.contains(number) { window.open(number) }
         startTour(of: window)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import GtkWebImage
 
 /// The options of the command line.
@@ -27,8 +28,10 @@ struct GalleryOptions: ParsableArguments {
     @Option(help: "Save a screenshot of the window as PNG once all visible images are loaded, and quit.")
     var screenshot: String?
 
-    @Option(help: "Width and height of the window in application pixels.")
-    var size = "1000x720"
+    @Option(
+        help: "Width and height of the window in application pixels. Default: 1000x720; in a browser the whole page."
+    )
+    var size: String?
 
     @Option(help: "The number of device pixels per application pixel, 1 or 2, if the display does not define it.")
     var scale: Int?
@@ -55,14 +58,15 @@ struct GalleryOptions: ParsableArguments {
         guard Self.pageNames.contains(page) else {
             throw ValidationError("There is no page \(page). Choose one of \(Self.pageNames.joined(separator: ", ")).")
         }
-        let numbers = size.split(separator: "x").compactMap { Int($0) }
-        guard numbers.count == 2, numbers.allSatisfy((1...Self.longestSide).contains) else {
+        let isSize = size.map(Self.numbers).map { $0.count == 2 && $0.allSatisfy((1...Self.longestSide).contains) }
+        guard isSize ?? true else {
             throw ValidationError("--size must be WIDTHxHEIGHT, for example 1000x720, up to \(Self.longestSide).")
         }
         guard exitAfter.map({ $0 >= 0 && $0 <= Self.longestTime }) ?? true else {
             throw ValidationError("--exit-after must be a number of seconds, at most \(Self.longestTime).")
         }
         guard scale.map({ $0 == 1 || $0 == 2 }) ?? true else { throw ValidationError("--scale must be 1 or 2.") }
+        try validateFiles()
     }
 
     /// No display shows a longer window, in pixels.
@@ -70,11 +74,28 @@ struct GalleryOptions: ParsableArguments {
     /// A year, in seconds.
     private static let longestTime = 31_536_000.0
 
+    /// Says what to do about a folder or a file that cannot be read, before a window opens.
+    private func validateFiles() throws {
+        if let urlList {
+            guard let feed = try? URLListFeed(path: urlList) else {
+                throw ValidationError("The list \(urlList) cannot be read. Pass a text file to --url-list.")
+            }
+            guard !feed.urls.isEmpty else {
+                throw ValidationError("There is no URL in \(urlList). Write one a line.")
+            }
+        }
+        guard FileManager.default.isReadableFile(atPath: images) else {
+            throw ValidationError("\(NoImages(folder: images))")
+        }
+    }
+
     /// The size of the window in application pixels.
     var windowSize: (width: Int, height: Int) {
-        let numbers = size.split(separator: "x").compactMap { Int($0) }
+        let numbers = size.map(Self.numbers) ?? [1000, 720]
         return (numbers[0], numbers[1])
     }
+
+    private static func numbers(_ size: String) -> [Int] { size.split(separator: "x").compactMap { Int($0) } }
 
     private static var pageNames: [String] { MainActor.assumeIsolated { Page.all.map(\.id) } }
 }

@@ -29,14 +29,7 @@ struct ImageServer: ImageFeed {
     }
 
     /// The folder of images beside the installed program, or data/images of the package it was built from.
-    static var standardFolder: String {
-        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        let installed = program.appending(path: "../share/\(AppInfo.identifier)/images").standardized
-            .path()
-        if FileManager.default.fileExists(atPath: installed) { return installed }
-        let steps = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-        return "/\(steps)/data/images"
-    }
+    static var standardFolder: String { ProgramFolder.own("images", source: "data/images") }
 
     let urls: [URL]
     /// The file names of all bundled images.

@@ -6,7 +6,7 @@ import GtkWebImageWidgets
 extension Page {
     static let animation = Page(
         id: "animation",
-        title: tr("Animated images"),
+        title: tr("Animation"),
         summary: tr(
             "GIF, APNG and WebP play while they are on screen. Frames keep to the clock; late frames are skipped."
         ),

@@ -6,7 +6,7 @@ import GtkWebImageWidgets
 extension Page {
     static let buttons = Page(
         id: "buttons",
-        title: tr("Buttons"),
+        title: tr("Buttons and icons"),
         summary: tr(
             "An image for each state, an image behind the label, and a round one. Hover over the buttons, press them, or disable them."
         ),

@@ -6,7 +6,7 @@ import GtkWebImageWidgets
 extension Page {
     static let density = Page(
         id: "density",
-        title: tr("High-density screens"),
+        title: tr("Pixel density"),
         summary: tr(
             "Images are decoded at the pixel size of the widget on this screen, and again when the widget grows. A file named @2x has twice the pixels per point."
         ),

@@ -6,7 +6,7 @@ import GtkWebImageWidgets
 extension Page {
     static let failures = Page(
         id: "failures",
-        title: tr("Failed loads"),
+        title: tr("Errors and retry"),
         summary: tr(
             "Each failure gives a reason and a remedy. Click an error image to try again."
         ),

@@ -6,7 +6,7 @@ import GtkWebImageWidgets
 extension Page {
     static let links = Page(
         id: "links",
-        title: tr("Your own images"),
+        title: tr("Try a URL"),
         summary: tr("Type an address and press Enter, or drop a link or a file on the image."),
         code: """
             picture.setImage(with: URL(string: text), loading: .progressive) { result in

@@ -8,23 +8,41 @@ struct Page {
     let id: String
     let title: String
     let summary: String
-    /// The code sample. A test checks that the file of the page contains the same lines.
+    /// The code sample. A test checks that the files of the page contain the same lines.
     let code: String
     /// Whether the page scrolls by itself and fills the window.
-    var isFilling = false
+    let isFilling: Bool
+    /// The names of the source files that make the page, its own first.
+    let files: [String]
     /// Creates the content when the page is first opened.
     let make: @MainActor (PageContext) -> PageContent
 
-    /// All pages in the order of the list.
-    static var all: [Page] {
-        [
-            wall, progressive, animation, buttons, orientation, density, sizes, failures, placeholders, transitions,
-            transformers, prefetching, caches, zoom, links, accessibility,
-        ]
+    /// - Parameters:
+    ///   - parts: The names of further files in Demo/Gallery/Pages that make the page.
+    ///   - file: The file of the page.
+    nonisolated init(
+        id: String,
+        title: String,
+        summary: String,
+        code: String,
+        isFilling: Bool = false,
+        parts: [String] = [],
+        file: String = #fileID,
+        make: @escaping @MainActor (PageContext) -> PageContent
+    ) {
+        (self.id, self.title, self.summary, self.code, self.isFilling) = (id, title, summary, code, isFilling)
+        files = [String(file.split(separator: "/").last ?? "")] + parts
+        self.make = make
     }
 
+    /// All pages in the order of the sidebar.
+    static var all: [Page] { PageGroup.all.flatMap { $0.entries.map(\.page) } }
+
+    /// Whether each word of a text stands in the page's title, summary or id.
     func matches(_ text: String) -> Bool {
-        text.isEmpty || "\(title) \(summary) \(id)".localizedStandardContains(text)
+        text.split(whereSeparator: \.isWhitespace).allSatisfy {
+            "\(title) \(summary) \(id)".localizedStandardContains($0)
+        }
     }
 }
 

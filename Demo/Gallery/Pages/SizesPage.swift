@@ -6,7 +6,7 @@ import GtkWebImageWidgets
 extension Page {
     static let sizes = Page(
         id: "sizes",
-        title: tr("Images by size"),
+        title: tr("Sizes"),
         summary: tr(
             "A server scales each image to the pixels of its widget. A larger widget asks for a larger image; a smaller one is served by the caches."
         ),

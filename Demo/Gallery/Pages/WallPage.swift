@@ -5,7 +5,7 @@ import GtkWebImage
 extension Page {
     static let wall = Page(
         id: "wall",
-        title: tr("A wall of images"),
+        title: tr("Wall"),
         summary: tr(
             "Thousands of cells, recycled while scrolling. Loads of cells that leave the screen are cancelled, and visible cells load first."
         ),
@@ -13,7 +13,8 @@ extension Page {
             PicturePointer(picture).setImage(with: url, placeholder: .icon("image-x-generic-symbolic"))
             PicturePointer(picture).cancelCurrentImageLoad()
             """,
-        isFilling: true
+        isFilling: true,
+        parts: ["ImageWall.swift"]
     ) { context in
         let wall = ImageWall(urls: context.source.urls)
         let counters = LoadCounters()

@@ -6,7 +6,7 @@ import GtkWebImageWidgets
 extension Page {
     static let zoom = Page(
         id: "zoom",
-        title: tr("Zooming"),
+        title: tr("Zoom"),
         summary: tr(
             "A large image of 50 megapixels, decoded only where one looks: with the wheel, a pinch, a drag, a double click, the arrows and the keys + - 0 1."
         ),

@@ -16,12 +16,10 @@ enum Translation {
     /// the system. A translation is the file LANGUAGE/LC_MESSAGES/gtkwebimage-gallery.mo in it.
     static func start() {
         setlocale(LC_ALL, "")
-        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        let beside = program.appending(path: "../share/locale").standardized.path()
         if let folder = ProcessInfo.processInfo.environment["TEXTDOMAINDIR"] {
             bindtextdomain(domain, folder)
-        } else if FileManager.default.fileExists(atPath: beside) {
-            bindtextdomain(domain, beside)
+        } else if let installed = ProgramFolder.share("locale") {
+            bindtextdomain(domain, installed)
         }
         bind_textdomain_codeset(domain, "UTF-8")
     }
@@ -31,4 +29,7 @@ enum Translation {
 enum AppInfo {
     /// The application id, after which installed files and folders are named.
     static let identifier = "org.gtkwebimage.Gallery"
+    /// The address of the project, which the metainfo repeats.
+    static let homepage = "https://example.org/GtkWebImage"
+    static let issues = "https://example.org/GtkWebImage/issues"
 }

@@ -45,11 +45,11 @@ func button(_ text: String, _ body: @escaping () -> Void) -> Widget {
     return button
 }
 
-/// Creates a button with an icon. The text becomes its tooltip, which assistive technology reads.
+/// Creates a button with an icon, and a text as its name and tooltip.
 @MainActor
 func button(icon: String, _ text: String, _ body: @escaping () -> Void) -> Widget {
     let button = gtk_button_new_from_icon_name(icon)!
-    gtk_widget_set_tooltip_text(button, text)
+    nameIcon(button, text)
     connect(OpaquePointer(button), "clicked", body)
     return button
 }
@@ -76,27 +76,18 @@ func checkButton(_ text: String, isOn: Bool = false, _ body: @escaping (Bool) ->
     return button
 }
 
-/// Arranges widgets in rows that wrap.
+/// Arranges widgets in columns of the same width, in rows that wrap.
 @MainActor
-func flow(_ children: [Widget], columns: UInt32 = 6) -> Widget {
-    let flow = gtk_flow_box_new()!
-    let native = OpaquePointer(flow)
-    gtk_flow_box_set_selection_mode(native, GTK_SELECTION_NONE)
-    gtk_flow_box_set_max_children_per_line(native, columns)
-    gtk_flow_box_set_row_spacing(native, 12)
-    gtk_flow_box_set_column_spacing(native, 12)
-    gtk_widget_set_valign(flow, GTK_ALIGN_START)
-    for child in children {
-        let cell = fixed(child)
+func flow(_ children: [Widget], columns: Int = 6) -> Widget {
+    let cells = children.map(fixed)
+    for cell in cells {
         gtk_widget_set_halign(cell, GTK_ALIGN_START)
         gtk_widget_set_valign(cell, GTK_ALIGN_START)
-        gtk_flow_box_insert(native, cell, -1)
-        gtk_widget_set_focusable(gtk_widget_get_parent(cell), 0)
     }
-    return flow
+    return WrapLayout.widget(cells, columns: columns)
 }
 
-/// Fixes a widget to its size request. In a GtkFlowBox it would otherwise grow to the natural size of its image.
+/// Fixes a widget to its size request. It would otherwise grow to the natural size of its image.
 @MainActor
 func fixed(_ widget: Widget) -> Widget {
     var (width, height) = (Int32(-1), Int32(-1))
@@ -127,12 +118,11 @@ func captioned(_ widget: Widget, _ text: String) -> Widget {
     return box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(widget), caption])
 }
 
-/// Arranges controls in rows that wrap, each at its own height.
+/// Arranges controls in rows that wrap, each with its own size.
 @MainActor
 func controls(_ children: [Widget]) -> Widget {
-    let row = flow(children, columns: 8)
     for child in children { gtk_widget_set_valign(child, GTK_ALIGN_CENTER) }
-    return row
+    return WrapLayout.widget(children)
 }
 
 extension GtkWidgetConvertible {

@@ -1,65 +1,96 @@
+internal import CWebImageAdwaita
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
 
-/// The window: the list of pages, the selected page, and the large view of an image of the wall.
+/// The window: the sidebar, the selected page with a pane beside it, and the large view of an image of the wall.
 @MainActor
 final class GalleryWindow {
-    /// The width in application pixels below which either the list or the page is visible.
-    private static let narrowWidth = 640
-
     let window: Widget
     private let context: PageContext
-    private let list = PageList()
+    private let sidebar = Sidebar()
+    private let header = PageHeader()
     private let stack = OpaquePointer(gtk_stack_new()!)
+    private let pane: SidePane
+    private let panes: OpaquePointer
+    private let sourcePane = SourcePane()
+    private let showsSource = ToggleAction("source")
     private let large = Picture()
-    private let back: Widget
-    private let listButton: OpaquePointer
     private var views: [String: PageView] = [:]
-    private var isNarrow = false
+    /// The widget that had the focus before the large view opened.
+    private var focusBeforeLarge: WidgetReference?
 
     /// The visible page.
     private(set) var current: PageView?
 
     init(application: UnsafeMutablePointer<GtkApplication>, context: PageContext, size: (width: Int, height: Int)) {
         self.context = context
-        window = gtk_application_window_new(application)
-        listButton = OpaquePointer(gtk_toggle_button_new()!)
-        back = gtk_button_new_from_icon_name("go-previous-symbolic")
+        window = adw_application_window_new(application)
+        pane = SidePane(page: cast(stack))
+        panes = OpaquePointer(adw_leaflet_new()!)
         gtk_stack_set_transition_type(stack, GTK_STACK_TRANSITION_TYPE_CROSSFADE)
         gtk_stack_set_hhomogeneous(stack, 0)
-        gtk_widget_set_hexpand(cast(stack), 1)
         gtk_widget_set_hexpand(large.widget, 1)
         gtk_widget_set_vexpand(large.widget, 1)
+        // The focus must not leave the page, or GTK would move it to the header.
+        gtk_widget_set_focusable(large.widget, 1)
         gtk_stack_add_named(stack, large.widget, "large")
-        let body = box(GTK_ORIENTATION_HORIZONTAL, spacing: 0, [list.widget, cast(stack)])
         let native: UnsafeMutablePointer<GtkWindow> = cast(OpaquePointer(window))
-        gtk_window_set_title(native, tr("Gallery"))
         gtk_window_set_default_size(native, Int32(size.width), Int32(size.height))
-        gtk_window_set_child(native, body)
-        gtk_window_set_titlebar(native, makeHeader())
-        list.onSelect = { [weak self] in self?.show($0) }
-        connect(OpaquePointer(window), "realize") { [weak self] in self?.watchWidth() }
+        adw_application_window_set_content(cast(OpaquePointer(window)), makeContent())
+        sidebar.onOpen = { [weak self] in self?.show($0) }
+        sidebar.onLeave = { [weak self] in self?.focusBesideList(forward: $0) }
+        header.onBack = { [weak self] in self?.goBack() }
+        header.onLeaveFullscreen = { [weak self] in self?.toggleFullscreen() }
+        connect(OpaquePointer(window), "notify::fullscreened", arguments: 1) { [weak self] in self?.updateHeaders() }
+        onSidePaneChange { [weak self] in self?.updateSource() }
         addActions()
-        isNarrow = size.width < Self.narrowWidth
+        updateHeaders()
     }
 
     func present() {
         gtk_window_present(cast(OpaquePointer(window)))
     }
 
+    /// Maximises the window in a browser, which has no desktop to show beside it.
+    func fillBrowser() {
+        let display: OpaquePointer = gtk_widget_get_display(window)!
+        guard String(cString: g_type_name_from_instance(cast(display))) == "GdkBroadwayDisplay" else { return }
+        gtk_window_maximize(cast(OpaquePointer(window)))
+    }
+
     /// Shows a page.
     /// - Returns: Whether the page exists.
     @discardableResult
-    func showPage(_ id: String) -> Bool { list.select(id) }
+    func showPage(_ id: String) -> Bool { sidebar.open(id) }
+
+    /// Adds a widget at the end of the header of the page, before the menu.
+    func addHeaderButton(_ widget: Widget) { header.add(widget) }
+
+    /// Shows a widget in the pane at the end side of the page, instead of one that is there; `nil` closes the pane. Where there
+    /// is no room for both, the pane covers the page.
+    func setSidePane(_ widget: Widget?) { pane.content = widget }
+
+    /// The widget in the pane at the end side of the page.
+    var sidePane: Widget? { pane.content }
+
+    /// Called when the pane opens, closes or shows another widget.
+    func onSidePaneChange(_ body: @escaping () -> Void) {
+        let earlier = pane.onChange
+        pane.onChange = {
+            earlier?()
+            body()
+        }
+    }
 
     /// Opens the large view of an image of the wall, which loads progressively.
     func open(_ number: Int) {
         let url = context.source.largeURL(for: context.source.urls[number])
+        focusBeforeLarge = gtk_root_get_focus(OpaquePointer(window)).map(WidgetReference.init)
         gtk_stack_set_visible_child_name(stack, "large")
-        gtk_widget_set_visible(back, 1)
-        gtk_widget_set_visible(cast(listButton), 0)
+        gtk_widget_grab_focus(large.widget)
+        updateHeaders()
         large.setImage(
             with: url,
             placeholder: .icon("image-x-generic-symbolic", pixelSize: 64),
@@ -69,24 +100,17 @@ final class GalleryWindow {
         large.setImageDescription(url.lastPathComponent)
     }
 
-    /// Returns from the large view; in a narrow window, from the page to the list.
-    func close() {
-        if gtk_widget_get_mapped(large.widget) != 0, let current {
-            large.cancelCurrentImageLoad()
-            gtk_stack_set_visible_child_name(stack, current.page.id)
-            gtk_widget_set_visible(back, 0)
-            gtk_widget_set_visible(cast(listButton), 1)
-        } else if isNarrow {
-            setListShown(true)
-        }
-    }
-
     /// Whether all visible images are loaded or have failed.
     var isAtRest: Bool {
-        guard gtk_stack_get_transition_running(stack) == 0 else { return false }
-        if gtk_widget_get_mapped(large.widget) != 0 { return large.isAtRest }
-        return current?.isAtRest ?? true
+        guard gtk_stack_get_transition_running(stack) == 0, adw_leaflet_get_child_transition_running(panes) == 0 else {
+            return false
+        }
+        return isLarge ? large.isAtRest : current?.isAtRest ?? true
     }
+
+    private var isLarge: Bool { gtk_stack_get_visible_child(stack) == large.widget }
+    /// Whether the window is too narrow for the sidebar beside the page.
+    private var isNarrow: Bool { adw_leaflet_get_folded(panes) != 0 }
 
     private func show(_ page: Page) {
         let view = views[page.id] ?? PageView(page, context)
@@ -97,71 +121,95 @@ final class GalleryWindow {
         }
         current = view
         large.cancelCurrentImageLoad()
-        gtk_widget_set_visible(back, 0)
-        gtk_widget_set_visible(cast(listButton), 1)
         gtk_stack_set_visible_child_name(stack, page.id)
+        adw_leaflet_navigate(panes, ADW_NAVIGATION_DIRECTION_FORWARD)
+        if pane.coversPage { pane.content = nil }
+        header.title = page.title
+        updateSource()
         gtk_window_set_title(cast(OpaquePointer(window)), page.title)
-        if isNarrow { setListShown(false) }
+        updateHeaders()
     }
 
-    // The header
-
-    private func makeHeader() -> Widget {
-        let header = gtk_header_bar_new()!
-        gtk_button_set_icon_name(cast(listButton), "view-list-symbolic")
-        gtk_widget_set_tooltip_text(cast(listButton), tr("Pages"))
-        gtk_toggle_button_set_active(cast(listButton), 1)
-        gtk_widget_set_tooltip_text(back, tr("Back to the wall"))
-        gtk_widget_set_visible(back, 0)
-        gtk_header_bar_pack_start(OpaquePointer(header), back)
-        gtk_header_bar_pack_start(OpaquePointer(header), cast(listButton))
-        let menu = gtk_menu_button_new()!
-        gtk_menu_button_set_icon_name(OpaquePointer(menu), "open-menu-symbolic")
-        gtk_menu_button_set_primary(OpaquePointer(menu), 1)
-        gtk_menu_button_set_menu_model(OpaquePointer(menu), PrimaryMenu.make())
-        gtk_widget_set_tooltip_text(menu, tr("Main menu"))
-        gtk_header_bar_pack_end(OpaquePointer(header), menu)
-        connect(OpaquePointer(back), "clicked") { [weak self] in self?.close() }
-        connect(listButton, "toggled") { [weak self] in
-            guard let self else { return }
-            setListShown(gtk_toggle_button_get_active(cast(listButton)) != 0)
+    /// Goes one step back: from the search, a pane over the page, the large view, or in a narrow window from the page.
+    private func goBack() {
+        let isListShown = !isNarrow || adw_leaflet_get_visible_child(panes) == sidebar.widget
+        if isListShown, sidebar.endSearch() { return }
+        if pane.coversPage {
+            pane.content = nil
+        } else if isLarge, let current {
+            large.cancelCurrentImageLoad()
+            gtk_stack_set_visible_child_name(stack, current.page.id)
+            focusBeforeLarge?.grabFocus()
+            focusBeforeLarge = nil
+            updateHeaders()
+        } else if isNarrow {
+            adw_leaflet_navigate(panes, ADW_NAVIGATION_DIRECTION_BACK)
+            sidebar.focusCurrentRow()
         }
-        return header
     }
 
-    private func setListShown(_ isShown: Bool) {
-        gtk_toggle_button_set_active(cast(listButton), isShown ? 1 : 0)
-        gtk_widget_set_visible(list.widget, isShown ? 1 : 0)
-        gtk_widget_set_visible(cast(stack), isNarrow && isShown ? 0 : 1)
-        gtk_widget_set_hexpand(list.widget, isNarrow ? 1 : 0)
+    // Layout
+
+    private func makeContent() -> Widget {
+        gtk_widget_set_hexpand(pane.widget, 1)
+        gtk_widget_set_vexpand(pane.widget, 1)
+        let page = box(GTK_ORIENTATION_VERTICAL, spacing: 0, [header.widget, pane.widget])
+        gtk_widget_set_hexpand(page, 1)
+        adw_leaflet_append(panes, sidebar.widget)
+        let line = adw_leaflet_append(panes, gtk_separator_new(GTK_ORIENTATION_VERTICAL))
+        adw_leaflet_page_set_navigatable(line, 0)
+        adw_leaflet_append(panes, page)
+        adw_leaflet_set_visible_child(panes, page)
+        adw_leaflet_set_can_navigate_back(panes, 1)
+        connect(panes, "notify::folded", arguments: 1) { [weak self] in self?.updateHeaders() }
+        let overlay = adw_toast_overlay_new()!
+        adw_toast_overlay_set_child(OpaquePointer(overlay), cast(panes))
+        return overlay
     }
 
-    private func watchWidth() {
-        guard let surface = gtk_native_get_surface(OpaquePointer(window)) else { return }
-        connectLayout(surface) { [weak self] width in
-            guard let self, (width < Self.narrowWidth) != isNarrow else { return }
-            isNarrow.toggle()
-            // Deferred, because widgets must not change within a layout.
-            Task { self.setListShown(!self.isNarrow) }
+    private func updateHeaders() {
+        header.canGoBack = isNarrow || isLarge
+        header.backName = isLarge ? tr("Back to the wall") : tr("Pages")
+        header.isFullscreen = gtk_window_is_fullscreen(cast(OpaquePointer(window))) != 0
+        header.showsWindowButtonsAtStart = isNarrow
+        sidebar.showsWindowButtons = isNarrow
+    }
+
+    /// Moves the focus from the list of pages to what is beside it, or from the end of the window to its other end.
+    private func focusBesideList(forward: Bool) {
+        let direction = forward ? GTK_DIR_TAB_FORWARD : GTK_DIR_TAB_BACKWARD
+        if !isNarrow {
+            let places = forward ? [header.widget, pane.widget] : [pane.widget, header.widget]
+            for place in places where gtk_widget_child_focus(place, direction) != 0 { return }
         }
+        sidebar.focus(first: forward)
     }
 
     // Actions
 
     private func addActions() {
         let actions: [(String, () -> Void)] = [
-            ("close", { [weak self] in self?.destroy() }), ("back", { [weak self] in self?.close() }),
-            ("search", { [weak self] in self?.search() }), ("next", { [weak self] in self?.list.step(1) }),
-            ("previous", { [weak self] in self?.list.step(-1) }), ("reload", { [weak self] in self?.reload() }),
+            ("close", { [weak self] in self?.destroy() }), ("back", { [weak self] in self?.goBack() }),
+            ("search", { [weak self] in self?.search() }), ("next", { [weak self] in self?.sidebar.step(1) }),
+            ("previous", { [weak self] in self?.sidebar.step(-1) }), ("reload", { [weak self] in self?.reload() }),
             ("fullscreen", { [weak self] in self?.toggleFullscreen() }),
         ]
         for (name, body) in actions { addAction(name, to: OpaquePointer(window), body) }
+        showsSource.add(to: OpaquePointer(window)) { [weak self] in
+            guard let self else { return }
+            setSidePane(sidePane == sourcePane.widget ? nil : sourcePane.widget)
+        }
         gwi_application_window_set_help_overlay(cast(OpaquePointer(window)), ShortcutsWindow.make())
     }
 
+    private func updateSource() {
+        showsSource.isOn = sidePane == sourcePane.widget
+        if showsSource.isOn, let current { sourcePane.show(current.page) }
+    }
+
     private func search() {
-        setListShown(true)
-        list.focusSearch()
+        adw_leaflet_navigate(panes, ADW_NAVIGATION_DIRECTION_BACK)
+        sidebar.startSearch()
     }
 
     /// Recreates the page.
@@ -183,5 +231,22 @@ final class GalleryWindow {
 
     private func destroy() {
         gtk_window_close(cast(OpaquePointer(window)))
+    }
+}
+
+/// Keeps a widget that may leave its window.
+private final class WidgetReference {
+    private let widget: Widget
+
+    init(_ widget: Widget) {
+        self.widget = widget
+        g_object_ref(UnsafeMutableRawPointer(widget))
+    }
+
+    deinit { g_object_unref(UnsafeMutableRawPointer(widget)) }
+
+    @MainActor
+    func grabFocus() {
+        if gtk_widget_get_root(widget) != nil { gtk_widget_grab_focus(widget) }
     }
 }

@@ -1,8 +1,12 @@
+internal import CWebImageAdwaita
 internal import CWebImageGtk4
 
-/// The view of a page: its title, summary, code and content.
+/// The view of a page: its summary and content. The header of the window has the title.
 @MainActor
 final class PageView {
+    /// The width in application pixels up to which lines are read with ease.
+    private static let readableWidth: Int32 = 860
+
     let widget: Widget
     let page: Page
     private let content: PageContent
@@ -10,25 +14,26 @@ final class PageView {
     init(_ page: Page, _ context: PageContext) {
         self.page = page
         content = page.make(context)
-        let column = box(GTK_ORIENTATION_VERTICAL, spacing: 18)
-        let text = box(
-            GTK_ORIENTATION_VERTICAL,
-            spacing: 6,
-            [label(page.title, "title-2"), label(page.summary, "dim-label"), Self.code(page.code)]
-        )
-        for part in [text, content.widget] { append(part, to: column) }
+        let summary = label(page.summary, "dim-label")
+        let column = box(GTK_ORIENTATION_VERTICAL, spacing: 18, [summary, content.widget])
         guard !page.isFilling else {
-            Self.setMargins(text)
+            Self.setMargins(summary)
+            gtk_widget_set_margin_bottom(summary, 0)
             widget = column
             return
         }
         Self.setMargins(column)
+        let clamp = adw_clamp_new()!
+        adw_clamp_set_maximum_size(OpaquePointer(clamp), Self.readableWidth)
+        adw_clamp_set_tightening_threshold(OpaquePointer(clamp), Self.readableWidth)
+        adw_clamp_set_child(OpaquePointer(clamp), column)
         widget = gtk_scrolled_window_new()
         gtk_scrolled_window_set_policy(OpaquePointer(widget), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
         let viewport = gtk_viewport_new(nil, nil)!
         // Images keep their natural height.
         gtk_scrollable_set_vscroll_policy(OpaquePointer(viewport), GTK_SCROLL_NATURAL)
-        gtk_viewport_set_child(OpaquePointer(viewport), column)
+        gtk_viewport_set_scroll_to_focus(OpaquePointer(viewport), 1)
+        gtk_viewport_set_child(OpaquePointer(viewport), clamp)
         gtk_scrolled_window_set_child(OpaquePointer(widget), viewport)
     }
 
@@ -43,20 +48,5 @@ final class PageView {
         gtk_widget_set_margin_bottom(widget, 12)
         gtk_widget_set_margin_start(widget, 12)
         gtk_widget_set_margin_end(widget, 12)
-    }
-
-    /// Creates an expander with selectable lines of code.
-    private static func code(_ text: String) -> Widget {
-        let code = gtk_label_new(text)!
-        let native = OpaquePointer(code)
-        gtk_label_set_selectable(native, 1)
-        gtk_label_set_xalign(native, 0)
-        gtk_widget_add_css_class(code, "monospace")
-        let scrolled = gtk_scrolled_window_new()!
-        gtk_scrolled_window_set_policy(OpaquePointer(scrolled), GTK_POLICY_AUTOMATIC, GTK_POLICY_NEVER)
-        gtk_scrolled_window_set_child(OpaquePointer(scrolled), code)
-        let expander = gtk_expander_new(tr("Code"))!
-        gtk_expander_set_child(OpaquePointer(expander), scrolled)
-        return expander
     }
 }

@@ -9,6 +9,7 @@ enum ShortcutsWindow {
             (tr("Next page"), "win.next", ["<Control>Page_Down"]),
             (tr("Previous page"), "win.previous", ["<Control>Page_Up"]),
             (tr("Back"), "win.back", ["Escape", "<Alt>Left"]),
+            (tr("Source of the page"), "win.source", ["<Control>u"]),
             (tr("Reload the page"), "win.reload", ["<Control>r", "F5"]),
             (tr("Full screen"), "win.fullscreen", ["F11"]),
             (tr("Dark style"), "app.dark", ["<Control>d"]),

@@ -44,13 +44,3 @@ static inline void gwi_application_window_set_help_overlay(GtkApplicationWindow 
     gtk_application_window_set_help_overlay(window, shortcuts);
     G_GNUC_END_IGNORE_DEPRECATIONS
 }
-
-// Chooses the light or the dark style of an app.
-static inline void gwi_settings_set_dark(GtkSettings *settings, gboolean is_dark) {
-#if GTK_CHECK_VERSION(4, 20, 0)
-    GtkInterfaceColorScheme scheme = is_dark ? GTK_INTERFACE_COLOR_SCHEME_DARK : GTK_INTERFACE_COLOR_SCHEME_LIGHT;
-    g_object_set(settings, "gtk-interface-color-scheme", scheme, NULL);
-#else
-    g_object_set(settings, "gtk-application-prefer-dark-theme", is_dark, NULL);
-#endif
-}

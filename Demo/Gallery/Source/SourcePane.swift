@@ -1,0 +1,141 @@
+internal import CWebImageAdwaita
+internal import CWebImageGtk4
+
+/// The source of the open page, with the lines of its sample marked.
+@MainActor
+final class SourcePane {
+    let widget: Widget
+    private let view = OpaquePointer(gtk_text_view_new()!)
+    private let buffer: UnsafeMutablePointer<GtkTextBuffer>
+    private let title = label("", "heading")
+    private var tags: [SwiftHighlighter.Kind: UnsafeMutablePointer<GtkTextTag>] = [:]
+    private let sampleTag = gtk_text_tag_new("sample")!
+    private var pageID: String?
+
+    init() {
+        buffer = gtk_text_view_get_buffer(cast(view))
+        let scrolled = gtk_scrolled_window_new()!
+        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 0, [Self.bar(title), scrolled])
+        gtk_widget_set_hexpand(widget, 0)
+        gtk_scrolled_window_set_child(OpaquePointer(scrolled), cast(view))
+        gtk_widget_set_vexpand(scrolled, 1)
+        gtk_widget_set_size_request(widget, Self.leastWidth, -1)
+        gtk_text_view_set_editable(cast(view), 0)
+        gtk_text_view_set_cursor_visible(cast(view), 0)
+        gtk_text_view_set_monospace(cast(view), 1)
+        // Tab goes on to the next control.
+        gtk_text_view_set_accepts_tab(cast(view), 0)
+        for margin in [gtk_text_view_set_left_margin, gtk_text_view_set_right_margin, gtk_text_view_set_bottom_margin] {
+            margin(cast(view), 12)
+        }
+        setName(cast(view), tr("Source of the page"))
+        makeTags()
+        connect(adw_style_manager_get_default(), "notify::dark", arguments: 1) { [weak self] in self?.updateColors() }
+        append(copyButton(), to: gtk_widget_get_first_child(widget)!)
+    }
+
+    /// Shows the source of a page.
+    func show(_ page: Page) {
+        guard page.id != pageID else { return }
+        pageID = page.id
+        let source = PageSource(of: page)
+        setText(title, page.files.first ?? page.title)
+        gtk_text_buffer_set_text(buffer, source.text, -1)
+        for part in SwiftHighlighter.parts(of: source.text) {
+            guard let tag = tags[part.kind] else { continue }
+            var (start, end) = (iterator(at: part.range.lowerBound), iterator(at: part.range.upperBound))
+            gtk_text_buffer_apply_tag(buffer, tag, &start, &end)
+        }
+        for number in source.sampleLines {
+            var (start, end) = (GtkTextIter(), GtkTextIter())
+            gtk_text_buffer_get_iter_at_line(buffer, &start, Int32(number))
+            gtk_text_buffer_get_iter_at_line(buffer, &end, Int32(number + 1))
+            gtk_text_buffer_apply_tag(buffer, sampleTag, &start, &end)
+        }
+        showLine(source.sampleLines.first ?? 0)
+    }
+
+    // Widgets
+
+    private static let leastWidth: Int32 = 300
+
+    private static func bar(_ title: Widget) -> Widget {
+        gtk_widget_set_hexpand(title, 1)
+        gtk_label_set_wrap(OpaquePointer(title), 0)
+        gtk_label_set_ellipsize(OpaquePointer(title), PANGO_ELLIPSIZE_END)
+        let bar = box(GTK_ORIENTATION_HORIZONTAL, spacing: 6, [title])
+        gtk_widget_set_margin_start(bar, 12)
+        gtk_widget_set_margin_end(bar, 6)
+        gtk_widget_set_margin_top(bar, 6)
+        gtk_widget_set_margin_bottom(bar, 6)
+        return bar
+    }
+
+    private func copyButton() -> Widget {
+        let copy = button(icon: "edit-copy-symbolic", tr("Copy the source")) { [weak self] in self?.copy() }
+        gtk_widget_add_css_class(copy, "flat")
+        return copy
+    }
+
+    private func copy() {
+        var (start, end) = (GtkTextIter(), GtkTextIter())
+        gtk_text_buffer_get_bounds(buffer, &start, &end)
+        let text = gtk_text_buffer_get_text(buffer, &start, &end, 0)!
+        defer { g_free(text) }
+        gdk_clipboard_set_text(gtk_widget_get_clipboard(widget), text)
+        showToast(tr("The source is in the clipboard"), in: widget)
+    }
+
+    private func iterator(at offset: Int) -> GtkTextIter {
+        var iterator = GtkTextIter()
+        gtk_text_buffer_get_iter_at_offset(buffer, &iterator, Int32(offset))
+        return iterator
+    }
+
+    /// Scrolls to a line, with some lines above it.
+    private func showLine(_ number: Int) {
+        var iterator = GtkTextIter()
+        gtk_text_buffer_get_iter_at_line(buffer, &iterator, Int32(max(0, number - 3)))
+        gtk_text_buffer_place_cursor(buffer, &iterator)
+        // Unlike an iterator, a mark still holds when the text has been laid out.
+        gtk_text_view_scroll_to_mark(cast(view), gtk_text_buffer_get_insert(buffer), 0, 1, 0, 0)
+    }
+
+    // Colours
+
+    private func makeTags() {
+        let table = gtk_text_buffer_get_tag_table(buffer)
+        gtk_text_tag_table_add(table, sampleTag)
+        for kind in SwiftHighlighter.Kind.allCases {
+            let tag = gtk_text_tag_new("\(kind)")!
+            gtk_text_tag_table_add(table, tag)
+            tags[kind] = tag
+        }
+        updateColors()
+    }
+
+    /// The colours come from the palette of GNOME, and have a contrast of more than 4.5 to their background.
+    private func updateColors() {
+        let isDark = adw_style_manager_get_dark(adw_style_manager_get_default()) != 0
+        for (kind, tag) in tags {
+            let colors =
+                switch kind {
+                case .keyword: (light: "#813d9c", dark: "#dc8add")
+                case .type: (light: "#a04100", dark: "#ffbe6f")
+                case .string: (light: "#1a7a4f", dark: "#8ff0a4")
+                case .number: (light: "#1a5fb4", dark: "#99c1f1")
+                case .comment: (light: "#5e5c64", dark: "#b5b3b0")
+                }
+            set("foreground", of: tag, to: isDark ? colors.dark : colors.light)
+        }
+        set("paragraph-background", of: sampleTag, to: isDark ? "rgba(120,174,237,0.18)" : "rgba(53,132,228,0.12)")
+    }
+
+    private func set(_ property: String, of tag: UnsafeMutablePointer<GtkTextTag>, to text: String) {
+        var value = GValue()
+        g_value_init(&value, g_type_from_name("gchararray"))
+        g_value_set_string(&value, text)
+        g_object_set_property(cast(OpaquePointer(tag)), property, &value)
+        g_value_unset(&value)
+    }
+}

@@ -1,0 +1,64 @@
+internal import CWebImageAdwaita
+internal import CWebImageGtk4
+
+/// The pane at the end side of the page, which covers the page when there is no room for both.
+@MainActor
+final class SidePane {
+    let widget: Widget
+    /// Called when the pane opens, closes or changes.
+    var onChange: (() -> Void)?
+    private let flap = OpaquePointer(adw_flap_new()!)
+    private let frame = adw_bin_new()!
+    /// The width of the pane in application pixels where there is room for it.
+    private nonisolated static let width: Int32 = 440
+
+    init(page: Widget) {
+        widget = cast(flap)
+        adw_flap_set_content(flap, page)
+        adw_flap_set_flap(flap, frame)
+        adw_flap_set_separator(flap, gtk_separator_new(GTK_ORIENTATION_VERTICAL))
+        adw_flap_set_flap_position(flap, GTK_PACK_END)
+        adw_flap_set_swipe_to_open(flap, 0)
+        adw_flap_set_reveal_flap(flap, 0)
+        gtk_widget_add_css_class(frame, "background")
+        gtk_widget_set_layout_manager(frame, Self.makeLayout())
+        // A swipe and a click beside a pane that covers the page close it, too.
+        connect(flap, "notify::reveal-flap", arguments: 1) { [weak self] in
+            guard let self else { return }
+            if adw_flap_get_reveal_flap(flap) == 0, content != nil { content = nil }
+        }
+    }
+
+    /// The widget in the pane, or `nil` when the pane is closed.
+    var content: Widget? {
+        didSet {
+            guard content != oldValue else { return }
+            // A pane that closes keeps its widget until another one comes, so that it is seen to leave.
+            if let content, adw_bin_get_child(cast(OpaquePointer(frame))) != content {
+                adw_bin_set_child(cast(OpaquePointer(frame)), content)
+            }
+            adw_flap_set_reveal_flap(flap, content == nil ? 0 : 1)
+            onChange?()
+        }
+    }
+
+    /// Whether the pane is open and covers the page.
+    var coversPage: Bool { content != nil && adw_flap_get_folded(flap) != 0 }
+
+    /// Gives all panes the same width, whatever is in them.
+    private static func makeLayout() -> UnsafeMutablePointer<GtkLayoutManager>? {
+        gtk_custom_layout_new(
+            { _ in GTK_SIZE_REQUEST_CONSTANT_SIZE },
+            { frame, orientation, size, minimum, natural, _, _ in
+                guard let child = gtk_widget_get_first_child(frame) else { return }
+                gtk_widget_measure(child, orientation, size, minimum, natural, nil, nil)
+                guard orientation == GTK_ORIENTATION_HORIZONTAL, let minimum else { return }
+                natural?.pointee = max(minimum.pointee, SidePane.width)
+            },
+            { frame, width, height, _ in
+                guard let child = gtk_widget_get_first_child(frame) else { return }
+                gtk_widget_allocate(child, width, height, -1, nil)
+            }
+        )
+    }
+}
