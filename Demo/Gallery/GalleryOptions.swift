@@ -43,7 +43,10 @@ struct GalleryOptions: ParsableArguments {
     var scrollThrough = false
 
     @Option(
-        help: "Write to this file which image each cell shows: a line for each change, and one for each cell at rest."
+        help: """
+            Write to this file which image each cell shows: a line for each change, and one for each cell at rest. Lines for \
+            what was requested of the gallery's server follow.
+            """
     )
     var trace: String?
 
