@@ -70,7 +70,8 @@ struct ImageServer: ImageFeed {
         self.names = names
         // Neighbouring cells differ: a step without a common factor with the number of images visits all of them.
         let step = [7, 11, 13].first { names.count % $0 != 0 } ?? 1
-        urls = (0..<count).map { server.url("/normal/\($0)/\(names[$0 * step % names.count])") }
+        let first = names.firstIndex(of: "dusk-mountains.jpg") ?? 0
+        urls = (0..<count).map { server.url("/normal/\($0)/\(names[($0 * step + first) % names.count])") }
     }
 
     /// Returns a separate URL of the same file, which is served slowly to show progressive decoding.

@@ -97,6 +97,7 @@ final class Tour {
 
     private func finish() -> String? {
         do {
+            if let numbers = window.current?.wall?.counts.all { trace += "counted \(numbers.text)\n" }
             trace += server.requestedPaths.map { "requested \($0)\n" }.joined()
             if let file = options.trace { try trace.write(toFile: file, atomically: true, encoding: .utf8) }
             if let file = options.screenshot { try Screenshot.save(window.window, to: file) }
@@ -104,5 +105,11 @@ final class Tour {
         } catch {
             return "\(error)"
         }
+    }
+}
+
+extension LoadCounts.Numbers {
+    fileprivate var text: String {
+        "\(loads) loads, \(memory) memory, \(disk) disk, \(network) network, \(failed) failed, \(cancelled) cancelled"
     }
 }

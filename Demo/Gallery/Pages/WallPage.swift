@@ -10,13 +10,25 @@ extension Page {
             "Thousands of cells, recycled while scrolling. Loads of cells that leave the screen are cancelled, and visible cells load first."
         ),
         code: """
-            PicturePointer(picture).setImage(with: url, placeholder: .icon("image-x-generic-symbolic"))
-            PicturePointer(picture).cancelCurrentImageLoad()
+            let factory = ImageListFactory(
+                width: 160,
+                height: 120,
+                imageDescription: { urls[$0].imageTitle },
+                configure: { picture in
+                    picture.imageIndicator = .tint
+                    picture.errorPlaceholder = .icon("image-missing-symbolic")
+                    pictures.insert(picture)
+                },
+                request: { position in ImageRequest(url: urls[position]) }
+            )
+            return gtk_grid_view_new(gtk_no_selection_new(model), OpaquePointer(factory.nativeFactoryPointer))
+
+            ListPrefetcher(view: grid) { position in ImageRequest(url: urls[position]) }
             """,
         isFilling: true
     ) { context in
         let wall = ImageWall(urls: context.source.urls)
-        let counters = LoadCounters()
+        let counters = LoadCounters(wall.counts)
         gtk_widget_set_vexpand(wall.widget, 1)
         var content = PageContent(
             box(GTK_ORIENTATION_VERTICAL, spacing: 0, [wall.widget, counters.widget]),
