@@ -36,6 +36,9 @@ struct GalleryOptions: ParsableArguments {
     @Flag(help: "Use the dark style regardless of the desktop.")
     var dark = false
 
+    @Option(help: "The line to the gallery's server: \(LinePreset.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var line = LinePreset.office
+
     @Option(help: "Quit after this number of seconds.")
     var exitAfter: Double?
 

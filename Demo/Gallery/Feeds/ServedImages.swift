@@ -6,11 +6,13 @@ import WebImageTesting
 /// The responses of the server.
 final class ServedImages: Sendable {
     private let folder: String
+    private let line: Line
     /// The paths requested so far.
     private let requested = Mutex<Set<String>>([])
 
-    init(folder: String) {
+    init(folder: String, line: Line) {
         self.folder = folder
+        self.line = line
     }
 
     func response(to request: ServerRequest) -> ServerResponse {
@@ -20,7 +22,7 @@ final class ServedImages: Sendable {
         }
         var response = response(reply, parts, request.path)
         if parts[1].hasPrefix("page") { response.headers.append(("Cache-Control", "no-store")) }
-        return response
+        return line.carry(response)
     }
 
     private func response(_ reply: ImageServer.Reply, _ parts: [String], _ path: String) -> ServerResponse {

@@ -22,6 +22,7 @@ final class ImageWall {
     /// What has become of the loads since the wall was made.
     let counts = LoadCounts()
     private let observation: ObservationToken
+    private let healer: WallHealer
 
     init(urls: [URL]) {
         self.urls = urls
@@ -35,11 +36,14 @@ final class ImageWall {
         scrolled = OpaquePointer(gtk_scrolled_window_new())
         widget = cast(scrolled)
         observation = ImageManager.shared.observe { [counts] in counts.add($0.kind) }
+        healer = WallHealer(pictures)
         gtk_grid_view_set_min_columns(gridView, 2)
         gtk_grid_view_set_max_columns(gridView, 8)
         gtk_grid_view_set_single_click_activate(gridView, 1)
         gtk_scrolled_window_set_policy(scrolled, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
         gtk_scrolled_window_set_child(scrolled, cast(gridView))
+        let adjustment = gtk_scrolled_window_get_vadjustment(scrolled)!
+        connect(OpaquePointer(adjustment), "value-changed") { [healer] in healer.start() }
         connectActivate(gridView) { [weak self] position in self?.onActivate?(position) }
     }
 
@@ -88,20 +92,6 @@ extension ImageWall {
         guard value + page < gtk_adjustment_get_upper(adjustment) - 1 else { return false }
         gtk_adjustment_set_value(adjustment, value + page * 0.9)
         return true
-    }
-}
-
-/// The pictures of all cells of a list that exist.
-@MainActor
-final class PictureSet {
-    private var addresses: Set<UnsafeMutableRawPointer> = []
-
-    var all: [PicturePointer] { addresses.map { PicturePointer($0) } }
-
-    func insert(_ picture: PicturePointer) {
-        let address = picture.nativeWidgetPointer
-        addresses.insert(address)
-        connect(OpaquePointer(address), "destroy") { [weak self] in self?.addresses.remove(address) }
     }
 }
 
