@@ -28,6 +28,7 @@ final class GalleryApplication {
     func run() -> Int32 {
         var configuration = ImageManager.Configuration()
         configuration.diskCache = options.cacheDir.map(ImageManager.Configuration.DiskCache.init(directory:)) ?? .init()
+        configuration.cacheKeyFilter = context.server.cacheKeys
         ImageManager.shared = ImageManager(configuration: configuration)
         let result = g_application_run(application.asApplication, 0, nil)
         return result == 0 ? status : result
@@ -63,7 +64,7 @@ final class GalleryApplication {
 
     private func startTour(of window: GalleryWindow) {
         guard options.screenshot != nil || options.scrollThrough || options.trace != nil else { return }
-        let tour = Tour(window, options) { [weak self] error in
+        let tour = Tour(window, context.server, options) { [weak self] error in
             if let error {
                 FileHandle.standardError.write(Data("\(error)\n".utf8))
                 self?.status = 1

@@ -31,6 +31,7 @@ struct GalleryCommand: ParsableCommand {
         // GTK reads the variable when it opens the display.
         if let scale = options.scale { setenv("GDK_SCALE", "\(scale)", 1) }
         let server = try ImageServer(folder: options.images, count: options.count)
+        server.line.quality = options.line.quality
         let source: any ImageFeed =
             if let urlList = options.urlList {
                 try URLListFeed(path: urlList)
@@ -46,3 +47,5 @@ struct GalleryCommand: ParsableCommand {
         throw ExitCode(code)
     }
 }
+
+extension LinePreset: ExpressibleByArgument {}

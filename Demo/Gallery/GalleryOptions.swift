@@ -39,6 +39,9 @@ struct GalleryOptions: ParsableArguments {
     @Flag(help: "Use the dark style regardless of the desktop.")
     var dark = false
 
+    @Option(help: "The line to the gallery's server: \(LinePreset.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var line = LinePreset.office
+
     @Option(help: "Quit after this number of seconds.")
     var exitAfter: Double?
 
@@ -46,7 +49,10 @@ struct GalleryOptions: ParsableArguments {
     var scrollThrough = false
 
     @Option(
-        help: "Write to this file which image each cell shows: a line for each change, and one for each cell at rest."
+        help: """
+            Write to this file which image each cell shows: a line for each change, and one for each cell at rest. Lines for \
+            what was requested of the gallery's server follow.
+            """
     )
     var trace: String?
 

@@ -72,4 +72,26 @@ struct LocalServerTests {
         )
         #expect(server.requests.count == 4)
     }
+
+    @Test("A pace is asked for the pause after each piece, and ends the connection when it has none")
+    func pace() throws {
+        let pieces = EventLog<Int>()
+        let server = try LocalImageServer { request in
+            var response = ServerResponse.ok(Data(repeating: 65, count: 2500), contentType: "text/plain")
+            let isCut = request.path == "/cut"
+            response.faults.pace = (
+                bytes: 1000,
+                pause: { count in
+                    pieces.add(count)
+                    return isCut ? nil : .zero
+                }
+            )
+            return response
+        }
+        let whole = exchange("GET /whole HTTP/1.1\r\nConnection: close\r\n\r\n", port: server.port)
+        #expect(whole.count { $0 == "A" } == 2500)
+        #expect(pieces.all == [1000, 1000, 500])
+        let cut = exchange("GET /cut HTTP/1.1\r\n\r\n", port: server.port)
+        #expect(cut.count { $0 == "A" } == 1000)
+    }
 }

@@ -79,7 +79,7 @@ struct GalleryPageTests {
 
     /// What the pages promise to show: still images, in the boxes of the pages.
     private static let images: [String: [Shown]] = [
-        "wall": ["astronaut.jpg", "autumn-trees.jpg", "citrus.webp", "coffee.jpg", "dusk-mountains.jpg"].map {
+        "wall": ["dusk-mountains.jpg", "sea-waves.jpg", "coffee.jpg", "lighthouse.jpg", "raccoon.jpg"].map {
             Shown($0, 184, 120)
         },
         "buttons": [

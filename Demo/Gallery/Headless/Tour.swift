@@ -6,6 +6,7 @@ import GtkWebImage
 @MainActor
 final class Tour {
     private let window: GalleryWindow
+    private let server: ImageServer
     private let options: GalleryOptions
     private let end: (String?) -> Void
     private var trace = ""
@@ -18,8 +19,9 @@ final class Tour {
     private var isDone = false
 
     /// - Parameter end: Called once at the end, with an error message in case of failure.
-    init(_ window: GalleryWindow, _ options: GalleryOptions, end: @escaping (String?) -> Void) {
+    init(_ window: GalleryWindow, _ server: ImageServer, _ options: GalleryOptions, end: @escaping (String?) -> Void) {
         self.window = window
+        self.server = server
         self.options = options
         self.end = end
     }
@@ -95,11 +97,19 @@ final class Tour {
 
     private func finish() -> String? {
         do {
+            if let numbers = window.current?.wall?.counts.all { trace += "counted \(numbers.text)\n" }
+            trace += server.requestedPaths.map { "requested \($0)\n" }.joined()
             if let file = options.trace { try trace.write(toFile: file, atomically: true, encoding: .utf8) }
             if let file = options.screenshot { try Screenshot.save(window.window, to: file) }
             return nil
         } catch {
             return "\(error)"
         }
+    }
+}
+
+extension LoadCounts.Numbers {
+    fileprivate var text: String {
+        "\(loads) loads, \(memory) memory, \(disk) disk, \(network) network, \(failed) failed, \(cancelled) cancelled"
     }
 }

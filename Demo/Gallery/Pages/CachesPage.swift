@@ -20,7 +20,7 @@ extension Page {
     ) { context in
         let text = label("", "numeric")
         let strip = (0..<6).map { _ in sizedPicture(width: 120, height: 90) }
-        let urls = context.server.names.prefix(6).map { context.fresh($0) }
+        let urls = context.server.names.prefix(6).map { context.server.storedURL($0, set: "caches") }
         var source = ""
         let refresh = {
             Task { setText(text, await describe() + source) }

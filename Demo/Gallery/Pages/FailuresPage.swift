@@ -18,18 +18,18 @@ extension Page {
             }
             """
     ) { context in
-        let lines: [(ImageServer.Line, String)] = [
+        let replies: [(ImageServer.Reply, String)] = [
             (.flaky, tr("Succeeds at the second try: click it")), (.missing, tr("Not found")),
             (.truncated, tr("Truncated")), (.bomb, tr("Claims 60,000 × 60,000 pixels")),
             (.text, tr("A page of text")),
         ]
         var pictures: [Picture] = []
         var cells: [Widget] = []
-        for (line, title) in lines {
+        for (reply, title) in replies {
             let picture = sizedPicture(width: 200, height: 150)
             let text = label("", "caption", "dim-label")
             gtk_label_set_max_width_chars(OpaquePointer(text), 26)
-            load(context.fresh("autumn-trees.jpg", line), into: picture) { setText(text, $0) }
+            load(context.fresh("autumn-trees.jpg", reply), into: picture) { setText(text, $0) }
             pictures.append(picture)
             cells.append(
                 box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(picture.widget), label(title, "heading"), text])

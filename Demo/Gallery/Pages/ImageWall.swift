@@ -1,5 +1,4 @@
 internal import CWebImageGtk4
-internal import CWebImageGtkShims
 import FoundationEssentials
 import GtkWebImage
 
@@ -13,67 +12,69 @@ final class ImageWall {
         let isMapped: Bool
     }
 
-    let widget: UnsafeMutablePointer<GtkWidget>
+    let widget: Widget
+    let urls: [URL]
     var onActivate: ((Int) -> Void)?
     private let gridView: OpaquePointer
     private let scrolled: OpaquePointer
-    /// The URLs of the bound cells, by the address of their GtkPicture.
-    private var bound: [UnsafeMutableRawPointer: URL] = [:]
+    private let prefetcher: ListPrefetcher
+    private let pictures: PictureSet
+    /// What has become of the loads since the wall was made.
+    let counts = LoadCounts()
+    private let observation: ObservationToken
+    private let healer: WallHealer
 
     init(urls: [URL]) {
+        self.urls = urls
         let model = gtk_string_list_new(nil)!
         for url in urls { gtk_string_list_append(model, url.absoluteString) }
-        let factory = gtk_signal_list_item_factory_new()!
-        gridView = OpaquePointer(gtk_grid_view_new(gtk_no_selection_new(model), factory))
+        let pictures = PictureSet()
+        let grid = Self.makeGrid(model, urls, pictures)
+        self.pictures = pictures
+        gridView = OpaquePointer(grid)
+        prefetcher = Self.makePrefetcher(grid, urls)
         scrolled = OpaquePointer(gtk_scrolled_window_new())
         widget = cast(scrolled)
+        observation = ImageManager.shared.observe { [counts] in counts.add($0.kind) }
+        healer = WallHealer(pictures)
         gtk_grid_view_set_min_columns(gridView, 2)
         gtk_grid_view_set_max_columns(gridView, 8)
         gtk_grid_view_set_single_click_activate(gridView, 1)
         gtk_scrolled_window_set_policy(scrolled, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
         gtk_scrolled_window_set_child(scrolled, cast(gridView))
-
-        connect(factory, "setup") { [weak self] item in self?.setUp(item) }
-        connect(factory, "bind") { [weak self] item in self?.bind(item) }
-        connect(factory, "unbind") { [weak self] item in self?.unbind(item) }
+        let adjustment = gtk_scrolled_window_get_vadjustment(scrolled)!
+        connect(OpaquePointer(adjustment), "value-changed") { [healer] in healer.start() }
         connectActivate(gridView) { [weak self] position in self?.onActivate?(position) }
     }
 
-    // All that an app writes for a list: set up a cell, bind it, unbind it.
+    // All that an app writes for a list: a factory of cells, and a prefetcher for the rows that come next.
 
-    private func setUp(_ item: OpaquePointer) {
-        let picture = gtk_picture_new()!
-        gtk_picture_set_content_fit(OpaquePointer(picture), GTK_CONTENT_FIT_COVER)
-        gtk_widget_set_size_request(picture, 160, 120)
-        gtk_list_item_set_child(item, picture)
+    private static func makeGrid(_ model: OpaquePointer, _ urls: [URL], _ pictures: PictureSet) -> Widget {
+        let factory = ImageListFactory(
+            width: 160,
+            height: 120,
+            imageDescription: { urls[$0].imageTitle },
+            configure: { picture in
+                picture.imageIndicator = .tint
+                picture.errorPlaceholder = .icon("image-missing-symbolic")
+                pictures.insert(picture)
+            },
+            request: { position in ImageRequest(url: urls[position]) }
+        )
+        return gtk_grid_view_new(gtk_no_selection_new(model), OpaquePointer(factory.nativeFactoryPointer))
     }
 
-    private func bind(_ item: OpaquePointer) {
-        guard let picture = gtk_list_item_get_child(item), let url = url(of: item) else { return }
-        PicturePointer(picture).setImage(with: url, placeholder: .icon("image-x-generic-symbolic"))
-        gtk_picture_set_alternative_text(OpaquePointer(picture), url.lastPathComponent)
-        gwi_list_item_set_accessible_label(item, url.lastPathComponent)
-        bound[picture] = url
-    }
-
-    private func unbind(_ item: OpaquePointer) {
-        guard let picture = gtk_list_item_get_child(item) else { return }
-        PicturePointer(picture).cancelCurrentImageLoad()
-        bound[picture] = nil
-    }
-
-    private func url(of item: OpaquePointer) -> URL? {
-        guard let object = gtk_list_item_get_item(item) else { return nil }
-        return URL(string: String(cString: gtk_string_object_get_string(OpaquePointer(object))))
+    private static func makePrefetcher(_ grid: Widget, _ urls: [URL]) -> ListPrefetcher {
+        ListPrefetcher(view: grid) { position in ImageRequest(url: urls[position]) }
     }
 }
 
 // The state that the tour and the tests inspect.
 extension ImageWall {
     var cells: [Cell] {
-        bound.map { picture, url in
-            let isMapped = gtk_widget_get_mapped(picture.assumingMemoryBound(to: GtkWidget.self)) != 0
-            return Cell(picture: PicturePointer(picture), url: url, isMapped: isMapped)
+        pictures.all.compactMap { picture in
+            guard let url = picture.currentImageURL else { return nil }
+            return Cell(picture: picture, url: url, isMapped: gtk_widget_get_mapped(picture.widget) != 0)
         }
     }
 
@@ -91,5 +92,27 @@ extension ImageWall {
         guard value + page < gtk_adjustment_get_upper(adjustment) - 1 else { return false }
         gtk_adjustment_set_value(adjustment, value + page * 0.9)
         return true
+    }
+}
+
+/// A quiet tint for cells whose images take longer than a tenth of a second.
+private struct TintIndicator: ImageIndicating {
+    var isAnimated: Bool { false }
+
+    func draw(on canvas: IndicatorCanvas, fraction: Double?, time: Double) {
+        // The round ends of the bar are outside.
+        let (width, height) = (canvas.width, canvas.height)
+        canvas.bar(x: -height, y: 0, width: width + 2 * height, height: height, opacity: 0.08)
+    }
+}
+
+extension ImageIndicator {
+    @MainActor fileprivate static let tint = ImageIndicator(TintIndicator(), delay: .milliseconds(100))
+}
+
+extension URL {
+    /// What the image is called: the name of its file in words.
+    var imageTitle: String {
+        deletingPathExtension().lastPathComponent.replacing("-", with: " ").replacing("_", with: " ")
     }
 }

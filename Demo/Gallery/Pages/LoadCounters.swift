@@ -7,18 +7,17 @@ import Synchronization
 @MainActor
 final class LoadCounters {
     let widget: Widget
-    private let counts = LoadCounts()
-    private var observation: ObservationToken?
+    private let counts: LoadCounts
     private var lastFrame: Int64 = 0
     private var longest = 0.0
     private var shownAt: Int64 = 0
 
-    init() {
+    init(_ counts: LoadCounts) {
+        self.counts = counts
         widget = label("", "caption", "numeric")
         for side in [gtk_widget_set_margin_top, gtk_widget_set_margin_bottom, gtk_widget_set_margin_start] {
             side(widget, 6)
         }
-        observation = ImageManager.shared.observe { [counts] in counts.add($0.kind) }
         // Follows frames that are drawn anyway. A tick callback would redraw the window continuously.
         connect(OpaquePointer(widget), "realize") { [weak self] in
             guard let self, let clock = gtk_widget_get_frame_clock(widget) else { return }
@@ -41,8 +40,9 @@ final class LoadCounters {
         setText(
             widget,
             """
-            \(tr("requests")) \(numbers.requests)  \(tr("memory")) \(numbers.memory)  \(tr("disk")) \(numbers.disk)  \
-            \(tr("network")) \(numbers.network)  \(tr("cancelled")) \(numbers.cancelled)  \
+            \(tr("loads")) \(numbers.loads)  \(tr("memory")) \(numbers.memory)  \(tr("disk")) \(numbers.disk)  \
+            \(tr("network")) \(numbers.network)  \(tr("failed")) \(numbers.failed)  \
+            \(tr("cancelled")) \(numbers.cancelled)  \
             \(Page.size(memory.byteCount))  \(tr("longest frame")) \(Int(longest)) ms
             """
         )
@@ -50,13 +50,16 @@ final class LoadCounters {
     }
 }
 
-/// Counts the steps of loads, on any thread.
+/// Counts what becomes of loads, each once, on any thread.
 final class LoadCounts: Sendable {
     struct Numbers {
-        var requests = 0
+        /// All loads that were started, those that still run included.
+        var loads = 0
+        /// Those that ended with an image, by its source.
         var memory = 0
         var disk = 0
         var network = 0
+        var failed = 0
         var cancelled = 0
     }
 
@@ -67,10 +70,11 @@ final class LoadCounts: Sendable {
     func add(_ step: LoadTraceEvent.Kind) {
         numbers.withLock { numbers in
             switch step {
-            case .queued: numbers.requests += 1
-            case .memoryHit: numbers.memory += 1
-            case .renditionHit, .diskHit: numbers.disk += 1
-            case .loaded: numbers.network += 1
+            case .queued: numbers.loads += 1
+            case .delivered(.memory): numbers.memory += 1
+            case .delivered(.disk): numbers.disk += 1
+            case .delivered(.loader), .delivered(.revalidated): numbers.network += 1
+            case .failed: numbers.failed += 1
             case .cancelled: numbers.cancelled += 1
             default: break
             }

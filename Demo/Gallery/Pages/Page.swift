@@ -72,9 +72,9 @@ struct PageContext {
     let server: ImageServer
 
     /// Returns a bundled image under a new URL, which no cache contains.
-    func fresh(_ name: String, _ line: ImageServer.Line = .normal) -> URL {
+    func fresh(_ name: String, _ reply: ImageServer.Reply = .normal) -> URL {
         Self.serial += 1
-        return server.url(name, line, serial: Self.serial)
+        return server.url(name, reply, serial: Self.serial)
     }
 
     private static var serial = 0

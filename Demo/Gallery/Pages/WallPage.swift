@@ -10,18 +10,33 @@ extension Page {
             "Thousands of cells, recycled while scrolling. Loads of cells that leave the screen are cancelled, and visible cells load first."
         ),
         code: """
-            PicturePointer(picture).setImage(with: url, placeholder: .icon("image-x-generic-symbolic"))
-            PicturePointer(picture).cancelCurrentImageLoad()
+            let factory = ImageListFactory(
+                width: 160,
+                height: 120,
+                imageDescription: { urls[$0].imageTitle },
+                configure: { picture in
+                    picture.imageIndicator = .tint
+                    picture.errorPlaceholder = .icon("image-missing-symbolic")
+                    pictures.insert(picture)
+                },
+                request: { position in ImageRequest(url: urls[position]) }
+            )
+            return gtk_grid_view_new(gtk_no_selection_new(model), OpaquePointer(factory.nativeFactoryPointer))
+
+            ListPrefetcher(view: grid) { position in ImageRequest(url: urls[position]) }
             """,
         isFilling: true,
         parts: ["ImageWall.swift"]
     ) { context in
         let wall = ImageWall(urls: context.source.urls)
-        let counters = LoadCounters()
+        let counters = LoadCounters(wall.counts)
+        let line = LineControls(context.server.line)
+        gtk_widget_set_hexpand(counters.widget, 1)
+        let foot = box(GTK_ORIENTATION_HORIZONTAL, [counters.widget, line.button])
         gtk_widget_set_vexpand(wall.widget, 1)
         var content = PageContent(
-            box(GTK_ORIENTATION_VERTICAL, spacing: 0, [wall.widget, counters.widget]),
-            owner: WallOwner(wall: wall, counters: counters)
+            box(GTK_ORIENTATION_VERTICAL, spacing: 0, [wall.widget, foot]),
+            owner: WallOwner(wall: wall, counters: counters, line: line)
         )
         content.isAtRest = { wall.isAtRest }
         return content
@@ -33,8 +48,10 @@ extension Page {
 final class WallOwner {
     let wall: ImageWall
     private let counters: LoadCounters
+    private let line: LineControls
 
-    init(wall: ImageWall, counters: LoadCounters) {
+    init(wall: ImageWall, counters: LoadCounters, line: LineControls) {
+        self.line = line
         self.wall = wall
         self.counters = counters
     }

@@ -64,7 +64,8 @@ public final class ListPrefetcher {
             UnsafeMutableRawPointer(view).disconnect(handler)
         }
         restTimer?.cancel()
-        cancel(outside: 0..<0)
+        ahead = 0..<0
+        cancel(outside: ahead)
     }
 
     private var isVertical: Bool {
@@ -98,7 +99,8 @@ public final class ListPrefetcher {
                 prefetch()
             } else {
                 // A fling: where it will end is unknown.
-                cancel(outside: 0..<0)
+                ahead = 0..<0
+                cancel(outside: visible)
             }
             restTimer?.cancel()
             restTimer = DelayedCall(after: .milliseconds(100)) { [weak self] in self?.prefetch() }
@@ -128,7 +130,7 @@ public final class ListPrefetcher {
         // The model may have shrunk since the list was scrolled, and with it the positions on screen.
         let (start, end) = (min(visible.lowerBound, count), min(visible.upperBound, count))
         ahead = isForward ? end..<min(end + length, count) : max(0, start - length)..<start
-        cancel(outside: ahead)
+        cancel(outside: min(start, ahead.lowerBound)..<max(end, ahead.upperBound))
         let cellSize = view.boundDecodeSize
         for position in isForward ? Array(ahead) : ahead.reversed() {
             // The model may have changed, so that the position holds another image than before.
@@ -144,14 +146,13 @@ public final class ListPrefetcher {
         }
     }
 
-    /// Cancels the prefetches outside of a range. An image that is on screen by now loads on, because its cell has
-    /// requested it, too.
+    /// Cancels the prefetches outside of a range. Those on screen go on: their cells join them only when they are laid out,
+    /// and a transfer that ended before that would begin again.
     private func cancel(outside range: Range<Int>) {
         for (position, entry) in tasks where !range.contains(position) {
             entry.task.cancel()
             tasks[position] = nil
         }
-        if range.isEmpty { ahead = 0..<0 }
     }
 }
 

@@ -94,13 +94,16 @@ struct ServerConnection {
             guard sent < body.count else { break }
             let positions = [
                 faults.resetAfterBytes, faults.closeAfterBytes, faults.stallAfterBytes, gate?.afterBytes,
-                faults.drip.map { sent + max(1, $0.bytes) }, body.count,
+                faults.drip.map { sent + max(1, $0.bytes) }, faults.pace.map { sent + max(1, $0.bytes) }, body.count,
             ]
             let next = positions.compactMap { $0 }.filter { $0 > sent }.min() ?? body.count
             let piece = body[(body.startIndex + sent)..<(body.startIndex + min(next, body.count))]
             guard socket.send(faults.isChunked ? Self.chunk(piece) : Data(piece)) else { return .close }
             sent += piece.count
             if let drip = faults.drip, sent < body.count, !pauses(drip.every) { return .close }
+            if let pace = faults.pace {
+                guard let pause = pace.pause(piece.count), pauses(pause) else { return .close }
+            }
         }
         if faults.isChunked { _ = socket.send(Data("0\r\n\r\n".utf8)) }
         return .keepAlive

@@ -13,6 +13,8 @@ public struct ServerFaults: Sendable {
     public var delay: Duration?
     /// Sends the body in pieces of a number of bytes, with a pause after each.
     public var drip: (bytes: Int, every: Duration)?
+    /// Sends the body in pieces of a number of bytes. The closure returns the pause after each; `nil` ends the connection.
+    package var pace: (bytes: Int, pause: @Sendable (_ byteCount: Int) -> Duration?)?
     /// Resets the connection (RST) after a number of bytes of the body.
     public var resetAfterBytes: Int?
     /// Closes the connection after a number of bytes of the body.

@@ -1,0 +1,42 @@
+/// The quality of a network connection.
+struct LineQuality: Equatable, Sendable {
+    /// The time until a response begins, in milliseconds.
+    var latency = 0.0
+    /// The bytes a second of all transfers together; `nil` for as many as the computer moves.
+    var bandwidth: Double?
+    /// The share of packets that are lost, from 0 to 1. Each is sent again after a while.
+    var loss = 0.0
+    /// Whether nothing gets through.
+    var isOffline = false
+    /// The share of responses that go wrong in another way each, from 0 to 1.
+    var chaos = 0.0
+}
+
+/// A kind of network connection that one meets.
+enum LinePreset: String, CaseIterable {
+    case office
+    case mobile
+    case train
+    case tunnel
+    case chaos
+
+    @MainActor var title: String {
+        switch self {
+        case .office: tr("Office")
+        case .mobile: tr("4G")
+        case .train: tr("Train")
+        case .tunnel: tr("Tunnel")
+        case .chaos: tr("Chaos")
+        }
+    }
+
+    var quality: LineQuality {
+        switch self {
+        case .office: LineQuality()
+        case .mobile: LineQuality(latency: 60, bandwidth: 1_500_000, loss: 0.005)
+        case .train: LineQuality(latency: 300, bandwidth: 150_000, loss: 0.04)
+        case .tunnel: LineQuality(isOffline: true)
+        case .chaos: LineQuality(latency: 80, bandwidth: 1_000_000, loss: 0.02, chaos: 0.3)
+        }
+    }
+}

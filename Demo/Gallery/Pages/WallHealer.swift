@@ -1,0 +1,63 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+/// Tries failed images of a list again while they are on screen, first after half a second, then less and less often.
+@MainActor
+final class WallHealer {
+    private static let firstPause = Duration.milliseconds(500)
+    private static let longestPause = Duration.seconds(4)
+
+    private let pictures: PictureSet
+    private var observation: ObservationToken?
+    private var task: Task<Void, Never>?
+
+    init(_ pictures: PictureSet) {
+        self.pictures = pictures
+        observation = ImageManager.shared.observe { [weak self] event in
+            guard case .failed = event.kind else { return }
+            Task { @MainActor in self?.start() }
+        }
+    }
+
+    deinit {
+        task?.cancel()
+    }
+
+    /// Looks for failed images on screen, until there are none.
+    func start() {
+        guard task == nil else { return }
+        task = Task { [weak self] in
+            var pause = Self.firstPause
+            while (try? await Task.sleep(for: pause)) != nil, self?.retry() == true {
+                pause = min(pause * 2, Self.longestPause)
+            }
+            self?.task = nil
+        }
+    }
+
+    /// - Returns: Whether there are failed images on screen.
+    private func retry() -> Bool {
+        let shown = pictures.all.filter { gtk_widget_get_mapped($0.widget) != 0 && $0.currentImage == nil }
+        let failed = shown.filter { $0.currentImageTask?.isFinished ?? false }
+        for picture in failed {
+            guard let request = picture.currentImageRequest else { continue }
+            picture.setImage(with: request, retry: .always, options: BindingOptions(whileLoading: .currentImage))
+        }
+        return !shown.isEmpty
+    }
+}
+
+/// The pictures of all cells of a list that exist.
+@MainActor
+final class PictureSet {
+    private var addresses: Set<UnsafeMutableRawPointer> = []
+
+    var all: [PicturePointer] { addresses.map { PicturePointer($0) } }
+
+    func insert(_ picture: PicturePointer) {
+        let address = picture.nativeWidgetPointer
+        addresses.insert(address)
+        connect(OpaquePointer(address), "destroy") { [weak self] in self?.addresses.remove(address) }
+    }
+}
