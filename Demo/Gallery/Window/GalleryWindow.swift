@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import GtkWebImageInspector
 import GtkWebImageWidgets
 
 /// The window: the list of pages, the selected page, and the large view of an image of the wall.
@@ -42,6 +43,7 @@ final class GalleryWindow {
         list.onSelect = { [weak self] in self?.show($0) }
         connect(OpaquePointer(window), "realize") { [weak self] in self?.watchWidth() }
         addActions()
+        ImageInspector.install(in: WidgetPointer(window))
         isNarrow = size.width < Self.narrowWidth
     }
 
