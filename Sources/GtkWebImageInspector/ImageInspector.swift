@@ -20,7 +20,7 @@ public final class ImageInspector {
     private var ownWindow: Widget?
     private var opensWhenRealized = false
 
-    /// What exists while the inspector is open, for tests.
+    /// What exists while the inspector is open.
     private(set) var session: InspectorSession?
 
     /// Adds the inspector to a window, which owns it. A second call for the window returns the first inspector.

@@ -8,8 +8,8 @@ import WebImageLinux
 final class InspectorSession {
     let pane: InspectorPane
     let marks: ImageMarks
-    let picker: ImagePicker
 
+    private let picker: ImagePicker
     private let window: Widget
     private let manager: ImageManager
     private let meter: FrameMeter

@@ -94,7 +94,10 @@ package struct LoadDetails: Sendable, Equatable {
 
     private static func error(_ line: LoadLine) -> Group {
         var values = line.retries.enumerated().map { number, retry in
-            Value(name: "Attempt \(number + 1)", text: "\(retry.error.reason), again after \(retry.delay.inMilliseconds)")
+            Value(
+                name: "Attempt \(number + 1)",
+                text: "\(retry.error.reason), again after \(retry.delay.inMilliseconds)"
+            )
         }
         if case .failed(let error) = line.state {
             values.append(Value(name: "Error", text: "\(error.reason) (\(error.code))"))
@@ -106,7 +109,8 @@ package struct LoadDetails: Sendable, Equatable {
 
     /// The header fields whose values name nobody and open nothing. The library leaves out the values of all others, too.
     private static let harmlessHeaders: Set<String> = [
-        "accept-ranges", "age", "cache-control", "content-encoding", "content-length", "content-range", "content-type", "date",
+        "accept-ranges", "age", "cache-control", "content-encoding", "content-length", "content-range", "content-type",
+        "date",
         "etag", "expires", "last-modified", "retry-after", "server", "vary",
     ]
 }

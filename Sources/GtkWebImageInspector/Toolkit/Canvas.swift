@@ -153,7 +153,9 @@ private enum CanvasCallbacks {
                     let address = UInt(bitPattern: snapshot)
                     let content = Unmanaged<Canvas.Content>.fromOpaque(context!).takeUnretainedValue()
                     MainActor.assumeIsolated {
-                        guard let widget = content.widget, let snapshot = OpaquePointer(bitPattern: address) else { return }
+                        guard let widget = content.widget, let snapshot = OpaquePointer(bitPattern: address) else {
+                            return
+                        }
                         content.draw(Painter(snapshot, widget, width: width, height: height))
                     }
                 },

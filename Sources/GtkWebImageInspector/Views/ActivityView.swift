@@ -79,11 +79,13 @@ final class ActivityView {
     }
 
     private func drawMemory(_ painter: Painter) {
-        painter.fill(Box(x: 0, y: 0, width: painter.width, height: painter.height), radius: 3, painter.foreground(0.15))
+        // A GtkPicture is never offered less than 16 pixels where there is room.
+        let (y, height) = (max(painter.height - 8, 0) / 2, min(painter.height, 8))
+        painter.fill(Box(x: 0, y: y, width: painter.width, height: height), radius: 4, painter.foreground(0.15))
         guard statistics.byteLimit > 0 else { return }
         let share = min(Double(statistics.byteCount) / Double(statistics.byteLimit), 1)
         guard share > 0 else { return }
-        let bar = Box(x: 0, y: 0, width: max(painter.width * share, 6), height: painter.height)
-        painter.fill(bar, radius: 3, Palette.color(of: .memory))
+        let bar = Box(x: 0, y: y, width: max(painter.width * share, 8), height: height)
+        painter.fill(bar, radius: 4, Palette.color(of: .memory))
     }
 }

@@ -21,9 +21,9 @@ final class DetailsView {
         let header = box(GTK_ORIENTATION_HORIZONTAL, spacing: 6)
         widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [header])
         let scrolled = scrolled(content)
-        content.setMargins(12)
+        // Leaves room for the scrollbar.
+        gtk_widget_set_margin_end(content, 12)
         gtk_widget_set_hexpand(title, 1)
-        gtk_widget_set_margin_start(notice, 12)
         gtk_widget_set_visible(notice, 0)
         gtk_box_append(widget.cast(to: GtkBox.self), notice)
         gtk_box_append(widget.cast(to: GtkBox.self), scrolled)
@@ -32,7 +32,6 @@ final class DetailsView {
         let copy = button("Copy", tooltip: "Copy all of this as text") { [weak self] in self?.copy() }
         back.raw.connect("clicked") { [weak self] in self?.onBack() }
         for child in [back, title, flash, copy] { gtk_box_append(header.cast(to: GtkBox.self), child) }
-        header.setMargins(6)
         // A scrolled window gets no focus, so that keys could not scroll it.
         gtk_widget_set_focusable(scrolled, 1)
         scrolled.setAccessibleLabel("Details")
@@ -41,6 +40,9 @@ final class DetailsView {
             return self != nil
         }
     }
+
+    /// What is shown, as text.
+    var text: String? { details?.text }
 
     func focus() {
         gtk_widget_grab_focus(back)

@@ -9,14 +9,14 @@ final class InspectorPane {
     let list = WaterfallList()
     let details = DetailsView()
     let activity: ActivityView
-    let pick: Widget
-    let badges: Widget
 
     var onPick: (Bool) -> Void = { _ in }
     var onBadges: (Bool) -> Void = { _ in }
     var onClear: () -> Void = {}
     var onClose: () -> Void = {}
 
+    private let pick: Widget
+    private let badges: Widget
     private let stack = gtk_stack_new()!
     private let header = box(GTK_ORIENTATION_HORIZONTAL, spacing: 6)
 
@@ -64,6 +64,10 @@ final class InspectorPane {
 
     func setPicking(_ isPicking: Bool) {
         gtk_toggle_button_set_active(pick.cast(to: GtkToggleButton.self), isPicking ? 1 : 0)
+    }
+
+    func setBadges(_ isOn: Bool) {
+        gtk_toggle_button_set_active(badges.cast(to: GtkToggleButton.self), isOn ? 1 : 0)
     }
 
     /// Hides the title and the button that closes, which a window has in its title bar.

@@ -56,9 +56,12 @@ final class WaterfallList {
         let first = new.first?.id ?? Int.max
         let removed = old.prefix { $0.id < first }.count
         let added = new.reversed().prefix { line in old.last.map { line.id > $0.id } ?? true }
+        let isAtTop = gtk_adjustment_get_value(gtk_scrollable_get_vadjustment(list.native)) < 1
         // The model has the newest line first.
         if removed > 0 { splice(at: count - removed, removing: removed, adding: []) }
         if !added.isEmpty { splice(at: 0, removing: 0, adding: added.map { "\($0.id)" }) }
+        // A list keeps the rows that it shows when others come above them.
+        if isAtTop, !added.isEmpty { scroll(to: 0) }
         for (address, row) in rows { show(row, OpaquePointer(bitPattern: address)!) }
         gtk_stack_set_visible_child_name(stack.native, new.isEmpty ? "empty" : "list")
     }
@@ -74,11 +77,15 @@ final class WaterfallList {
         guard let last = lines.last?.id, line(id) != nil else { return }
         let position = UInt32(last - id)
         gtk_single_selection_set_selected(selection, position)
-        gtk_widget_activate_action_variant(list, "list.scroll-to-item", g_variant_new_uint32(position))
+        scroll(to: position)
     }
 
     func focus() {
         gtk_widget_grab_focus(list)
+    }
+
+    private func scroll(to position: UInt32) {
+        gtk_widget_activate_action_variant(list, "list.scroll-to-item", g_variant_new_uint32(position))
     }
 
     private func line(at position: Int) -> LoadLine? {
