@@ -26,6 +26,7 @@ let package = Package(
     products: [
         .library(name: "GtkWebImage", targets: ["GtkWebImage"]),
         .library(name: "GtkWebImageWidgets", targets: ["GtkWebImageWidgets"]),
+        .library(name: "GtkWebImageInspector", targets: ["GtkWebImageInspector"]),
         .library(name: "WebImageCore", targets: ["WebImageCore"]),
         .library(name: "WebImageTesting", targets: ["WebImageTesting"]),
         // For apps that install a program for their decode workers; the others decode in their own program.
@@ -65,6 +66,12 @@ let package = Package(
         .target(
             name: "GtkWebImageWidgets",
             dependencies: ["GtkWebImage", "WebImageLinux", "CWebImageGtk4"],
+            swiftSettings: strict
+        ),
+        // Shows the loads of an app while it runs, for debug builds.
+        .target(
+            name: "GtkWebImageInspector",
+            dependencies: ["GtkWebImage", "WebImageCore", "WebImageLinux", "CWebImageGtk4", "CWebImageGtkShims"],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -111,7 +118,7 @@ let package = Package(
         .executableTarget(
             name: "webimage-gallery",
             dependencies: [
-                "GtkWebImage", "GtkWebImageWidgets", "WebImageTesting", "CWebImageAdwaita", "CWebImageGtk4",
+                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector", "WebImageTesting", "CWebImageAdwaita", "CWebImageGtk4",
                 "CWebImageGtkShims",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -262,8 +269,8 @@ let package = Package(
         .executableTarget(
             name: "WidgetScenarios",
             dependencies: [
-                "GtkWebImage", "GtkWebImageWidgets", "ForeignBinding", "WebImageTesting", "TestSupport",
-                "CWebImageGtk4", "CWebImageGtkShims",
+                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector", "ForeignBinding", "WebImageTesting",
+                "TestSupport", "CWebImageGtk4", "CWebImageGtkShims",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/WidgetScenarios",

@@ -261,6 +261,10 @@ public final class ImageManager: Sendable {
         dependencies.observers.add(handler)
     }
 
+    /// What the loaders and the decoders are doing now, for meters and diagnostics. Takes microseconds for a few hundred loads; any
+    /// thread.
+    public var activity: LoadActivity { pipeline.activity }
+
     /// The image of a request, if the memory cache has it. Takes microseconds, so that the main thread may call it.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func cachedImage(for request: some ImageRequestConvertible) -> WebImage? {
@@ -306,8 +310,8 @@ public final class ImageManager: Sendable {
         let observers = pipeline.dependencies.observers
         observers.notify(request.url, .queued)
         observers.notify(request.url, .memoryHit)
-        observers.notify(request.url, .delivered(.memory))
         let response = ImageResponse(image: image, source: .memory, url: found.url)
+        observers.notify(request.url, .delivered(.memory), with: response)
         return MemoryHit(image: image, response: response, variantRank: rank)
     }
 

@@ -47,12 +47,37 @@ public struct LoadTraceEvent: Sendable {
     public let url: URL
     /// The time of the step.
     public let time: ContinuousClock.Instant
+    /// Which load has taken the step, in an app that loads a URL several times at once. It is the identifier of an object that lives
+    /// as long as the load, and may name another load later.
+    ///
+    /// `nil` for what loads of the same URL share, such as a transfer and a decode, and for an image that a widget takes from memory
+    /// without a load, which is queued, hit and delivered within one call.
+    public let loadID: ObjectIdentifier?
+    /// What was delivered, with the pixels, which an observer had better not keep. `nil` for all other steps, and for a load of bytes
+    /// without an image.
+    public let response: ImageResponse?
 }
 
 extension Observers<LoadTraceEvent> {
     /// Reports a step that happens now.
-    func notify(_ url: URL, _ kind: @autoclosure () -> LoadTraceEvent.Kind) {
-        notify(LoadTraceEvent(kind: kind(), url: url, time: .now))
+    /// - Parameters:
+    ///   - load: The task that has taken the step. Default: the step is shared.
+    ///   - response: What the task delivers.
+    func notify(
+        _ url: URL,
+        _ kind: @autoclosure () -> LoadTraceEvent.Kind,
+        of load: AnyObject? = nil,
+        with response: @autoclosure () -> ImageResponse? = nil
+    ) {
+        notify(
+            LoadTraceEvent(
+                kind: kind(),
+                url: url,
+                time: .now,
+                loadID: load.map { ObjectIdentifier($0) },
+                response: response()
+            )
+        )
     }
 }
 

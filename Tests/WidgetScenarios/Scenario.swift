@@ -29,6 +29,7 @@ struct Scenario: Sendable {
         mainLoop + showing + placeholders + rebinding + lifetime + sizes + failures + refreshing + widgets + progressive
         + observation + places + states + transitions + indicators + lists + interop + names + teardown + animations
         + animationsInView + soaks + displays + trees + desktop + variants + focus + blending + interceptors + zoom
+        + inspector + inspectorViews
 }
 
 /// Ends a scenario that cannot run on this machine. The test reports it as skipped.

@@ -30,13 +30,10 @@ extension Page {
     ) { context in
         let wall = ImageWall(urls: context.source.urls)
         let counters = LoadCounters(wall.counts)
-        let line = LineControls(context.server.line)
-        gtk_widget_set_hexpand(counters.widget, 1)
-        let foot = box(GTK_ORIENTATION_HORIZONTAL, [counters.widget, line.button])
         gtk_widget_set_vexpand(wall.widget, 1)
         var content = PageContent(
-            box(GTK_ORIENTATION_VERTICAL, spacing: 0, [wall.widget, foot]),
-            owner: WallOwner(wall: wall, counters: counters, line: line)
+            box(GTK_ORIENTATION_VERTICAL, spacing: 0, [wall.widget, counters.widget]),
+            owner: WallOwner(wall: wall, counters: counters)
         )
         content.isAtRest = { wall.isAtRest }
         return content
@@ -48,10 +45,8 @@ extension Page {
 final class WallOwner {
     let wall: ImageWall
     private let counters: LoadCounters
-    private let line: LineControls
 
-    init(wall: ImageWall, counters: LoadCounters, line: LineControls) {
-        self.line = line
+    init(wall: ImageWall, counters: LoadCounters) {
         self.wall = wall
         self.counters = counters
     }

@@ -2,6 +2,7 @@ internal import CWebImageAdwaita
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import GtkWebImageInspector
 import GtkWebImageWidgets
 
 /// The window: the sidebar, the selected page with a pane beside it, and the large view of an image of the wall.
@@ -16,6 +17,11 @@ final class GalleryWindow {
     private let panes: OpaquePointer
     private let sourcePane = SourcePane()
     private let showsSource = ToggleAction("source")
+    private let line: LineControls
+    private let showsInspector = ToggleAction("inspector")
+    private var inspector: ImageInspector?
+    /// The pane of the inspector while it is open.
+    private var inspectorPane: Widget?
     private let large = Picture()
     private var views: [String: PageView] = [:]
     /// The widget that had the focus before the large view opened.
@@ -26,6 +32,7 @@ final class GalleryWindow {
 
     init(application: UnsafeMutablePointer<GtkApplication>, context: PageContext, size: (width: Int, height: Int)) {
         self.context = context
+        line = LineControls(context.server.line)
         window = adw_application_window_new(application)
         pane = SidePane(page: cast(stack))
         panes = OpaquePointer(adw_leaflet_new()!)
@@ -44,8 +51,10 @@ final class GalleryWindow {
         header.onBack = { [weak self] in self?.goBack() }
         header.onLeaveFullscreen = { [weak self] in self?.toggleFullscreen() }
         connect(OpaquePointer(window), "notify::fullscreened", arguments: 1) { [weak self] in self?.updateHeaders() }
-        onSidePaneChange { [weak self] in self?.updateSource() }
+        onSidePaneChange { [weak self] in self?.updateTools() }
         addActions()
+        addHeaderButton(line.button)
+        addInspector()
         updateHeaders()
     }
 
@@ -200,6 +209,24 @@ final class GalleryWindow {
             setSidePane(sidePane == sourcePane.widget ? nil : sourcePane.widget)
         }
         gwi_application_window_set_help_overlay(cast(OpaquePointer(window)), ShortcutsWindow.make())
+    }
+
+    private func addInspector() {
+        inspector = ImageInspector.install(in: WidgetPointer(window)) { [weak self] pane in
+            guard let self else { return }
+            let pane = pane?.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
+            if pane != nil || sidePane == inspectorPane { setSidePane(pane) }
+            inspectorPane = pane
+            updateTools()
+        }
+        showsInspector.add(to: OpaquePointer(window)) { [weak self] in self?.inspector?.toggle() }
+    }
+
+    private func updateTools() {
+        // The source has taken the place of the inspector.
+        if inspectorPane != nil, sidePane != inspectorPane { inspector?.isOpen = false }
+        showsInspector.isOn = inspectorPane != nil
+        updateSource()
     }
 
     private func updateSource() {

@@ -9,6 +9,8 @@ final class PageHeader {
     var onLeaveFullscreen: (() -> Void)?
     /// The button that shows the source of the page.
     let source = gtk_toggle_button_new()!
+    /// The button that opens the inspector.
+    let inspector = gtk_toggle_button_new()!
     private let bar: OpaquePointer
     private let titleWidget = OpaquePointer(adw_window_title_new("", nil)!)
     private let back = gtk_button_new_from_icon_name("go-previous-symbolic")!
@@ -29,7 +31,11 @@ final class PageHeader {
         gtk_button_set_icon_name(cast(OpaquePointer(source)), "\(AppInfo.identifier)-source-symbolic")
         nameIcon(source, tr("Source"))
         gtk_actionable_set_action_name(OpaquePointer(source), "win.source")
+        gtk_button_set_icon_name(cast(OpaquePointer(inspector)), "utilities-system-monitor-symbolic")
+        nameIcon(inspector, tr("Inspector"))
+        gtk_actionable_set_action_name(OpaquePointer(inspector), "win.inspector")
         adw_header_bar_pack_end(bar, menu)
+        adw_header_bar_pack_end(bar, inspector)
         adw_header_bar_pack_end(bar, source)
         connect(OpaquePointer(back), "clicked") { [weak self] in self?.onBack?() }
         connect(OpaquePointer(restore), "clicked") { [weak self] in self?.onLeaveFullscreen?() }

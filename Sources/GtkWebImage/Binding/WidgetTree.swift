@@ -12,6 +12,14 @@ extension GtkWidgetConvertible {
         return tasks
     }
 
+    /// The images that the widget and all widgets within it show or load, in no order. It walks all of these widgets, so call it for
+    /// diagnostics rather than in each frame. Main thread.
+    public var boundImages: [BoundImage] {
+        var images: [BoundImage] = []
+        forEachSlots { images += $0.boundImages }
+        return images
+    }
+
     /// Cancels all ``runningImageTasks``. Each completion receives `ImageError.Code.cancelled`.
     public func cancelImageLoads() {
         for task in runningImageTasks { task.cancel() }
@@ -44,6 +52,21 @@ extension GtkWidgetConvertible {
         }
         for slots in found { body(slots) }
     }
+}
+
+/// An image that a widget shows or loads: see ``GtkWidgetConvertible/boundImages``.
+@preconcurrency @MainActor
+public struct BoundImage {
+    /// The widget that the app has set the image on. It may be destroyed later.
+    public let widget: WidgetPointer
+    /// The purpose of the image within the widget.
+    public let key: OperationKey
+    /// The request that was set last, whether or not its load succeeded.
+    public let request: ImageRequest
+    /// The load, which may have ended.
+    public let task: ImageTask
+    /// The image on display, complete or partial; `nil` while a placeholder or nothing is.
+    public let image: WebImage?
 }
 
 /// The widgets that start no loads, with all within them.

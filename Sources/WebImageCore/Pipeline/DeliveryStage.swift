@@ -67,10 +67,15 @@ final class DeliveryStage: Sendable {
     }
 
     /// Reports the end of a task to the observers.
-    func reportEnd(of request: ImageRequest, _ result: Result<ImageResponse.Source, ImageError>) {
+    func reportEnd(
+        of task: AnyObject,
+        url: URL,
+        _ result: Result<ImageResponse.Source, ImageError>,
+        with response: ImageResponse?
+    ) {
         switch result {
-        case .success(let source): observers.notify(request.url, .delivered(source))
-        case .failure(let error): observers.notify(request.url, error.isCancelled ? .cancelled : .failed(error))
+        case .success(let source): observers.notify(url, .delivered(source), of: task, with: response)
+        case .failure(let error): observers.notify(url, error.isCancelled ? .cancelled : .failed(error), of: task)
         }
     }
 }

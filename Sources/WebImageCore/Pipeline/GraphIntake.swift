@@ -187,7 +187,7 @@ final class GraphIntake: Sendable {
         if let intercepted = task.interceptedRequest { return interceptors.run(task, intercepted) }
         let request = task.request
         if let hit = imageStoredMeanwhile(request) {
-            observers.notify(request.url, .memoryHit)
+            observers.notify(request.url, .memoryHit, of: task)
             delivery.deliver(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
             return
         }

@@ -164,6 +164,11 @@ struct JobGraph: Sendable {
             if case .loading(let attempt) = phase { attempt } else { nil }
         }
 
+        /// Whether the loader is at work.
+        var isLoading: Bool {
+            if case .loading = phase { true } else { false }
+        }
+
         /// The attempt that fails now.
         func attempt(failingWith error: ImageError, at now: Date) -> ImageError.Attempt {
             ImageError.Attempt(error, of: request.url, from: attemptStart, to: now)

@@ -34,17 +34,17 @@ final class MemoryStage: Sendable {
         guard task.begin() else { return }
         let request = task.request
         let reads = request.readTiers
-        observers.notify(request.url, .queued)
+        observers.notify(request.url, .queued, of: task)
         if let intercepted = task.interceptedRequest { return start(task, intercepted) }
         if reads.contains(.memory), let hit = memory.hit(for: request) {
-            observers.notify(request.url, .memoryHit)
+            observers.notify(request.url, .memoryHit, of: task)
             guard request.cachePolicy.revalidatesCachedImage || memory.validates(hit.image, for: request) else {
                 delivery.deliverNow(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
                 return
             }
             task.reportNow(partial: hit.image)
         } else {
-            observers.notify(request.url, .memoryMiss)
+            observers.notify(request.url, .memoryMiss, of: task)
             if reads.contains(.memory) { showOtherSize(to: task) }
         }
         guard !request.url.absoluteString.isEmpty else {
@@ -67,7 +67,7 @@ final class MemoryStage: Sendable {
             let hit = memory.hit(for: request), !request.cachePolicy.revalidatesCachedImage,
             !memory.validates(hit.image, for: request)
         else { return next.add(.join(task)) }
-        observers.notify(request.url, .memoryHit)
+        observers.notify(request.url, .memoryHit, of: task)
         delivery.deliverNow(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
     }
 

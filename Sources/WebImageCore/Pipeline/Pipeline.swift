@@ -218,12 +218,12 @@ extension Pipeline: ImageTaskRunning {
 
     /// Reports to the observers that a task waits for its dispatcher.
     func taskIsReady(_ task: ImageTask) {
-        dependencies.observers.notify(task.request.url, .ready)
+        dependencies.observers.notify(task.request.url, .ready, of: task)
     }
 
     /// Reports the end of a task to the observers.
     func taskDidFinish(_ task: ImageTask, with result: ImageResult) {
-        deliveryStage.reportEnd(of: task.request, result.map(\.source))
+        deliveryStage.reportEnd(of: task, url: task.request.url, result.map(\.source), with: try? result.get())
     }
 
     func unstartedTaskIsAwaited(_ task: ImageTask) {
@@ -234,7 +234,7 @@ extension Pipeline: ImageTaskRunning {
 extension Pipeline: DataTaskRunning {
     func start(_ task: DataTask) {
         let request = task.current
-        dependencies.observers.notify(request.url, .queued)
+        dependencies.observers.notify(request.url, .queued, of: task)
         guard !request.url.absoluteString.isEmpty else {
             return deliveryStage.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
         }
@@ -250,7 +250,7 @@ extension Pipeline: DataTaskRunning {
     }
 
     func taskDidFinish(_ task: DataTask, with result: Result<DataResponse, ImageError>) {
-        deliveryStage.reportEnd(of: task.request, result.map(\.source))
+        deliveryStage.reportEnd(of: task, url: task.request.url, result.map(\.source), with: nil)
     }
 }
 
@@ -266,6 +266,16 @@ extension Pipeline {
         let pendingCount =
             variantStage.tasks.count + intake.pendingCount + intake.heldCount + interceptorStage.tasks.count
         return graph.withLock { ($0.jobs.count + pendingCount, $0.fetches.count) }
+    }
+
+    /// What the loaders and the decoders do.
+    var activity: LoadActivity {
+        let decodes = dependencies.decodeQueues.map(\.load)
+        return LoadActivity(
+            transferCount: graph.withLock { $0.fetches.values.count(where: \.isLoading) },
+            decodeCount: decodes.reduce(0) { $0 + $1.running },
+            waitingDecodeCount: decodes.reduce(0) { $0 + $1.waiting }
+        )
     }
 
     var pendingChangeCount: Int { intake.pendingCount }

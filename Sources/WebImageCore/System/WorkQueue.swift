@@ -87,6 +87,9 @@ package final class WorkQueue: Sendable {
 
     /// The number of pieces of work that wait or run.
     package var pendingCount: Int { shared.state.withLock { $0.queue.count + $0.running } }
+
+    /// The numbers of pieces of work that wait, and that run.
+    var load: (waiting: Int, running: Int) { shared.state.withLock { ($0.queue.count, $0.running) } }
 }
 
 /// The state that a queue and its threads share. The threads end when the queue is released and empty.

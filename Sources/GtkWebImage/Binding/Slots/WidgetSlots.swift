@@ -101,6 +101,21 @@ final class WidgetSlots {
         (slots.values.compactMap { $0.current?.task } + appTasks.values).filter { !$0.isFinished }
     }
 
+    /// The images under all keys. A paintable has none, for its widgets are unknown.
+    var boundImages: [BoundImage] {
+        guard let pointer = widget?.pointer else { return [] }
+        return slots.compactMap { key, slot in
+            guard let load = slot.current else { return nil }
+            return BoundImage(
+                widget: WidgetPointer(UnsafeMutableRawPointer(pointer)),
+                key: key,
+                request: load.image,
+                task: load.task,
+                image: slot.target.image
+            )
+        }
+    }
+
     // Events
 
     func resume() {

@@ -62,6 +62,7 @@ package final class MemoryCache: MemoryCaching {
             var statistics = state.statistics
             statistics.count = state.keptCount
             statistics.byteCount = state.cost
+            statistics.byteLimit = limits.cost
             return statistics
         }
     }

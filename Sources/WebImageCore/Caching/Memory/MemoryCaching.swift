@@ -40,6 +40,8 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     /// The bytes of their pixels. GTK's renderer keeps a copy of a drawn image on the graphics card, which is not
     /// counted: GTK frees it by itself and does not report its size.
     public var byteCount = 0
+    /// The most bytes that the cache keeps. Default: 0, for a cache that does not say.
+    public var byteLimit = 0
     /// The number of cache hits.
     public var hitCount = 0
     /// The number of cache misses.

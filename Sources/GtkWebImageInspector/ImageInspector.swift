@@ -1,0 +1,120 @@
+internal import CWebImageGtk4
+public import GtkWebImage
+import WebImageLinux
+
+/// Shows the loads of an app while it runs: a waterfall of requests, their details, the widgets that show them, frame times and
+/// memory. It is meant for debug builds.
+///
+///     #if DEBUG
+///         ImageInspector.install(in: window)
+///     #endif
+///
+/// F12 opens and closes it. While it is closed it observes nothing and draws nothing.
+@preconcurrency @MainActor
+public final class ImageInspector {
+    private static let quark = g_quark_from_string("gtk-web-image-inspector")
+
+    private let window: Widget
+    private let manager: ImageManager
+    private let showPane: ((WidgetPointer?) -> Void)?
+    private var ownWindow: Widget?
+    private var opensWhenRealized = false
+
+    /// What exists while the inspector is open.
+    private(set) var session: InspectorSession?
+
+    /// Adds the inspector to a window, which owns it. A second call for the window returns the first inspector.
+    ///
+    /// The widgets of the window stay where they are.
+    /// - Parameters:
+    ///   - window: The GtkWindow, on screen or not yet.
+    ///   - manager: The manager whose loads are shown. Default: the shared one.
+    ///   - showPane: Puts the inspector beside the content of the window, where the app wants it, when it opens; receives `nil` when
+    ///     it closes, to take it out again. The widget is at least 300 pixels wide. Default: the inspector has a window of its own.
+    @discardableResult
+    public static func install(
+        in window: some GtkWidgetConvertible,
+        manager: ImageManager = .shared,
+        showPane: ((_ pane: WidgetPointer?) -> Void)? = nil
+    ) -> ImageInspector {
+        let object = window.nativeWidgetPointer.assumingMemoryBound(to: GObject.self)
+        if let existing = g_object_get_qdata(object, quark) {
+            return Unmanaged<ImageInspector>.fromOpaque(existing).takeUnretainedValue()
+        }
+        let widget = window.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
+        let inspector = ImageInspector(widget, manager, showPane)
+        g_object_set_qdata_full(object, quark, Unmanaged.passRetained(inspector).toOpaque()) {
+            Unmanaged<ImageInspector>.fromOpaque($0!).release()
+        }
+        return inspector
+    }
+
+    private init(_ window: Widget, _ manager: ImageManager, _ showPane: ((WidgetPointer?) -> Void)?) {
+        (self.window, self.manager, self.showPane) = (window, manager, showPane)
+        onKey(UInt32(GDK_KEY_F12), in: window) { [weak self] in
+            self?.toggle()
+            return true
+        }
+        window.raw.connect("realize") { [weak self] in
+            guard let self, opensWhenRealized else { return }
+            isOpen = true
+        }
+        // Without a surface there are no frames, and a window that is destroyed must have no child of ours.
+        for signal in ["unrealize", "destroy"] { window.raw.connect(signal) { [weak self] in self?.isOpen = false } }
+    }
+
+    /// Whether the inspector is open. In a window that is not on screen yet, it opens with the window. Default: `false`.
+    public var isOpen: Bool {
+        get { session != nil }
+        set {
+            opensWhenRealized = newValue && session == nil
+            guard newValue != isOpen else { return }
+            if newValue { open() } else { close() }
+        }
+    }
+
+    /// Opens the inspector, or closes it.
+    public func toggle() {
+        isOpen.toggle()
+    }
+
+    private func open() {
+        guard gtk_widget_get_realized(window) != 0, let clock = gtk_widget_get_frame_clock(window) else { return }
+        opensWhenRealized = false
+        let session = InspectorSession(window, clock, manager)
+        self.session = session
+        session.pane.onClose = { [weak self] in self?.isOpen = false }
+        if let showPane {
+            showPane(WidgetPointer(session.pane.widget.raw))
+        } else {
+            session.pane.hideHeader()
+            showOwnWindow(session.pane.widget)
+        }
+    }
+
+    private func showOwnWindow(_ content: Widget) {
+        let own = gtk_window_new()!
+        let native = own.cast(to: GtkWindow.self)
+        gtk_window_set_title(native, "Image Inspector")
+        gtk_window_set_default_size(native, 380, 720)
+        gtk_window_set_child(native, content)
+        onKey(UInt32(GDK_KEY_F12), in: own) { [weak self] in
+            self?.isOpen = false
+            return true
+        }
+        // The window is destroyed by the handler, which GTK expects of whoever has one.
+        own.raw.connect("destroy") { [weak self] in
+            self?.ownWindow = nil
+            self?.isOpen = false
+        }
+        ownWindow = own
+        gtk_window_present(native)
+    }
+
+    private func close() {
+        guard let session = session.take() else { return }
+        session.end()
+        showPane?(nil)
+        if let own = ownWindow.take() { gtk_window_destroy(own.cast(to: GtkWindow.self)) }
+    }
+}

@@ -1,0 +1,162 @@
+package import FoundationEssentials
+package import GtkWebImage
+
+/// What is known of one load: a line of the waterfall. It keeps no pixels.
+package struct LoadLine: Sendable, Identifiable {
+    /// How far the load is.
+    package enum State: Sendable {
+        case running
+        case delivered(ImageResponse.Source)
+        case failed(ImageError)
+        case cancelled
+    }
+
+    /// A failure after which the loader was asked again.
+    package struct Retry: Sendable {
+        package let error: ImageError
+        package let delay: Duration
+    }
+
+    /// The number of the load, counted from the first one that was observed.
+    package let id: Int
+    /// The URL that was requested.
+    package let url: URL
+    /// When it was requested.
+    package let start: ContinuousClock.Instant
+    /// The stages that have ended, in the order in which they did.
+    package private(set) var spans: [StageSpan] = []
+    /// Whether it is over, and how.
+    package private(set) var state = State.running
+    /// When it ended.
+    package private(set) var end: ContinuousClock.Instant?
+    /// The size of the image in memory.
+    package private(set) var pixelSize: PixelSize?
+    /// The size of the image in its file.
+    package private(set) var naturalSize: PixelSize?
+    /// The format of the file.
+    package private(set) var format: ImageFormat?
+    /// The bytes of the pixels.
+    package private(set) var pixelByteCount = 0
+    /// What the server has answered.
+    package private(set) var head: ResponseHead?
+    /// The times and sizes of the transfer.
+    package private(set) var metrics: TransferMetrics?
+    /// The failures that were tried again.
+    package private(set) var retries: [Retry] = []
+    /// The number of partial images.
+    package private(set) var partialCount = 0
+    /// The number of changes, for views that follow them.
+    package private(set) var revision = 0
+
+    /// A load that is tried again for hours has many.
+    private static let spanLimit = 64
+
+    private var requestTime: ContinuousClock.Instant?
+    private var firstByteTime: ContinuousClock.Instant?
+    private var readyTime: ContinuousClock.Instant?
+
+    init(id: Int, url: URL, start: ContinuousClock.Instant) {
+        (self.id, self.url, self.start) = (id, url, start)
+    }
+
+    /// Whether the load has not ended.
+    package var isRunning: Bool {
+        if case .running = state { true } else { false }
+    }
+
+    /// The time that a stage took, in all attempts.
+    package func duration(of stage: LoadStage) -> Duration {
+        spans.reduce(.zero) { $1.stage == stage ? $0 + $1.duration : $0 }
+    }
+
+    /// The time in which no stage was at work: the load waited for a thread or for other loads.
+    package var queuedDuration: Duration? {
+        guard let end else { return nil }
+        let busy = LoadStage.allCases.reduce(.zero) { $0 + duration(of: $1) }
+        return max(end - start - busy, .zero)
+    }
+
+    /// The time from the request to the end.
+    package var duration: Duration? { end.map { $0 - start } }
+
+    /// Adds a step.
+    mutating func add(_ event: LoadTraceEvent) {
+        revision += 1
+        let time = event.time
+        switch event.kind {
+        case .queued, .stored:
+            break
+        case .memoryHit, .memoryMiss:
+            // A load looks again when the image may have come in the meantime.
+            if duration(of: .memory) == .zero { add(.memory, from: start, to: time) }
+        case .renditionHit(let duration), .diskHit(let duration), .diskMiss(let duration):
+            add(.disk, lasting: duration, to: time)
+        case .started:
+            (requestTime, firstByteTime) = (time, nil)
+        case .firstBytes:
+            firstByteTime = time
+            if let requestTime { add(.waiting, from: requestTime, to: time) }
+        case .loaded(let metrics):
+            self.metrics = metrics
+            endTransfer(at: time)
+        case .retrying(let error, let delay):
+            if retries.count < Self.spanLimit { retries.append(Retry(error: error, delay: delay)) }
+            endTransfer(at: time)
+        case .partial:
+            partialCount += 1
+        case .decoded(let duration):
+            add(.decode, lasting: duration, to: time)
+        case .transformed(let duration):
+            add(.transform, lasting: duration, to: time)
+        case .ready:
+            readyTime = time
+        case .delivered(let source):
+            if let response = event.response { add(response) }
+            finish(.delivered(source), at: time)
+        case .failed(let error):
+            head = error.head
+            finish(.failed(error), at: time)
+        case .cancelled:
+            finish(.cancelled, at: time)
+        }
+    }
+
+    private mutating func add(_ response: ImageResponse) {
+        pixelSize = response.image.pixelSize
+        naturalSize = response.image.naturalSize
+        format = response.image.format
+        pixelByteCount = response.image.cost
+        head = response.head
+        if let metrics = response.metrics { self.metrics = metrics }
+        // What was decoded on behalf of another load of the image, and a rendition, are not reported as steps.
+        if case .disk = response.source, duration(of: .decode) == .zero, response.durations.decoding > .zero {
+            add(.decode, lasting: response.durations.decoding, to: readyTime ?? .now)
+        }
+    }
+
+    private mutating func endTransfer(at time: ContinuousClock.Instant) {
+        if let firstByteTime {
+            add(.transfer, from: firstByteTime, to: time)
+        } else if let requestTime {
+            add(.waiting, from: requestTime, to: time)
+        }
+        (requestTime, firstByteTime) = (nil, nil)
+    }
+
+    private mutating func finish(_ state: State, at time: ContinuousClock.Instant) {
+        endTransfer(at: time)
+        if case .delivered = state, let readyTime { add(.shown, from: readyTime, to: time) }
+        self.state = state
+        end = time
+    }
+
+    private mutating func add(_ stage: LoadStage, lasting duration: Duration, to end: ContinuousClock.Instant) {
+        add(stage, from: end - duration, to: end)
+    }
+
+    /// Nothing of a load begins before it: work that it shares with an earlier one may have.
+    private mutating func add(_ stage: LoadStage, from: ContinuousClock.Instant, to: ContinuousClock.Instant) {
+        guard spans.count < Self.spanLimit else { return }
+        spans.append(StageSpan(stage: stage, start: min(max(from, start), to), end: to))
+    }
+}

@@ -1,0 +1,171 @@
+internal import CWebImageGtk4
+internal import CWebImageGtkShims
+import WebImageLinux
+
+/// A widget that a closure draws. It asks for no room and takes no input.
+@MainActor
+final class Canvas {
+    let widget: Widget
+    /// The GdkPaintable that calls back. The widget has a reference, too, until it is destroyed.
+    private let paintable: GObjectBox
+    private let content: Content
+
+    /// The closure and what it draws for. GTK owns it with the paintable.
+    @MainActor
+    fileprivate final class Content {
+        /// The widget that draws, which is alive when it does.
+        var widget: Widget?
+        var draw: (Painter) -> Void = { _ in }
+    }
+
+    /// Draws the widget. It must not hold its owner strongly.
+    var draw: (Painter) -> Void {
+        get { content.draw }
+        set {
+            content.draw = newValue
+            invalidate()
+        }
+    }
+
+    init() {
+        content = Content()
+        let native = gwi_paintable_new(CanvasCallbacks.table)!
+        gwi_paintable_set_context(native, Unmanaged.passRetained(content).toOpaque())
+        paintable = GObjectBox(adopting: UnsafeMutableRawPointer(native))
+        widget = gtk_picture_new_for_paintable(native)!
+        gtk_picture_set_content_fit(widget.native, GTK_CONTENT_FIT_FILL)
+        gtk_widget_set_can_target(widget, 0)
+        content.widget = widget
+    }
+
+    func invalidate() {
+        gdk_paintable_invalidate_contents(paintable.opaquePointer)
+    }
+}
+
+/// One pass of drawing on a canvas, in application pixels.
+@MainActor
+struct Painter {
+    let width: Double
+    let height: Double
+    private let snapshot: OpaquePointer
+    private let widget: Widget
+
+    fileprivate init(_ snapshot: OpaquePointer, _ widget: Widget, width: Double, height: Double) {
+        (self.snapshot, self.widget, self.width, self.height) = (snapshot, widget, width, height)
+    }
+
+    /// The text colour, faded.
+    func foreground(_ alpha: Float) -> GdkRGBA {
+        var color = GdkRGBA()
+        gwi_widget_get_color(widget, &color)
+        color.alpha *= alpha
+        return color
+    }
+
+    func fill(_ box: Box, _ color: GdkRGBA) {
+        var (bounds, color) = (box.native, color)
+        gtk_snapshot_append_color(snapshot, &color, &bounds)
+    }
+
+    func fill(_ box: Box, radius: Float, _ color: GdkRGBA) {
+        var (bounds, rounded) = (box.native, GskRoundedRect())
+        gsk_rounded_rect_init_from_rect(&rounded, &bounds, radius)
+        gtk_snapshot_push_rounded_clip(snapshot, &rounded)
+        fill(box, color)
+        gtk_snapshot_pop(snapshot)
+    }
+
+    func stroke(_ box: Box, radius: Float, width: Float, _ color: GdkRGBA) {
+        var (bounds, rounded) = (box.native, GskRoundedRect())
+        gsk_rounded_rect_init_from_rect(&rounded, &bounds, radius)
+        var widths = (width, width, width, width)
+        var colors = (color, color, color, color)
+        withUnsafePointer(to: &widths) { widths in
+            withUnsafePointer(to: &colors) { colors in
+                gtk_snapshot_append_border(
+                    snapshot,
+                    &rounded,
+                    UnsafeRawPointer(widths).assumingMemoryBound(to: Float.self),
+                    UnsafeRawPointer(colors).assumingMemoryBound(to: GdkRGBA.self)
+                )
+            }
+        }
+    }
+
+    /// A line of small text.
+    func makeText(_ text: String) -> DrawnText { DrawnText(text, widget) }
+
+    func draw(_ text: DrawnText, x: Double, y: Double, _ color: GdkRGBA) {
+        var (origin, color) = (graphene_point_t(x: Float(x), y: Float(y)), color)
+        gtk_snapshot_save(snapshot)
+        gtk_snapshot_translate(snapshot, &origin)
+        gtk_snapshot_append_layout(snapshot, text.layout, &color)
+        gtk_snapshot_restore(snapshot)
+    }
+}
+
+/// A laid out line of text at three quarters of the size of the widget's font.
+@MainActor
+struct DrawnText {
+    private let object: GObjectBox
+    let width: Double
+    let height: Double
+
+    fileprivate init(_ text: String, _ widget: Widget) {
+        let layout = gtk_widget_create_pango_layout(widget, text)!
+        object = GObjectBox(adopting: UnsafeMutableRawPointer(layout))
+        let attributes = pango_attr_list_new()
+        pango_attr_list_insert(attributes, pango_attr_scale_new(0.75))
+        pango_layout_set_attributes(layout, attributes)
+        pango_attr_list_unref(attributes)
+        var (width, height) = (Int32(0), Int32(0))
+        pango_layout_get_pixel_size(layout, &width, &height)
+        (self.width, self.height) = (Double(width), Double(height))
+    }
+
+    var layout: OpaquePointer { object.opaquePointer }
+}
+
+/// A rectangle in application pixels.
+struct Box: Equatable {
+    var x: Double
+    var y: Double
+    var width: Double
+    var height: Double
+
+    fileprivate var native: graphene_rect_t {
+        graphene_rect_t(
+            origin: graphene_point_t(x: Float(x), y: Float(y)),
+            size: graphene_size_t(width: Float(max(width, 0)), height: Float(max(height, 0)))
+        )
+    }
+}
+
+/// The functions of the paintable. GTK calls them on the main thread, except `release`.
+private enum CanvasCallbacks {
+    /// Allocated once and never freed, like a class structure.
+    @MainActor static let table: UnsafePointer<GwiPaintableFunctions> = {
+        let table = UnsafeMutablePointer<GwiPaintableFunctions>.allocate(capacity: 1)
+        table.initialize(
+            to: GwiPaintableFunctions(
+                snapshot: { context, snapshot, width, height in
+                    let address = UInt(bitPattern: snapshot)
+                    let content = Unmanaged<Canvas.Content>.fromOpaque(context!).takeUnretainedValue()
+                    MainActor.assumeIsolated {
+                        guard let widget = content.widget, let snapshot = OpaquePointer(bitPattern: address) else {
+                            return
+                        }
+                        content.draw(Painter(snapshot, widget, width: width, height: height))
+                    }
+                },
+                current_image: { _ in gdk_paintable_new_empty(0, 0) },
+                width: { _ in 0 },
+                height: { _ in 0 },
+                aspect_ratio: { _ in 0 },
+                release: { context in Unmanaged<Canvas.Content>.fromOpaque(context!).release() }
+            )
+        )
+        return UnsafePointer(table)
+    }()
+}

@@ -1,0 +1,61 @@
+internal import CWebImageGtk4
+import WebImageLinux
+
+/// The frames of a window in the last ten seconds. It follows frames that are drawn anyway and asks for none.
+@MainActor
+final class FrameMeter {
+    /// One frame.
+    struct Frame {
+        /// The time on the monotonic clock, in seconds.
+        let time: Double
+        /// The seconds since the frame before; `nil` after a rest, in which nothing had to be drawn.
+        let interval: Double?
+        /// The seconds for which the frame kept the main thread.
+        let work: Double
+    }
+
+    /// The time that the meter looks back, in seconds.
+    static let period = 10.0
+    /// Whatever animates draws more often than this. A longer gap is a rest.
+    private static let longestInterval = 0.2
+
+    /// The frames, the oldest first.
+    private(set) var frames: [Frame] = []
+    /// Called after each frame.
+    var onFrame: () -> Void = {}
+
+    private let clock: GObjectBox
+    private var handlers: [UInt] = []
+    private var start: gint64 = 0
+
+    init(_ clock: OpaquePointer) {
+        self.clock = GObjectBox(retaining: UnsafeMutableRawPointer(clock))
+        handlers = [
+            self.clock.pointer.connect("before-paint") { [weak self] in self?.start = g_get_monotonic_time() },
+            self.clock.pointer.connect("after-paint") { [weak self] in self?.endFrame() },
+        ]
+    }
+
+    /// Ends the measurement.
+    func stop() {
+        for handler in handlers { clock.pointer.disconnect(handler) }
+        handlers = []
+    }
+
+    /// The frames drawn in the last second, and the longest interval between two of the period, in seconds.
+    var summary: (count: Int, longest: Double) {
+        let now = Double(g_get_monotonic_time()) / 1_000_000
+        return (frames.count { now - $0.time <= 1 }, frames.compactMap(\.interval).max() ?? 0)
+    }
+
+    private func endFrame() {
+        let now = g_get_monotonic_time()
+        let time = Double(now) / 1_000_000
+        let interval = frames.last.map { time - $0.time }.flatMap { $0 < Self.longestInterval ? $0 : nil }
+        frames.append(Frame(time: time, interval: interval, work: start > 0 ? Double(now - start) / 1_000_000 : 0))
+        let old = frames.prefix { time - $0.time > Self.period }.count
+        // Frames come up to a few hundred times a second.
+        if old > 600 || frames.count > 4000 { frames.removeFirst(max(old, frames.count - 4000)) }
+        onFrame()
+    }
+}
