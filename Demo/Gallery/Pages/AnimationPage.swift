@@ -34,11 +34,13 @@ extension Page {
         }
         let rates = [1, 0.25, 0.5, 2, 4]
         let rate = dropDown(rates.map { "\($0)×" }) { number in all { $0.imagePlayback.rate = rates[number] } }
+        setName(rate, tr("Speed"))
         let modes: [PlaybackMode] = [.normal, .reverse, .bounce, .reversedBounce]
         let mode = dropDown([tr("Forwards"), tr("Backwards"), tr("Forwards and back"), tr("Backwards and forth")]) {
             number in
             all { $0.imagePlayback.mode = modes[number] }
         }
+        setName(mode, tr("Order of the frames"))
         let cells = zip(pictures, names).map { captioned($0.widget, $1) }
         return PageContent(
             box(GTK_ORIENTATION_VERTICAL, [controls([play, pause, stop, step, rate, mode]), flow(cells, columns: 4)]),

@@ -44,6 +44,8 @@ extension Page {
         )
         button.setImageDescription(tr("Mountains"))
         avatar.setImageDescription(tr("A cat"))
+        setName(toggle, tr("Night or day"))
+        setName(menu.widget, tr("Citrus fruits"))
         let switches = [button.widget, labelled, avatar.widget, toggle, menu.widget]
         let off = checkButton(tr("Disabled")) { isOff in
             for widget in switches { gtk_widget_set_sensitive(widget, isOff ? 0 : 1) }

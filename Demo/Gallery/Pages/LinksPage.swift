@@ -21,6 +21,7 @@ extension Page {
         let picture = Picture()
         let text = label("", "caption")
         gtk_entry_set_placeholder_text(cast(OpaquePointer(entry)), "https://")
+        setName(entry, tr("Address of the image"))
         gtk_widget_set_hexpand(entry, 1)
         gtk_widget_set_size_request(picture.widget, 300, 300)
         gtk_widget_set_vexpand(picture.widget, 1)

@@ -17,6 +17,7 @@ extension Page {
             """
     ) { context in
         let bar = gtk_progress_bar_new()!
+        setName(bar, tr("Progress"))
         let text = label(tr("Nothing has been fetched."))
         let strip = (0..<8).map { _ in sizedPicture(width: 120, height: 90) }
         var urls: [URL] = []

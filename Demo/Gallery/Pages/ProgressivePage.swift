@@ -31,6 +31,7 @@ extension Page {
             name = names[number]
             load()
         }
+        setName(choice, tr("Format"))
         let again = button(icon: "view-refresh-symbolic", tr("Reload"), load)
         load()
         let pictures = flow(

@@ -200,7 +200,7 @@ final class Sidebar {
 
     private func setHeading(of row: OpaquePointer, at index: Int) {
         guard let title = headings[index] else { return gtk_list_box_row_set_header(cast(row), nil) }
-        let heading = label(title, "heading", "dim-label")
+        let heading = label(title, "heading")
         gtk_widget_set_margin_top(heading, index == 0 ? 0 : 12)
         gtk_widget_set_margin_bottom(heading, 3)
         gtk_widget_set_margin_start(heading, 12)
