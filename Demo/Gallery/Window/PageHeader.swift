@@ -31,7 +31,7 @@ final class PageHeader {
         gtk_button_set_icon_name(cast(OpaquePointer(source)), "\(AppInfo.identifier)-source-symbolic")
         nameIcon(source, tr("Source"))
         gtk_actionable_set_action_name(OpaquePointer(source), "win.source")
-        gtk_button_set_icon_name(cast(OpaquePointer(inspector)), "utilities-system-monitor-symbolic")
+        gtk_button_set_icon_name(cast(OpaquePointer(inspector)), "\(AppInfo.identifier)-inspector-symbolic")
         nameIcon(inspector, tr("Inspector"))
         gtk_actionable_set_action_name(OpaquePointer(inspector), "win.inspector")
         adw_header_bar_pack_end(bar, menu)
