@@ -79,6 +79,18 @@ final class GalleryScreen {
         return try PNGCoder().decode(Data(contentsOf: file), options: DecodeOptions())
     }
 
+    /// The pixels of the screen once it no longer changes.
+    /// - Parameter old: What it looked like before a change that is waited for.
+    func settledPixels(after old: Data? = nil) throws -> Data {
+        var (last, current) = (Data(), Data())
+        _ = EventLog<Int>.poll(seconds: 5) {
+            last = current
+            current = (try? photograph().pixels.withUnsafeBytes { Data($0) }) ?? Data()
+            return !current.isEmpty && current == last && current != old
+        }
+        return current
+    }
+
     private func run(_ program: String, _ arguments: [String]) -> Int32? {
         try? ChildProcess.run(program, arguments, environment: display.environment, seconds: 20).exitCode
     }
