@@ -9,7 +9,7 @@ import WebImageLinux
 ///         ImageInspector.install(in: window)
 ///     #endif
 ///
-/// F12 opens and closes it. While it is closed it observes nothing and draws nothing.
+/// F12 opens and closes it. While the inspector is closed, it observes nothing and draws nothing.
 @preconcurrency @MainActor
 public final class ImageInspector {
     private static let quark = g_quark_from_string("gtk-web-image-inspector")

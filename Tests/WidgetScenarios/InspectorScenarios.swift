@@ -198,7 +198,7 @@ extension Stage {
         return inspector
     }
 
-    /// The pictures in the window.
+    /// The widgets in the window that show or load images.
     var pictures: [PicturePointer] {
         WidgetPointer(window).boundImages.map { PicturePointer($0.widget.nativeWidgetPointer) }
     }

@@ -120,7 +120,7 @@ extension Scenario {
             stage.waitForResults(1)
             inspector.setShowsBadges(true)
             expect(stage.manager.isObserved)
-            // At rest
+            // An inspector at rest draws no frames.
             expect(becomesIdle(stage), "the open inspector keeps drawing")
             inspector.isOpen = false
             expect(!stage.manager.isObserved, "the closed inspector observes")

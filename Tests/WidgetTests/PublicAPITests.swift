@@ -10,7 +10,10 @@ struct PublicAPITests {
 
     @Test(
         "The public API equals the committed list, which GWI_UPDATE_API=1 writes anew after an intended change",
-        arguments: ["WebImageCore", "WebImageLinux", "GtkWebImage", "GtkWebImageWidgets", "WebImageTesting"]
+        arguments: [
+            "WebImageCore", "WebImageLinux", "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector",
+            "WebImageTesting",
+        ]
     )
     func list(module: String) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-api-\(UUID().uuidString)")
@@ -27,7 +30,7 @@ struct PublicAPITests {
         )
         #expect(result.exitCode == 0, "\(result.output)")
         let lines = try Self.declarations(of: module, in: folder)
-        #expect(lines.count > 20)
+        #expect(lines.count >= 4)
         let file = URL(filePath: "\(Self.top)/Tests/PublicAPI/\(module).txt")
         let text = lines.joined(separator: "\n") + "\n"
         if ProcessInfo.processInfo.environment["GWI_UPDATE_API"] != nil {

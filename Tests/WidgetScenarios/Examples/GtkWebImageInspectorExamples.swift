@@ -1,0 +1,22 @@
+internal import CWebImageGtk4
+import GtkWebImage
+import GtkWebImageInspector
+
+// The samples of GtkWebImageInspector.md, compiled. What they do not declare is a parameter here.
+
+@MainActor
+private func inspect(window: WidgetPointer) {
+    #if DEBUG
+        ImageInspector.install(in: window)
+    #endif
+}
+
+@MainActor
+private func inspectBeside(window: WidgetPointer, sides: UnsafeMutablePointer<GtkBox>) {
+    var shown: UnsafeMutablePointer<GtkWidget>?
+    ImageInspector.install(in: window) { pane in
+        if let old = shown { gtk_box_remove(sides, old) }
+        shown = pane?.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
+        if let shown { gtk_box_append(sides, shown) }
+    }
+}
