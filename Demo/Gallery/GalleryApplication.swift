@@ -64,7 +64,7 @@ final class GalleryApplication {
 
     private func startTour(of window: GalleryWindow) {
         guard options.screenshot != nil || options.scrollThrough || options.trace != nil else { return }
-        let tour = Tour(window, context.server, options) { [weak self] error in
+        let tour = Tour(window, server: context.server, options: options) { [weak self] error in
             if let error {
                 FileHandle.standardError.write(Data("\(error)\n".utf8))
                 self?.status = 1

@@ -100,7 +100,7 @@ struct GalleryPageTests {
             Shown("astronaut.jpg", 140, 140, .flip(horizontally: true)),
         ],
         "links": [Shown("photographer.jpg", 512, 512)],
-        "progressive": [Shown("rocket.jpg", 300, 200, count: 2)],
+        "progressive": [Shown("balloons.jpg", 300, 200, count: 2)],
         "density": [Shown("coffee.jpg", 120, 90)],
         // A server has scaled and encoded it again.
         "sizes": [Shown("dusk-mountains.jpg", 240, 150).roughly],

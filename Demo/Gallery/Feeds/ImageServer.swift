@@ -9,10 +9,15 @@ struct ImageServer: ImageFeed {
     enum Reply: String {
         /// Responds at once.
         case normal
-        /// Responds slowly, so that progressive loading is visible.
+        /// Responds slowly, so that progressive loading is visible: with the kB a second that the query names as "rate", or
+        /// with 200.
         case drip
         /// Responds after 1.5 seconds.
         case late
+        /// Responds with the image 24 pixels wide.
+        case small
+        /// Responds with an animation as an animated PNG.
+        case apng
         /// Responds with status 404.
         case missing
         /// Responds with the first third of the file as if it were complete.
@@ -21,8 +26,10 @@ struct ImageServer: ImageFeed {
         case bomb
         /// Responds with an HTML page.
         case text
-        /// Responds with an error to the first request only.
+        /// Responds with status 503 until the user tries again: the first three times, as a load is tried twice again by itself.
         case flaky
+        /// Closes the connection without a response.
+        case closed
         /// Responds with a rotated JPEG that has an EXIF orientation.
         case rotated
     }
@@ -75,9 +82,17 @@ struct ImageServer: ImageFeed {
     }
 
     /// Returns the URL of a bundled image, which no cache on disk keeps: each start begins without it.
-    /// - Parameter serial: Distinguishes URLs of the same image.
-    func url(_ name: String, _ reply: Reply = .normal, serial: Int) -> URL {
-        server.url("/\(reply.rawValue)/page\(serial)/\(name)")
+    /// - Parameters:
+    ///   - serial: Distinguishes URLs of the same image.
+    ///   - query: What else the server needs to know.
+    func url(_ name: String, _ reply: Reply = .normal, serial: Int, query: String = "") -> URL {
+        server.url("/\(reply.rawValue)/page\(serial)/\(name)\(query)")
+    }
+
+    /// Returns an https URL of the server, which speaks http alone.
+    func refusedURL(_ name: String) -> URL {
+        let address = server.url("/\(Reply.normal.rawValue)/page0/\(name)").absoluteString
+        return URL(string: address.replacing("http:", with: "https:"))!
     }
 
     /// Returns the URL of a bundled image that the cache on disk keeps, as it keeps those of the wall.

@@ -7,8 +7,8 @@ import WebImageTesting
 final class ServedImages: Sendable {
     private let folder: String
     private let line: Line
-    /// The paths requested so far.
-    private let requested = Mutex<Set<String>>([])
+    /// How often each flaky path was requested.
+    private let requestCounts = Mutex<[String: Int]>([:])
 
     init(folder: String, line: Line) {
         self.folder = folder
@@ -20,24 +20,33 @@ final class ServedImages: Sendable {
         guard parts.count == 3, !parts[2].hasPrefix("."), let reply = ImageServer.Reply(rawValue: parts[0]) else {
             return .notFound
         }
-        var response = response(reply, parts, request.path)
+        var response = response(reply, parts, to: request)
         if parts[1].hasPrefix("page") { response.headers.append(("Cache-Control", "no-store")) }
         return line.carry(response)
     }
 
-    private func response(_ reply: ImageServer.Reply, _ parts: [String], _ path: String) -> ServerResponse {
+    private func response(_ reply: ImageServer.Reply, _ parts: [String], to request: ServerRequest) -> ServerResponse {
         // photo@2x.jpg is the same file: only its name says that it has twice the pixels.
         var response = ServerResponse.file("\(folder)/\(parts[2].replacing("@2x", with: ""))")
         switch reply {
         case .normal: break
-        case .drip: response.faults.drip = (bytes: 8192, every: .milliseconds(40))
+        case .drip:
+            let rate = request.query["rate"].flatMap { Int($0) } ?? 200
+            response.faults.drip = (bytes: rate * 40, every: .milliseconds(40))
         case .late: response.faults.delay = .milliseconds(1500)
+        case .small: return small(response.body)
+        case .apng: return apng(response.body)
         case .missing: return .notFound
         case .truncated: response.body = response.body.prefix(response.body.count / 3)
         case .bomb: return .ok(Self.bomb, contentType: "image/png")
         case .text: return .ok(Data("<!DOCTYPE html><p>Not an image".utf8), contentType: "text/html")
         case .flaky:
-            if requested.withLock({ $0.insert(path).inserted }) { return .status(404) }
+            let count = requestCounts.withLock { counts in
+                counts[request.path, default: 0] += 1
+                return counts[request.path, default: 0]
+            }
+            if count <= 3 { return .status(503) }
+        case .closed: response.faults.rawResponse = Data()
         case .rotated: return rotated(parts[1], response.body)
         }
         return response
@@ -50,6 +59,23 @@ final class ServedImages: Sendable {
             let jpeg = ExifWriter.tagged(rotated, orientation: number)
         else { return .notFound }
         return .ok(jpeg, contentType: "image/jpeg")
+    }
+
+    private func small(_ file: Data) -> ServerResponse {
+        let options = DecodeOptions(size: .contain(PixelSize(width: 24, height: 24)))
+        guard let image = try? WebImage(data: file, options: options), let jpeg = try? image.data(as: .jpeg) else {
+            return .notFound
+        }
+        return .ok(jpeg, contentType: "image/jpeg")
+    }
+
+    private func apng(_ file: Data) -> ServerResponse {
+        // A small one, since the file is written for each request.
+        let options = DecodeOptions(size: .contain(PixelSize(width: 160, height: 120)))
+        guard let image = try? WebImage(data: file, options: options), let png = try? image.data(as: .png) else {
+            return .notFound
+        }
+        return .ok(png, contentType: "image/png")
     }
 
     /// A PNG file that consists of little more than its header.

@@ -19,7 +19,7 @@ final class Tour {
     private var isDone = false
 
     /// - Parameter end: Called once at the end, with an error message in case of failure.
-    init(_ window: GalleryWindow, _ server: ImageServer, _ options: GalleryOptions, end: @escaping (String?) -> Void) {
+    init(_ window: GalleryWindow, server: ImageServer, options: GalleryOptions, end: @escaping (String?) -> Void) {
         self.window = window
         self.server = server
         self.options = options

@@ -15,16 +15,16 @@ extension Page {
             picture.imagePlayback.mode = .bounce
             picture.setImage(with: url)
             picture.animationPlayer?.pause()
-            picture.animationPlayer?.step()
+            picture.animationPlayer?.seek(to: 3)
             """
     ) { context in
-        let names = ["bouncing-ball.gif", "pinwheel.gif", "day-and-night.webp", "pixel-sunset.gif", "koi-pond.webp"]
-        let pictures = names.map { _ in Picture() }
-        for (picture, name) in zip(pictures, names) {
-            gtk_widget_set_size_request(picture.widget, 200, 150)
-            picture.setImageDescription(name)
-            picture.setImage(with: context.fresh(name))
-        }
+        let files = [
+            ("bouncing-ball.gif", context.fresh("bouncing-ball.gif")), ("pinwheel.gif", context.fresh("pinwheel.gif")),
+            ("day-and-night.webp", context.fresh("day-and-night.webp")),
+            ("day-and-night.png (APNG)", context.fresh("day-and-night.webp", .apng)),
+        ]
+        let pictures = files.map { _ in Picture() }
+        let cells = zip(pictures, files).map { cell($0, name: $1.0, $1.1) }
         let all = { (body: (Picture) -> Void) in pictures.forEach(body) }
         let play = button(icon: "media-playback-start-symbolic", tr("Play")) { all { $0.animationPlayer?.play() } }
         let pause = button(icon: "media-playback-pause-symbolic", tr("Pause")) { all { $0.animationPlayer?.pause() } }
@@ -32,20 +32,42 @@ extension Page {
         let step = button(icon: "media-skip-forward-symbolic", tr("Next frame")) {
             all { $0.animationPlayer?.step() }
         }
-        let rates = [1, 0.25, 0.5, 2, 4]
-        let rate = dropDown(rates.map { "\($0)×" }) { number in all { $0.imagePlayback.rate = rates[number] } }
+        let rates = [0.25, 0.5, 1, 2, 4]
+        let rate = dropDown(rates.map { "\($0.formatted)×" }) { number in all { $0.imagePlayback.rate = rates[number] }
+        }
+        gtk_drop_down_set_selected(OpaquePointer(rate), 2)
         setName(rate, tr("Speed"))
         let modes: [PlaybackMode] = [.normal, .reverse, .bounce, .reversedBounce]
         let mode = dropDown([tr("Forwards"), tr("Backwards"), tr("Forwards and back"), tr("Backwards and forth")]) {
             number in
             all { $0.imagePlayback.mode = modes[number] }
         }
-        setName(mode, tr("Order of the frames"))
-        let cells = zip(pictures, names).map { captioned($0.widget, $1) }
+        setName(mode, tr("Direction"))
         return PageContent(
             box(GTK_ORIENTATION_VERTICAL, [controls([play, pause, stop, step, rate, mode]), flow(cells, columns: 4)]),
             waitsFor: pictures
         )
+    }
+
+    /// Makes a cell with an animation, and a slider that shows and sets its frame.
+    @MainActor
+    private static func cell(_ picture: Picture, name: String, _ url: URL) -> Widget {
+        gtk_widget_set_size_request(picture.widget, 200, 150)
+        picture.setImageDescription(name)
+        let cell = captioned(picture.widget, name)
+        picture.setImage(with: url) { [weak picture] _ in
+            guard let player = picture?.animationPlayer else { return }
+            let count = player.frameCount
+            let slider = Slider(tr("Frame"), 0...Double(count - 1), step: 1) { "\(Int($0) + 1) / \(count)" }
+            slider.onChange = { [weak player] value in
+                player?.pause()
+                player?.seek(to: Int(value))
+            }
+            // The player keeps the slider alive.
+            player.onFrame = { slider.value = Double($0) }
+            append(slider.widget, to: cell)
+        }
+        return cell
     }
 
     @MainActor
@@ -54,6 +76,11 @@ extension Page {
         picture.imagePlayback.mode = .bounce
         picture.setImage(with: url)
         picture.animationPlayer?.pause()
-        picture.animationPlayer?.step()
+        picture.animationPlayer?.seek(to: 3)
     }
+}
+
+extension Double {
+    /// The number without a fraction of zero.
+    fileprivate var formatted: String { self == rounded() ? "\(Int(self))" : "\(self)" }
 }

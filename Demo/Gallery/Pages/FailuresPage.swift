@@ -13,37 +13,66 @@ extension Page {
         code: """
             picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
             picture.retriesImageOnClick = true
-            picture.setImage(with: url) { result in
-                if case .failure(let error) = result { show("\\(error.reason). \\(error.remedy)") }
-            }
+            picture.setImage(with: url)
+            if case .failed(let error) = picture.imageProgress.state { show("\\(error.reason). \\(error.remedy)") }
             """
     ) { context in
-        let replies: [(ImageServer.Reply, String)] = [
-            (.flaky, tr("Succeeds at the second try: click it")), (.missing, tr("Not found")),
-            (.truncated, tr("Truncated")), (.bomb, tr("Claims 60,000 × 60,000 pixels")),
-            (.text, tr("A page of text")),
+        let name = "autumn-trees.jpg"
+        let replies: [(URL, String)] = [
+            (context.fresh(name, .flaky), tr("Succeeds when you try again")),
+            (context.fresh(name, .missing), tr("Not found")),
+            (context.fresh(name, .truncated), tr("Truncated")),
+            (context.fresh(name, .bomb), tr("Claims 60,000 × 60,000 pixels")),
+            (context.fresh(name, .text), tr("A page of text")),
+            (context.fresh(name, .closed), tr("The connection breaks")),
+            (context.server.refusedURL(name), tr("No secure connection")),
         ]
         var pictures: [Picture] = []
         var cells: [Widget] = []
-        for (reply, title) in replies {
+        for (url, title) in replies {
             let picture = sizedPicture(width: 200, height: 150)
             let text = label("", "caption", "dim-label")
             gtk_label_set_max_width_chars(OpaquePointer(text), 26)
-            load(context.fresh("autumn-trees.jpg", reply), into: picture) { setText(text, $0) }
+            let again = button(tr("Try again")) { picture.setImage(with: url, retry: .always) }
+            setName(again, "\(tr("Try again")): \(title)")
+            gtk_widget_set_halign(again, GTK_ALIGN_START)
+            load(url, into: picture)
+            follow(picture.imageProgress) { [weak picture] _ in
+                guard let picture else { return }
+                setText(text, reason(picture))
+                // While it loads again, the button keeps the focus.
+                gtk_widget_set_sensitive(again, picture.isShown ? 0 : 1)
+            }
             pictures.append(picture)
             cells.append(
-                box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(picture.widget), label(title, "heading"), text])
+                box(
+                    GTK_ORIENTATION_VERTICAL,
+                    spacing: 6,
+                    [fixed(picture.widget), label(title, "heading"), text, again]
+                )
             )
         }
         return PageContent(flow(cells, columns: 3), waitsFor: pictures)
     }
 
     @MainActor
-    private static func load(_ url: URL, into picture: Picture, show: @escaping @MainActor @Sendable (String) -> Void) {
+    private static func load(_ url: URL, into picture: Picture) {
         picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
         picture.retriesImageOnClick = true
-        picture.setImage(with: url) { result in
-            if case .failure(let error) = result { show("\(error.reason). \(error.remedy)") }
-        }
+        picture.setImage(with: url)
+    }
+
+    @MainActor
+    private static func reason(_ picture: Picture) -> String {
+        var text = ""
+        let show = { text = $0 }
+        if case .failed(let error) = picture.imageProgress.state { show("\(error.reason). \(error.remedy)") }
+        return text
+    }
+}
+
+extension Picture {
+    @MainActor fileprivate var isShown: Bool {
+        if case .shown = imageProgress.state { true } else { false }
     }
 }

@@ -29,7 +29,7 @@ final class ImageWall {
         let model = gtk_string_list_new(nil)!
         for url in urls { gtk_string_list_append(model, url.absoluteString) }
         let pictures = PictureSet()
-        let grid = Self.makeGrid(model, urls, pictures)
+        let grid = Self.makeGrid(model, urls: urls, pictures: pictures)
         self.pictures = pictures
         gridView = OpaquePointer(grid)
         prefetcher = Self.makePrefetcher(grid, urls)
@@ -49,7 +49,7 @@ final class ImageWall {
 
     // All that an app writes for a list: a factory of cells, and a prefetcher for the rows that come next.
 
-    private static func makeGrid(_ model: OpaquePointer, _ urls: [URL], _ pictures: PictureSet) -> Widget {
+    private static func makeGrid(_ model: OpaquePointer, urls: [URL], pictures: PictureSet) -> Widget {
         let factory = ImageListFactory(
             width: 160,
             height: 120,

@@ -20,6 +20,7 @@ final class LineControls {
     init(_ line: Line) {
         self.line = line
         button = gtk_menu_button_new()!
+        gtk_menu_button_set_icon_name(OpaquePointer(button), "network-transmit-receive-symbolic")
         presets = dropDown(LinePreset.allCases.map(\.title) + [tr("Custom")]) { (_: Int) in }
         setName(presets, tr("Kind of line"))
         connect(OpaquePointer(presets), "notify::selected", arguments: 1) { [weak self] in self?.choosePreset() }
@@ -73,6 +74,6 @@ final class LineControls {
         chaos.value = quality.chaos * 100
         if let offline { gtk_check_button_set_active(cast(OpaquePointer(offline)), quality.isOffline ? 1 : 0) }
         let title = number.map { LinePreset.allCases[$0].title } ?? tr("Custom")
-        gtk_menu_button_set_label(OpaquePointer(button), "\(tr("Line")): \(title)")
+        nameIcon(button, "\(tr("Line")): \(title)")
     }
 }

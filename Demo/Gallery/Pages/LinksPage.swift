@@ -1,5 +1,5 @@
 internal import CWebImageGtk4
-import FoundationEssentials
+import Foundation
 import GtkWebImage
 import GtkWebImageWidgets
 
@@ -9,7 +9,7 @@ extension Page {
         title: tr("Try a URL"),
         summary: tr("Type an address and press Enter, or drop a link or a file on the image."),
         code: """
-            picture.setImage(with: URL(string: text), loading: .progressive) { result in
+            picture.setImage(with: URL(typed: text), loading: .progressive) { result in
                 switch result {
                 case .success(let response): show("\\(response.image.naturalSize), \\(response.source)")
                 case .failure(let error): show("\\(error)")
@@ -32,9 +32,11 @@ extension Page {
         connect(OpaquePointer(entry), "activate") {
             open(String(cString: gtk_editable_get_text(OpaquePointer(entry))))
         }
-        onDrop(of: picture.widget) { address in
-            gtk_editable_set_text(OpaquePointer(entry), address)
-            open(address)
+        for widget in [picture.widget, entry] {
+            onDrop(of: widget) { address in
+                gtk_editable_set_text(OpaquePointer(entry), address)
+                open(address)
+            }
         }
         gtk_editable_set_text(OpaquePointer(entry), context.fresh("photographer.jpg").absoluteString)
         open(String(cString: gtk_editable_get_text(OpaquePointer(entry))))
@@ -50,11 +52,27 @@ extension Page {
         into picture: Picture,
         _ show: @escaping @MainActor @Sendable (String) -> Void
     ) {
-        picture.setImage(with: URL(string: text), loading: .progressive) { result in
+        picture.setImage(with: URL(typed: text), loading: .progressive) { result in
             switch result {
             case .success(let response): show("\(response.image.naturalSize), \(response.source)")
             case .failure(let error): show("\(error)")
             }
+        }
+    }
+}
+
+extension URL {
+    /// What one types for an image: an address, also without its scheme, or the path of a file.
+    fileprivate init?(typed text: String) {
+        let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        if text.hasPrefix("/") {
+            self.init(filePath: text)
+        } else if text.hasPrefix("~/") {
+            self.init(filePath: FileManager.default.homeDirectoryForCurrentUser.path() + text.dropFirst(2))
+        } else if text.contains("://") || text.hasPrefix("data:") {
+            self.init(string: text)
+        } else {
+            self.init(string: "https://\(text)")
         }
     }
 }

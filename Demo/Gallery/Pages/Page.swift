@@ -77,5 +77,12 @@ struct PageContext {
         return server.url(name, reply, serial: Self.serial)
     }
 
+    /// Returns a bundled image under a new URL that is served slowly.
+    /// - Parameter rate: The kB a second.
+    func slow(_ name: String, rate: Int) -> URL {
+        Self.serial += 1
+        return server.url(name, .drip, serial: Self.serial, query: "?rate=\(rate)")
+    }
+
     private static var serial = 0
 }

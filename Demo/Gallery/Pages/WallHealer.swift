@@ -48,7 +48,7 @@ final class WallHealer {
     }
 }
 
-/// The pictures of all cells of a list that exist.
+/// The widgets of all cells of a list that exist.
 @MainActor
 final class PictureSet {
     private var addresses: Set<UnsafeMutableRawPointer> = []

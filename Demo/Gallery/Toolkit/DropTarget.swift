@@ -5,7 +5,8 @@ internal import CWebImageGtk4
 func onDrop(of widget: Widget, _ body: @escaping (String) -> Void) {
     let text = g_type_from_name("gchararray")
     let target = gtk_drop_target_new(text, GDK_ACTION_COPY)!
-    var types = [text, gdk_file_list_get_type()]
+    // A file manager offers a file as text, too, but as a path rather than a URI.
+    var types = [gdk_file_list_get_type(), text]
     gtk_drop_target_set_gtypes(target, &types, gsize(types.count))
     typealias Callback =
         @convention(c) (

@@ -1,0 +1,101 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("What the pages of the gallery do")
+struct GalleryContentTests {
+    private func decoded(_ name: String, _ width: Int, _ height: Int) throws -> WebImage {
+        let options = DecodeOptions(size: .cover(PixelSize(width: width, height: height)))
+        return try CoderRegistry.builtIn.decode(ShippedImage.data(name), options: options)
+    }
+
+    @Test("The hash and the colour of the placeholders are those of the very image that is loading")
+    func placeholders() throws {
+        let file = URL(filePath: #filePath).appending(path: "../../../Demo/Gallery/Pages/PlaceholdersPage.swift")
+            .standardized
+        let source = try String(contentsOf: file, encoding: .utf8)
+        let text = try #require(source.firstMatch(of: /\.blurHash\("(.+?)"\)/)?.1)
+        let shown = try #require(BlurHash(String(text))?.image(size: PixelSize(width: 8, height: 8)))
+        let image = try CoderRegistry.builtIn.decode(ShippedImage.data("desert-dunes.jpg"), options: DecodeOptions())
+        let right = try #require(BlurHash(of: image)?.image(size: PixelSize(width: 8, height: 8)))
+        #expect(right.count(of: shown, size: PixelSize(width: 7, height: 7), tolerance: 4) == 1, "\(text)")
+        let mean = try #require(BlurHash(of: image, x: 1, y: 1)?.image(size: PixelSize(width: 1, height: 1)))
+        let color = try #require(source.firstMatch(of: /ImageColor\(0x(\w{6})\)/).flatMap { UInt32($0.1, radix: 16) })
+        let expected = try #require(mean.colors().keys.first)
+        for shift in [0, 8, 16] as [UInt32] {
+            let (a, b) = (Int(color >> shift & 255), Int(expected >> shift & 255))
+            #expect(abs(a - b) < 4, "\(String(expected, radix: 16))")
+        }
+    }
+
+    @Test("A progressive image is seen long before it is complete, and loads again by itself")
+    func progressive() throws {
+        let screen = try GalleryScreen(["--page", "progressive", "--size", "1000x720"])
+        let size = PixelSize(width: 300, height: 200)
+        let image = try decoded("balloons.jpg", 300, 200)
+        // A first scan is coarse.
+        func count(_ tolerance: Int) -> Int {
+            (try? screen.photograph().count(of: image, size: size, tolerance: tolerance)) ?? 0
+        }
+        #expect(EventLog<Int>.poll(seconds: 30) { count(40) == 1 }, "\(screen.output)")
+        #expect(EventLog<Int>.poll(seconds: 30) { count(13) == 2 })
+        #expect(EventLog<Int>.poll(seconds: 30) { count(40) < 2 })
+    }
+
+    @Test("The button below a failed image tries again, and takes the reason away when the image is there")
+    func retry() throws {
+        let screen = try GalleryScreen(["--page", "failures", "--size", "1000x720"])
+        #expect(screen.hasWindow("Failed loads") && screen.isDrawn, "\(screen.output)")
+        let reason = (x: 350..<440, y: 332..<375)
+        func hasReason() -> Bool {
+            (try? screen.photograph().colors(x: reason.x, y: reason.y).count) ?? 0 > 1
+        }
+        func hasImage() -> Bool {
+            (try? screen.photograph().colors(x: 260..<440, y: 170..<300).count) ?? 0 > 1000
+        }
+        #expect(EventLog<Int>.poll(seconds: 30) { hasReason() })
+        #expect(!hasImage())
+        let isThere = EventLog<Int>.poll(seconds: 30) {
+            screen.click(x: 290, y: 396)
+            return hasImage()
+        }
+        #expect(isThere, "\(screen.output)")
+        #expect(EventLog<Int>.poll { !hasReason() })
+    }
+
+    @Test("A file of the disk is shown when its path is typed")
+    func path() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "gwi-typed-\(UUID().uuidString).png")
+        try TestImage.solid(0x2CD41A, size: PixelSize(width: 320, height: 240)).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let screen = try GalleryScreen(["--page", "links", "--size", "1000x720"])
+        #expect(screen.hasWindow("Your own images") && screen.isDrawn, "\(screen.output)")
+        screen.click(x: 600, y: 177)
+        let isShown = EventLog<Int>.poll(seconds: 30) {
+            screen.press("ctrl+a")
+            screen.type(file.path())
+            screen.press("Return")
+            return (try? screen.photograph().colors()[0x2CD41A]) ?? 0 > 20_000
+        }
+        #expect(isShown, "\(screen.output)")
+    }
+
+    @Test("All animations move, the APNG too")
+    func animations() throws {
+        let screen = try GalleryScreen(["--page", "animation", "--size", "1000x720"])
+        #expect(screen.hasWindow("Animated images") && screen.isDrawn, "\(screen.output)")
+        let cells = [(244..<444, 230..<380), (470..<670, 230..<380), (700..<900, 230..<380), (244..<444, 470..<600)]
+        for (x, y) in cells {
+            var first: [UInt32: Int] = [:]
+            let isThere = EventLog<Int>.poll(seconds: 30) {
+                first = (try? screen.photograph().colors(x: x, y: y)) ?? [:]
+                return first.count > 20
+            }
+            #expect(isThere, "\(x) \(screen.output)")
+            #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y)) != first }, "\(x)")
+        }
+    }
+}
