@@ -118,7 +118,8 @@ let package = Package(
         .executableTarget(
             name: "webimage-gallery",
             dependencies: [
-                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector", "WebImageTesting", "CWebImageAdwaita", "CWebImageGtk4",
+                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector", "WebImageTesting", "CWebImageAdwaita",
+                "CWebImageGtk4",
                 "CWebImageGtkShims",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

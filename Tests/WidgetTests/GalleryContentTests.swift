@@ -48,18 +48,18 @@ struct GalleryContentTests {
     @Test("The button below a failed image tries again, and takes the reason away when the image is there")
     func retry() throws {
         let screen = try GalleryScreen(["--page", "failures", "--size", "1000x720"])
-        #expect(screen.hasWindow("Failed loads") && screen.isDrawn, "\(screen.output)")
-        let reason = (x: 350..<440, y: 332..<375)
+        #expect(screen.hasWindow("Errors and retry") && screen.isDrawn, "\(screen.output)")
+        let reason = (x: 275..<440, y: 272..<325)
         func hasReason() -> Bool {
             (try? screen.photograph().colors(x: reason.x, y: reason.y).count) ?? 0 > 1
         }
         func hasImage() -> Bool {
-            (try? screen.photograph().colors(x: 260..<440, y: 170..<300).count) ?? 0 > 1000
+            (try? screen.photograph().colors(x: 300..<470, y: 110..<230).count) ?? 0 > 1000
         }
         #expect(EventLog<Int>.poll(seconds: 30) { hasReason() })
         #expect(!hasImage())
         let isThere = EventLog<Int>.poll(seconds: 30) {
-            screen.click(x: 290, y: 396)
+            screen.click(x: 320, y: 341)
             return hasImage()
         }
         #expect(isThere, "\(screen.output)")
@@ -72,8 +72,8 @@ struct GalleryContentTests {
         try TestImage.solid(0x2CD41A, size: PixelSize(width: 320, height: 240)).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         let screen = try GalleryScreen(["--page", "links", "--size", "1000x720"])
-        #expect(screen.hasWindow("Your own images") && screen.isDrawn, "\(screen.output)")
-        screen.click(x: 600, y: 177)
+        #expect(screen.hasWindow("Try a URL") && screen.isDrawn, "\(screen.output)")
+        screen.click(x: 600, y: 113)
         let isShown = EventLog<Int>.poll(seconds: 30) {
             screen.press("ctrl+a")
             screen.type(file.path())
@@ -86,8 +86,10 @@ struct GalleryContentTests {
     @Test("All animations move, the APNG too")
     func animations() throws {
         let screen = try GalleryScreen(["--page", "animation", "--size", "1000x720"])
-        #expect(screen.hasWindow("Animated images") && screen.isDrawn, "\(screen.output)")
-        let cells = [(244..<444, 230..<380), (470..<670, 230..<380), (700..<900, 230..<380), (244..<444, 470..<600)]
+        #expect(screen.hasWindow("Animation") && screen.isDrawn, "\(screen.output)")
+        let cells = [
+            (275..<460, 150..<285), (510..<645, 150..<285), (700..<885, 150..<285), (275..<460, 390..<520),
+        ]
         for (x, y) in cells {
             var first: [UInt32: Int] = [:]
             let isThere = EventLog<Int>.poll(seconds: 30) {

@@ -94,7 +94,7 @@ struct GalleryWallTests {
         let images = lines.filter { $0.hasPrefix("rest ") }
         #expect(images.count > 12 && images.allSatisfy { $0.hasSuffix(" nothing") }, "\(images)")
         let screen = try GalleryScreen(["--line", "chaos"])
-        let size = PixelSize(width: 184, height: 120)
+        let size = PixelSize(width: 177, height: 119)
         for name in ["dusk-mountains.jpg", "sea-waves.jpg", "coffee.jpg", "lighthouse.jpg", "raccoon.jpg"] {
             let options = DecodeOptions(size: .cover(size))
             let image = try CoderRegistry.builtIn.decode(ShippedImage.data(name), options: options)

@@ -8,6 +8,9 @@ import GtkWebImageWidgets
 /// The window: the sidebar, the selected page with a pane beside it, and the large view of an image of the wall.
 @MainActor
 final class GalleryWindow {
+    /// The width in application pixels below which the header has few buttons at the start.
+    private static let narrowWidth = 640
+
     let window: Widget
     private let context: PageContext
     private let sidebar = Sidebar()
@@ -56,6 +59,8 @@ final class GalleryWindow {
         addHeaderButton(line.button)
         addInspector()
         updateHeaders()
+        // The window is measured before it is known that it is narrow.
+        header.isNarrow = size.width < Self.narrowWidth
     }
 
     func present() {
@@ -177,6 +182,7 @@ final class GalleryWindow {
     }
 
     private func updateHeaders() {
+        header.isNarrow = isNarrow
         header.canGoBack = isNarrow || isLarge
         header.backName = isLarge ? tr("Back to the wall") : tr("Pages")
         header.isFullscreen = gtk_window_is_fullscreen(cast(OpaquePointer(window))) != 0

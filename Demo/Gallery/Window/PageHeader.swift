@@ -48,6 +48,11 @@ final class PageHeader {
         didSet { adw_window_title_set_title(titleWidget, title) }
     }
 
+    /// Whether there is no room for buttons that the menu has, too.
+    var isNarrow = false {
+        didSet { for button in [source, inspector] { gtk_widget_set_visible(button, isNarrow ? 0 : 1) } }
+    }
+
     var canGoBack = false {
         didSet { gtk_widget_set_visible(back, canGoBack ? 1 : 0) }
     }

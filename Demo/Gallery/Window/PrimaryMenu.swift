@@ -8,6 +8,8 @@ enum PrimaryMenu {
     static func make() -> UnsafeMutablePointer<GMenuModel> {
         let menu = g_menu_new()!
         g_menu_append(menu, tr("Reload"), "win.reload")
+        g_menu_append(menu, tr("Source"), "win.source")
+        g_menu_append(menu, tr("Inspector"), "win.inspector")
         g_menu_append(menu, tr("Dark Style"), "app.dark")
         g_menu_append(menu, tr("Full Screen"), "win.fullscreen")
         let help = g_menu_new()!
