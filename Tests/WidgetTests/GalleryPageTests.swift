@@ -148,8 +148,8 @@ struct GalleryPageTests {
                 screen.press(key)
                 seen.append(try screen.settledPixels(after: seen.last))
             } while seen.last != first && seen.count < 20
-            // Then each control had the focus once: three buttons of the headers, the open page, and six controls of the page
-            #expect(seen.count == 11 && Set(seen).count == 10, "\(seen.count) of \(Set(seen).count)")
+            // Then each control had the focus once: five buttons of the headers, the open page, and six controls of the page
+            #expect(seen.count == 13 && Set(seen).count == 12, "\(seen.count) of \(Set(seen).count)")
         }
         #expect(screen.hasWindow("Buttons and icons"))
     }
