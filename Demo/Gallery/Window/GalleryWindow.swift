@@ -9,7 +9,7 @@ import GtkWebImageWidgets
 @MainActor
 final class GalleryWindow {
     /// The width in application pixels below which the header has few buttons at the start.
-    private static let narrowWidth = 640
+    private static let narrowWidth = 400
 
     let window: Widget
     private let context: PageContext
@@ -21,6 +21,8 @@ final class GalleryWindow {
     private let sourcePane = SourcePane()
     private let showsSource = ToggleAction("source")
     private let line: LineControls
+    /// Whether the window is narrow and has not been laid out, before which the leaflet does not know.
+    private var startsNarrow = false
     private let showsInspector = ToggleAction("inspector")
     private var inspector: ImageInspector?
     /// The pane of the inspector while it is open.
@@ -58,9 +60,8 @@ final class GalleryWindow {
         addActions()
         addHeaderButton(line.button)
         addInspector()
+        startsNarrow = size.width < Self.narrowWidth
         updateHeaders()
-        // The window is measured before it is known that it is narrow.
-        header.isNarrow = size.width < Self.narrowWidth
     }
 
     func present() {
@@ -175,14 +176,17 @@ final class GalleryWindow {
         adw_leaflet_append(panes, page)
         adw_leaflet_set_visible_child(panes, page)
         adw_leaflet_set_can_navigate_back(panes, 1)
-        connect(panes, "notify::folded", arguments: 1) { [weak self] in self?.updateHeaders() }
+        connect(panes, "notify::folded", arguments: 1) { [weak self] in
+            self?.startsNarrow = false
+            self?.updateHeaders()
+        }
         let overlay = adw_toast_overlay_new()!
         adw_toast_overlay_set_child(OpaquePointer(overlay), cast(panes))
         return overlay
     }
 
     private func updateHeaders() {
-        header.isNarrow = isNarrow
+        header.isNarrow = isNarrow || startsNarrow
         header.canGoBack = isNarrow || isLarge
         header.backName = isLarge ? tr("Back to the wall") : tr("Pages")
         header.isFullscreen = gtk_window_is_fullscreen(cast(OpaquePointer(window))) != 0
