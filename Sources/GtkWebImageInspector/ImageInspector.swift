@@ -30,7 +30,8 @@ public final class ImageInspector {
     ///   - window: The GtkWindow, on screen or not yet.
     ///   - manager: The manager whose loads are shown. Default: the shared one.
     ///   - showPane: Puts the inspector beside the content of the window, where the app wants it, when it opens; receives `nil` when
-    ///     it closes, to take it out again. The widget is at least 300 pixels wide. Default: the inspector has a window of its own.
+    ///     it closes, to take it out again. The widget is at least 300 application pixels wide. Default: the inspector has a window of
+    ///     its own.
     @discardableResult
     public static func install(
         in window: some GtkWidgetConvertible,
