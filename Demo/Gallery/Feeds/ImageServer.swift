@@ -57,6 +57,12 @@ struct ImageServer: ImageFeed {
         }
     }
 
+    /// The address of an image that the caches keep under a key.
+    func address(ofKey key: String) -> String {
+        let own = "http://gallery.invalid\(folder)/"
+        return key.hasPrefix(own) ? server.url("/").absoluteString + key.dropFirst(own.count) : key
+    }
+
     /// The paths that were requested so far.
     var requestedPaths: [String] { server.requests.map(\.path) }
 
@@ -76,9 +82,9 @@ struct ImageServer: ImageFeed {
         urls = (0..<count).map { server.url("/normal/\($0)/\(names[($0 * step + first) % names.count])") }
     }
 
-    /// Returns a separate URL of the same file, which is served slowly to show progressive decoding.
+    /// Returns a separate URL of the same file, as servers have one for a larger version.
     func largeURL(for url: URL) -> URL {
-        server.url(url.path().replacing("/normal/", with: "/drip/"))
+        server.url(url.path().replacing("/normal/", with: "/normal/large"))
     }
 
     /// Returns the URL of a bundled image, which no cache on disk keeps: each start begins without it.

@@ -39,6 +39,7 @@ enum Style {
                 background-image: conic-gradient(#c0c0c0 25%, #ffffff 25% 50%, #c0c0c0 50% 75%, #ffffff 75%);
                 background-size: 20px 20px;
             }
+            .badge-button { min-width: 24px; min-height: 24px; padding: 0; }
             """
         gwi_css_provider_load(provider, css)
         gtk_style_context_add_provider_for_display(
