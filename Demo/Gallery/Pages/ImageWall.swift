@@ -47,6 +47,18 @@ final class ImageWall {
         connectActivate(gridView) { [weak self] position in self?.onActivate?(position) }
     }
 
+    /// What a cell shows of an image, at the size of the cell.
+    func thumbnail(at number: Int) -> WebImage? {
+        cells.first { $0.url == urls[number] }?.picture.currentImage
+    }
+
+    /// Scrolls to a cell and moves the focus there.
+    func focus(at number: Int) {
+        // The action also notes to which cell the focus goes. gtk_grid_view_scroll_to is there since GTK 4.12.
+        gtk_widget_activate_action_variant(cast(gridView), "list.scroll-to-item", g_variant_new_uint32(guint32(number)))
+        gtk_widget_child_focus(cast(gridView), GTK_DIR_TAB_FORWARD)
+    }
+
     // All that an app writes for a list: a factory of cells, and a prefetcher for the rows that come next.
 
     private static func makeGrid(_ model: OpaquePointer, urls: [URL], pictures: PictureSet) -> Widget {

@@ -26,7 +26,7 @@ extension Page {
             ListPrefetcher(view: grid) { position in ImageRequest(url: urls[position]) }
             """,
         isFilling: true,
-        parts: ["ImageWall.swift"]
+        parts: ["ImageWall.swift", "LargeView.swift"]
     ) { context in
         let wall = ImageWall(urls: context.source.urls)
         let counters = LoadCounters(wall.counts)
