@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageTesting
 
 /// Opens images of the test's server in the large view. Each has a colour of its own, and its large version another one.
-@Suite("The large view of the gallery")
+@Suite("The large view of the gallery", .serialized)
 struct GalleryLargeViewTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-large-\(UUID().uuidString)")
 
@@ -52,7 +52,9 @@ struct GalleryLargeViewTests {
     @Test("A click on an image opens it in large, with its thumbnail in its place until it has loaded")
     func opening() throws {
         let gate = ServerGate()
-        let screen = try screen(server(gates: [0: gate]), count: 12)
+        let server = try server(gates: [0: gate])
+        defer { server.stop() }
+        let screen = try screen(server, count: 12)
         #expect(shows(Self.thumbnailColor(0), on: screen))
         #expect(try screen.photograph().colors()[Self.largeColor(0)] == nil)
         gate.open()
@@ -89,7 +91,9 @@ struct GalleryLargeViewTests {
 
     @Test("Escape leads back to the cell of the image that was shown last, in view and with the focus")
     func escape() throws {
-        let screen = try screen(server(), count: 200)
+        let server = try server()
+        defer { server.stop() }
+        let screen = try screen(server, count: 200)
         for _ in 0..<60 { screen.press("Right") }
         #expect(screen.hasWindow(Self.title(60)), "\(screen.output)")
         screen.press("Escape")

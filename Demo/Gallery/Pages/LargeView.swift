@@ -50,7 +50,8 @@ final class LargeView {
         self.number = number
         gtk_widget_set_sensitive(previous, number > 0 ? 1 : 0)
         gtk_widget_set_sensitive(next, number + 1 < feed.urls.count ? 1 : 0)
-        neighbours?.cancel()
+        let old = neighbours
+        neighbours = nil
         let (small, large) = (feed.urls[number], feed.largeURL(for: feed.urls[number]))
         picture.setImageDescription(title)
         serial += 1
@@ -63,6 +64,8 @@ final class LargeView {
             describe(result, of: large, after: ContinuousClock.now - start)
             prefetchNeighbours()
         }
+        // The image may be one of those that arrive, whose transfer it has joined by now.
+        old?.cancel()
         onStep?()
     }
 
