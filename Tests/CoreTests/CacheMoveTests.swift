@@ -5,9 +5,10 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import TestTraits
 import WebImageTesting
 
-@Suite("Moving a disk cache", .serialized)
+@Suite("Moving a disk cache", .blocking, .serialized)
 struct CacheMoveTests {
     private let folder = TemporaryDirectory()
     private let fixture = ManagerFixture()

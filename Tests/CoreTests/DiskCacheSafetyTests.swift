@@ -5,9 +5,10 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import TestTraits
 import WebImageTesting
 
-@Suite("The disk cache under faults")
+@Suite("The disk cache under faults", .blocking)
 struct DiskCacheSafetyTests {
     private let directory = TemporaryDirectory()
 

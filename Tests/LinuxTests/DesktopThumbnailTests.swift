@@ -4,10 +4,11 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+import TestTraits
 @testable import WebImageLinux
 
 /// The thumbnails are cyan where the images are red.
-@Suite("Thumbnails that programs of the desktop share")
+@Suite("Thumbnails that programs of the desktop share", .blocking)
 struct DesktopThumbnailTests {
     private let folder = TemporaryDirectory()
     private let thumbnails: DesktopThumbnails

@@ -4,9 +4,10 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+import TestTraits
 @testable import WebImageLinux
 
-@Suite("The memory that this process may use")
+@Suite("The memory that this process may use", .blocking)
 struct MemoryLimitTests {
     private let folder = TemporaryDirectory()
 

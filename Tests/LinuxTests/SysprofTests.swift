@@ -5,9 +5,10 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+import TestTraits
 @testable import WebImageLinux
 
-@Suite("Marks for sysprof")
+@Suite("Marks for sysprof", .blocking)
 struct SysprofTests {
     private let sysprof: FakeSysprof
 

@@ -5,9 +5,10 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+import TestTraits
 @testable import WebImageLinux
 
-@Suite("Tiled images")
+@Suite("Tiled images", .blocking)
 struct TiledImageTests {
     private let loader = FakeLoader()
     private let url = URL(string: "https://example.com/map")!

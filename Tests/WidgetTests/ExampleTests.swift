@@ -2,9 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 import WebImageCore
+import TestTraits
 import WebImageTesting
 
-@Suite("The examples")
+@Suite("The examples", .blocking)
 struct ExampleTests {
     private static let color: UInt32 = 0xE8127C
 

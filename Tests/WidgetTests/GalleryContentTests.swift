@@ -3,9 +3,10 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import TestTraits
 import WebImageTesting
 
-@Suite("What the pages of the gallery do")
+@Suite("What the pages of the gallery do", .blocking)
 struct GalleryContentTests {
     private func decoded(_ name: String, _ width: Int, _ height: Int) throws -> WebImage {
         let options = DecodeOptions(size: .cover(PixelSize(width: width, height: height)))

@@ -3,9 +3,10 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import TestTraits
 import WebImageTesting
 
-@Suite("The pages of the gallery")
+@Suite("The pages of the gallery", .blocking)
 struct GalleryPageTests {
     /// The names of the pages, as the help text lists them.
     static let pages: [String] = {

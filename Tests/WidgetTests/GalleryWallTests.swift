@@ -4,10 +4,11 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import TestTraits
 import WebImageTesting
 
 /// Scrolls the wall of the gallery through images of the test's server.
-@Suite("The wall of the gallery")
+@Suite("The wall of the gallery", .blocking)
 struct GalleryWallTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-wall-\(UUID().uuidString)")
 

@@ -3,10 +3,11 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import TestTraits
 import WebImageTesting
 
 /// Compares images of every kind that Debian's tools write (Tests/corpus/make) with what Pillow decodes from them.
-@Suite("Images of every kind")
+@Suite("Images of every kind", .blocking)
 struct ConformanceTests {
     struct Entry: Codable, Sendable, CustomTestStringConvertible {
         struct Frame: Codable {

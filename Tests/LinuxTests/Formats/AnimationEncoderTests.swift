@@ -4,6 +4,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+import TestTraits
 @testable import WebImageLinux
 
 /// Frames of a given size, each painted by a function from pixels to colours: 0xRRGGBBAA, multiplied by alpha.
@@ -31,7 +32,7 @@ private final class PaintedFrames: FrameDecoding {
     }
 }
 
-@Suite("Animations as GIF and PNG")
+@Suite("Animations as GIF and PNG", .blocking)
 struct AnimationEncoderTests {
     private let registry = CoderRegistry.builtIn
     private let folder = TemporaryDirectory()

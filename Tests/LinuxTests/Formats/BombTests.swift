@@ -4,9 +4,10 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+import TestTraits
 @testable import WebImageLinux
 
-@Suite("Files that are small and decode to much")
+@Suite("Files that are small and decode to much", .blocking)
 struct BombTests {
     @Test("A small file never takes more than 300 MB", arguments: Bomb.all)
     func memory(bomb: Bomb) throws {

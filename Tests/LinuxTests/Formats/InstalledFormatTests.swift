@@ -4,10 +4,11 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+import TestTraits
 @testable import WebImageLinux
 
 /// Formats that gdk-pixbuf has a loader for, whether the library knows them or not.
-@Suite("Formats that are installed")
+@Suite("Formats that are installed", .blocking)
 struct InstalledFormatTests {
     private let folder = TemporaryDirectory()
     private static let size = PixelSize(width: 9, height: 5)

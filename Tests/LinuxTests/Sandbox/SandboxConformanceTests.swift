@@ -4,10 +4,11 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import TestTraits
 import WebImageTesting
 
 /// Compares what workers decode with what this process decodes.
-@Suite("The sandbox and the process of the app decode the same")
+@Suite("The sandbox and the process of the app decode the same", .blocking)
 struct SandboxConformanceTests {
     private static let sandbox = DecodeSandbox(limit: 2)
 

@@ -5,10 +5,11 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+import TestTraits
 @testable import WebImageLinux
 
 /// Decodes in an app of its own, in the environments in which apps run.
-@Suite("The sandbox in odd environments")
+@Suite("The sandbox in odd environments", .blocking)
 struct SandboxEnvironmentTests {
     private let folder = TemporaryDirectory()
     private let images: [String]

@@ -6,10 +6,11 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+import TestTraits
 @testable import WebImageLinux
 
 /// The life of the processes in which images are decoded.
-@Suite("The processes of the sandbox")
+@Suite("The processes of the sandbox", .blocking)
 struct SandboxProcessTests {
     private static let size = PixelSize(width: 300, height: 200)
 

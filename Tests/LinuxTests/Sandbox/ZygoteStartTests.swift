@@ -3,10 +3,11 @@ import TestSupport
 import Testing
 import WebImageTesting
 
+import TestTraits
 @testable import WebImageLinux
 
 /// Which programs become workers, and when the app's own does.
-@Suite("The start of decode workers")
+@Suite("The start of decode workers", .blocking)
 struct ZygoteStartTests {
     private let folder = TemporaryDirectory()
 
