@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageLinux
-import TestTraits
 import WebImageTesting
 
 @Suite("Moving a disk cache", .blocking, .serialized)

@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
-import TestTraits
 @testable import WebImageLinux
 
 /// The thumbnails are cyan where the images are red.
-@Suite("Thumbnails that programs of the desktop share", .blocking)
+@Suite("Thumbnails that programs of the desktop share", .blocking, .serialized)
 struct DesktopThumbnailTests {
     private let folder = TemporaryDirectory()
     private let thumbnails: DesktopThumbnails

@@ -1,13 +1,13 @@
 import FoundationEssentials
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
-import TestTraits
 @testable import WebImageLinux
 
-@Suite("The memory that this process may use", .blocking)
+@Suite("The memory that this process may use", .blocking, .serialized)
 struct MemoryLimitTests {
     private let folder = TemporaryDirectory()
 

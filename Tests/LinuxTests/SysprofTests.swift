@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
-import TestTraits
 @testable import WebImageLinux
 
-@Suite("Marks for sysprof", .blocking)
+@Suite("Marks for sysprof", .blocking, .serialized)
 struct SysprofTests {
     private let sysprof: FakeSysprof
 

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
-import TestTraits
 @testable import WebImageLinux
 
-@Suite("Tiled images", .blocking)
+@Suite("Tiled images", .blocking, .serialized)
 struct TiledImageTests {
     private let loader = FakeLoader()
     private let url = URL(string: "https://example.com/map")!

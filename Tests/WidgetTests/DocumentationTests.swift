@@ -4,7 +4,7 @@ import Testing
 
 /// Checks the pages of the documentation, the docstrings and the code in both. A sample counts as compiled when a source of
 /// the tests or of the examples has its lines in the same order and close together, apart from comments and spaces.
-@Suite("The documentation", .blocking)
+@Suite("The documentation", .blocking, .serialized)
 struct DocumentationTests {
     /// Lines that no program here can have, each with the reason.
     private static let exempt = [

@@ -1,8 +1,8 @@
 import Foundation
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageLinux
-import TestTraits
 import WebImageTesting
 
 /// Runs the gallery on URLs of the test's server, whose images have the colour that their URL names.

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
-import Testing
 import TestTraits
+import Testing
 import WebImageTesting
 
 /// Each test starts a program, because it needs a process that ends, or one whose functions or limits are its own.

@@ -1,10 +1,10 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
-import TestTraits
 @testable import WebImageLinux
 
 /// Frames of a given size, each painted by a function from pixels to colours: 0xRRGGBBAA, multiplied by alpha.
@@ -32,7 +32,7 @@ private final class PaintedFrames: FrameDecoding {
     }
 }
 
-@Suite("Animations as GIF and PNG", .blocking)
+@Suite("Animations as GIF and PNG", .blocking, .serialized)
 struct AnimationEncoderTests {
     private let registry = CoderRegistry.builtIn
     private let folder = TemporaryDirectory()

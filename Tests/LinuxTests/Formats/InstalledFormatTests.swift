@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
-import TestTraits
 @testable import WebImageLinux
 
 /// Formats that gdk-pixbuf has a loader for, whether the library knows them or not.
-@Suite("Formats that are installed", .blocking)
+@Suite("Formats that are installed", .blocking, .serialized)
 struct InstalledFormatTests {
     private let folder = TemporaryDirectory()
     private static let size = PixelSize(width: 9, height: 5)

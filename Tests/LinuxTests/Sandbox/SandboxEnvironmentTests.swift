@@ -1,15 +1,15 @@
 internal import CWebImageShims
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
-import TestTraits
 @testable import WebImageLinux
 
 /// Decodes in an app of its own, in the environments in which apps run.
-@Suite("The sandbox in odd environments", .blocking)
+@Suite("The sandbox in odd environments", .blocking, .serialized)
 struct SandboxEnvironmentTests {
     private let folder = TemporaryDirectory()
     private let images: [String]

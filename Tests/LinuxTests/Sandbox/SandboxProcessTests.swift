@@ -2,15 +2,15 @@ import Foundation
 import Glibc
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
-import TestTraits
 @testable import WebImageLinux
 
 /// The life of the processes in which images are decoded.
-@Suite("The processes of the sandbox", .blocking)
+@Suite("The processes of the sandbox", .blocking, .serialized)
 struct SandboxProcessTests {
     private static let size = PixelSize(width: 300, height: 200)
 
