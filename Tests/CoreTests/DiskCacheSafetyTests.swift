@@ -2,12 +2,13 @@ import Foundation
 import Glibc
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("The disk cache under faults")
+@Suite("The disk cache under faults", .blocking, .serialized)
 struct DiskCacheSafetyTests {
     private let directory = TemporaryDirectory()
 

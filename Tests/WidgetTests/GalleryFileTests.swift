@@ -1,10 +1,11 @@
 import Foundation
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
 /// Checks the files that the gallery installs for desktops and translators.
-@Suite("The files of the gallery")
+@Suite("The files of the gallery", .blocking, .serialized)
 struct GalleryFileTests {
     private static let top = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 

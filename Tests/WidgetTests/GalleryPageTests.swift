@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("The pages of the gallery")
+@Suite("The pages of the gallery", .blocking, .serialized)
 struct GalleryPageTests {
     /// The names of the pages, as the help text lists them.
     static let pages: [String] = {
