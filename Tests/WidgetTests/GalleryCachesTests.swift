@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
 /// Loads images of the test's server on the wall, and looks at the page of the caches for them.
-@Suite("The caches page of the gallery")
+@Suite("The caches page of the gallery", .blocking, .serialized)
 struct GalleryCachesTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-caches-\(UUID().uuidString)")
     private static let colors: [UInt32] = [0xE8127C, 0x12E85A, 0x3A12E8, 0xE8C812]

@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
 /// Opens images of the test's server in the large view. Each has a colour of its own, and its large version another one.
-@Suite("The large view of the gallery", .serialized)
+@Suite("The large view of the gallery", .blocking, .serialized)
 struct GalleryLargeViewTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-large-\(UUID().uuidString)")
 
