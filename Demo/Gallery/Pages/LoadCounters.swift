@@ -61,6 +61,24 @@ final class LoadCounts: Sendable {
         var network = 0
         var failed = 0
         var cancelled = 0
+        /// The transfers that were started, which loads of the same URL share.
+        var transfers = 0
+        /// The bytes of those that were completed.
+        var byteCount = 0
+
+        /// What has been added since earlier numbers.
+        func since(_ earlier: Self) -> Self {
+            Self(
+                loads: loads - earlier.loads,
+                memory: memory - earlier.memory,
+                disk: disk - earlier.disk,
+                network: network - earlier.network,
+                failed: failed - earlier.failed,
+                cancelled: cancelled - earlier.cancelled,
+                transfers: transfers - earlier.transfers,
+                byteCount: byteCount - earlier.byteCount
+            )
+        }
     }
 
     private let numbers = Mutex(Numbers())
@@ -76,6 +94,8 @@ final class LoadCounts: Sendable {
             case .delivered(.loader), .delivered(.revalidated): numbers.network += 1
             case .failed: numbers.failed += 1
             case .cancelled: numbers.cancelled += 1
+            case .started: numbers.transfers += 1
+            case .loaded(let metrics): numbers.byteCount += Int(metrics?.receivedByteCount ?? 0)
             default: break
             }
         }
