@@ -77,9 +77,8 @@ struct GalleryFileTests {
             else { continue }
             count += 1
             let shown = source[start.upperBound..<end.lowerBound].replacing("\\\\(", with: "\\(")
-            let all =
-                try source[..<start.lowerBound] + source[end.upperBound...]
-                + text("Demo/Gallery/Pages/ImageWall.swift")
+            let walls = try text("Demo/Gallery/Pages/ImageWall.swift") + text("Demo/Gallery/Pages/PlainWall.swift")
+            let all = source[..<start.lowerBound] + source[end.upperBound...] + walls
             let lines = Set(all.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
             for line in shown.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) })
             where !line.isEmpty {

@@ -5,15 +5,22 @@ import FoundationEssentials
 final class Fling {
     private let grid: WallGrid
     private let motion: FlingMotion
+    private let longestStep: Double
     private let painted: () -> Void
     private var loop: FrameLoop?
     private var times = FrameTimes()
-    private var start: Int64?
+    /// When the last frame was begun, in microseconds.
+    private var last: Int64?
+    /// How many seconds of the motion are over.
+    private var seconds = 0.0
     private var continuation: CheckedContinuation<FrameTimes?, Never>?
 
-    /// - Parameter painted: Called when a frame has been drawn.
-    init(_ grid: WallGrid, _ motion: FlingMotion, painted: @escaping () -> Void) {
-        (self.grid, self.motion, self.painted) = (grid, motion, painted)
+    /// - Parameters:
+    ///   - longestStep: The seconds of the motion that a frame moves at most. Default: as many as it takes, so that slow frames leave
+    ///     out a part of the way.
+    ///   - painted: Called when a frame has been drawn.
+    init(_ grid: WallGrid, _ motion: FlingMotion, longestStep: Double = .infinity, painted: @escaping () -> Void) {
+        (self.grid, self.motion, self.longestStep, self.painted) = (grid, motion, longestStep, painted)
     }
 
     /// Flings the wall, from its top.
@@ -34,15 +41,14 @@ final class Fling {
     func stop() { end(with: nil) }
 
     private func move(at time: Int64) {
-        let start = start ?? time
-        self.start = start
-        let seconds = Double(time - start) / 1_000_000
+        seconds += min(Double(time - (last ?? time)) / 1_000_000, longestStep)
+        last = time
         guard seconds < motion.duration else { return end(with: times) }
         grid.offset = motion.offset(at: seconds, end: grid.end)
     }
 
     private func measure(at time: Int64) {
-        guard start != nil, loop != nil else { return }
+        guard last != nil, loop != nil else { return }
         times.add(time)
         painted()
     }
