@@ -6,10 +6,10 @@ import GtkWebImage
 @MainActor
 final class CompareStage {
     /// The seconds that the way takes at sixty frames a second.
-    private static let flingTime = 8.0
+    private static let flingTime = 6.0
     /// The speed of a finger in a hurry, in application pixels a second. The list of GTK 4.8 has a hundred cells, which are not used
     /// again before the wall has been scrolled past them.
-    private static let speed = 10_000.0
+    private static let speed = 12_000.0
 
     let widget: Widget
     private let sides: [CompareSide]
@@ -20,13 +20,14 @@ final class CompareStage {
 
     init(_ sides: [CompareSide]) {
         self.sides = sides
-        let walls = box(GTK_ORIENTATION_HORIZONTAL, sides.map(\.widget))
+        // Two columns of cells fit in a narrow window with little around them.
+        let walls = box(GTK_ORIENTATION_HORIZONTAL, spacing: 6, sides.map(\.widget))
         gtk_box_set_homogeneous(cast(OpaquePointer(walls)), 1)
         gtk_widget_set_vexpand(walls, 1)
         gtk_widget_set_halign(button, GTK_ALIGN_CENTER)
-        widget = box(GTK_ORIENTATION_VERTICAL, [walls, button])
+        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [walls, button])
         for side in [gtk_widget_set_margin_bottom, gtk_widget_set_margin_start, gtk_widget_set_margin_end] {
-            side(widget, 12)
+            side(widget, 6)
         }
         connect(OpaquePointer(button), "clicked") { [weak self] in self?.scrollOrStop() }
         connect(OpaquePointer(widget), "map") { [weak self] in self?.follow() }

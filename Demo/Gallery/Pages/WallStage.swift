@@ -25,8 +25,11 @@ final class WallStage {
         gtk_stack_add_named(stack, wall.grid.widget, "wall")
         gtk_widget_set_vexpand(cast(stack), 1)
         gtk_widget_set_hexpand(counters.widget, 1)
-        gtk_widget_add_css_class(button, "flat")
         gtk_widget_set_valign(button, GTK_ALIGN_CENTER)
+        for side in [gtk_widget_set_margin_top, gtk_widget_set_margin_bottom, gtk_widget_set_margin_end] {
+            side(button, 6)
+        }
+        gtk_widget_set_tooltip_text(button, tr("Fling the wall for 20 seconds"))
         let bar = box(GTK_ORIENTATION_HORIZONTAL, spacing: 6, [counters.widget, button])
         widget = box(GTK_ORIENTATION_VERTICAL, spacing: 0, [cast(stack), bar])
         connect(OpaquePointer(button), "clicked") { [weak self] in self?.startOrStop() }
@@ -130,7 +133,7 @@ final class WallStage {
     }
 
     private func updateButton() {
-        let text = isFlung ? tr("Stop") : tr("Fling for 20 seconds")
+        let text = isFlung ? tr("Stop") : tr("Fling")
         gtk_button_set_label(cast(OpaquePointer(button)), text)
     }
 }
