@@ -279,7 +279,7 @@ struct GalleryPageTests {
 
 extension String {
     /// The warnings in the output of a program, without those that GTK 4.24 gives of itself.
-    fileprivate var warnings: [Substring] {
+    var warnings: [Substring] {
         split(separator: "\n").filter { $0.contains("WARNING") && !$0.contains("gdk_frame_timings_submitted") }
     }
 }
