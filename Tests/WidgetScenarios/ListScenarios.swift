@@ -22,6 +22,28 @@ extension Scenario {
             expect(stage.stage.server.requests.count < 200, "\(stage.stage.server.requests.count) requests")
         },
 
+        Scenario("A list keeps the factory that the app has dropped, and releases it once") {
+            // Given the list of the documentation, whose factory is gone after the call
+            final class Seen { var factories = 0 }
+            let stage = try Stage()
+            let (window, seen) = (stage.window.as(GtkWindow.self), Seen())
+            wholeList(urls: [stage.server.url("/a")], window: window)
+            let scrolled = try require(gtk_window_get_child(window))
+            let grid = try require(gtk_scrolled_window_get_child(scrolled.opaque))
+            let factory = try require(gtk_grid_view_get_factory(grid.opaque))
+            g_object_weak_ref(
+                UnsafeMutableRawPointer(factory).assumingMemoryBound(to: GObject.self),
+                { seen, _ in Unmanaged<Seen>.fromOpaque(seen!).takeUnretainedValue().factories += 1 },
+                Unmanaged.passUnretained(seen).toOpaque()
+            )
+            // When its cells are made
+            stage.present()
+            expectEqual(seen.factories, 0)
+            // Then it ends with the list
+            gtk_window_set_child(window, nil)
+            expect(MainLoopPump.run(until: { seen.factories == 1 }))
+        },
+
         Scenario("The cells of a factory and the items of newer versions of GTK are named to assistive technology") {
             // Given a list with names for every other position
             let stage = try ListStage(count: 20)

@@ -17,7 +17,8 @@ for url in urls { gtk_string_list_append(model, url.absoluteString) }
 let factory = ImageListFactory(width: 160, height: 120) { position in
     urls.indices.contains(position) ? urls[position] : nil
 }
-let grid = gtk_grid_view_new(gtk_no_selection_new(model), OpaquePointer(factory.nativeFactoryPointer))!
+let grid = gtk_grid_view_new(gtk_no_selection_new(model), nil)!
+gtk_grid_view_set_factory(OpaquePointer(grid), OpaquePointer(factory.nativeFactoryPointer))
 gtk_grid_view_set_max_columns(OpaquePointer(grid), 8)
 
 let scrolled = gtk_scrolled_window_new()!

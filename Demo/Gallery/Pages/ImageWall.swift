@@ -73,7 +73,9 @@ final class ImageWall {
             },
             request: { position in ImageRequest(url: urls[position]) }
         )
-        return gtk_grid_view_new(gtk_no_selection_new(model), OpaquePointer(factory.nativeFactoryPointer))
+        let grid = gtk_grid_view_new(gtk_no_selection_new(model), nil)!
+        gtk_grid_view_set_factory(OpaquePointer(grid), OpaquePointer(factory.nativeFactoryPointer))
+        return grid
     }
 
     private static func makePrefetcher(

@@ -17,7 +17,9 @@ extension Page {
                 },
                 request: { position in ImageRequest(url: urls[position]) }
             )
-            return gtk_grid_view_new(gtk_no_selection_new(model), OpaquePointer(factory.nativeFactoryPointer))
+            let grid = gtk_grid_view_new(gtk_no_selection_new(model), nil)!
+            gtk_grid_view_set_factory(OpaquePointer(grid), OpaquePointer(factory.nativeFactoryPointer))
+            return grid
 
             ListPrefetcher(view: grid, prefetcher: prefetcher) { position in ImageRequest(url: urls[position]) }
             """,

@@ -13,7 +13,8 @@ public import WebImageLinux
 /// The list keeps the factory alive; the app need not. Main thread only.
 @preconcurrency @MainActor
 public final class ImageListFactory {
-    /// The `GtkListItemFactory *`. A caller that keeps it takes a reference.
+    /// The `GtkListItemFactory *`. A caller that keeps it takes a reference, and so does one that passes it to a function that takes
+    /// over its argument, as gtk_grid_view_new does. gtk_grid_view_set_factory takes a reference of its own.
     public var nativeFactoryPointer: UnsafeMutableRawPointer { object.pointer }
 
     private let object: GObjectBox

@@ -19,13 +19,15 @@ private func cells(urls: [URL], grid: OpaquePointer, grey: ImageColor) {
     _ = rounded
 }
 
+/// ListScenarios runs it.
 @MainActor
-private func wholeList(urls: [URL], window: UnsafeMutablePointer<GtkWindow>) {
+func wholeList(urls: [URL], window: UnsafeMutablePointer<GtkWindow>) {
     let model = gtk_string_list_new(nil)
     for url in urls { gtk_string_list_append(model, url.absoluteString) }
     let selection = gtk_no_selection_new(model)
     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
-    let view = gtk_grid_view_new(selection, OpaquePointer(factory.nativeFactoryPointer))
+    let view = gtk_grid_view_new(selection, nil)
+    gtk_grid_view_set_factory(OpaquePointer(view), OpaquePointer(factory.nativeFactoryPointer))
     let scrolled = gtk_scrolled_window_new()
     gtk_scrolled_window_set_child(OpaquePointer(scrolled), view)
     gtk_window_set_child(window, scrolled)
