@@ -37,6 +37,7 @@ final class GalleryApplication {
     private func startUp() {
         adw_init()
         Style.load()
+        ImageAccessibility.failureDescription = tr("The image could not be loaded")
         gtk_window_set_default_icon_name(AppInfo.identifier)
         addAction("quit", to: OpaquePointer(application)) { [weak self] in self?.quit() }
         addAction("about", to: OpaquePointer(application)) { [weak self] in
