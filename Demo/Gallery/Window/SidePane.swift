@@ -20,6 +20,8 @@ final class SidePane {
         adw_flap_set_flap_position(flap, GTK_PACK_END)
         adw_flap_set_swipe_to_open(flap, 0)
         adw_flap_set_reveal_flap(flap, 0)
+        // It would otherwise close a pane that has just opened, as soon as it finds that there is no room for both.
+        adw_flap_set_locked(flap, 1)
         gtk_widget_add_css_class(frame, "background")
         gtk_widget_set_layout_manager(frame, Self.makeLayout())
         // A swipe and a click beside a pane that covers the page close it, too.
