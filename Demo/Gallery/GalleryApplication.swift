@@ -58,6 +58,8 @@ final class GalleryApplication {
         window.showPage(options.page)
         if options.size == nil { window.fillBrowser() }
         window.present()
+        if options.inspector { window.showInspector() }
+        if options.source { window.showSource() }
         if let number = options.open, context.source.urls.indices.contains(number) { window.open(number) }
         startTour(of: window)
         if let seconds = options.exitAfter { quit(after: seconds) }

@@ -20,7 +20,10 @@ struct GalleryPageTests {
         #expect(Self.pages.count >= 15, "\(Self.pages)")
     }
 
-    @Test("Each page settles and shows its images, also in a dark window of 360 pixels", arguments: pages)
+    @Test(
+        "Each page settles and shows its images, also in a dark window of 360 pixels, and each of its controls has a name",
+        arguments: pages
+    )
     func page(name: String) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-page-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -32,8 +35,9 @@ struct GalleryPageTests {
         ]
         for (display, size, extra) in runs {
             let file = folder.appending(path: "\(size).png")
+            let trace = folder.appending(path: "\(size).trace")
             let arguments =
-                ["--page", name, "--size", size, "--screenshot", file.path()] + extra
+                ["--page", name, "--size", size, "--screenshot", file.path(), "--trace", trace.path()] + extra
             let cache = ["--cache-dir", folder.appending(path: "cache").path()]
             let result = try display.runGallery(arguments + cache)
             #expect(result.exitCode == 0, "\(result.output)")
@@ -45,7 +49,19 @@ struct GalleryPageTests {
             let least = ["prefetching": 20, "failures": 20, "density": 500, "links": 200][name] ?? 1000
             let count = picture.colors().count
             #expect(count > least, "\(count) colours at \(size)")
-            guard display == .xvfb else { continue }
+            let lines = try String(contentsOf: trace, encoding: .utf8).split(separator: "\n")
+            guard display == .xvfb else {
+                // This display has names for assistive technology, the other has none.
+                let controls = lines.filter { $0.hasPrefix("control ") }
+                let unnamed = controls.filter { $0.hasSuffix(" unnamed") }
+                // The list has a row for each page, and the headers have five buttons.
+                #expect(controls.count > Self.pages.count + 5 && unnamed.isEmpty, "\(name): \(unnamed)")
+                continue
+            }
+            if name == "progressive" {
+                let count = lines.compactMap { $0.wholeMatch(of: /partial images (\d+)/) }.compactMap { Int($0.1) }
+                #expect(try #require(count.first) >= 5)
+            }
             for image in Self.images[name] ?? [] {
                 let data = ShippedImage.data(image.file)
                 let decoded = try CoderRegistry.builtIn.decode(data, options: DecodeOptions(size: .cover(image.size)))

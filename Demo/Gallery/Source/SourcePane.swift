@@ -79,11 +79,16 @@ final class SourcePane {
         return copy
     }
 
-    private func copy() {
+    /// What is shown.
+    var text: String {
         var (start, end) = (GtkTextIter(), GtkTextIter())
         gtk_text_buffer_get_bounds(buffer, &start, &end)
         let text = gtk_text_buffer_get_text(buffer, &start, &end, 0)!
         defer { g_free(text) }
+        return String(cString: text)
+    }
+
+    private func copy() {
         gdk_clipboard_set_text(gtk_widget_get_clipboard(widget), text)
         showToast(tr("The source is in the clipboard"), in: widget)
     }

@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+import WebImageTesting
+
+@Suite("The source beside the pages of the gallery")
+struct GallerySourceTests {
+    private static let pages = URL(filePath: #filePath).appending(path: "../../../Demo/Gallery/Pages").standardized
+
+    @Test(
+        "It has all lines of the files that make the page, but for the sample that they quote",
+        arguments: [
+            ("buttons", ["ButtonsPage.swift"]), ("transformers", ["TransformersPage.swift", "TransformerTile.swift"]),
+        ]
+    )
+    func lines(page: String, files: [String]) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-source-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let trace = folder.appending(path: "trace")
+        // When the page is opened with its source
+        let result = try GalleryDisplay.broadway.runGallery([
+            "--page", page, "--source", "--size", "1000x720", "--trace", trace.path(),
+            "--screenshot", folder.appending(path: "window.png").path(),
+            "--cache-dir", folder.appending(path: "cache").path(),
+        ])
+        #expect(result.exitCode == 0, "\(result.output)")
+        let shown = try String(contentsOf: trace, encoding: .utf8).split(separator: "\n")
+            .filter { $0.hasPrefix("source ") }.map { $0.dropFirst("source ".count) }
+        // Then the pane has what the compiler read
+        var expected: [Substring] = []
+        for file in files {
+            let text = try String(contentsOf: Self.pages.appending(path: file), encoding: .utf8)
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            let start = lines.firstIndex { $0.hasSuffix("code: \"\"\"") }
+            let end = start.flatMap { start in lines[(start + 1)...].firstIndex { $0.contains("\"\"\"") } }
+            expected += lines.indices.filter { line in start.map { $0...(end ?? $0) }?.contains(line) != true }
+                .map { lines[$0] }
+        }
+        #expect(!shown.isEmpty)
+        #expect(shown.filter { !$0.isEmpty } == expected.filter { !$0.isEmpty })
+    }
+
+    @Test("It opens with Ctrl+U, and its button copies it into the clipboard")
+    func copy() throws {
+        let screen = try GalleryScreen(["--page", "links", "--size", "1000x720"])
+        #expect(screen.hasWindow("Try a URL") && screen.isDrawn, "\(screen.output)")
+        let before = try screen.settledPixels()
+        screen.press("ctrl+u")
+        let opened = try screen.settledPixels(after: before)
+        #expect(opened != before)
+        /// Pastes into the entry of the page.
+        func paste() throws -> Data {
+            screen.click(x: 400, y: 131)
+            screen.press("ctrl+a")
+            screen.press("ctrl+v")
+            screen.press("Home")
+            // The pointer and the cursor rest.
+            screen.point(x: 400, y: 700)
+            return try screen.settledPixels()
+        }
+        let empty = try paste()
+        screen.click(x: 972, y: 75)
+        #expect(try paste() != empty)
+    }
+}
