@@ -37,6 +37,7 @@ final class ImageWall {
         widget = cast(scrolled)
         observation = ImageManager.shared.observe { [counts] in counts.add($0.kind) }
         healer = WallHealer(pictures)
+        setName(grid, tr("Images"))
         gtk_grid_view_set_min_columns(gridView, 2)
         gtk_grid_view_set_max_columns(gridView, 8)
         gtk_grid_view_set_single_click_activate(gridView, 1)

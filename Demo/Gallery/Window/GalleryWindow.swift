@@ -47,6 +47,7 @@ final class GalleryWindow {
         gtk_widget_set_vexpand(large.widget, 1)
         // The focus must not leave the page, or GTK would move it to the header.
         gtk_widget_set_focusable(large.widget, 1)
+        large.setImageDescription(tr("Large image"))
         gtk_stack_add_named(stack, large.widget, "large")
         let native: UnsafeMutablePointer<GtkWindow> = cast(OpaquePointer(window))
         gtk_window_set_default_size(native, Int32(size.width), Int32(size.height))
