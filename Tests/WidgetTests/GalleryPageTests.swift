@@ -103,11 +103,11 @@ struct GalleryPageTests {
             Shown("desert-dunes.jpg", 98, 62, count: 0),
         ],
         // Upright, whatever the EXIF orientation of the file
-        "orientation": [Shown("lighthouse.jpg", 96, 72, count: 8)],
+        "orientation": [Shown("lighthouse.jpg", 94, 70, count: 8)],
         "accessibility": [Shown("lighthouse.jpg", 200, 150), Shown("moonlit-lake.jpg", 200, 150)],
         "caches": ["astronaut.jpg", "aurora.webp", "autumn-trees.jpg", "balloons.jpg"].map { Shown($0, 120, 90) },
         "placeholders": [Shown("desert-dunes.jpg", 180, 135, count: 5)],
-        "transitions": [Shown("moonlit-lake.jpg", 160, 120, count: 8)],
+        "transitions": [Shown("moonlit-lake.jpg", 156, 117, count: 8)],
         "transformers": [
             // As it is, and with round corners
             Shown("astronaut.jpg", 128, 128, count: 2), Shown("astronaut.jpg", 128, 128, .blur(8)),

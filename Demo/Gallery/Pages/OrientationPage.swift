@@ -17,9 +17,9 @@ extension Page {
         var pictures: [Picture] = []
         var cells: [Widget] = []
         for number in 1...8 {
-            let file = sizedPicture(width: 60, height: 60, covers: false)
+            let file = sizedPicture(width: 56, height: 56, covers: false)
             file.setImage(with: context.server.url("lighthouse.jpg", .untagged, serial: number))
-            let picture = sizedPicture(width: 96, height: 72)
+            let picture = sizedPicture(width: 94, height: 70)
             let url = context.server.url("lighthouse.jpg", .rotated, serial: number)
             picture.setImage(with: url)
             pictures += [file, picture]

@@ -20,7 +20,7 @@ extension Page {
         duration.value = 400
         let names = ["balloons.jpg", "moonlit-lake.jpg", "city-skyline.jpg"]
         let titles = transitions(0).map(\.0)
-        let pictures = titles.map { _ in sizedPicture(width: 160, height: 120) }
+        let pictures = titles.map { _ in sizedPicture(width: 156, height: 117) }
         for picture in pictures { gtk_widget_add_css_class(picture.widget, "on-image") }
         var turn = 0
         let load = { [weak duration] in

@@ -23,6 +23,8 @@ final class SidePane {
         // It would otherwise close a pane that has just opened, as soon as it finds that there is no room for both.
         adw_flap_set_locked(flap, 1)
         gtk_widget_add_css_class(frame, "background")
+        // What is left of a wide window belongs to the page.
+        gtk_widget_set_hexpand(frame, 0)
         gtk_widget_set_layout_manager(frame, Self.makeLayout())
         // A swipe and a click beside a pane that covers the page close it, too.
         connect(flap, "notify::reveal-flap", arguments: 1) { [weak self] in
