@@ -22,7 +22,7 @@ extension Scenario {
             expect(stage.stage.server.requests.count < 200, "\(stage.stage.server.requests.count) requests")
         },
 
-        Scenario("The cells of a factory and the widgets around them, which take the focus, are named to assistive technology") {
+        Scenario("The cells of a factory and the widgets around them are named to assistive technology") {
             // Given a list with names for every other position
             let stage = try ListStage(count: 20)
             // When its first cells are bound
