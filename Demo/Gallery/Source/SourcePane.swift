@@ -11,7 +11,7 @@ final class SourcePane {
     private var tags: [SwiftHighlighter.Kind: UnsafeMutablePointer<GtkTextTag>] = [:]
     private let sampleTag = gtk_text_tag_new("sample")!
     private var pageID: String?
-    /// In how many further frames a line may scroll into view.
+    /// The number of further frames in which a line may scroll into view.
     private var framesForScroll = 0
 
     init() {
