@@ -209,16 +209,19 @@ let package = Package(
             path: "Tests/Support",
             swiftSettings: strict
         ),
+        .target(name: "TestTraits", path: "Tests/Traits", swiftSettings: strict),
         .testTarget(
             name: "CoreTests",
-            dependencies: ["WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "CacheWorker"],
+            dependencies: [
+                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "TestTraits", "CacheWorker",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "LinuxTests",
             dependencies: [
-                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "CWebImageCurl", "CWebImageDeflate",
-                "CWebImageGLib", "CWebImageShims", "CHostileCalls", "DecodeWorker", "SandboxedApp",
+                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "TestTraits", "CWebImageCurl",
+                "CWebImageDeflate", "CWebImageGLib", "CWebImageShims", "CHostileCalls", "DecodeWorker", "SandboxedApp",
                 "webimage-decoder",
             ],
             swiftSettings: strict
@@ -280,7 +283,7 @@ let package = Package(
         .testTarget(
             name: "WidgetTests",
             dependencies: [
-                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "WidgetScenarios",
+                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "TestTraits", "WidgetScenarios",
                 "webimage-gallery", "example-viewer", "example-list", "example-pointers", "example-first-app",
                 "example-from-sdwebimage", "example-from-nuke", "example-from-kingfisher",
                 // Not AllocationWorker, which the tests start all the same: a dependency is linked into the tests, whose

@@ -61,8 +61,23 @@ final class GalleryApplication {
         if options.inspector { window.showInspector() }
         if options.source { window.showSource() }
         if let number = options.open, context.source.urls.indices.contains(number) { window.open(number) }
-        startTour(of: window)
+        if let seconds = options.fling {
+            fling(window, seconds: seconds)
+        } else {
+            startTour(of: window)
+        }
         if let seconds = options.exitAfter { quit(after: seconds) }
+    }
+
+    /// Flings the page, prints what was measured and goes on with the tour or quits.
+    private func fling(_ window: GalleryWindow, seconds: Double) {
+        Task { @MainActor in
+            while !window.isAtRest { try await Task.sleep(for: .milliseconds(50)) }
+            let report = await window.current?.flingable?.report(flinging: seconds)
+            FileHandle.standardOutput.write(Data((report ?? "").utf8))
+            if report == nil { status = 1 }
+            if options.screenshot == nil || report == nil { quit() } else { startTour(of: window) }
+        }
     }
 
     private func startTour(of window: GalleryWindow) {

@@ -54,6 +54,14 @@ struct GalleryOptions: ParsableArguments {
     @Option(help: "Quit after this number of seconds.")
     var exitAfter: Double?
 
+    @Option(
+        help: """
+            Fling the page wall or compare for this number of seconds, print what was measured, and quit. The wall is flung with \
+            empty cells first.
+            """
+    )
+    var fling: Double?
+
     @Flag(help: "Scroll the wall from top to bottom, each screen once it is loaded, and quit.")
     var scrollThrough = false
 
@@ -80,12 +88,20 @@ struct GalleryOptions: ParsableArguments {
         guard exitAfter.map({ $0 >= 0 && $0 <= Self.longestTime }) ?? true else {
             throw ValidationError("--exit-after must be a number of seconds, at most \(Self.longestTime).")
         }
+        guard fling.map({ $0 > 0 && $0 <= Self.longestFling }) ?? true else {
+            throw ValidationError("--fling must be a number of seconds above 0, at most \(Int(Self.longestFling)).")
+        }
+        guard fling == nil || page == "wall" || page == "compare" else {
+            throw ValidationError("--fling is for the pages wall and compare.")
+        }
         guard scale.map({ $0 == 1 || $0 == 2 }) ?? true else { throw ValidationError("--scale must be 1 or 2.") }
         try validateFiles()
     }
 
     /// No display shows a longer window, in pixels.
     private static let longestSide = 16_384
+    /// An hour, in seconds.
+    private static let longestFling = 3600.0
     /// A year, in seconds.
     private static let longestTime = 31_536_000.0
 

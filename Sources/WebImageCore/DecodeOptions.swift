@@ -94,7 +94,10 @@ extension DecodeOptions {
             throw ImageError(
                 .imageTooLarge,
                 url: url,
-                reason: "The image has \(size) pixels, more than the limit of \(pixelLimit)",
+                reason: """
+                    The image has \(size) pixels (\(Magnitude.pixels(size.pixelCount))), more than the limit of \
+                    \(Magnitude.pixels(pixelLimit))
+                    """,
                 remedy: size.pixelCount > Self.largestPixelCount
                     ? "Check the file: no image has so many pixels."
                     : "Raise maximumPixelCount in the manager's configuration if such images are expected."

@@ -118,7 +118,8 @@ extension ImageCache {
 extension ImageCache {
     private func storeInMemory(_ image: WebImage, _ request: ImageRequest) {
         let expiry = (request.memoryLifetime ?? parts.memoryLifetime).map { MemoryExpiry($0, parts.clock) }
-        parts.memoryCache.store(MemoryEntry(image, for: ImageKey(request), from: .app, expiry: expiry))
+        let (key, now) = (ImageKey(request), parts.clock.now)
+        parts.memoryCache.store(MemoryEntry(image, for: key, from: .app, expiry: expiry, storedAt: now))
     }
 
     private func entry(_ data: Data, _ response: ResponseMetadata, for request: ImageRequest) -> CacheEntry {

@@ -17,6 +17,11 @@ public struct ImageCache: Sendable {
     /// The contents of the memory cache, and how often it was hit.
     public var memoryStatistics: MemoryCacheStatistics { parts.memoryCache.statistics }
 
+    /// The images in memory, the most recently used first, for a view of what the cache holds. Several sizes of an image are
+    /// several entries. Looks at `limit` images, so that the main thread may call it.
+    /// - Parameter limit: The largest number of entries. Default: 100.
+    public func memoryEntries(limit: Int = 100) -> [MemoryEntry] { parts.memoryCache.entries(limit: limit) }
+
     /// Removes all sizes of an image from memory. Widgets that show it keep it.
     public func removeFromMemory(_ request: some ImageRequestConvertible) {
         for key in keys(for: request) { parts.memoryCache.removeImages(source: key) }
@@ -99,6 +104,13 @@ public struct ImageCache: Sendable {
         do { try result.get() } catch { throw error.error }
     }
 
+    /// The files on disk, the newest first, for a view of what the cache holds. Looks at every file, and reads the end of those that
+    /// it returns.
+    /// - Parameter limit: The largest number of files. Default: 100.
+    public func diskFiles(limit: Int = 100) async -> [CachedFile] {
+        await perform { newestFiles(limit: limit) }
+    }
+
     /// The number and the size of the files on disk. Looks at every file.
     public func diskUsage() async -> CacheUsage {
         await perform { measuredUsage }
@@ -163,6 +175,11 @@ extension ImageCache {
     private func removeExpiredBlocking() {
         parts.dataCache?.removeExpired()
         parts.renditionCache?.removeExpired()
+    }
+
+    private func newestFiles(limit: Int) -> [CachedFile] {
+        let caches = [parts.dataCache, parts.renditionCache as (any DataCaching)?].compactMap { $0 }
+        return DataCacheGroup(caches).newestFiles(limit: limit)
     }
 
     private var measuredUsage: CacheUsage {

@@ -298,7 +298,9 @@ public final class ImageManager: Sendable {
         let request = dependencies.resolve(processed)
         guard request.readTiers.contains(.memory) else { return nil }
         let memory = pipeline.memory
-        guard let found = inAnySize ? memory.hit(inAnySizeFor: request) : memory.hit(for: request) else { return nil }
+        // The load that follows asks again, and counts a miss.
+        let hit = inAnySize ? memory.hit(inAnySizeFor: request) : memory.hit(for: request, isRepeated: true)
+        guard let found = hit else { return nil }
         let image = found.image
         // It may be of any file.
         let rank = request.variantRank.map { inAnySize ? -1 : $0 }

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
@@ -7,7 +8,7 @@ import WebImageTesting
 @testable import WebImageLinux
 
 /// The thumbnails are cyan where the images are red.
-@Suite("Thumbnails that programs of the desktop share")
+@Suite("Thumbnails that programs of the desktop share", .blocking, .serialized)
 struct DesktopThumbnailTests {
     private let folder = TemporaryDirectory()
     private let thumbnails: DesktopThumbnails

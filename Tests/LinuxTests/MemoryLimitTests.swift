@@ -1,12 +1,13 @@
 import FoundationEssentials
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
 @testable import WebImageLinux
 
-@Suite("The memory that this process may use")
+@Suite("The memory that this process may use", .blocking, .serialized)
 struct MemoryLimitTests {
     private let folder = TemporaryDirectory()
 

@@ -1,13 +1,14 @@
 import Foundation
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
 @testable import WebImageLinux
 
-@Suite("Marks for sysprof")
+@Suite("Marks for sysprof", .blocking, .serialized)
 struct SysprofTests {
     private let sysprof: FakeSysprof
 

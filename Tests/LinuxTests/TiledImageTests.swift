@@ -1,13 +1,14 @@
 import Foundation
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
 @testable import WebImageLinux
 
-@Suite("Tiled images")
+@Suite("Tiled images", .blocking, .serialized)
 struct TiledImageTests {
     private let loader = FakeLoader()
     private let url = URL(string: "https://example.com/map")!

@@ -1,10 +1,11 @@
 import TestSupport
+import TestTraits
 import Testing
 import WebImageTesting
 
 /// The allocations that common operations may take in a debug build, each measured in a process of its own. A change that
 /// needs more raises the number here and says why; one that needs fewer lowers it.
-@Suite("Allocation budgets")
+@Suite("Allocation budgets", .blocking, .serialized)
 struct AllocationTests {
     @Test(
         "An operation stays within its budget of allocations",

@@ -1,9 +1,10 @@
 import Foundation
+import TestTraits
 import Testing
 import WebImageTesting
 
 /// Builds the documentation of all modules as a site and reads it, as Tests/docs check does.
-@Suite("The site of the documentation")
+@Suite("The site of the documentation", .blocking, .serialized)
 struct DocumentationSiteTests {
     private static let top = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     private static let products = Program.gallery.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }

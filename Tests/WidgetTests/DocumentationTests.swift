@@ -1,9 +1,10 @@
 import Foundation
+import TestTraits
 import Testing
 
 /// Checks the pages of the documentation, the docstrings and the code in both. A sample counts as compiled when a source of
 /// the tests or of the examples has its lines in the same order and close together, apart from comments and spaces.
-@Suite("The documentation")
+@Suite("The documentation", .blocking, .serialized)
 struct DocumentationTests {
     /// Lines that no program here can have, each with the reason.
     private static let exempt = [

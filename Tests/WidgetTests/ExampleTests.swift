@@ -1,10 +1,11 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("The examples")
+@Suite("The examples", .blocking, .serialized)
 struct ExampleTests {
     private static let color: UInt32 = 0xE8127C
 

@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("What the pages of the gallery do")
+@Suite("What the pages of the gallery do", .blocking, .serialized)
 struct GalleryContentTests {
     private func decoded(_ name: String, _ width: Int, _ height: Int) throws -> WebImage {
         let options = DecodeOptions(size: .cover(PixelSize(width: width, height: height)))

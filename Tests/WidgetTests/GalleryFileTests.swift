@@ -1,10 +1,11 @@
 import Foundation
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
 /// Checks the files that the gallery installs for desktops and translators.
-@Suite("The files of the gallery")
+@Suite("The files of the gallery", .blocking, .serialized)
 struct GalleryFileTests {
     private static let top = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
@@ -77,9 +78,10 @@ struct GalleryFileTests {
             else { continue }
             count += 1
             let shown = source[start.upperBound..<end.lowerBound].replacing("\\\\(", with: "\\(")
-            let all =
-                try source[..<start.lowerBound] + source[end.upperBound...]
-                + text("Demo/Gallery/Pages/ImageWall.swift")
+            var all = String(source[..<start.lowerBound] + source[end.upperBound...])
+            // The page names its other files.
+            let parts = source.firstMatch(of: /parts: \[([^\]]+)\]/)?.1.matches(of: /"([^"]+)"/) ?? []
+            for part in parts { all += try text("Demo/Gallery/Pages/\(part.1)") }
             let lines = Set(all.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
             for line in shown.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) })
             where !line.isEmpty {

@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("The pages of the gallery")
+@Suite("The pages of the gallery", .blocking, .serialized)
 struct GalleryPageTests {
     /// The names of the pages, as the help text lists them.
     static let pages: [String] = {
@@ -180,10 +181,11 @@ struct GalleryPageTests {
         for _ in 0..<8 { screen.click(x: 600, y: 450, button: 5) }
         #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<960, y: 200..<640)) != top })
         screen.click(x: 600, y: 450)
-        // A large image fills the page, so the summary of the wall is gone.
-        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<460, y: 70..<110).count) ?? 0 < 30 })
+        // The counters of the wall are gone below a large image.
+        let (x, y) = (270..<440, 690..<710)
+        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y).count) ?? 99 < 5 })
         screen.press("Escape")
-        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<460, y: 70..<110).count) ?? 0 > 30 })
+        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 10 })
     }
 
     @Test("The wheel zooms into a map of 50 megapixels below the pointer, a drag moves it, and 0 shows all of it again")
@@ -293,7 +295,7 @@ struct GalleryPageTests {
 
 extension String {
     /// The warnings in the output of a program, without those that GTK 4.24 gives of itself.
-    fileprivate var warnings: [Substring] {
+    var warnings: [Substring] {
         split(separator: "\n").filter { $0.contains("WARNING") && !$0.contains("gdk_frame_timings_submitted") }
     }
 }

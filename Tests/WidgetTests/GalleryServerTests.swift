@@ -1,9 +1,10 @@
 import Foundation
+import TestTraits
 import Testing
 import WebImageTesting
 
 /// Runs the gallery on its own server.
-@Suite("The server of the gallery")
+@Suite("The server of the gallery", .blocking, .serialized)
 struct GalleryServerTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-served-\(UUID().uuidString)")
 

@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageTesting
 
-@Suite("The source beside the pages of the gallery")
+@Suite("The source beside the pages of the gallery", .blocking, .serialized)
 struct GallerySourceTests {
     private static let pages = URL(filePath: #filePath).appending(path: "../../../Demo/Gallery/Pages").standardized
 

@@ -1,11 +1,12 @@
 import Foundation
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
 /// Runs the gallery on URLs of the test's server, whose images have the colour that their URL names.
-@Suite("The gallery", .serialized)
+@Suite("The gallery", .blocking, .serialized)
 struct GalleryTests {
     private let folder: URL
     private static let count = 1000

@@ -1,13 +1,14 @@
 import Foundation
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
 /// Scrolls the wall of the gallery through images of the test's server.
-@Suite("The wall of the gallery")
+@Suite("The wall of the gallery", .blocking, .serialized)
 struct GalleryWallTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-wall-\(UUID().uuidString)")
 

@@ -1,10 +1,11 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageTesting
 
 /// Builds the package of Tests/Interop, whose apps use the library as apps on other GTK bindings do.
-@Suite("Apps on other GTK bindings")
+@Suite("Apps on other GTK bindings", .blocking, .serialized)
 struct InteropTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

@@ -1,9 +1,10 @@
 import Foundation
+import TestTraits
 import Testing
 import WebImageTesting
 
 /// Compares the committed lists of the public API with the built modules.
-@Suite("The public API")
+@Suite("The public API", .blocking, .serialized)
 struct PublicAPITests {
     private static let top = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     private static let build = Program.gallery.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }

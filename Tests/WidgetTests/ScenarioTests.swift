@@ -1,10 +1,11 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageTesting
 
 /// Runs each scenario of the target WidgetScenarios in a process of its own, whose main thread belongs to GTK.
-@Suite("Widgets")
+@Suite("Widgets", .blocking, .serialized)
 struct ScenarioTests {
     /// What the program says of a scenario.
     private struct Listed {

@@ -1,9 +1,10 @@
 import Foundation
+import TestTraits
 import Testing
 import WebImageTesting
 
 /// The rules of the house for the sources, which two scripts check.
-@Suite("The sources")
+@Suite("The sources", .blocking, .serialized)
 struct SourceTests {
     private static let tests = "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
 

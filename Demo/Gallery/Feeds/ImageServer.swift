@@ -46,6 +46,8 @@ struct ImageServer: ImageFeed {
     let folder: String
     /// The connection to the server.
     let line = Line()
+    /// What the server has sent.
+    let traffic = Traffic()
     private let server: LocalImageServer
 
     /// The keys of the server's images in the caches. They do not contain the port, which changes with each start, so that
@@ -59,6 +61,12 @@ struct ImageServer: ImageFeed {
         }
     }
 
+    /// The address of an image that the caches keep under a key.
+    func address(ofKey key: String) -> String {
+        let own = "http://gallery.invalid\(folder)/"
+        return key.hasPrefix(own) ? server.url("/").absoluteString + key.dropFirst(own.count) : key
+    }
+
     /// The paths that were requested so far.
     var requestedPaths: [String] { server.requests.map(\.path) }
 
@@ -67,7 +75,7 @@ struct ImageServer: ImageFeed {
             .filter { $0.hasSuffix(".jpg") || $0.hasSuffix(".png") || $0.hasSuffix(".gif") || $0.hasSuffix(".webp") }
             .sorted()
         guard !names.isEmpty else { throw NoImages(folder: folder) }
-        let images = ServedImages(folder: folder, line: line)
+        let images = ServedImages(folder: folder, line: line, traffic: traffic)
         let server = try LocalImageServer { images.response(to: $0) }
         self.server = server
         self.folder = folder
@@ -78,9 +86,9 @@ struct ImageServer: ImageFeed {
         urls = (0..<count).map { server.url("/normal/\($0)/\(names[($0 * step + first) % names.count])") }
     }
 
-    /// Returns a separate URL of the same file, which is served slowly to show progressive decoding.
+    /// Returns a separate URL of the same file, as servers have one for a larger version.
     func largeURL(for url: URL) -> URL {
-        server.url(url.path().replacing("/normal/", with: "/drip/"))
+        server.url(url.path().replacing("/normal/", with: "/normal/large"))
     }
 
     /// Returns the URL of a bundled image, which no cache on disk keeps: each start begins without it.

@@ -36,7 +36,8 @@ final class Line: Sendable {
     }
 
     /// Returns a response as it comes through the line.
-    func carry(_ response: ServerResponse) -> ServerResponse {
+    /// - Parameter sent: Called with the number of bytes in each piece of the body that gets through, on any thread.
+    func carry(_ response: ServerResponse, sent: @escaping @Sendable (Int) -> Void) -> ServerResponse {
         let quality = quality
         var response = response
         if quality.isOffline {
@@ -50,7 +51,12 @@ final class Line: Sendable {
         response.faults.delay = (response.faults.delay ?? .zero) + latency
         // A slow line moves small pieces, so that several transfers take turns on it.
         let pieceSize = Int(min((quality.bandwidth ?? .infinity) / 20, 16384))
-        response.faults.pace = (bytes: max(pieceSize, 256), pause: { self.pause(for: $0) })
+        let pause: @Sendable (Int) -> Duration? = { byteCount in
+            guard let pause = self.pause(for: byteCount) else { return nil }
+            sent(byteCount)
+            return pause
+        }
+        response.faults.pace = (bytes: max(pieceSize, 256), pause: pause)
         return response
     }
 

@@ -7,12 +7,12 @@ import WebImageTesting
 final class ServedImages: Sendable {
     private let folder: String
     private let line: Line
+    private let traffic: Traffic
     /// How often each flaky path was requested.
     private let requestCounts = Mutex<[String: Int]>([:])
 
-    init(folder: String, line: Line) {
-        self.folder = folder
-        self.line = line
+    init(folder: String, line: Line, traffic: Traffic) {
+        (self.folder, self.line, self.traffic) = (folder, line, traffic)
     }
 
     func response(to request: ServerRequest) -> ServerResponse {
@@ -22,7 +22,8 @@ final class ServedImages: Sendable {
         }
         var response = response(reply, parts, to: request)
         if parts[1].hasPrefix("page") { response.headers.append(("Cache-Control", "no-store")) }
-        return line.carry(response)
+        let agent = request.headers["user-agent"] ?? ""
+        return line.carry(response) { [traffic] in traffic.add($0, for: agent) }
     }
 
     private func response(_ reply: ImageServer.Reply, _ parts: [String], to request: ServerRequest) -> ServerResponse {

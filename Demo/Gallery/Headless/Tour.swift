@@ -55,7 +55,7 @@ final class Tour {
         guard restingFrames >= 3 else { return true }
         restingFrames = 0
         noteRest()
-        if options.scrollThrough, window.current?.wall?.scrollDown() == true { return true }
+        if options.scrollThrough, window.current?.wall?.grid.scrollDown() == true { return true }
         guard options.scrollThrough || options.screenshot != nil else { return true }
         isDone = true
         // An animated widget has no content between the start of a frame and its end.

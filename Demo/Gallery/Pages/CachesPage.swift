@@ -10,76 +10,68 @@ extension Page {
             "The contents of the memory and disk caches, and how to clear them. The disk cache follows the server's instructions (RFC 9111)."
         ),
         code: """
-            let cache = ImageManager.shared.cache
-            let memory = cache.memoryStatistics
-            let disk = await cache.diskUsage()
+            let images = cache.memoryEntries(limit: 24)
+            let files = await cache.diskFiles(limit: 24)
+            let statistics = cache.memoryStatistics
+            let usage = await cache.diskUsage()
+            ImageManager.shared.trimMemory(for: .low)
+            await cache.removeExpired()
             cache.removeAllFromMemory()
             await cache.removeAllFromDisk()
-            await cache.removeExpired()
-            """
+            """,
+        parts: ["CacheContents.swift", "CacheShelf.swift"]
     ) { context in
-        let text = label("", "numeric")
+        let cache = ImageManager.shared.cache
+        let contents = CacheContents(context)
+        let source = label("", "numeric")
         let strip = (0..<6).map { _ in sizedPicture(width: 120, height: 90) }
         let urls = context.server.names.prefix(6).map { context.server.storedURL($0, set: "caches") }
-        var source = ""
-        let refresh = {
-            Task { setText(text, await describe() + source) }
-            return
-        }
         let load = {
+            let sources = SourceNames { setText(source, "\(tr("The images came from")): \($0)") }
             for (picture, url) in zip(strip, urls) {
                 // Setting the same URL again would change nothing, so the image is cleared first.
                 picture.clearImage()
-                picture.setImage(with: url) { result in
-                    source = (try? result.get()).map { "\n\(tr("The images came from")): \($0.source)" } ?? ""
-                    refresh()
-                }
+                picture.setImage(with: url) { sources.add($0) }
             }
         }
         load()
+        let trim = {
+            Task {
+                let (count, usage) = (cache.memoryStatistics.count, await cache.diskUsage())
+                ImageManager.shared.trimMemory(for: .low)
+                await cache.removeExpired()
+                let evicted = count - cache.memoryStatistics.count
+                let removed = usage.count - (await cache.diskUsage()).count
+                let counts = [(tr("Evicted from memory"), evicted), (tr("removed from disk"), removed)]
+                showToast(counts.map { "\($0.0): \($0.1)" }.joined(separator: ", "), in: source)
+                contents.changed()
+            }
+            return
+        }
         let buttons = [
             button(tr("Reload"), load),
             button(tr("Clear memory")) {
-                ImageManager.shared.cache.removeAllFromMemory()
-                refresh()
+                cache.removeAllFromMemory()
+                contents.changed()
             },
             button(tr("Clear disk")) {
                 Task {
-                    await ImageManager.shared.cache.removeAllFromDisk()
-                    refresh()
+                    await cache.removeAllFromDisk()
+                    contents.changed()
                 }
             },
-            button(tr("Remove expired")) {
-                Task {
-                    await ImageManager.shared.cache.removeExpired()
-                    refresh()
-                }
-            },
+            button(tr("Trim"), trim),
         ]
-        return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, [controls(buttons), text, flow(strip.map(\.widget), columns: 3)]),
-            waitsFor: strip
+        var content = PageContent(
+            box(
+                GTK_ORIENTATION_VERTICAL,
+                spacing: 18,
+                [controls(buttons), flow(strip.map(\.widget)), source, contents.widget]
+            ),
+            owner: contents
         )
-    }
-
-    @MainActor
-    private static func describe() async -> String {
-        let cache = ImageManager.shared.cache
-        let memory = cache.memoryStatistics
-        let disk = await cache.diskUsage()
-        return """
-            \(tr("Memory")): \(memory.count) (\(size(memory.byteCount))), \(tr("hits")): \(memory.hitCount), \
-            \(tr("misses")): \(memory.missCount)
-            \(tr("Disk")): \(disk.count) (\(size(disk.byteCount)))
-            """
-    }
-
-    @MainActor
-    private static func sample() async {
-        let cache = ImageManager.shared.cache
-        cache.removeAllFromMemory()
-        await cache.removeAllFromDisk()
-        await cache.removeExpired()
+        content.isAtRest = { strip.allSatisfy(\.isAtRest) && contents.isAtRest }
+        return content
     }
 
     /// Formats a byte count in the way of GNOME.
@@ -87,5 +79,35 @@ extension Page {
         let text = g_format_size(guint64(max(byteCount, 0)))!
         defer { g_free(text) }
         return String(cString: text)
+    }
+}
+
+/// Where several images came from, each source with their number.
+@MainActor
+private final class SourceNames {
+    private var counts: [ImageResponse.Source: Int] = [:]
+    private let show: (String) -> Void
+
+    init(_ show: @escaping (String) -> Void) {
+        self.show = show
+    }
+
+    func add(_ result: Result<ImageResponse, ImageError>) {
+        guard let source = try? result.get().source else { return }
+        counts[source, default: 0] += 1
+        let order: [ImageResponse.Source] = [.memory, .disk, .loader, .revalidated]
+        show(order.compactMap { source in counts[source].map { "\(source.title) \($0)" } }.joined(separator: ", "))
+    }
+}
+
+extension ImageResponse.Source {
+    /// What the gallery calls the source.
+    var title: String {
+        switch self {
+        case .memory: tr("memory")
+        case .disk: tr("disk")
+        case .loader: tr("network")
+        case .revalidated: tr("network, not modified")
+        }
     }
 }

@@ -12,11 +12,9 @@ final class ImageWall {
         let isMapped: Bool
     }
 
-    let widget: Widget
+    let grid: WallGrid
     let urls: [URL]
     var onActivate: ((Int) -> Void)?
-    private let gridView: OpaquePointer
-    private let scrolled: OpaquePointer
     private let prefetcher: ListPrefetcher
     private let pictures: PictureSet
     /// What has become of the loads since the wall was made.
@@ -24,36 +22,50 @@ final class ImageWall {
     private let observation: ObservationToken
     private let healer: WallHealer
 
-    init(urls: [URL]) {
+    /// - Parameters:
+    ///   - columns: The fewest and the most columns.
+    ///   - manager: Loads the images. Default: that of all pages.
+    init(urls: [URL], columns: ClosedRange<Int> = WallGrid.columns, manager: ImageManager = .shared) {
         self.urls = urls
-        let model = gtk_string_list_new(nil)!
-        for url in urls { gtk_string_list_append(model, url.absoluteString) }
         let pictures = PictureSet()
-        let grid = Self.makeGrid(model, urls: urls, pictures: pictures)
+        let view = Self.makeGrid(WallGrid.model(of: urls), urls: urls, pictures: pictures, manager: manager)
         self.pictures = pictures
-        gridView = OpaquePointer(grid)
-        prefetcher = Self.makePrefetcher(grid, urls)
-        scrolled = OpaquePointer(gtk_scrolled_window_new())
-        widget = cast(scrolled)
-        observation = ImageManager.shared.observe { [counts] in counts.add($0.kind) }
-        healer = WallHealer(pictures)
-        setName(grid, tr("Images"))
-        gtk_grid_view_set_min_columns(gridView, 2)
-        gtk_grid_view_set_max_columns(gridView, 8)
-        gtk_grid_view_set_single_click_activate(gridView, 1)
-        gtk_scrolled_window_set_policy(scrolled, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
-        gtk_scrolled_window_set_child(scrolled, cast(gridView))
-        let adjustment = gtk_scrolled_window_get_vadjustment(scrolled)!
-        connect(OpaquePointer(adjustment), "value-changed") { [healer] in healer.start() }
-        connectActivate(gridView) { [weak self] position in self?.onActivate?(position) }
+        grid = WallGrid(view, columns: columns)
+        let prefetcher = manager === ImageManager.shared ? ImagePrefetcher.shared : ImagePrefetcher(manager: manager)
+        self.prefetcher = Self.makePrefetcher(view, urls, prefetcher)
+        observation = manager.observe { [counts] in counts.add($0.kind) }
+        healer = WallHealer(pictures, manager: manager)
+        gtk_grid_view_set_single_click_activate(grid.view, 1)
+        grid.onScroll { [healer] in healer.start() }
+        connectActivate(grid.view) { [weak self] position in self?.onActivate?(position) }
+    }
+
+    /// What a cell shows of an image, at the size of the cell.
+    func thumbnail(at number: Int) -> WebImage? {
+        cells.first { $0.url == urls[number] }?.picture.currentImage
+    }
+
+    /// Scrolls to a cell and moves the focus there.
+    func focus(at number: Int) {
+        // The action makes the cell, whose parent takes the focus. gtk_grid_view_scroll_to is there since GTK 4.12.
+        let position = g_variant_new_uint32(guint32(number))
+        gtk_widget_activate_action_variant(cast(grid.view), "list.scroll-to-item", position)
+        let cell = cells.first { $0.url == urls[number] }
+        if let item = cell.flatMap({ gtk_widget_get_parent($0.picture.widget) }) { gtk_widget_grab_focus(item) }
     }
 
     // All that an app writes for a list: a factory of cells, and a prefetcher for the rows that come next.
 
-    private static func makeGrid(_ model: OpaquePointer, urls: [URL], pictures: PictureSet) -> Widget {
+    private static func makeGrid(
+        _ model: OpaquePointer,
+        urls: [URL],
+        pictures: PictureSet,
+        manager: ImageManager
+    ) -> Widget {
         let factory = ImageListFactory(
             width: 160,
             height: 120,
+            manager: manager,
             imageDescription: { urls[$0].imageTitle },
             configure: { picture in
                 picture.imageIndicator = .tint
@@ -65,8 +77,12 @@ final class ImageWall {
         return gtk_grid_view_new(gtk_no_selection_new(model), OpaquePointer(factory.nativeFactoryPointer))
     }
 
-    private static func makePrefetcher(_ grid: Widget, _ urls: [URL]) -> ListPrefetcher {
-        ListPrefetcher(view: grid) { position in ImageRequest(url: urls[position]) }
+    private static func makePrefetcher(
+        _ grid: Widget,
+        _ urls: [URL],
+        _ prefetcher: ImagePrefetcher
+    ) -> ListPrefetcher {
+        ListPrefetcher(view: grid, prefetcher: prefetcher) { position in ImageRequest(url: urls[position]) }
     }
 }
 
@@ -84,16 +100,8 @@ extension ImageWall {
         return !visible.isEmpty && visible.allSatisfy { $0.picture.imageTask(for: .image)?.isFinished ?? false }
     }
 
-    /// Scrolls down by nine tenths of a page.
-    /// - Returns: Whether the end was not reached before.
-    func scrollDown() -> Bool {
-        let adjustment = gtk_scrolled_window_get_vadjustment(scrolled)
-        let page = gtk_adjustment_get_page_size(adjustment)
-        let value = gtk_adjustment_get_value(adjustment)
-        guard value + page < gtk_adjustment_get_upper(adjustment) - 1 else { return false }
-        gtk_adjustment_set_value(adjustment, value + page * 0.9)
-        return true
-    }
+    /// The widgets of the cells that are in view, even by a row of pixels.
+    var picturesInView: [PicturePointer] { pictures.all.filter { grid.shows($0.widget) } }
 }
 
 /// A quiet tint for cells whose images take longer than a tenth of a second.

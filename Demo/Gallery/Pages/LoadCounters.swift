@@ -8,13 +8,16 @@ import Synchronization
 final class LoadCounters {
     let widget: Widget
     private let counts: LoadCounts
+    /// A label for each figure. GTK would measure one label that wraps anew in each frame in which the wall is scrolled.
+    private let labels: [Widget]
     private var lastFrame: Int64 = 0
     private var longest = 0.0
     private var shownAt: Int64 = 0
 
     init(_ counts: LoadCounts) {
         self.counts = counts
-        widget = label("", "caption", "numeric")
+        labels = Self.texts(counts.all, longestFrame: 0).map { _ in valueLabel("", "caption") }
+        widget = WrapLayout.widget(labels)
         for side in [gtk_widget_set_margin_top, gtk_widget_set_margin_bottom, gtk_widget_set_margin_start] {
             side(widget, 6)
         }
@@ -35,18 +38,18 @@ final class LoadCounters {
         // Twice a second, because figures that change faster are unreadable.
         guard time - shownAt > 500_000 else { return }
         shownAt = time
-        let memory = ImageManager.shared.cache.memoryStatistics
-        let numbers = counts.all
-        setText(
-            widget,
-            """
-            \(tr("loads")) \(numbers.loads)  \(tr("memory")) \(numbers.memory)  \(tr("disk")) \(numbers.disk)  \
-            \(tr("network")) \(numbers.network)  \(tr("failed")) \(numbers.failed)  \
-            \(tr("cancelled")) \(numbers.cancelled)  \
-            \(Page.size(memory.byteCount))  \(tr("longest frame")) \(Int(longest)) ms
-            """
-        )
+        for (label, text) in zip(labels, Self.texts(counts.all, longestFrame: longest)) { setText(label, text) }
         longest = 0
+    }
+
+    private static func texts(_ numbers: LoadCounts.Numbers, longestFrame: Double) -> [String] {
+        let memory = ImageManager.shared.cache.memoryStatistics
+        return [
+            "\(tr("loads")) \(numbers.loads)", "\(tr("memory")) \(numbers.memory)", "\(tr("disk")) \(numbers.disk)",
+            "\(tr("network")) \(numbers.network)", "\(tr("failed")) \(numbers.failed)",
+            "\(tr("cancelled")) \(numbers.cancelled)", Page.size(memory.byteCount),
+            "\(tr("longest frame")) \(Int(longestFrame)) ms",
+        ]
     }
 }
 
@@ -61,6 +64,24 @@ final class LoadCounts: Sendable {
         var network = 0
         var failed = 0
         var cancelled = 0
+        /// The transfers that were started, which loads of the same URL share.
+        var transfers = 0
+        /// The bytes of those that were completed.
+        var byteCount = 0
+
+        /// What has been added since earlier numbers.
+        func since(_ earlier: Self) -> Self {
+            Self(
+                loads: loads - earlier.loads,
+                memory: memory - earlier.memory,
+                disk: disk - earlier.disk,
+                network: network - earlier.network,
+                failed: failed - earlier.failed,
+                cancelled: cancelled - earlier.cancelled,
+                transfers: transfers - earlier.transfers,
+                byteCount: byteCount - earlier.byteCount
+            )
+        }
     }
 
     private let numbers = Mutex(Numbers())
@@ -76,6 +97,8 @@ final class LoadCounts: Sendable {
             case .delivered(.loader), .delivered(.revalidated): numbers.network += 1
             case .failed: numbers.failed += 1
             case .cancelled: numbers.cancelled += 1
+            case .started: numbers.transfers += 1
+            case .loaded(let metrics): numbers.byteCount += Int(metrics?.receivedByteCount ?? 0)
             default: break
             }
         }

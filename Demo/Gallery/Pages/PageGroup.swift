@@ -44,7 +44,10 @@ struct PageGroup {
             ),
             PageGroup(
                 title: tr("Inside"),
-                entries: [Entry(.caches, icon: "drive-harddisk"), Entry(.zoom, icon: "zoom-in")]
+                entries: [
+                    Entry(.caches, icon: "drive-harddisk"), Entry(.zoom, icon: "zoom-in"),
+                    Entry(.compare, icon: "view-dual"),
+                ]
             ),
         ]
     }

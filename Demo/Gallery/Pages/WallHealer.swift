@@ -9,12 +9,13 @@ final class WallHealer {
     private static let longestPause = Duration.seconds(4)
 
     private let pictures: PictureSet
+    private let manager: ImageManager
     private var observation: ObservationToken?
     private var task: Task<Void, Never>?
 
-    init(_ pictures: PictureSet) {
-        self.pictures = pictures
-        observation = ImageManager.shared.observe { [weak self] event in
+    init(_ pictures: PictureSet, manager: ImageManager) {
+        (self.pictures, self.manager) = (pictures, manager)
+        observation = manager.observe { [weak self] event in
             guard case .failed = event.kind else { return }
             Task { @MainActor in self?.start() }
         }
@@ -42,7 +43,8 @@ final class WallHealer {
         let failed = shown.filter { $0.currentImageTask?.isFinished ?? false }
         for picture in failed {
             guard let request = picture.currentImageRequest else { continue }
-            picture.setImage(with: request, retry: .always, options: BindingOptions(whileLoading: .currentImage))
+            let options = BindingOptions(whileLoading: .currentImage)
+            picture.setImage(with: request, retry: .always, options: options, manager: manager)
         }
         return !shown.isEmpty
     }

@@ -1,7 +1,3 @@
-internal import CWebImageGtk4
-import FoundationEssentials
-import GtkWebImage
-
 extension Page {
     static let wall = Page(
         id: "wall",
@@ -23,31 +19,14 @@ extension Page {
             )
             return gtk_grid_view_new(gtk_no_selection_new(model), OpaquePointer(factory.nativeFactoryPointer))
 
-            ListPrefetcher(view: grid) { position in ImageRequest(url: urls[position]) }
+            ListPrefetcher(view: grid, prefetcher: prefetcher) { position in ImageRequest(url: urls[position]) }
             """,
         isFilling: true,
-        parts: ["ImageWall.swift"]
+        parts: ["ImageWall.swift", "WallGrid.swift", "LargeView.swift"]
     ) { context in
-        let wall = ImageWall(urls: context.source.urls)
-        let counters = LoadCounters(wall.counts)
-        gtk_widget_set_vexpand(wall.widget, 1)
-        var content = PageContent(
-            box(GTK_ORIENTATION_VERTICAL, spacing: 0, [wall.widget, counters.widget]),
-            owner: WallOwner(wall: wall, counters: counters)
-        )
-        content.isAtRest = { wall.isAtRest }
+        let stage = WallStage(context)
+        var content = PageContent(stage.widget, owner: stage)
+        content.isAtRest = { stage.isAtRest }
         return content
-    }
-}
-
-/// Keeps the parts of the page alive.
-@MainActor
-final class WallOwner {
-    let wall: ImageWall
-    private let counters: LoadCounters
-
-    init(wall: ImageWall, counters: LoadCounters) {
-        self.wall = wall
-        self.counters = counters
     }
 }

@@ -11,13 +11,15 @@ final class Handler<Argument> {
 }
 
 /// Connects a C function that receives the handler as its last argument.
+/// - Returns: The number of the connection, by which it is undone.
 @MainActor
+@discardableResult
 func connect<Callback, Argument>(
     _ object: OpaquePointer,
     _ signal: String,
     callback: Callback,
     handler: Handler<Argument>
-) {
+) -> gulong {
     g_signal_connect_data(
         UnsafeMutableRawPointer(object),
         signal,
@@ -36,18 +38,20 @@ nonisolated func run<Argument: Sendable>(_ box: UnsafeMutableRawPointer, _ argum
 
 /// Connects to a signal and ignores its arguments.
 /// - Parameter arguments: The number of arguments of the signal, without the object itself; 0 or 1.
+/// - Returns: The number of the connection, by which it is undone.
 @MainActor
-func connect(_ object: OpaquePointer, _ signal: String, arguments: Int = 0, _ body: @escaping () -> Void) {
+@discardableResult
+func connect(_ object: OpaquePointer, _ signal: String, arguments: Int = 0, _ body: @escaping () -> Void) -> gulong {
     let handler = Handler<Void> { body() }
     if arguments == 0 {
         typealias Callback = @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
         let callback: Callback = { _, box in run(box, ()) }
-        connect(object, signal, callback: callback, handler: handler)
+        return connect(object, signal, callback: callback, handler: handler)
     } else {
         typealias Callback =
             @convention(c) (UnsafeMutableRawPointer, OpaquePointer?, UnsafeMutableRawPointer) -> Void
         let callback: Callback = { _, _, box in run(box, ()) }
-        connect(object, signal, callback: callback, handler: handler)
+        return connect(object, signal, callback: callback, handler: handler)
     }
 }
 

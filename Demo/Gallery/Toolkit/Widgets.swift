@@ -32,6 +32,15 @@ func label(_ text: String, _ classes: String...) -> Widget {
     return label
 }
 
+/// Creates a label for a number, which never wraps.
+@MainActor
+func valueLabel(_ text: String, _ classes: String...) -> Widget {
+    let label = gtk_label_new(text)!
+    gtk_label_set_xalign(OpaquePointer(label), 1)
+    for name in classes + ["numeric"] { gtk_widget_add_css_class(label, name) }
+    return label
+}
+
 @MainActor
 func setText(_ label: Widget, _ text: String) {
     gtk_label_set_text(OpaquePointer(label), text)

@@ -3,7 +3,6 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageInspector
-import GtkWebImageWidgets
 
 /// The window: the sidebar, the selected page with a pane beside it, and the large view of an image of the wall.
 @MainActor
@@ -27,10 +26,8 @@ final class GalleryWindow {
     private var inspector: ImageInspector?
     /// The pane of the inspector while it is open.
     private var inspectorPane: Widget?
-    private let large = Picture()
+    private let large: LargeView
     private var views: [String: PageView] = [:]
-    /// The widget that had the focus before the large view opened.
-    private var focusBeforeLarge: WidgetReference?
 
     /// The visible page.
     private(set) var current: PageView?
@@ -38,22 +35,20 @@ final class GalleryWindow {
     init(application: UnsafeMutablePointer<GtkApplication>, context: PageContext, size: (width: Int, height: Int)) {
         self.context = context
         line = LineControls(context.server.line)
+        large = LargeView(context.source)
         window = adw_application_window_new(application)
         pane = SidePane(page: cast(stack))
         panes = OpaquePointer(adw_leaflet_new()!)
         gtk_stack_set_transition_type(stack, GTK_STACK_TRANSITION_TYPE_CROSSFADE)
         gtk_stack_set_hhomogeneous(stack, 0)
-        gtk_widget_set_hexpand(large.widget, 1)
-        gtk_widget_set_vexpand(large.widget, 1)
-        // The focus must not leave the page, or GTK would move it to the header.
-        gtk_widget_set_focusable(large.widget, 1)
-        large.setImageDescription(tr("Large image"))
         gtk_stack_add_named(stack, large.widget, "large")
         let native: UnsafeMutablePointer<GtkWindow> = cast(OpaquePointer(window))
         gtk_window_set_default_size(native, Int32(size.width), Int32(size.height))
         adw_application_window_set_content(cast(OpaquePointer(window)), makeContent())
         sidebar.onOpen = { [weak self] in self?.show($0) }
         sidebar.onLeave = { [weak self] in self?.focusBesideList(forward: $0) }
+        large.thumbnail = { [weak self] in self?.current?.wall?.thumbnail(at: $0) }
+        large.onStep = { [weak self] in self?.updateHeaders() }
         header.onBack = { [weak self] in self?.goBack() }
         header.onLeaveFullscreen = { [weak self] in self?.toggleFullscreen() }
         connect(OpaquePointer(window), "notify::fullscreened", arguments: 1) { [weak self] in self?.updateHeaders() }
@@ -109,20 +104,12 @@ final class GalleryWindow {
         }
     }
 
-    /// Opens the large view of an image of the wall, which loads progressively.
+    /// Opens the large view of an image of the wall.
     func open(_ number: Int) {
-        let url = context.source.largeURL(for: context.source.urls[number])
-        focusBeforeLarge = gtk_root_get_focus(OpaquePointer(window)).map(WidgetReference.init)
+        large.show(number)
         gtk_stack_set_visible_child_name(stack, "large")
-        gtk_widget_grab_focus(large.widget)
+        large.focus()
         updateHeaders()
-        large.setImage(
-            with: url,
-            placeholder: .icon("image-x-generic-symbolic", pixelSize: 64),
-            loading: .progressive,
-            options: BindingOptions(whileLoading: .currentImage)
-        )
-        large.setImageDescription(url.lastPathComponent)
     }
 
     /// Whether all visible images are loaded or have failed.
@@ -145,13 +132,11 @@ final class GalleryWindow {
             view.wall?.onActivate = { [weak self] number in self?.open(number) }
         }
         current = view
-        large.cancelCurrentImageLoad()
+        large.close()
         gtk_stack_set_visible_child_name(stack, page.id)
         adw_leaflet_navigate(panes, ADW_NAVIGATION_DIRECTION_FORWARD)
         if pane.coversPage { pane.content = nil }
-        header.title = page.title
         updateSource()
-        gtk_window_set_title(cast(OpaquePointer(window)), page.title)
         updateHeaders()
     }
 
@@ -162,10 +147,11 @@ final class GalleryWindow {
         if pane.coversPage {
             pane.content = nil
         } else if isLarge, let current {
-            large.cancelCurrentImageLoad()
+            large.close()
+            // The stack would give the focus back to the cell that had it before.
+            gtk_root_set_focus(OpaquePointer(window), nil)
             gtk_stack_set_visible_child_name(stack, current.page.id)
-            focusBeforeLarge?.grabFocus()
-            focusBeforeLarge = nil
+            current.wall?.focus(at: large.number)
             updateHeaders()
         } else if isNarrow {
             adw_leaflet_navigate(panes, ADW_NAVIGATION_DIRECTION_BACK)
@@ -196,6 +182,10 @@ final class GalleryWindow {
     }
 
     private func updateHeaders() {
+        let title = isLarge ? large.title : current?.page.title ?? ""
+        header.title = title
+        header.subtitle = isLarge ? large.position : ""
+        gtk_window_set_title(cast(OpaquePointer(window)), title)
         header.isNarrow = isNarrow || startsNarrow
         header.canGoBack = isNarrow || isLarge
         header.backName = isLarge ? tr("Back to the wall") : tr("Pages")
@@ -278,22 +268,5 @@ final class GalleryWindow {
 
     private func destroy() {
         gtk_window_close(cast(OpaquePointer(window)))
-    }
-}
-
-/// Keeps a widget that may leave its window.
-private final class WidgetReference {
-    private let widget: Widget
-
-    init(_ widget: Widget) {
-        self.widget = widget
-        g_object_ref(UnsafeMutableRawPointer(widget))
-    }
-
-    deinit { g_object_unref(UnsafeMutableRawPointer(widget)) }
-
-    @MainActor
-    func grabFocus() {
-        if gtk_widget_get_root(widget) != nil { gtk_widget_grab_focus(widget) }
     }
 }

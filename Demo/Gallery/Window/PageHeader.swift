@@ -48,6 +48,10 @@ final class PageHeader {
         didSet { adw_window_title_set_title(titleWidget, title) }
     }
 
+    var subtitle = "" {
+        didSet { adw_window_title_set_subtitle(titleWidget, subtitle) }
+    }
+
     /// Whether there is no room for buttons that the menu has, too.
     var isNarrow = false {
         didSet { for button in [source, inspector] { gtk_widget_set_visible(button, isNarrow ? 0 : 1) } }

@@ -41,7 +41,10 @@ final class PageView {
     var isAtRest: Bool { content.isAtRest() }
 
     /// The image wall, if this is its page.
-    var wall: ImageWall? { (content.owner as? WallOwner)?.wall }
+    var wall: ImageWall? { (content.owner as? WallStage)?.wall }
+
+    /// The content of the page, if it can be flung.
+    var flingable: (any Flingable)? { content.owner as? any Flingable }
 
     private static func setMargins(_ widget: Widget) {
         gtk_widget_set_margin_top(widget, 12)

@@ -52,7 +52,10 @@ package struct AnimatedFile: Sendable {
             throw ImageError(
                 .imageTooLarge,
                 url: options.url,
-                reason: "The animation has \(size) pixels, more than the limit of \(Self.largestCanvas) for animations",
+                reason: """
+                    The animation has \(size) pixels, more than the limit of \(Magnitude.pixels(Self.largestCanvas)) for \
+                    animations
+                    """,
                 remedy: "Decode its first frame only (ImageRequest.isFirstFrameOnly)."
             ).dependingOnRequest()
         }

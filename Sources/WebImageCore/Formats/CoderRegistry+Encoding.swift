@@ -57,7 +57,7 @@ private struct Writing {
         // Even the lowest quality is too large, so the image gets fewer pixels, and then a better quality again.
         while data.count > limit {
             guard pixels.size.pixelCount > 1 else {
-                throw .encodingFailed("No image fits into \(limit) bytes")
+                throw .encodingFailed("No image fits into \(Magnitude.bytes(limit))")
             }
             let size = smaller(pixels.size, byteCount: data.count, limit: limit, factor: 0.95)
             pixels = try whole.scaled(to: size)
@@ -78,7 +78,9 @@ private struct Writing {
                 options.quality = max(Self.lowestQuality, options.quality - 0.2)
             } else {
                 let size = smaller(animation.size, byteCount: count, limit: limit, factor: 0.8)
-                guard size != animation.size else { throw .encodingFailed("No animation fits into \(limit) bytes") }
+                guard size != animation.size else {
+                    throw .encodingFailed("No animation fits into \(Magnitude.bytes(limit))")
+                }
                 animation = animation.resized(to: size)
             }
             data = try encoder.encode(animation, as: format, options: options)

@@ -96,8 +96,8 @@ extension MemoryBudget {
                 .imageTooLarge,
                 url: options.url,
                 reason: """
-                    Decoding takes \(cost.byteCount >> 20) MB, more than the \(decodingLimit >> 20) MB that all decodes may \
-                    take on this machine or in this control group
+                    Decoding takes \(Magnitude.bytes(cost.byteCount)), more than the \(Magnitude.bytes(decodingLimit)) that \
+                    all decodes may take on this machine or in this control group
                     """,
                 remedy:
                     "Give the process more memory, or use a smaller file; a JPEG that is not progressive takes the least."

@@ -189,7 +189,7 @@ extension AsyncFetch {
         return ImageError(
             .bodyTooLarge,
             url: request.url,
-            reason: "The loader \(loader) brings more than the limit of \(request.maximumByteCount) bytes",
+            reason: "The loader \(loader) brings more than the limit of \(Magnitude.bytes(request.maximumByteCount))",
             remedy: "Raise maximumByteCount in the downloader's configuration if you expect such files."
         )
     }

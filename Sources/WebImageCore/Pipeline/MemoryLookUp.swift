@@ -31,10 +31,12 @@ final class MemoryLookUp: Sendable {
             ?? hit(of: request.servingLowerVariants.reversed(), for: request) { MemoryQuery($0) }
     }
 
-    /// The largest image of a request, whose size does not matter or is not known yet.
+    /// The largest image of a request, whose size does not matter or is not known yet. The look at the right size counts a miss.
     func hit(inAnySizeFor request: ImageRequest) -> MemoryHit? {
         func query(_ request: ImageRequest) -> MemoryQuery {
-            MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true)
+            var query = MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true)
+            query.isRepeated = true
+            return query
         }
         if let rank = request.variantRank {
             let larger = request.largerVariants

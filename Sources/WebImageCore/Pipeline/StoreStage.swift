@@ -47,7 +47,7 @@ final class StoreStage: Sendable {
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
         guard job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.memory) }) else { return }
         let expiry = (job.request.memoryLifetime ?? memoryLifetime).map { MemoryExpiry($0, clock) }
-        memoryCache.store(MemoryEntry(image, for: job.key.image, expiry: expiry))
+        memoryCache.store(MemoryEntry(image, for: job.key.image, expiry: expiry, storedAt: clock.now))
     }
 
     /// Ends a job: delivers its image or error, and stores what was decoded.

@@ -1,11 +1,12 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 import WebImageTesting
 
 /// Each test starts a program, because it needs a process that ends, or one whose functions or limits are its own.
-@Suite("Processes that load", .serialized)
+@Suite("Processes that load", .blocking, .serialized)
 struct NetworkProcessTests {
     private func run(
         _ arguments: [String],

@@ -2,12 +2,13 @@ import Foundation
 import Glibc
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("Transfers that go on after the app has started again")
+@Suite("Transfers that go on after the app has started again", .blocking, .serialized)
 struct RestartTests {
     private static let body = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) })
     private static let other = Data(body.reversed())

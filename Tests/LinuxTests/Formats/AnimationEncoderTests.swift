@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
@@ -31,7 +32,7 @@ private final class PaintedFrames: FrameDecoding {
     }
 }
 
-@Suite("Animations as GIF and PNG")
+@Suite("Animations as GIF and PNG", .blocking, .serialized)
 struct AnimationEncoderTests {
     private let registry = CoderRegistry.builtIn
     private let folder = TemporaryDirectory()

@@ -1,12 +1,13 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
 @testable import WebImageLinux
 
-@Suite("Files that are small and decode to much")
+@Suite("Files that are small and decode to much", .blocking, .serialized)
 struct BombTests {
     @Test("A small file never takes more than 300 MB", arguments: Bomb.all)
     func memory(bomb: Bomb) throws {

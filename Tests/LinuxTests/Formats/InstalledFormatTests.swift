@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
@@ -7,7 +8,7 @@ import WebImageTesting
 @testable import WebImageLinux
 
 /// Formats that gdk-pixbuf has a loader for, whether the library knows them or not.
-@Suite("Formats that are installed")
+@Suite("Formats that are installed", .blocking, .serialized)
 struct InstalledFormatTests {
     private let folder = TemporaryDirectory()
     private static let size = PixelSize(width: 9, height: 5)

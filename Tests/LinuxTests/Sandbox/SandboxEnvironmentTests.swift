@@ -1,6 +1,7 @@
 internal import CWebImageShims
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
@@ -8,7 +9,7 @@ import WebImageTesting
 @testable import WebImageLinux
 
 /// Decodes in an app of its own, in the environments in which apps run.
-@Suite("The sandbox in odd environments")
+@Suite("The sandbox in odd environments", .blocking, .serialized)
 struct SandboxEnvironmentTests {
     private let folder = TemporaryDirectory()
     private let images: [String]

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
@@ -9,7 +10,7 @@ import WebImageTesting
 @testable import WebImageLinux
 
 /// The life of the processes in which images are decoded.
-@Suite("The processes of the sandbox")
+@Suite("The processes of the sandbox", .blocking, .serialized)
 struct SandboxProcessTests {
     private static let size = PixelSize(width: 300, height: 200)
 

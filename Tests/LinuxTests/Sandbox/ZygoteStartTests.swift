@@ -1,12 +1,13 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageTesting
 
 @testable import WebImageLinux
 
 /// Which programs become workers, and when the app's own does.
-@Suite("The start of decode workers")
+@Suite("The start of decode workers", .blocking, .serialized)
 struct ZygoteStartTests {
     private let folder = TemporaryDirectory()
 

@@ -112,6 +112,13 @@ public final class DataCacheGroup: DataCaching {
     /// The usage of all caches together.
     public var usage: CacheUsage { caches.reduce(CacheUsage()) { $0 + $1.usage } }
 
+    /// The files of all caches together, the newest first.
+    public func newestFiles(limit: Int) -> [CachedFile] {
+        Array(
+            caches.flatMap { $0.newestFiles(limit: limit) }.sorted { $0.writtenAt > $1.writtenAt }.prefix(max(limit, 0))
+        )
+    }
+
     /// The failures of all caches together.
     public var failureCount: Int { caches.reduce(0) { $0 + $1.failureCount } }
 }

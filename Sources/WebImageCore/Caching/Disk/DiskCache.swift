@@ -98,13 +98,41 @@ package final class DiskCache: DataCaching {
     var isWritingUrgent: Bool { state.withLock { $0.staged.byteCount > Self.urgentByteCount } }
 
     package var usage: CacheUsage {
+        limits.measure()
         let stored = files.files(below: directory).filter { !$0.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
-        // The parts of bodies that are arriving take room and are no entries.
-        let parts = "\(directory)/\(DiskCacheLayout.partialName)/"
         return CacheUsage(
-            count: stored.count { !$0.path.hasPrefix(parts) },
-            byteCount: stored.reduce(0) { $0 + $1.size }
+            count: stored.count(where: isEntry),
+            byteCount: stored.reduce(0) { $0 + $1.size },
+            byteLimit: limits.sizeLimit
         )
+    }
+
+    package func newestFiles(limit: Int) -> [CachedFile] {
+        let stored = files.files(below: directory).filter(isEntry).sorted { $0.modified > $1.modified }
+        var found: [CachedFile] = []
+        for file in stored {
+            guard found.count < limit else { break }
+            // Only the files that are listed are read. One may have been removed meanwhile.
+            guard let key = (try? tail(of: file.path, key: nil))??.entryWithoutData.key, !isOutdated(key) else {
+                continue
+            }
+            let (base, variant) = CacheKey.parts(of: key)
+            found.append(
+                CachedFile(
+                    key: String(base),
+                    tier: variant == nil ? .originals : .renditions,
+                    byteCount: file.size,
+                    writtenAt: Date(timeIntervalSince1970: file.modified)
+                )
+            )
+        }
+        return found
+    }
+
+    /// Whether a file is that of an entry. The parts of bodies that are arriving take room and are none.
+    private func isEntry(_ file: StoredFile) -> Bool {
+        !file.path.hasSuffix(DiskCacheLayout.temporarySuffix)
+            && !file.path.hasPrefix("\(directory)/\(DiskCacheLayout.partialName)/")
     }
 }
 

@@ -33,7 +33,7 @@ package enum StoreFailure: Error, Sendable, Equatable {
         switch self {
         case .tooLarge(let limit):
             (
-                "The disk cache keeps no image of more than \(limit) bytes, a quarter of its limit",
+                "The disk cache keeps no image of more than \(Magnitude.bytes(limit)), a quarter of its limit",
                 "Raise ImageManager.Configuration.DiskCache.sizeLimit, or store a smaller file."
             )
         case .tooMuchWaits:
@@ -63,7 +63,7 @@ package enum StoreFailure: Error, Sendable, Equatable {
             ("The disk cache has no original of this image", "Load or store the image first.")
         case .attachmentTooLarge(let byteCount):
             (
-                "The attachment has \(byteCount) bytes, more than \(CacheEntry.maximumAttachmentByteCount)",
+                "The attachment has \(byteCount) bytes, more than \(Magnitude.bytes(CacheEntry.maximumAttachmentByteCount))",
                 "Keep a key to the data instead, and the data elsewhere."
             )
         }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Synchronization
 
 /// A memory cache that evicts the least recently used images when their pixels exceed a limit.
@@ -32,6 +33,8 @@ package final class MemoryCache: MemoryCaching {
         var links: [Links] = []
         /// When the images expire.
         var expiries: [MemoryExpiry?] = []
+        /// When the images were stored.
+        var dates: [Date] = []
         var free: [Int] = []
         var byKey: [ImageKey: [Int]] = [:]
         var head = -1
@@ -64,6 +67,18 @@ package final class MemoryCache: MemoryCaching {
             statistics.byteCount = state.cost
             statistics.byteLimit = limits.cost
             return statistics
+        }
+    }
+
+    package func entries(limit: Int) -> [MemoryEntry] {
+        state.withLock { state in
+            var entries: [MemoryEntry] = []
+            var index = state.head
+            while index >= 0, entries.count < limit {
+                if let entry = state.entry(at: index), !entry.isExpired { entries.append(entry) }
+                index = state.links[index].next
+            }
+            return entries
         }
     }
 
@@ -164,6 +179,12 @@ extension MemoryCache.State {
         images[index] ?? evicted[index].storage.map(WebImage.init(storage:))
     }
 
+    /// What is known of an image that is kept alive.
+    fileprivate func entry(at index: Int) -> MemoryEntry? {
+        guard let slot = slots[index], let image = images[index] else { return nil }
+        return MemoryEntry(image, for: slot.key, from: slot.origin, expiry: expiries[index], storedAt: dates[index])
+    }
+
     fileprivate func isSameSize(_ index: Int, _ other: WebImage) -> Bool {
         guard let mine = image(at: index) else { return true }
         return mine.decodedSize == other.decodedSize
@@ -187,6 +208,7 @@ extension MemoryCache.State {
             slots[index] = slot
             images[index] = image
             expiries[index] = entry.expiry
+            dates[index] = entry.storedAt
         } else {
             index = slots.count
             slots.append(slot)
@@ -194,6 +216,7 @@ extension MemoryCache.State {
             evicted.append(MemoryCache.Weak())
             links.append(MemoryCache.Links())
             expiries.append(entry.expiry)
+            dates.append(entry.storedAt)
         }
         byKey[key, default: []].append(index)
         cost += image.cost

@@ -22,6 +22,10 @@ public protocol MemoryCaching: Sendable {
     /// Removes the images that are ``MemoryEntry/isExpired``. Default: does nothing, since they serve no query.
     func removeExpired()
 
+    /// What ``ImageCache/memoryEntries(limit:)`` returns: the images that the cache keeps alive, the most recently used first.
+    /// Default: none.
+    func entries(limit: Int) -> [MemoryEntry]
+
     /// What ``ImageCache/memoryStatistics`` returns. Default: zeros.
     var statistics: MemoryCacheStatistics { get }
 }
@@ -29,6 +33,8 @@ public protocol MemoryCaching: Sendable {
 extension MemoryCaching {
     /// Does nothing: an image that has expired is evicted in its turn.
     public func removeExpired() {}
+    /// None, for caches that do not list what they hold.
+    public func entries(limit: Int) -> [MemoryEntry] { [] }
     /// Zeros, for caches that do not count.
     public var statistics: MemoryCacheStatistics { MemoryCacheStatistics() }
 }

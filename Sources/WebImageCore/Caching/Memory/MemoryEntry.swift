@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 
 /// An image in a memory cache, with what is known about it.
 public struct MemoryEntry: Sendable {
@@ -6,6 +6,8 @@ public struct MemoryEntry: Sendable {
     public let key: ImageKey
     /// The image. Several sizes of it have the same key.
     public let image: WebImage
+    /// When the image was stored.
+    public let storedAt: Date
     package let origin: MemoryImageOrigin
     package let expiry: MemoryExpiry?
 
@@ -13,12 +15,14 @@ public struct MemoryEntry: Sendable {
         _ image: WebImage,
         for key: ImageKey,
         from origin: MemoryImageOrigin = .load,
-        expiry: MemoryExpiry? = nil
+        expiry: MemoryExpiry? = nil,
+        storedAt: Date = Date()
     ) {
         self.key = key
         self.image = image
         self.origin = origin
         self.expiry = expiry
+        self.storedAt = storedAt
     }
 
     /// Whether the image is too old to serve, by ``CacheLifetime/memory`` of its request or the lifetime of the configuration.

@@ -98,7 +98,7 @@ extension CurlTransfer {
     var bodyTooLarge: ImageError {
         error(
             .bodyTooLarge,
-            "The body is larger than the limit of \(configuration.maximumByteCount) bytes",
+            "The body is larger than the limit of \(Magnitude.bytes(configuration.maximumByteCount))",
             remedy: "Raise maximumByteCount in the downloader's configuration if you expect such files."
         )
     }

@@ -89,7 +89,7 @@ extension CurlTransfer {
         guard pace == nil else {
             return error(
                 .timedOut,
-                "The server sent less than \(Self.minimumSpeed) bytes per second while another host waited",
+                "The server sent less than \(Magnitude.bytes(Self.minimumSpeed)) per second while another host waited",
                 remedy:
                     "Load the image again later, or raise maximumConcurrentTransfers in the downloader's configuration."
             )

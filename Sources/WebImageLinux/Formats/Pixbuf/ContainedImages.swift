@@ -41,7 +41,10 @@ final class ContainedImages {
             throw ImageError(
                 .imageTooLarge,
                 url: options.url,
-                reason: "The images in the \(container) have more pixels than the limit of \(options.pixelLimit)",
+                reason: """
+                    The images in the \(container) have more pixels than the limit of \
+                    \(Magnitude.pixels(options.pixelLimit))
+                    """,
                 remedy: "Use a smaller file, or raise maximumPixelCount in the manager's configuration."
             )
         }

@@ -1,0 +1,35 @@
+import FoundationEssentials
+import GtkWebImage
+
+/// The wall that the library binds. Whether its images are the right ones is told by their pixels.
+@MainActor
+final class LibraryWall: ComparedWall {
+    private let wall: ImageWall
+    private let manager: ImageManager
+    /// Made from all images of the server, which takes a moment.
+    private var checker: CellChecker?
+
+    init(_ wall: ImageWall, _ manager: ImageManager, _ server: ImageServer) {
+        (self.wall, self.manager) = (wall, manager)
+        Task { [weak self] in
+            let signatures = await ImageSignatures(folder: server.folder, names: server.names)
+            self?.checker = CellChecker(signatures)
+        }
+    }
+
+    var grid: WallGrid { wall.grid }
+
+    var cellsInView: [ComparedCell] {
+        wall.picturesInView.map { picture in
+            let url = picture.currentImageURL
+            guard let checker, let url, let image = picture.currentImage else {
+                return ComparedCell(url: url, content: .nothing)
+            }
+            return ComparedCell(url: url, content: checker.isOwn(image, of: url, in: picture) ? .own : .other)
+        }
+    }
+
+    var pixelByteCount: Int { manager.cache.memoryStatistics.byteCount }
+
+    var isAtRest: Bool { checker != nil && wall.isAtRest }
+}

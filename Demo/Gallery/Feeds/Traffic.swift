@@ -1,0 +1,15 @@
+import Synchronization
+
+/// Counts the bytes that the gallery's server sends, by the User-Agent that asks for them. What is cancelled on the way counts up
+/// to where it got.
+final class Traffic: Sendable {
+    private let byteCounts = Mutex<[String: Int]>([:])
+
+    func add(_ byteCount: Int, for agent: String) {
+        byteCounts.withLock { $0[agent, default: 0] += byteCount }
+    }
+
+    func byteCount(for agent: String) -> Int {
+        byteCounts.withLock { $0[agent] ?? 0 }
+    }
+}

@@ -1,0 +1,34 @@
+import GtkWebImage
+
+/// Looks at the cells of a wall in each frame.
+@MainActor
+final class CellInspector {
+    private let wall: ImageWall
+    private let checker: CellChecker?
+    private var total = CellFigures()
+    private(set) var frameCount = 0
+
+    /// - Parameter signatures: Those of the images of the wall; `nil` when they are not known.
+    init(_ wall: ImageWall, signatures: ImageSignatures?) {
+        (self.wall, checker) = (wall, signatures.map { CellChecker($0) })
+    }
+
+    var figures: CellFigures {
+        var figures = total
+        if let counts = checker?.counts { (figures.checked, figures.wrong) = (counts.checked, counts.wrong) }
+        return figures
+    }
+
+    /// Looks at the cells in view.
+    func look() {
+        frameCount += 1
+        for picture in wall.picturesInView {
+            total.frames += 1
+            if let image = picture.currentImage, let url = picture.currentImageURL {
+                checker?.isOwn(image, of: url, in: picture)
+            } else {
+                total.blankFrames += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import GtkWebImage
+
+/// What was measured while the wall was flung.
+struct FlingResult {
+    /// How many images the wall has.
+    let imageCount: Int
+    let times: FrameTimes
+    let cells: CellFigures
+    let loads: LoadCounts.Numbers
+    /// The bytes of memory that the gallery had at most, and those of the images that it keeps decoded.
+    let memory: (process: Int, pixels: Int)
+    /// The frames of the same wall with empty cells, when it was flung, too.
+    var empty: FrameTimes?
+
+    /// A name and its value, in the order in which they are shown.
+    @MainActor var rows: [(name: String, value: String)] {
+        var rows = [
+            (tr("Images on the wall"), "\(imageCount)"),
+            (tr("Frames a second"), Self.text(times.framesPerSecond)),
+            (tr("Longest frame"), "\(Int(times.longest.rounded())) ms"),
+        ]
+        if let empty {
+            rows += [
+                (tr("Frames a second with empty cells"), Self.text(empty.framesPerSecond)),
+                (tr("Longest frame with empty cells"), "\(Int(empty.longest.rounded())) ms"),
+            ]
+        }
+        return rows + [
+            (tr("Blank cells"), "\(Self.text(cells.blankShare * 100)) %"),
+            (tr("Wrong images"), cells.checked.map { "\(cells.wrong) \(tr("of")) \($0)" } ?? tr("not checked")),
+            (tr("From memory, disk, network"), "\(loads.memory), \(loads.disk), \(loads.network)"),
+            (tr("Transfers"), "\(loads.transfers)"),
+            (tr("Cancelled loads"), "\(loads.cancelled)"),
+            (tr("Bytes received"), Page.size(loads.byteCount)),
+            (tr("Memory of the program"), Page.size(memory.process)),
+            (tr("Memory of decoded images"), Page.size(memory.pixels)),
+        ]
+    }
+
+    /// The result for a report, one value a line.
+    @MainActor var text: String {
+        ([title] + rows.map { "\($0.name): \($0.value)" }).joined(separator: "\n") + "\n"
+    }
+
+    @MainActor var title: String { "\(tr("Fling")), \(Int(times.seconds.rounded())) s" }
+
+    private static func text(_ number: Double) -> String { String(format: "%.1f", number) }
+}

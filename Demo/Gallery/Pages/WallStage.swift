@@ -1,0 +1,160 @@
+internal import CWebImageGtk4
+import FoundationEssentials
+import GtkWebImage
+
+/// The page of the wall: the wall, its figures, and a button that flings it.
+@MainActor
+final class WallStage {
+    /// The seconds of a fling that the button starts.
+    private static let flingTime = 20.0
+
+    let widget: Widget
+    let wall: ImageWall
+    private let context: PageContext
+    private let counters: LoadCounters
+    private let stack = OpaquePointer(gtk_stack_new()!)
+    private let button = gtk_button_new()!
+    private var signatures: ImageSignatures?
+    private var fling: Fling?
+    private var isFlung = false
+
+    init(_ context: PageContext) {
+        self.context = context
+        wall = ImageWall(urls: context.source.urls)
+        counters = LoadCounters(wall.counts)
+        gtk_stack_add_named(stack, wall.grid.widget, "wall")
+        gtk_widget_set_vexpand(cast(stack), 1)
+        gtk_widget_set_hexpand(counters.widget, 1)
+        gtk_widget_set_valign(button, GTK_ALIGN_CENTER)
+        for side in [gtk_widget_set_margin_top, gtk_widget_set_margin_bottom, gtk_widget_set_margin_end] {
+            side(button, 6)
+        }
+        gtk_widget_set_tooltip_text(button, tr("Fling the wall for 20 seconds"))
+        let bar = box(GTK_ORIENTATION_HORIZONTAL, spacing: 6, [counters.widget, button])
+        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 0, [cast(stack), bar])
+        connect(OpaquePointer(button), "clicked") { [weak self] in self?.startOrStop() }
+        connect(OpaquePointer(widget), "unmap") { [weak self] in self?.fling?.stop() }
+        updateButton()
+    }
+
+    /// Whether all images in view are loaded or have failed. They are not while the wall is flung.
+    var isAtRest: Bool { !isFlung && (isWallShown ? wall.isAtRest : true) }
+
+    /// Flings the wall and shows the result.
+    /// - Parameter hasBaseline: Whether the same wall with empty cells is flung before.
+    /// - Returns: `nil` when it was stopped.
+    func fling(seconds: Double, hasBaseline: Bool) async -> FlingResult? {
+        guard !isFlung else { return nil }
+        isFlung = true
+        updateButton()
+        showWall()
+        if signatures == nil, let server = context.source as? ImageServer {
+            signatures = await ImageSignatures(folder: server.folder, names: server.names)
+        }
+        var empty: FrameTimes?
+        if hasBaseline { empty = await flingEmptyCells(seconds) }
+        var result: FlingResult?
+        if !hasBaseline || empty != nil { result = await flingWall(seconds) }
+        result?.empty = empty
+        isFlung = false
+        updateButton()
+        if let result { show(result) }
+        return result
+    }
+
+    private func flingWall(_ seconds: Double) async -> FlingResult? {
+        let inspector = CellInspector(wall, signatures: signatures)
+        let before = wall.counts.all
+        var memory = 0
+        let times = await run(wall.grid, seconds) {
+            inspector.look()
+            // Reading the memory takes as long as looking at some cells.
+            if inspector.frameCount.isMultiple(of: 30) { memory = max(memory, ProcessMemory.byteCount) }
+        }
+        guard let times else { return nil }
+        return FlingResult(
+            imageCount: wall.urls.count,
+            times: times,
+            cells: inspector.figures,
+            loads: wall.counts.all.since(before),
+            memory: (
+                process: max(memory, ProcessMemory.byteCount),
+                pixels: ImageManager.shared.cache.memoryStatistics.byteCount
+            )
+        )
+    }
+
+    /// Flings a wall of the same cells without images.
+    private func flingEmptyCells(_ seconds: Double) async -> FrameTimes? {
+        let grid = EmptyWall.makeGrid(urls: wall.urls)
+        gtk_stack_add_named(stack, grid.widget, "empty")
+        gtk_stack_set_visible_child(stack, grid.widget)
+        defer {
+            showWall()
+            gtk_stack_remove(stack, grid.widget)
+        }
+        return await run(grid, seconds) {}
+    }
+
+    private func run(_ grid: WallGrid, _ seconds: Double, painted: @escaping () -> Void) async -> FrameTimes? {
+        let motion = FlingMotion(duration: seconds, speed: FlingMotion.quick)
+        let fling = Fling(grid, motion, painted: painted)
+        self.fling = fling
+        defer { self.fling = nil }
+        return await fling.run()
+    }
+
+    // What is shown
+
+    private var isWallShown: Bool { gtk_stack_get_visible_child(stack) == wall.grid.widget }
+
+    private func showWall() {
+        gtk_stack_set_visible_child(stack, wall.grid.widget)
+        if let card = gtk_stack_get_child_by_name(stack, "card") { gtk_stack_remove(stack, card) }
+    }
+
+    private func show(_ result: FlingResult) {
+        let card = FlingCard(result) { [weak self] in
+            self?.startOrStop()
+        } close: { [weak self] in
+            self?.showWall()
+            self?.focusWall()
+        }
+        gtk_stack_add_named(stack, card.widget, "card")
+        gtk_stack_set_visible_child(stack, card.widget)
+        card.grabFocus()
+    }
+
+    private func focusWall() { gtk_widget_child_focus(wall.grid.widget, GTK_DIR_TAB_FORWARD) }
+
+    private func startOrStop() {
+        if let fling { return fling.stop() }
+        Task { await fling(seconds: Self.flingTime, hasBaseline: false) }
+    }
+
+    private func updateButton() {
+        let text = isFlung ? tr("Stop") : tr("Fling")
+        gtk_button_set_label(cast(OpaquePointer(button)), text)
+    }
+}
+
+extension WallStage: Flingable {
+    /// The wall with empty cells is flung first.
+    func report(flinging seconds: Double) async -> String? {
+        await fling(seconds: seconds, hasBaseline: true)?.text
+    }
+}
+
+/// The cells of the wall without images, which show what GTK alone takes.
+enum EmptyWall {
+    @MainActor
+    static func makeGrid(urls: [URL]) -> WallGrid {
+        let factory = gtk_signal_list_item_factory_new()!
+        connect(factory, "setup") { item in
+            let picture = gtk_picture_new()!
+            gtk_widget_set_size_request(picture, 160, 120)
+            gtk_list_item_set_child(item, picture)
+        }
+        return WallGrid(gtk_grid_view_new(gtk_no_selection_new(WallGrid.model(of: urls)), factory))
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("The contents of the caches")
+struct CacheContentsTests {
+    private let fixture = ManagerFixture()
+    private let picture = TestImage.solid(0x336699, size: PixelSize(width: 400, height: 300))
+
+    private var cache: ImageCache { fixture.manager.cache }
+
+    /// Loads an image at a small size, of which a rendition is kept.
+    private func load(_ name: String) async throws -> ImageRequest {
+        let url = fixture.url(name)
+        let request = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 100, height: 100)))
+        fixture.loader.answer(url, with: picture)
+        let count = fixture.results.usage.count
+        _ = try await fixture.manager.response(for: request)
+        #expect(EventLog<Int>.poll { fixture.isQuiet && fixture.results.usage.count > count })
+        return request
+    }
+
+    @Test("Images in memory are listed with their size and date, the most recently used first")
+    func memory() async throws {
+        let start = fixture.clock.now
+        let requests = [try await load("a"), try await load("b"), try await load("c")]
+        #expect(cache.memoryEntries().map(\.key.source) == requests.map(\.url.absoluteString).reversed())
+        #expect(fixture.manager.cachedImage(for: requests[0]) != nil)
+        let entries = cache.memoryEntries(limit: 2)
+        #expect(entries.map(\.key.source) == [requests[0], requests[2]].map(\.url.absoluteString))
+        #expect(entries.allSatisfy { $0.storedAt >= start && $0.storedAt <= fixture.clock.now })
+        let all = cache.memoryEntries()
+        #expect(all.reduce(0) { $0 + $1.image.cost } == cache.memoryStatistics.byteCount)
+        cache.removeFromMemory(requests[0])
+        #expect(cache.memoryEntries().map(\.key.source) == [requests[2], requests[1]].map(\.url.absoluteString))
+        cache.removeAllFromMemory()
+        #expect(cache.memoryEntries().isEmpty && cache.memoryEntries(limit: 0).isEmpty)
+    }
+
+    @Test("A binding that asks the memory before it loads counts one miss")
+    func misses() async throws {
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: picture)
+        let request = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 100, height: 100)))
+        #expect(fixture.manager.memoryHit(for: request, inAnySize: false) == nil)
+        #expect(fixture.manager.memoryHit(for: request, inAnySize: true) == nil)
+        _ = try await fixture.manager.response(for: request)
+        #expect(cache.memoryStatistics.missCount == 1)
+        #expect(fixture.manager.memoryHit(for: request, inAnySize: false) != nil)
+        #expect(cache.memoryStatistics.hitCount == 1 && cache.memoryStatistics.missCount == 1)
+    }
+
+    @Test("Evicted and expired images are not listed")
+    func evicted() {
+        let cache = MemoryCache(costLimit: 600)
+        let key = { (number: Int) in ImageKey(ImageRequest(url: URL(string: "https://example.org/\(number)")!)) }
+        let images = (0..<3).map { _ in
+            WebImage(pixels: PixelBuffer(size: PixelSize(width: 10, height: 10), format: .rgb) { _ in }!)
+        }
+        for (number, image) in images.enumerated() { cache.store(MemoryEntry(image, for: key(number))) }
+        // Two of three fit; the first is still in use.
+        #expect(cache.entries(limit: 9).map(\.key) == [key(2), key(1)])
+        let clock = ManualClock()
+        cache.store(MemoryEntry(images[0], for: key(0), expiry: MemoryExpiry(.seconds(5), clock)))
+        #expect(cache.entries(limit: 9).map(\.key) == [key(0), key(2)])
+        clock.advance(by: .seconds(6))
+        #expect(cache.entries(limit: 9).map(\.key) == [key(2)])
+    }
+
+    @Test("Files on disk are listed with their tier and size, the newest first, and their keys name the images")
+    func disk() async throws {
+        let requests = [try await load("a"), try await load("b")]
+        let files = await cache.diskFiles()
+        #expect(Set(files.map(\.key)) == Set(requests.map(\.url.absoluteString)))
+        #expect(files.count { $0.tier == .originals } == 2 && files.count { $0.tier == .renditions } == 2)
+        let usage = await cache.diskUsage()
+        #expect(files.reduce(0) { $0 + $1.byteCount } == usage.byteCount && usage.byteCount <= usage.byteLimit)
+        #expect(zip(files, files.dropFirst()).allSatisfy { $0.writtenAt >= $1.writtenAt })
+        #expect(await cache.diskFiles(limit: 1) == [files[0]])
+        // When an image is removed by its key
+        var request = ImageRequest(url: URL(string: "app:any")!)
+        request.cacheKey = requests[0].url.absoluteString
+        await cache.remove(request)
+        // Then the other one is left
+        #expect(Set(await cache.diskFiles().map(\.key)) == [requests[1].url.absoluteString])
+    }
+
+    @Test("A group lists the files of all its caches, and a cache that cannot list them none")
+    func group() {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "gwi-contents-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let caches = ["one", "two"].map { name in
+            DiskCache(
+                directory: directory.appending(path: name).path(),
+                limits: DiskLimits(sizeLimit: 1 << 20),
+                hashes: .standard
+            )
+        }
+        for (cache, key) in zip(caches, ["a", "b"]) {
+            cache.store(CacheEntry(key: key, data: picture, storedAt: Date()))
+            cache.flush()
+        }
+        #expect(Set(DataCacheGroup(caches).newestFiles(limit: 9).map(\.key)) == ["a", "b"])
+        #expect(DataCacheGroup(caches).newestFiles(limit: 1).count == 1)
+        #expect(DataCacheGroup(caches).usage.byteLimit == 2 << 20)
+    }
+}

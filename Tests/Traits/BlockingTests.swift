@@ -1,0 +1,53 @@
+import Foundation
+import Synchronization
+package import Testing
+
+extension Trait where Self == BlockingTests {
+    /// The tests wait for processes or for other threads with a thread of theirs.
+    package static var blocking: Self { Self() }
+}
+
+/// Runs tests that block their thread on threads apart from those of Swift's concurrency.
+///
+/// Those are as few as there are processors. Two galleries that were photographed held both for minutes, in which no task of any
+/// other test went on.
+package struct BlockingTests: SuiteTrait, TestTrait, TestScoping {
+    package var isRecursive: Bool { true }
+
+    package func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await withTaskExecutorPreference(BlockableThreads.shared) { try await function() }
+    }
+}
+
+/// Threads that may wait. They are two, because tests that start programs need the processors for these.
+private final class BlockableThreads: TaskExecutor {
+    static let shared = BlockableThreads(count: 2)
+
+    private let jobs = Mutex<[UnownedJob]>([])
+    private let available = DispatchSemaphore(value: 0)
+
+    private init(count: Int) {
+        for _ in 0..<count {
+            let thread = Thread { [self] in while true { runNext() } }
+            // The stack of a main thread, which tests of deep files expect.
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        jobs.withLock { $0.append(job) }
+        available.signal()
+    }
+
+    private func runNext() {
+        available.wait()
+        let job = jobs.withLock { $0.removeFirst() }
+        job.runSynchronously(on: asUnownedTaskExecutor())
+    }
+}

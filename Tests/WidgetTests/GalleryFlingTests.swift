@@ -1,0 +1,122 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("Flings in the gallery")
+struct GalleryFlingTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-fling-\(UUID().uuidString)")
+
+    /// The lines that a fling prints, by their names. Where a name stands on several lines, all values are kept.
+    private func fling(_ arguments: [String]) throws -> [String: [String]] {
+        let cache = ["--cache-dir", folder.appending(path: "cache").path()]
+        let result = try GalleryDisplay.xvfb.runGallery(arguments + cache)
+        #expect(result.exitCode == 0 && result.output.warnings.isEmpty, "\(result.output)")
+        var values: [String: [String]] = [:]
+        for line in result.output.split(separator: "\n") {
+            guard let colon = line.range(of: ": ") else { continue }
+            values[String(line[..<colon.lowerBound]), default: []].append(String(line[colon.upperBound...]))
+        }
+        return values
+    }
+
+    /// The number with which a value begins, in bytes when it is a size.
+    private func number(_ text: String?) throws -> Double {
+        let words = try #require(text).split(whereSeparator: \.isWhitespace)
+        let factors = ["bytes": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9]
+        let factor = words.dropFirst().first.flatMap { factors[String($0)] } ?? 1
+        return try #require(words.first.flatMap { Double($0) }) * factor
+    }
+
+    @Test("A flung wall shows no wrong image, and its card tells the figures beside those of empty cells")
+    func wall() throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "card.png")
+        let values = try fling(["--fling", "2", "--count", "5000", "--screenshot", file.path()])
+        #expect(values["Images on the wall"] == ["5000"], "\(values)")
+        // A fling of two seconds passes far more cells than the window has.
+        let wrong = try #require(values["Wrong images"]?.first?.split(separator: " "))
+        #expect(wrong.count == 3 && wrong[0] == "0" && Int(wrong[2]) ?? 0 > 30, "\(values)")
+        for name in ["Frames a second", "Frames a second with empty cells"] {
+            #expect((1...100).contains(try number(values[name]?.first)), "\(values)")
+        }
+        for name in ["Longest frame", "Longest frame with empty cells"] {
+            #expect((1...2000).contains(try number(values[name]?.first)), "\(values)")
+        }
+        #expect((0...100).contains(try number(values["Blank cells"]?.first)), "\(values)")
+        #expect(try number(values["Transfers"]?.first) > 30, "\(values)")
+        #expect(try number(values["Bytes received"]?.first) > 500_000, "\(values)")
+        #expect(try number(values["Memory of the program"]?.first) > 30e6, "\(values)")
+        #expect(try number(values["Memory of decoded images"]?.first) > 1e6, "\(values)")
+        // The card covers the wall: text has a few hundred colours.
+        let picture = try PNGCoder().decode(Data(contentsOf: file), options: DecodeOptions())
+        let count = picture.colors(x: 300..<960, y: 120..<640).count
+        #expect((10..<1000).contains(count), "\(count) colours")
+    }
+
+    @Test(
+        "A fling that means nothing is refused",
+        arguments: [
+            ["--fling", "0"], ["--fling", "inf"], ["--fling", "9999999"], ["--fling", "1", "--page", "zoom"],
+        ]
+    )
+    func oddOptions(arguments: [String]) throws {
+        let result = try ChildProcess.run(Program.gallery, arguments)
+        // The status of a wrong command line (sysexits(3), EX_USAGE)
+        #expect(result.exitCode == 64, "\(result.output)")
+    }
+
+    @Test("Both sides of the comparison show their images, and its figures are those of the transfers")
+    func comparison() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let values = try fling(["--page", "compare", "--fling", "3"])
+        func both(_ name: String) throws -> (library: Double, plain: Double) {
+            let values = try #require(values[name])
+            #expect(values.count == 2, "\(name)")
+            return (try number(values.first), try number(values.last))
+        }
+        let shown = try both("Images shown")
+        #expect(shown.library > 10 && shown.plain > 10, "\(values)")
+        #expect(try both("Wrong images").library == 0, "\(values)")
+        // No file of the server has less than 10 kB. What was shown was transferred, and what was not cancelled, too.
+        let bytes = try both("Transferred")
+        #expect(bytes.library > shown.library * 10_000, "\(values)")
+        #expect(bytes.plain >= bytes.library, "\(values)")
+        let pixels = try both("Decoded")
+        #expect(pixels.library > 500_000 && pixels.plain > pixels.library, "\(values)")
+        let longest = try both("Longest frame")
+        #expect(longest.library > 0 && longest.plain > 0, "\(values)")
+        // Both passed the same cells, however long their frames took.
+        let ends = try #require(values["Images shown"]).compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+        #expect(ends.count == 2 && abs(ends[0] - ends[1]) <= 16, "\(values)")
+        let seconds = try both("Scrolled in")
+        #expect(seconds.library >= 2.9 && seconds.plain >= 2.9, "\(values)")
+    }
+
+    @Test("The button of the comparison scrolls both sides, and both are full again afterwards")
+    func button() throws {
+        // Software OpenGL would take the time of the decoders.
+        let arguments = ["--page", "compare", "--size", "1000x720"]
+        let screen = try GalleryScreen(arguments, environment: ["GSK_RENDERER": "cairo"])
+        #expect(screen.hasWindow("Compare") && screen.isDrawn, "\(screen.output)")
+        let halves = [280..<590, 650..<960]
+        func isFull() -> Bool {
+            guard let photo = try? screen.photograph() else { return false }
+            return halves.allSatisfy { photo.colors(x: $0, y: 160..<500).count > 2000 }
+        }
+        #expect(EventLog<Int>.poll(seconds: 120) { isFull() })
+        for half in halves {
+            let before: [UInt32: Int] = try screen.photograph().colors(x: half, y: 160..<500)
+            if half == halves[0] { screen.click(x: 625, y: 692) }
+            // One side takes its turn after the other.
+            let hasMoved = EventLog<Int>.poll(seconds: 120) {
+                (try? screen.photograph().colors(x: half, y: 160..<500)) != before
+            }
+            #expect(hasMoved)
+        }
+        #expect(EventLog<Int>.poll(seconds: 120) { isFull() })
+    }
+}
