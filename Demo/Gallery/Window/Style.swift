@@ -46,7 +46,7 @@ enum Style {
             }
             /* All pages fit into a window of the usual height. */
             .pages > row {
-                min-height: 30px;
+                min-height: 28px;
             }
             .badge-button { min-width: 24px; min-height: 24px; padding: 0; }
             """
