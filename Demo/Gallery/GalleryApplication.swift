@@ -37,6 +37,7 @@ final class GalleryApplication {
     private func startUp() {
         adw_init()
         Style.load()
+        ImageAccessibility.failureDescription = tr("The image could not be loaded")
         gtk_window_set_default_icon_name(AppInfo.identifier)
         addAction("quit", to: OpaquePointer(application)) { [weak self] in self?.quit() }
         addAction("about", to: OpaquePointer(application)) { [weak self] in
@@ -57,6 +58,8 @@ final class GalleryApplication {
         window.showPage(options.page)
         if options.size == nil { window.fillBrowser() }
         window.present()
+        if options.inspector { window.showInspector() }
+        if options.source { window.showSource() }
         if let number = options.open, context.source.urls.indices.contains(number) { window.open(number) }
         if let seconds = options.fling {
             fling(window, seconds: seconds)

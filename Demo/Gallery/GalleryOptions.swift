@@ -28,6 +28,9 @@ struct GalleryOptions: ParsableArguments {
     @Option(help: "Save a screenshot of the window as PNG once all visible images are loaded, and quit.")
     var screenshot: String?
 
+    @Option(help: "Save the screenshot this many seconds after the first frame, instead of waiting for the images.")
+    var screenshotAfter: Double?
+
     @Option(
         help: "Width and height of the window in application pixels. Default: 1000x720; in a browser the whole page."
     )
@@ -38,6 +41,12 @@ struct GalleryOptions: ParsableArguments {
 
     @Flag(help: "Use the dark style regardless of the desktop.")
     var dark = false
+
+    @Flag(help: "Show the source of the page beside it.")
+    var source = false
+
+    @Flag(help: "Show the inspector beside the page.")
+    var inspector = false
 
     @Option(help: "The line to the gallery's server: \(LinePreset.allCases.map(\.rawValue).joined(separator: ", ")).")
     var line = LinePreset.office
@@ -59,7 +68,7 @@ struct GalleryOptions: ParsableArguments {
     @Option(
         help: """
             Write to this file which image each cell shows: a line for each change, and one for each cell at rest. Lines for \
-            what was requested of the gallery's server follow.
+            each control, for the source if it is shown, and for what was requested of the gallery's server follow.
             """
     )
     var trace: String?

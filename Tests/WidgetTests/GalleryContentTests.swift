@@ -50,17 +50,17 @@ struct GalleryContentTests {
     func retry() throws {
         let screen = try GalleryScreen(["--page", "failures", "--size", "1000x720"])
         #expect(screen.hasWindow("Errors and retry") && screen.isDrawn, "\(screen.output)")
-        let reason = (x: 385..<490, y: 272..<325)
+        let reason = (x: 385..<490, y: 292..<335)
         func hasReason() -> Bool {
             (try? screen.photograph().colors(x: reason.x, y: reason.y).count) ?? 0 > 1
         }
         func hasImage() -> Bool {
-            (try? screen.photograph().colors(x: 300..<470, y: 110..<230).count) ?? 0 > 1000
+            (try? screen.photograph().colors(x: 300..<460, y: 120..<230).count) ?? 0 > 1000
         }
         #expect(EventLog<Int>.poll(seconds: 30) { hasReason() })
         #expect(!hasImage())
         let isThere = EventLog<Int>.poll(seconds: 30) {
-            screen.click(x: 320, y: 341)
+            screen.click(x: 320, y: 358)
             return hasImage()
         }
         #expect(isThere, "\(screen.output)")

@@ -31,6 +31,7 @@ final class PlainCells {
     }
 
     func willLoad(_ url: URL, in picture: Widget) {
+        if let cell = gtk_widget_get_parent(picture) { setName(cell, url.imageTitle) }
         runningCount += 1
         cells[UnsafeMutableRawPointer(picture)]?.wanted = url
     }

@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import Synchronization
 
 /// Runs --scroll-through, --trace and --screenshot: it operates the gallery without a user, frame by frame.
 @MainActor
@@ -14,9 +15,13 @@ final class Tour {
     private var seen: [UnsafeMutableRawPointer: (URL, WebImage?)] = [:]
     /// The number of frames since all images came to rest. A loaded image is drawn in the next frame.
     private var restingFrames = 0
+    private var firstFrame: ContinuousClock.Instant?
     private var isEnded = false
     private var screenshotAttempts = 0
     private var isDone = false
+    /// Counts the partial images of all loads.
+    private let partialImages = Mutex(0)
+    private var observation: ObservationToken?
 
     /// - Parameter end: Called once at the end, with an error message in case of failure.
     init(_ window: GalleryWindow, server: ImageServer, options: GalleryOptions, end: @escaping (String?) -> Void) {
@@ -24,6 +29,10 @@ final class Tour {
         self.server = server
         self.options = options
         self.end = end
+        guard options.trace != nil else { return }
+        observation = ImageManager.shared.observe { [weak self] event in
+            if case .partial = event.kind { self?.partialImages.withLock { $0 += 1 } }
+        }
     }
 
     func start() {
@@ -42,7 +51,7 @@ final class Tour {
     private func frame() -> Bool {
         guard !isDone else { return false }
         noteChanges()
-        restingFrames = window.isAtRest ? restingFrames + 1 : 0
+        restingFrames = isTime ? restingFrames + 1 : 0
         guard restingFrames >= 3 else { return true }
         restingFrames = 0
         noteRest()
@@ -66,6 +75,14 @@ final class Tour {
         }
         gtk_widget_queue_draw(window.window)
         return false
+    }
+
+    /// Whether all images are at rest, or the time for a screenshot has come.
+    private var isTime: Bool {
+        guard let seconds = options.screenshotAfter else { return window.isAtRest }
+        let start = firstFrame ?? .now
+        firstFrame = start
+        return ContinuousClock.now - start >= .seconds(seconds)
     }
 
     private func noteChanges() {
@@ -98,6 +115,11 @@ final class Tour {
     private func finish() -> String? {
         do {
             if let numbers = window.current?.wall?.counts.all { trace += "counted \(numbers.text)\n" }
+            trace += "partial images \(partialImages.withLock { $0 })\n"
+            let controls = ControlNames.controls(below: window.window)
+            trace += controls.map { "control \($0.type) \($0.isNamed ? "named" : "unnamed")\n" }.joined()
+            let source = window.shownSource?.split(separator: "\n", omittingEmptySubsequences: false) ?? []
+            trace += source.map { "source \($0)\n" }.joined()
             trace += server.requestedPaths.map { "requested \($0)\n" }.joined()
             if let file = options.trace { try trace.write(toFile: file, atomically: true, encoding: .utf8) }
             if let file = options.screenshot { try Screenshot.save(window.window, to: file) }

@@ -31,12 +31,33 @@ extension Page {
         still.isFirstFrameOnly = true
         button.setImage(with: still)
         let cells = [
-            captioned(described.widget, tr("“A lighthouse at dusk”")),
-            captioned(late.widget, tr("“… , busy” while it loads")),
-            captioned(missing.widget, tr("“… , cannot be shown”")),
-            captioned(button.widget, tr("a button that describes its action")),
+            told(described.widget, as: "A lighthouse at dusk", described.imageProgress),
+            told(late.widget, as: tr("A lake that takes long to load"), late.imageProgress),
+            told(missing.widget, as: tr("An image that does not exist"), missing.imageProgress),
+            told(button.widget, as: "Open the image", button.imageProgress),
         ]
-        return PageContent(flow(cells, columns: 3), waitsFor: [described, late, missing, button])
+        let heading = label(tr("Below each image is what a screen reader says of it."), "caption")
+        return PageContent(
+            box(GTK_ORIENTATION_VERTICAL, [heading, flow(cells, columns: 3)]),
+            waitsFor: [described, late, missing, button]
+        )
+    }
+
+    /// Puts below a widget what assistive technology is told of it.
+    @MainActor
+    private static func told(_ widget: Widget, as name: String, _ progress: ImageProgress) -> Widget {
+        let text = label("", "caption")
+        gtk_label_set_max_width_chars(OpaquePointer(text), 24)
+        follow(progress) { state in
+            let addition =
+                switch state {
+                case .loading: tr("busy")
+                case .failed: ImageAccessibility.failureDescription
+                default: ""
+                }
+            setText(text, "“\([name, addition].filter { !$0.isEmpty }.joined(separator: ", "))”")
+        }
+        return box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(widget), text])
     }
 
     @MainActor

@@ -23,9 +23,12 @@ extension Page {
         let avatar = Button()
         let toggle = gtk_toggle_button_new()!
         let menu = MenuButton()
-        for widget in [button.widget, labelled, avatar.widget, toggle, menu.widget] {
+        for widget in [button.widget, labelled, toggle, menu.widget] {
             gtk_widget_set_size_request(widget, widget == labelled ? 190 : 120, 90)
         }
+        gtk_widget_set_size_request(avatar.widget, 90, 90)
+        gtk_widget_add_css_class(avatar.widget, "circular")
+        gtk_widget_add_css_class(labelled, "on-image")
         let on = ButtonPointer(toggle)
         on.setImage(with: context.fresh("moonlit-lake.jpg"), for: .normal)
         on.setImage(with: context.fresh("sea-waves.jpg"), for: .checked)
@@ -37,9 +40,9 @@ extension Page {
             labelled: behind,
             avatar: avatar,
             normal: context.fresh("dusk-mountains.jpg"),
-            lit: context.fresh("balloons.jpg"),
-            pressed: context.fresh("rain-window.jpg"),
-            background: context.fresh("stained-glass.png"),
+            lit: context.fresh("desert-dunes.jpg"),
+            pressed: context.fresh("moonlit-lake.jpg"),
+            background: context.fresh("city-skyline.jpg"),
             face: context.fresh("cat.jpg")
         )
         button.setImageDescription(tr("Mountains"))

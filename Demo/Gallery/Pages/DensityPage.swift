@@ -30,31 +30,17 @@ extension Page {
                 setText(caption, "\(name): \(image.pixelSize), \(image.scale)×")
             }
         }
-        let grown = sizedPicture(width: -1, height: -1)
-        let size = label("", "caption")
-        let room = gtk_overlay_new()!
-        gtk_overlay_set_child(OpaquePointer(room), gtk_box_new(GTK_ORIENTATION_VERTICAL, 0))
-        gtk_overlay_add_overlay(OpaquePointer(room), grown.widget)
-        gtk_widget_set_halign(room, GTK_ALIGN_START)
-        let url = context.fresh("coffee.jpg")
-        let show = { (width: Int32) in
-            gtk_widget_set_size_request(room, width, width * 3 / 4)
-            grown.setImage(with: url) { _ in
-                setText(size, grown.currentImage.map { "\($0.pixelSize)" } ?? "")
-            }
-        }
-        show(120)
-        let smaller = button(tr("120 points wide")) { show(120) }
-        let larger = button(tr("320 points wide")) { show(320) }
+        let grown = GrowingPicture(context.fresh("coffee.jpg"))
+        let sizes = [
+            button(tr("120 points wide")) { grown.width = 120 }, button(tr("240 points wide")) { grown.width = 240 },
+        ]
         let cells = zip(pictures, captions).map { picture, caption in
             box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(picture.widget), caption])
         }
         return PageContent(
-            box(
-                GTK_ORIENTATION_VERTICAL,
-                [flow(cells, columns: 2), controls([smaller, larger]), room, size]
-            ),
-            waitsFor: pictures + [grown]
+            box(GTK_ORIENTATION_VERTICAL, [controls(sizes), grown.widget, flow(cells, columns: 2)]),
+            waitsFor: pictures + [grown.picture],
+            owner: grown
         )
     }
 
@@ -64,5 +50,47 @@ extension Page {
         request.isFirstFrameOnly = true
         picture.setImage(with: request)
         grown.setImage(with: url)
+    }
+}
+
+/// A GtkPicture that changes its size, and says below itself which pixels it has.
+@MainActor
+private final class GrowingPicture {
+    let picture = sizedPicture(width: -1, height: -1)
+    let widget: Widget
+    private let room = gtk_overlay_new()!
+    private let caption = label("", "caption")
+    private var largestWidth: Int32 = 0
+
+    init(_ url: URL) {
+        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [room, caption])
+        gtk_overlay_set_child(OpaquePointer(room), gtk_box_new(GTK_ORIENTATION_VERTICAL, 0))
+        gtk_overlay_add_overlay(OpaquePointer(room), picture.widget)
+        gtk_widget_set_halign(room, GTK_ALIGN_START)
+        resize()
+        picture.setImage(with: url)
+        // The paintable is that of all images of this widget. It also changes when an image is decoded anew.
+        guard let paintable = gtk_picture_get_paintable(OpaquePointer(picture.widget)) else { return }
+        connect(paintable, "invalidate-contents") { [weak self] in self?.describe() }
+    }
+
+    /// The width of the widget in application pixels.
+    var width: Int32 = 120 { didSet { resize() } }
+
+    private func resize() {
+        gtk_widget_set_size_request(room, width, width * 3 / 4)
+        largestWidth = max(largestWidth, width)
+        describe()
+    }
+
+    private func describe() {
+        guard let image = picture.currentImage else { return }
+        let scale = gtk_widget_get_scale_factor(room)
+        let place = "\(width * scale)x\(width * 3 / 4 * scale)"
+        var lines = [
+            "\(tr("Pixels of the widget")): \(place)", "\(tr("Pixels of the decoded image")): \(image.pixelSize)",
+        ]
+        if width < largestWidth { lines.append(tr("The image stays as it was decoded for the larger widget.")) }
+        setText(caption, lines.joined(separator: "\n"))
     }
 }

@@ -8,7 +8,7 @@ extension Page {
         id: "failures",
         title: tr("Errors and retry"),
         summary: tr(
-            "Each failure gives a reason and a remedy. Click an error image to try again."
+            "Each failure has a reason and a remedy. The button below an image loads it again, and so does a click on the image."
         ),
         code: """
             picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)

@@ -86,6 +86,7 @@ final class LargeView {
         gtk_widget_set_vexpand(picture.widget, 1)
         // The focus must not leave the page, or GTK would move it to the header.
         gtk_widget_set_focusable(picture.widget, 1)
+        picture.setImageDescription(tr("Large image"))
         picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 64)
         let stage = gtk_overlay_new()!
         gtk_overlay_set_child(OpaquePointer(stage), picture.widget)

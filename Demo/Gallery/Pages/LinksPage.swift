@@ -41,7 +41,7 @@ extension Page {
         gtk_editable_set_text(OpaquePointer(entry), context.fresh("photographer.jpg").absoluteString)
         open(String(cString: gtk_editable_get_text(OpaquePointer(entry))))
         return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, [entry, picture.widget, text]),
+            box(GTK_ORIENTATION_VERTICAL, [entry, text, picture.widget]),
             waitsFor: [picture]
         )
     }

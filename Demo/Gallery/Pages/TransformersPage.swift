@@ -8,28 +8,48 @@ extension Page {
         id: "transformers",
         title: tr("Transformers"),
         summary: tr(
-            "Transformers change an image before it is shown, off the main thread. Chains with the same first steps share them."
+            "Transformers change an image before it is shown, off the main thread, in the time beside each name. Chains with the same first steps share them."
         ),
         code: """
             picture.setImage(with: url, transformer: .rounded(24))
             avatar.setImage(with: url, transformer: .circle(border: ImageBorder(width: 4, color: .white)))
             picture.setImage(with: url, transformer: .blur(8) + .sepia)
-            """
+            """,
+        parts: ["TransformerTile.swift"]
     ) { context in
-        let url = context.fresh("astronaut.jpg")
-        let ways: [(String, ImageTransformer?)] = [
-            (tr("Original"), nil), (tr("Rounded"), .rounded(24)),
-            (tr("Circle"), .circle(border: ImageBorder(width: 4, color: .white))), (tr("Blurred"), .blur(8)),
-            (tr("Greyscale"), .grayscale), (tr("Sepia"), .sepia),
-            (tr("Tinted"), .tint(ImageColor(0x3584E4, alpha: 0.5))),
-            (tr("Brighter"), .brightness(0.25)), (tr("High contrast"), .contrast(1.6)),
-            (tr("Saturated"), .saturation(2)),
-            (tr("Rotated"), .rotate(degrees: 15)), (tr("Mirrored"), .flip(horizontally: true)),
-            (tr("Blurred, then sepia"), .blur(8) + .sepia),
+        let tiles = tiles(context.fresh("astronaut.jpg"))
+        return PageContent(
+            flow(tiles.map(\.widget), columns: 5),
+            waitsFor: tiles.map(\.picture),
+            owner: tiles as AnyObject
+        )
+    }
+
+    @MainActor
+    private static func tiles(_ url: URL) -> [TransformerTile] {
+        let blurred = TransformerTile(tr("Blurred"), of: url, value: 8, in: 0...30) { .blur($0) }
+        let chained = TransformerTile(tr("Blurred, then sepia"), of: url) { [weak blurred] in
+            .blur(blurred?.value ?? 0) + .sepia
+        }
+        blurred.onChange = { [weak chained] in chained?.show() }
+        return [
+            TransformerTile(tr("Original"), of: url) { nil },
+            TransformerTile(tr("Rounded"), of: url, value: 24, in: 0...66) { .rounded($0) },
+            TransformerTile(tr("Circle"), of: url, value: 4, in: 0...20) {
+                .circle(border: ImageBorder(width: $0, color: .white))
+            },
+            blurred, chained,
+            TransformerTile(tr("Mirrored"), of: url) { .flip(horizontally: true) },
+            TransformerTile(tr("Greyscale"), of: url) { .grayscale },
+            TransformerTile(tr("Sepia"), of: url) { .sepia },
+            TransformerTile(tr("Tinted"), of: url, value: 0.5, in: 0...1) { .tint(ImageColor(0x3584E4, alpha: $0)) },
+            TransformerTile(tr("Rotated"), of: url, value: 15, in: -180...180) { .rotate(degrees: $0) },
+            TransformerTile(tr("Brightness"), of: url, value: 0.25, in: -1...1) { .brightness($0) },
+            TransformerTile(tr("Contrast"), of: url, value: 1.6, in: 0...3) { .contrast($0) },
+            TransformerTile(tr("Saturation"), of: url, value: 2, in: 0...3) { .saturation($0) },
+            TransformerTile(tr("Hue"), of: url, value: 120, in: 0...360) { .hueRotation(degrees: $0) },
+            TransformerTile(tr("Gamma"), of: url, value: 0.5, in: 0.2...3) { .gamma($0) },
         ]
-        let pictures = ways.map { _ in sizedPicture(width: 140, height: 140, covers: false) }
-        for (picture, way) in zip(pictures, ways) { picture.setImage(with: url, transformer: way.1) }
-        return PageContent(flow(zip(pictures, ways).map { captioned($0.widget, $1.0) }), waitsFor: pictures)
     }
 
     @MainActor

@@ -1,5 +1,5 @@
 internal import CWebImageGtk4
-import FoundationEssentials
+import Foundation
 import GtkWebImage
 import GtkWebImageWidgets
 
@@ -16,42 +16,61 @@ extension Page {
             picture.setImage(with: url, options: BindingOptions(display: .animated))
             """
     ) { context in
-        let ways: [(String, ImageTransition, ImageIndicator?)] = [
-            (tr("Cross-fade, activity"), .crossfade(duration: .milliseconds(400)), .activity),
-            (tr("Slide, ring"), .slide(from: .right, duration: .milliseconds(400)), .progress),
-            (tr("Push, bar"), .slide(from: .bottom, pushesOutgoing: true, duration: .milliseconds(400)), .bar),
-            (tr("Flip"), .flip(duration: .milliseconds(600)), nil),
-            (tr("Zoom"), .zoom(duration: .milliseconds(400)), nil),
-        ]
-        let names = ["balloons.jpg", "misty-forest.jpg", "city-skyline.jpg"]
-        let pictures = ways.map { _ in sizedPicture(width: 200, height: 150) }
+        let duration = Slider(tr("Duration"), 100...2000, step: 50) { "\(Int($0)) ms" }
+        duration.value = 400
+        let names = ["balloons.jpg", "moonlit-lake.jpg", "city-skyline.jpg"]
+        let titles = transitions(0).map(\.0)
+        let pictures = titles.map { _ in sizedPicture(width: 156, height: 117) }
+        for picture in pictures { gtk_widget_add_css_class(picture.widget, "on-image") }
         var turn = 0
-        let load = {
+        let load = { [weak duration] in
             turn += 1
-            for (picture, way) in zip(pictures, ways) {
+            for (picture, way) in zip(pictures, transitions(duration?.value ?? 0)) {
                 let url = context.fresh(names[turn % names.count], way.2 == nil ? .normal : .drip)
                 show(url, in: picture, transition: way.1, indicator: way.2)
             }
         }
         load()
-        let cells = zip(pictures, ways).map { captioned($0.widget, $1.0) }
+        let cells = zip(pictures, titles).map { captioned($0.widget, $1) }
         return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, [controls([button(tr("Next image"), load)]), flow(cells, columns: 3)]),
-            waitsFor: pictures
+            box(
+                GTK_ORIENTATION_VERTICAL,
+                [controls([button(tr("Next image"), load), duration.widget]), flow(cells, columns: 4)]
+            ),
+            waitsFor: pictures,
+            owner: duration
         )
+    }
+
+    /// The transitions with their names, and an indicator for those whose image loads slowly.
+    /// - Parameter milliseconds: The length of each transition.
+    @MainActor
+    private static func transitions(_ milliseconds: Double) -> [(String, ImageTransition?, ImageIndicator?)] {
+        let duration = Duration.milliseconds(Int(milliseconds))
+        return [
+            (tr("Cross-fade, activity"), .crossfade(duration: duration), .activity),
+            (tr("Slide, ring"), .slide(from: .right, duration: duration), .progress),
+            (tr("Push, bar"), .slide(from: .bottom, pushesOutgoing: true, duration: duration), .bar),
+            (tr("Uncover"), .uncover(duration: duration), nil),
+            (tr("Flip"), .flip(duration: duration), nil),
+            (tr("Zoom"), .zoom(duration: duration), nil),
+            (tr("Swing, written by an app"), ImageTransition(SwingEffect(), duration: duration), nil),
+            (tr("None"), nil, nil),
+        ]
     }
 
     @MainActor
     private static func show(
         _ url: URL,
         in picture: Picture,
-        transition: ImageTransition,
+        transition: ImageTransition?,
         indicator: ImageIndicator?
     ) {
         picture.imageTransition = transition
         picture.imageIndicator = indicator
         picture.setImage(
             with: url,
+            placeholder: .color(ImageColor(0x241F31)),
             options: BindingOptions(
                 whileLoading: .placeholderOrCurrentImage,
                 display: .animated,
@@ -65,5 +84,15 @@ extension Page {
         picture.imageTransition = .crossfade(duration: .milliseconds(400))
         picture.imageIndicator = .activity
         picture.setImage(with: url, options: BindingOptions(display: .animated))
+    }
+}
+
+/// Swings the incoming image down from its upper edge, past its place and back.
+private struct SwingEffect: ImageTransitioning {
+    func layers(at progress: Double) -> TransitionLayers {
+        var layers = TransitionLayers()
+        layers.incoming.tilt = -90 * cos(progress * 2.5 * .pi) * (1 - progress)
+        layers.incoming.opacity = min(progress * 4, 1)
+        return layers
     }
 }

@@ -13,6 +13,7 @@ final class WallGrid {
     private let adjustment: UnsafeMutablePointer<GtkAdjustment>
 
     init(_ view: Widget, columns: ClosedRange<Int> = WallGrid.columns) {
+        setName(view, tr("Images"))
         self.view = OpaquePointer(view)
         widget = gtk_scrolled_window_new()
         let scrolled = OpaquePointer(widget)

@@ -11,6 +11,8 @@ final class SourcePane {
     private var tags: [SwiftHighlighter.Kind: UnsafeMutablePointer<GtkTextTag>] = [:]
     private let sampleTag = gtk_text_tag_new("sample")!
     private var pageID: String?
+    /// The number of further frames in which a line may scroll into view.
+    private var framesForScroll = 0
 
     init() {
         buffer = gtk_text_view_get_buffer(cast(view))
@@ -77,11 +79,16 @@ final class SourcePane {
         return copy
     }
 
-    private func copy() {
+    /// What is shown.
+    var text: String {
         var (start, end) = (GtkTextIter(), GtkTextIter())
         gtk_text_buffer_get_bounds(buffer, &start, &end)
         let text = gtk_text_buffer_get_text(buffer, &start, &end, 0)!
         defer { g_free(text) }
+        return String(cString: text)
+    }
+
+    private func copy() {
         gdk_clipboard_set_text(gtk_widget_get_clipboard(widget), text)
         showToast(tr("The source is in the clipboard"), in: widget)
     }
@@ -97,8 +104,33 @@ final class SourcePane {
         var iterator = GtkTextIter()
         gtk_text_buffer_get_iter_at_line(buffer, &iterator, Int32(max(0, number - 3)))
         gtk_text_buffer_place_cursor(buffer, &iterator)
-        // Unlike an iterator, a mark still holds when the text has been laid out.
-        gtk_text_view_scroll_to_mark(cast(view), gtk_text_buffer_get_insert(buffer), 0, 1, 0, 0)
+        // Lines get their heights over several frames, and a scroll before then goes nowhere.
+        framesForScroll = 60
+        gtk_widget_add_tick_callback(
+            cast(view),
+            { _, _, pane in
+                let pane = Unmanaged<SourcePane>.fromOpaque(pane!).takeUnretainedValue()
+                return MainActor.assumeIsolated { pane.scrollToCursor() } ? 0 : 1
+            },
+            Unmanaged.passRetained(self).toOpaque(),
+            { Unmanaged<SourcePane>.fromOpaque($0!).release() }
+        )
+    }
+
+    /// - Returns: Whether the line with the cursor is on screen, or is not to be had there.
+    private func scrollToCursor() -> Bool {
+        framesForScroll -= 1
+        guard framesForScroll > 0 else { return true }
+        guard gtk_widget_get_height(cast(view)) > 0 else { return false }
+        var (cursor, line, visible) = (GtkTextIter(), GdkRectangle(), GdkRectangle())
+        gtk_text_buffer_get_iter_at_mark(buffer, &cursor, gtk_text_buffer_get_insert(buffer))
+        gtk_text_view_get_iter_location(cast(view), &cursor, &line)
+        gtk_text_view_get_visible_rect(cast(view), &visible)
+        let isVisible = line.y >= visible.y && line.y + line.height <= visible.y + visible.height
+        if isVisible, visible.y > 0 { return true }
+        // Aligned to the end of the pane, the start of the line cannot scroll, and keeps the margin beside it.
+        gtk_text_view_scroll_to_mark(cast(view), gtk_text_buffer_get_insert(buffer), 0, 1, 1, 0)
+        return false
     }
 
     // Colours

@@ -107,6 +107,8 @@ func fixed(_ widget: Widget) -> Widget {
     let overlay = gtk_overlay_new()!
     gtk_overlay_set_child(OpaquePointer(overlay), room)
     gtk_overlay_add_overlay(OpaquePointer(overlay), widget)
+    // A caption below may be wider.
+    gtk_widget_set_halign(overlay, GTK_ALIGN_START)
     return overlay
 }
 

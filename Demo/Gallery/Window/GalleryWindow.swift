@@ -86,6 +86,15 @@ final class GalleryWindow {
     /// The widget in the pane at the end side of the page.
     var sidePane: Widget? { pane.content }
 
+    /// Opens the inspector in the pane.
+    func showInspector() { inspector?.isOpen = true }
+
+    /// Opens the source of the page in the pane.
+    func showSource() { setSidePane(sourcePane.widget) }
+
+    /// The source of the page, if it is shown.
+    var shownSource: String? { sidePane == sourcePane.widget ? sourcePane.text : nil }
+
     /// Called when the pane opens, closes or shows another widget.
     func onSidePaneChange(_ body: @escaping () -> Void) {
         let earlier = pane.onChange

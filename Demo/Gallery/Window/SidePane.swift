@@ -14,13 +14,17 @@ final class SidePane {
 
     init(page: Widget) {
         widget = cast(flap)
-        adw_flap_set_content(flap, page)
+        adw_flap_set_content(flap, Self.makeYielding(page))
         adw_flap_set_flap(flap, frame)
         adw_flap_set_separator(flap, gtk_separator_new(GTK_ORIENTATION_VERTICAL))
         adw_flap_set_flap_position(flap, GTK_PACK_END)
         adw_flap_set_swipe_to_open(flap, 0)
         adw_flap_set_reveal_flap(flap, 0)
+        // It would otherwise close a pane that has just opened, as soon as it finds that there is no room for both.
+        adw_flap_set_locked(flap, 1)
         gtk_widget_add_css_class(frame, "background")
+        // What is left of a wide window belongs to the page.
+        gtk_widget_set_hexpand(frame, 0)
         gtk_widget_set_layout_manager(frame, Self.makeLayout())
         // A swipe and a click beside a pane that covers the page close it, too.
         connect(flap, "notify::reveal-flap", arguments: 1) { [weak self] in
@@ -44,6 +48,29 @@ final class SidePane {
 
     /// Whether the pane is open and covers the page.
     var coversPage: Bool { content != nil && adw_flap_get_folded(flap) != 0 }
+
+    /// Puts a page into a widget that asks for no more than its least width, so that the pane comes to its own width first.
+    private static func makeYielding(_ page: Widget) -> Widget {
+        let room = adw_bin_new()!
+        adw_bin_set_child(cast(OpaquePointer(room)), page)
+        gtk_widget_set_hexpand(room, 0)
+        let layout = gtk_custom_layout_new(
+            { room in
+                gtk_widget_get_first_child(room).map(gtk_widget_get_request_mode) ?? GTK_SIZE_REQUEST_CONSTANT_SIZE
+            },
+            { room, orientation, size, minimum, natural, _, _ in
+                guard let child = gtk_widget_get_first_child(room) else { return }
+                gtk_widget_measure(child, orientation, size, minimum, natural, nil, nil)
+                if orientation == GTK_ORIENTATION_HORIZONTAL, let minimum { natural?.pointee = minimum.pointee }
+            },
+            { room, width, height, _ in
+                guard let child = gtk_widget_get_first_child(room) else { return }
+                gtk_widget_allocate(child, width, height, -1, nil)
+            }
+        )
+        gtk_widget_set_layout_manager(room, layout)
+        return room
+    }
 
     /// Gives all panes the same width, whatever is in them.
     private static func makeLayout() -> UnsafeMutablePointer<GtkLayoutManager>? {

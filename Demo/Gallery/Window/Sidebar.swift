@@ -142,7 +142,10 @@ final class Sidebar {
         gtk_scrolled_window_set_policy(OpaquePointer(scrolled), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
         gtk_scrolled_window_set_child(OpaquePointer(scrolled), cast(list))
         gtk_widget_set_vexpand(scrolled, 1)
+        // A bar shows that there are more rows when a low window cuts them off.
+        gtk_scrolled_window_set_overlay_scrolling(OpaquePointer(scrolled), 0)
         gtk_widget_add_css_class(cast(list), "navigation-sidebar")
+        gtk_widget_add_css_class(cast(list), "pages")
         setName(cast(list), tr("Pages"))
         gtk_list_box_set_header_func(
             list,

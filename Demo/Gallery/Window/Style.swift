@@ -39,6 +39,15 @@ enum Style {
                 background-image: conic-gradient(#c0c0c0 25%, #ffffff 25% 50%, #c0c0c0 50% 75%, #ffffff 75%);
                 background-size: 20px 20px;
             }
+            /* What is drawn over an image, whatever its colours */
+            .on-image {
+                color: #ffffff;
+                text-shadow: 0 0 3px rgba(0, 0, 0, 0.9), 0 1px 6px rgba(0, 0, 0, 0.9);
+            }
+            /* All pages fit into a window of the usual height. */
+            .pages > row {
+                min-height: 28px;
+            }
             .badge-button { min-width: 24px; min-height: 24px; padding: 0; }
             """
         gwi_css_provider_load(provider, css)

@@ -40,7 +40,14 @@ double gwi_widget_get_scale(GtkWidget *widget) {
 }
 
 void gwi_list_item_set_accessible_label(GtkListItem *item, const char *label) {
-    if (optional_gtk_list_item_set_accessible_label()) optional_gtk_list_item_set_accessible_label()(item, label ? label : "");
+    if (optional_gtk_list_item_set_accessible_label())
+        return optional_gtk_list_item_set_accessible_label()(item, label ? label : "");
+    // What has the focus is the parent of the child.
+    GtkWidget *child = gtk_list_item_get_child(item);
+    GtkWidget *cell = child ? gtk_widget_get_parent(child) : NULL;
+    if (!cell) return;
+    if (label) gtk_accessible_update_property(GTK_ACCESSIBLE(cell), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+    else gtk_accessible_reset_property(GTK_ACCESSIBLE(cell), GTK_ACCESSIBLE_PROPERTY_LABEL);
 }
 
 // The colour state of Display P3, made once. NULL where GTK has none.

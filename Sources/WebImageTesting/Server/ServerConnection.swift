@@ -40,6 +40,8 @@ struct ServerConnection {
             let received = socket.receive()
             if received.isEmpty { return nil }
             buffer += received
+            // A TLS handshake (RFC 8446, section 5.1, type 22) would wait for its answer until the client gives up.
+            guard buffer.first != 22 else { return nil }
         }
         return nil
     }

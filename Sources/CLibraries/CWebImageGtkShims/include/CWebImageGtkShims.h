@@ -26,7 +26,7 @@ void gwi_paintable_set_context(GdkPaintable *paintable, void *context);
 // without a surface.
 double gwi_widget_get_scale(GtkWidget *widget);
 
-// Names an item of a list for assistive technology, which GTK offers since 4.12; before, only the child of the item has a name.
+// Names an item of a list for assistive technology, which GTK offers since 4.12; before, the widget around its child is named.
 void gwi_list_item_set_accessible_label(GtkListItem *item, const char *label);
 
 // Whether a texture can name Display P3 as its colours, which GTK offers since 4.16.

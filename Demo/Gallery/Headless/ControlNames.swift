@@ -1,0 +1,52 @@
+internal import CWebImageGtk4
+
+/// Tells which controls of a window have a name for assistive technology.
+@MainActor
+enum ControlNames {
+    struct Control {
+        let type: String
+        let isNamed: Bool
+    }
+
+    /// Finds what can take the focus in a widget, also in parts that are hidden and in popovers. A container that takes the focus
+    /// only for want of a control in it, and so says nothing by itself, is no control.
+    static func controls(below widget: Widget) -> [Control] {
+        var controls: [Control] = []
+        let type = String(cString: g_type_name_from_instance(cast(OpaquePointer(widget))))
+        if gtk_widget_get_focusable(widget) != 0, !containers.contains(type) {
+            controls.append(Control(type: type, isNamed: hasName(widget)))
+        }
+        for child in children(of: widget) { controls += self.controls(below: child) }
+        return controls
+    }
+
+    private static let containers: Set = ["GtkScrolledWindow", "GtkPopover", "GtkPopoverMenu"]
+
+    /// Whether a widget has a label for assistive technology, or a text in it. GTK 4.8 does not tell it tooltips.
+    private static func hasName(_ widget: Widget) -> Bool {
+        let accessible = OpaquePointer(widget)
+        if gtk_test_accessible_has_property(accessible, GTK_ACCESSIBLE_PROPERTY_LABEL) != 0
+            || gtk_test_accessible_has_relation(accessible, GTK_ACCESSIBLE_RELATION_LABELLED_BY) != 0
+        {
+            return true
+        }
+        return hasText(widget)
+    }
+
+    private static func hasText(_ widget: Widget) -> Bool {
+        if g_type_check_instance_is_a(cast(OpaquePointer(widget)), gtk_label_get_type()) != 0 {
+            return gtk_label_get_text(OpaquePointer(widget)).pointee != 0
+        }
+        return children(of: widget).contains(where: hasText)
+    }
+
+    private static func children(of widget: Widget) -> [Widget] {
+        var children: [Widget] = []
+        var next = gtk_widget_get_first_child(widget)
+        while let child = next {
+            children.append(child)
+            next = gtk_widget_get_next_sibling(child)
+        }
+        return children
+    }
+}
