@@ -45,7 +45,11 @@ extension Page {
         let traffic = context.server.traffic
 
         let manager = ImageManager.compared
-        let library = LibraryWall(ImageWall(urls: urls, columns: 1...2, manager: manager), manager, context.server)
+        let library = LibraryWall(
+            ImageWall(urls: urls, columns: 1...2, manager: manager),
+            manager: manager,
+            server: context.server
+        )
         // The same downloader, with nothing around it.
         let downloader = ImageDownloader.compared
         let plain = PlainWall(urls: urls, columns: 1...2) { url, completion in downloader.fetch(url, completion) }

@@ -32,7 +32,7 @@ final class ImageWall {
         self.pictures = pictures
         grid = WallGrid(view, columns: columns)
         let prefetcher = manager === ImageManager.shared ? ImagePrefetcher.shared : ImagePrefetcher(manager: manager)
-        self.prefetcher = Self.makePrefetcher(view, urls, prefetcher)
+        self.prefetcher = Self.makePrefetcher(view, urls: urls, prefetcher: prefetcher)
         observation = manager.observe { [counts] in counts.add($0.kind) }
         healer = WallHealer(pictures, manager: manager)
         gtk_grid_view_set_single_click_activate(grid.view, 1)
@@ -81,8 +81,8 @@ final class ImageWall {
 
     private static func makePrefetcher(
         _ grid: Widget,
-        _ urls: [URL],
-        _ prefetcher: ImagePrefetcher
+        urls: [URL],
+        prefetcher: ImagePrefetcher
     ) -> ListPrefetcher {
         ListPrefetcher(view: grid, prefetcher: prefetcher) { position in ImageRequest(url: urls[position]) }
     }

@@ -9,6 +9,6 @@ struct CellFigures {
     /// Those that were not of the URL of their cell.
     var wrong = 0
 
-    /// From 0 to 1.
+    /// The share of the cells in view that were blank, from 0 to 1.
     var blankShare: Double { frames > 0 ? Double(blankFrames) / Double(frames) : 0 }
 }

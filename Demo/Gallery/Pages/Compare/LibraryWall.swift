@@ -9,7 +9,7 @@ final class LibraryWall: ComparedWall {
     /// Made from all images of the server, which takes a moment.
     private var checker: CellChecker?
 
-    init(_ wall: ImageWall, _ manager: ImageManager, _ server: ImageServer) {
+    init(_ wall: ImageWall, manager: ImageManager, server: ImageServer) {
         (self.wall, self.manager) = (wall, manager)
         Task { [weak self] in
             let signatures = await ImageSignatures(folder: server.folder, names: server.names)
