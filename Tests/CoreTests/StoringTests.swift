@@ -281,7 +281,7 @@ struct StoringTests {
         #expect(await failure(none.manager.cache.store(try drawn(), for: url, in: .memory)) == nil)
         // A quarter of the limit of the fixture
         let large = Data(count: 25_000_001)
-        #expect(await failure(cache.store(large, for: url))?.reason.contains("25000000") == true)
+        #expect(await failure(cache.store(large, for: url))?.reason.contains("24 MiB") == true)
         let partial = WebImage(pixels: try drawn().pixels, isPartial: true)
         #expect(await failure(cache.store(partial, for: url))?.code == .notStored)
         #expect(fixture.manager.cachedImage(for: url) == nil)
