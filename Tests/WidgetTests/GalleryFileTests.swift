@@ -71,7 +71,8 @@ struct GalleryFileTests {
     func code() throws {
         let folder = URL(filePath: file("Demo/Gallery/Pages"))
         var count = 0
-        for page in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
+        for page in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        where page.pathExtension == "swift" {
             let source = try String(contentsOf: page, encoding: .utf8)
             guard let start = source.range(of: "code: \"\"\""),
                 let end = source.range(of: "\"\"\"", range: start.upperBound..<source.endIndex)

@@ -99,24 +99,39 @@ final class GalleryScreen {
 extension WebImage {
     /// The number of pixels of each colour (0xRRGGBB) in the image or in a part of it.
     func colors(x: Range<Int>? = nil, y: Range<Int>? = nil) -> [UInt32: Int] {
-        let size = pixels.size
+        let (pixels, size) = (pixels, pixels.size)
         let (columns, rows) = ((x ?? 0..<size.width).clamped(to: 0..<size.width), (y ?? 0..<size.height))
+        let (step, bytesPerRow) = (pixels.format.bytesPerPixel, pixels.bytesPerRow)
         var counts: [UInt32: Int] = [:]
         pixels.withUnsafeBytes { bytes in
+            // Runs of a colour are counted at once, and rows like the last one are not looked at: a look-up for each pixel takes
+            // a second without optimisation.
+            var runs: [(color: UInt32, length: Int)] = []
+            var last: UnsafeRawPointer?
             for row in rows.clamped(to: 0..<size.height) {
-                // Runs of a colour are counted at once, since a look-up for each pixel takes a second without optimisation.
-                var run: (color: UInt32, length: Int) = (0, 0)
-                var index = row * pixels.bytesPerRow + columns.lowerBound * pixels.format.bytesPerPixel
-                for _ in columns {
-                    let color = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
-                    if color != run.color, run.length > 0 {
-                        counts[run.color, default: 0] += run.length
-                        run.length = 0
+                let start = bytes.baseAddress! + row * bytesPerRow + columns.lowerBound * step
+                if last.map({ memcmp($0, start, columns.count * step) }) != 0 {
+                    runs.removeAll(keepingCapacity: true)
+                    var run: (color: UInt32, length: Int) = (0, 0)
+                    var (pixel, left) = (start, columns.count)
+                    while left > 0 {
+                        // Red, green and blue: there may be no fourth byte.
+                        let word =
+                            UInt32(pixel.loadUnaligned(as: UInt16.self)) | UInt32(
+                                pixel.load(fromByteOffset: 2, as: UInt8.self)
+                            ) << 16
+                        if word != run.color, run.length > 0 {
+                            runs.append(run)
+                            run.length = 0
+                        }
+                        run = (word, run.length + 1)
+                        pixel += step
+                        left -= 1
                     }
-                    run = (color, run.length + 1)
-                    index += pixels.format.bytesPerPixel
+                    if run.length > 0 { runs.append(run) }
+                    last = start
                 }
-                if run.length > 0 { counts[run.color, default: 0] += run.length }
+                for run in runs { counts[run.color.bigEndian >> 8, default: 0] += run.length }
             }
         }
         return counts
