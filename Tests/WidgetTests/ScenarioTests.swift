@@ -5,7 +5,7 @@ import Testing
 import WebImageTesting
 
 /// Runs each scenario of the target WidgetScenarios in a process of its own, whose main thread belongs to GTK.
-@Suite("Widgets", .blocking, .serialized)
+@Suite("Widgets", .blocking)
 struct ScenarioTests {
     /// What the program says of a scenario.
     private struct Listed {
@@ -58,28 +58,53 @@ struct ScenarioTests {
         for list in lists where list != "all" { #expect(used.contains(list), "Scenario.all lacks \(list)") }
     }
 
-    @Test("Each scenario holds on Broadway", arguments: names().filter { !names("without-broadway").contains($0) })
-    func broadway(name: String) throws {
+    /// The scenarios that Broadway can draw, in two halves that run side by side.
+    private static let onBroadway: (ArraySlice<String>, ArraySlice<String>) = {
+        let excluded = Set(names("without-broadway"))
+        let all = names().filter { !excluded.contains($0) }
+        return (all.prefix(all.count / 2), all.suffix(all.count - all.count / 2))
+    }()
+
+    @Test("Each scenario of the first half holds on Broadway", .serialized, arguments: onBroadway.0)
+    func firstOnBroadway(name: String) throws {
         try run(name, environment: [:])
     }
 
-    @Test("Each scenario that Broadway cannot draw holds on an X server", arguments: names("without-broadway"))
+    @Test("Each scenario of the second half holds on Broadway", .serialized, arguments: onBroadway.1)
+    func secondOnBroadway(name: String) throws {
+        try run(name, environment: [:])
+    }
+
+    @Test(
+        "Each scenario that Broadway cannot draw holds on an X server",
+        .serialized,
+        arguments: names("without-broadway")
+    )
     func withoutBroadway(name: String) throws {
         try run(name, environment: ["GWI_DISPLAY": "xvfb"])
     }
 
-    @Test("Each scenario that depends on the renderer holds with OpenGL on an X server", arguments: names("drawing"))
+    @Test(
+        "Each scenario that depends on the renderer holds with OpenGL on an X server",
+        .serialized,
+        arguments: names("drawing")
+    )
     func openGL(name: String) throws {
         try run(name, environment: ["GWI_DISPLAY": "xvfb"])
     }
 
-    @Test("Each scenario that depends on the scale factor holds on a dense screen", arguments: names("density"))
+    @Test(
+        "Each scenario that depends on the scale factor holds on a dense screen",
+        .serialized,
+        arguments: names("density")
+    )
     func dense(name: String) throws {
         try run(name, environment: ["GWI_DISPLAY": "xvfb", "GDK_SCALE": "2"])
     }
 
     @Test(
         "A wrapper that is created before gtk_init ends the program with a message that says what to do",
+        .serialized,
         arguments: ["Picture", "Image", "Entry", "Button", "ToggleButton", "CheckButton", "MenuButton"]
     )
     func beforeInitialization(wrapper: String) throws {
@@ -116,6 +141,7 @@ struct ScenarioTests {
 
     @Test(
         "Each renderer draws images on Wayland, at both scales",
+        .serialized,
         arguments: ["wayland", "wayland2"],
         ["opengl", "cairo", "vulkan"]
     )
