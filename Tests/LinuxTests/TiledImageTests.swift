@@ -1,14 +1,13 @@
 import Foundation
 import Synchronization
 import TestSupport
-import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
 
 @testable import WebImageLinux
 
-@Suite("Tiled images", .blocking, .serialized)
+@Suite("Tiled images")
 struct TiledImageTests {
     private let loader = FakeLoader()
     private let url = URL(string: "https://example.com/map")!

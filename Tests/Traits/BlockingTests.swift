@@ -23,9 +23,9 @@ package struct BlockingTests: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-/// Threads that may wait. They are two, because tests that start programs need the processors for these.
+/// Threads that may wait. One more than the two processors that the tests are meant for, because programs wait, too.
 private final class BlockableThreads: TaskExecutor {
-    static let shared = BlockableThreads(count: 2)
+    static let shared = BlockableThreads(count: 3)
 
     private let jobs = Mutex<[UnownedJob]>([])
     private let available = DispatchSemaphore(value: 0)

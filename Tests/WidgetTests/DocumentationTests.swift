@@ -1,10 +1,9 @@
 import Foundation
-import TestTraits
 import Testing
 
 /// Checks the pages of the documentation, the docstrings and the code in both. A sample counts as compiled when a source of
 /// the tests or of the examples has its lines in the same order and close together, apart from comments and spaces.
-@Suite("The documentation", .blocking, .serialized)
+@Suite("The documentation")
 struct DocumentationTests {
     /// Lines that no program here can have, each with the reason.
     private static let exempt = [

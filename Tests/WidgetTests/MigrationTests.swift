@@ -1,10 +1,9 @@
 import Foundation
-import TestTraits
 import Testing
 
 /// Compares the tables of names in the pages on migration with lists of those names and with the public API. A table has the
 /// names of the other library in single backquotes on the left, and on the right what they are called here.
-@Suite("The pages on migration", .blocking, .serialized)
+@Suite("The pages on migration")
 struct MigrationTests {
     /// A page of names and the list of the names that it has to have, section by section.
     struct Page: CustomTestStringConvertible {

@@ -1,10 +1,9 @@
 import Foundation
-import TestTraits
 import Testing
 import WebImageTesting
 
 /// The rules of the house for the sources, which two scripts check.
-@Suite("The sources", .blocking, .serialized)
+@Suite("The sources")
 struct SourceTests {
     private static let tests = "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
 

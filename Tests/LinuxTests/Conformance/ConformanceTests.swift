@@ -1,13 +1,12 @@
 import Foundation
 import TestSupport
-import TestTraits
 import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
 /// Compares images of every kind that Debian's tools write (Tests/corpus/make) with what Pillow decodes from them.
-@Suite("Images of every kind", .blocking, .serialized)
+@Suite("Images of every kind")
 struct ConformanceTests {
     struct Entry: Codable, Sendable, CustomTestStringConvertible {
         struct Frame: Codable {

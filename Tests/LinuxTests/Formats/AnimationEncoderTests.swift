@@ -1,6 +1,5 @@
 import Foundation
 import TestSupport
-import TestTraits
 import Testing
 import WebImageCore
 import WebImageTesting
@@ -32,7 +31,7 @@ private final class PaintedFrames: FrameDecoding {
     }
 }
 
-@Suite("Animations as GIF and PNG", .blocking, .serialized)
+@Suite("Animations as GIF and PNG")
 struct AnimationEncoderTests {
     private let registry = CoderRegistry.builtIn
     private let folder = TemporaryDirectory()

@@ -1,14 +1,13 @@
 import Foundation
 import Synchronization
 import TestSupport
-import TestTraits
 import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
 /// Compares what workers decode with what this process decodes.
-@Suite("The sandbox and the process of the app decode the same", .blocking, .serialized)
+@Suite("The sandbox and the process of the app decode the same")
 struct SandboxConformanceTests {
     private static let sandbox = DecodeSandbox(limit: 2)
 
