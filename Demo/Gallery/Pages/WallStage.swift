@@ -25,6 +25,7 @@ final class WallStage {
         gtk_stack_add_named(stack, wall.grid.widget, "wall")
         gtk_widget_set_vexpand(cast(stack), 1)
         gtk_widget_set_hexpand(counters.widget, 1)
+        gtk_widget_set_valign(counters.widget, GTK_ALIGN_CENTER)
         gtk_widget_set_valign(button, GTK_ALIGN_CENTER)
         for side in [gtk_widget_set_margin_top, gtk_widget_set_margin_bottom, gtk_widget_set_margin_end] {
             side(button, 6)
