@@ -112,8 +112,9 @@ final class CacheContents {
             url: context.server.address(ofKey: file.key),
             byteCount: file.byteCount,
             date: file.storedAt,
-            detail: file.pixelSize.map { "\(tr("Rendition")) \($0.width) × \($0.height)" } ?? tr("Original"),
-            note: file.isRendition ? "\n\(tr("The thumbnail shows the original."))" : "",
+            detail: file.isRendition ? tr("Rendition") : tr("Original"),
+            note: file.pixelSize.map { "\n\($0.width) × \($0.height). \(tr("The thumbnail shows the original."))" }
+                ?? "",
             show: { [request] picture in
                 if file.isRendition { picture.errorPlaceholder = .icon("image-x-generic-symbolic") }
                 picture.setImage(with: request)
