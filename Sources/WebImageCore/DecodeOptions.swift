@@ -91,13 +91,11 @@ extension DecodeOptions {
             throw badData("The image's header says \(size) pixels")
         }
         guard size.pixelCount <= pixelLimit else {
+            let (count, limit) = Magnitude.pixels(size.pixelCount, exceeding: pixelLimit)
             throw ImageError(
                 .imageTooLarge,
                 url: url,
-                reason: """
-                    The image has \(size) pixels (\(Magnitude.pixels(size.pixelCount))), more than the limit of \
-                    \(Magnitude.pixels(pixelLimit))
-                    """,
+                reason: "The image has \(size) pixels (\(count)), more than the limit of \(limit)",
                 remedy: size.pixelCount > Self.largestPixelCount
                     ? "Check the file: no image has so many pixels."
                     : "Raise maximumPixelCount in the manager's configuration if such images are expected."

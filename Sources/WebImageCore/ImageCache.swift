@@ -18,14 +18,21 @@ public struct ImageCache: Sendable {
     public var memoryStatistics: MemoryCacheStatistics { parts.memoryCache.statistics }
 
     /// The images in memory, the most recently used first, for a view of what the cache holds. Several sizes of an image are
-    /// several entries. Looks at `limit` images, so that the main thread may call it.
-    /// - Parameter limit: The largest number of entries. Default: 100.
+    /// several entries.
+    ///
+    /// Looks at the `limit` images that were used last, so that the main thread may call it, and leaves out those that have
+    /// expired. The entries keep their pixels alive, also when the cache evicts them.
+    /// - Parameter limit: The number of images to look at. Default: 100.
     public func memoryEntries(limit: Int = 100) -> [MemoryEntry] { parts.memoryCache.entries(limit: limit) }
 
     /// Removes all sizes of an image from memory. Widgets that show it keep it.
     public func removeFromMemory(_ request: some ImageRequestConvertible) {
         for key in keys(for: request) { parts.memoryCache.removeImages(source: key) }
     }
+
+    /// Removes one image at one size from memory, and none that has taken its place. Widgets that show it keep it.
+    /// - Parameter entry: One of ``memoryEntries(limit:)``.
+    public func removeFromMemory(_ entry: MemoryEntry) { parts.memoryCache.remove(entry) }
 
     /// Removes all images from memory. Widgets that show them keep them.
     public func removeAllFromMemory() {
@@ -71,6 +78,13 @@ public struct ImageCache: Sendable {
         await perform { for key in keys(for: request) { remove(key, tiers) } }
     }
 
+    /// Removes one file from the disk, or the one that has taken its place. Memory and the other files of its image stay.
+    /// - Parameter file: One of ``diskFiles(limit:)``.
+    public func remove(_ file: CachedFile) async {
+        if !file.isRendition { parts.storeOrder.outdate(file.key) }
+        await perform { removeBlocking(file) }
+    }
+
     /// Removes all images from the disk.
     public func removeAllFromDisk() async {
         parts.storeOrder.outdateAll()
@@ -108,7 +122,7 @@ public struct ImageCache: Sendable {
     /// it returns.
     /// - Parameter limit: The largest number of files. Default: 100.
     public func diskFiles(limit: Int = 100) async -> [CachedFile] {
-        await perform { newestFiles(limit: limit) }
+        await perform { listFiles(limit: limit) }
     }
 
     /// The number and the size of the files on disk. Looks at every file.
@@ -159,10 +173,17 @@ extension ImageCache {
 
     private func remove(_ key: String, _ tiers: CacheTiers) {
         if tiers.contains(.memory) { parts.memoryCache.removeImages(source: key) }
-        if tiers.contains(.originals), let dataCache = parts.dataCache {
-            parts.storeOrder.perform(key) { dataCache.remove(key) }
-        }
+        if tiers.contains(.originals) { removeOriginal(key) }
         if tiers.contains(.renditions) { parts.renditionCache?.removeVariants(of: key) }
+    }
+
+    private func removeBlocking(_ file: CachedFile) {
+        if file.isRendition { parts.renditionCache?.remove(file.id.key) } else { removeOriginal(file.key) }
+    }
+
+    private func removeOriginal(_ key: String) {
+        guard let dataCache = parts.dataCache else { return }
+        parts.storeOrder.perform(key) { dataCache.remove(key) }
     }
 
     private func removeAllFromDiskBlocking() {
@@ -177,12 +198,12 @@ extension ImageCache {
         parts.renditionCache?.removeExpired()
     }
 
-    private func newestFiles(limit: Int) -> [CachedFile] {
+    private func listFiles(limit: Int) -> [CachedFile] {
         let caches = [parts.dataCache, parts.renditionCache as (any DataCaching)?].compactMap { $0 }
-        return DataCacheGroup(caches).newestFiles(limit: limit)
+        return DataCacheGroup(caches).files(limit: limit)
     }
 
     private var measuredUsage: CacheUsage {
-        (parts.dataCache?.usage ?? CacheUsage()) + (parts.renditionCache?.usage ?? CacheUsage())
+        (parts.dataCache?.usage ?? .none) + (parts.renditionCache?.usage ?? .none)
     }
 }

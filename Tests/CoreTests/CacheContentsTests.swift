@@ -70,15 +70,17 @@ struct CacheContentsTests {
         #expect(cache.entries(limit: 9).map(\.key) == [key(2)])
     }
 
-    @Test("Files on disk are listed with their tier and size, the newest first, and their keys name the images")
+    @Test("Files on disk are listed with their kind and size, the newest first, and their keys name the images")
     func disk() async throws {
         let requests = [try await load("a"), try await load("b")]
         let files = await cache.diskFiles()
         #expect(Set(files.map(\.key)) == Set(requests.map(\.url.absoluteString)))
-        #expect(files.count { $0.tier == .originals } == 2 && files.count { $0.tier == .renditions } == 2)
+        #expect(files.count { !$0.isRendition } == 2 && files.count { $0.isRendition } == 2)
+        let sizes = files.map { $0.isRendition ? PixelSize(width: 100, height: 75) : nil }
+        #expect(files.map(\.pixelSize) == sizes && Set(files.map(\.id)).count == 4)
         let usage = await cache.diskUsage()
-        #expect(files.reduce(0) { $0 + $1.byteCount } == usage.byteCount && usage.byteCount <= usage.byteLimit)
-        #expect(zip(files, files.dropFirst()).allSatisfy { $0.writtenAt >= $1.writtenAt })
+        #expect(files.reduce(0) { $0 + $1.byteCount } == usage.byteCount && usage.byteCount <= usage.byteLimit ?? 0)
+        #expect(zip(files, files.dropFirst()).allSatisfy { $0.storedAt >= $1.storedAt })
         #expect(await cache.diskFiles(limit: 1) == [files[0]])
         // When an image is removed by its key
         var request = ImageRequest(url: URL(string: "app:any")!)
@@ -88,7 +90,70 @@ struct CacheContentsTests {
         #expect(Set(await cache.diskFiles().map(\.key)) == [requests[1].url.absoluteString])
     }
 
-    @Test("A group lists the files of all its caches, and a cache that cannot list them none")
+    @Test("Of an image in two sizes and several files, the one that is named is removed, and no other")
+    func removal() async throws {
+        let request = try await load("a")
+        var small = request
+        small.decodeSize = .contain(PixelSize(width: 40, height: 40))
+        _ = try await fixture.manager.response(for: small)
+        #expect(EventLog<Int>.poll { fixture.isQuiet && fixture.results.usage.count == 2 })
+        // When one size is removed from memory
+        let entries = cache.memoryEntries()
+        #expect(entries.map(\.image.pixelSize.width) == [40, 100] && entries[0].id != entries[1].id)
+        cache.removeFromMemory(entries[1])
+        // Then the other one stays
+        #expect(cache.memoryEntries().map(\.id) == [entries[0].id])
+        // When it is stored anew and the old entry is removed, then the new one stays
+        cache.removeFromMemory(entries[0])
+        _ = try await fixture.manager.response(for: small)
+        cache.removeFromMemory(entries[0])
+        let renewed = cache.memoryEntries()
+        #expect(renewed.count == 1 && renewed[0].id != entries[0].id)
+        // When the smaller rendition is removed from the disk
+        let files = await cache.diskFiles()
+        #expect(files.count == 3 && Set(files.map(\.id)).count == 3)
+        let rendition = try #require(files.first { $0.pixelSize?.width == 40 })
+        await cache.remove(rendition)
+        // Then the original and the larger one stay
+        #expect(Set(await cache.diskFiles()) == Set(files).subtracting([rendition]))
+        // When the original is removed, then the rendition stays
+        let original = try #require(files.first { !$0.isRendition })
+        await cache.remove(original)
+        #expect(await cache.diskFiles().map(\.pixelSize?.width) == [100])
+        #expect(cache.memoryEntries().count == 1)
+    }
+
+    @Test("A removed entry is not found again where it was evicted meanwhile and is still in use")
+    func removedAfterEviction() throws {
+        let cache = MemoryCache(costLimit: 300)
+        let key = { (number: Int) in ImageKey(ImageRequest(url: URL(string: "https://example.org/\(number)")!)) }
+        let image = { WebImage(pixels: PixelBuffer(size: PixelSize(width: 10, height: 10), format: .rgb) { _ in }!) }
+        cache.store(MemoryEntry(image(), for: key(0)))
+        let entry = try #require(cache.entries(limit: 1).first)
+        cache.store(MemoryEntry(image(), for: key(1)))
+        let query = MemoryQuery(key: key(0), size: nil, acceptsLarger: false)
+        cache.store(MemoryEntry(image(), for: key(2)))
+        #expect(cache.entries(limit: 9).map(\.key) == [key(2)])
+        cache.remove(entry)
+        #expect(cache.image(for: query) == nil)
+        #expect(cache.totalCost == 300 && cache.slotCount <= 2)
+    }
+
+    @Test("However many images have expired, a list looks at no more than it may have entries")
+    func bounded() {
+        let (cache, clock) = (MemoryCache(costLimit: 1 << 20), ManualClock())
+        let key = { (number: Int) in ImageKey(ImageRequest(url: URL(string: "https://example.org/\(number)")!)) }
+        let image = WebImage(pixels: PixelBuffer(size: PixelSize(width: 10, height: 10), format: .rgb) { _ in }!)
+        cache.store(MemoryEntry(image, for: key(0)))
+        for number in 1...3 {
+            cache.store(MemoryEntry(image, for: key(number), expiry: MemoryExpiry(.seconds(5), clock)))
+        }
+        clock.advance(by: .seconds(6))
+        #expect(cache.entries(limit: 3).isEmpty)
+        #expect(cache.entries(limit: 4).map(\.key) == [key(0)])
+    }
+
+    @Test("A group lists the files of all its caches once, and a cache that cannot list them none")
     func group() {
         let directory = FileManager.default.temporaryDirectory.appending(path: "gwi-contents-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -99,12 +164,25 @@ struct CacheContentsTests {
                 hashes: .standard
             )
         }
-        for (cache, key) in zip(caches, ["a", "b"]) {
-            cache.store(CacheEntry(key: key, data: picture, storedAt: Date()))
+        for (cache, keys) in zip(caches, [["a", "c"], ["b", "c"]]) {
+            for key in keys { cache.store(CacheEntry(key: key, data: picture, storedAt: Date())) }
             cache.flush()
         }
-        #expect(Set(DataCacheGroup(caches).newestFiles(limit: 9).map(\.key)) == ["a", "b"])
-        #expect(DataCacheGroup(caches).newestFiles(limit: 1).count == 1)
+        #expect(DataCacheGroup(caches).files(limit: 9).map(\.key).sorted() == ["a", "b", "c"])
+        #expect(DataCacheGroup(caches).files(limit: 1).count == 1)
         #expect(DataCacheGroup(caches).usage.byteLimit == 2 << 20)
+        // When one of them does not list its files nor name its limit
+        let mixed = DataCacheGroup(caches + [SilentCache()])
+        #expect(mixed.files(limit: 9).count == 3 && mixed.usage.byteLimit == nil)
+        #expect(mixed.usage.byteCount == DataCacheGroup(caches).usage.byteCount)
     }
+}
+
+/// A cache of an app that implements only what it has to.
+private struct SilentCache: DataCaching {
+    func entry(for key: String) -> CacheEntry? { nil }
+    func store(_ entry: CacheEntry) {}
+    func remove(_ key: String) {}
+    func removeAll() {}
+    var usage: CacheUsage { CacheUsage() }
 }

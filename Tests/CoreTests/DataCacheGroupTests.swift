@@ -104,7 +104,7 @@ struct DataCacheGroupTests {
             group.flush()
             group.remove("a")
             group.removeAll()
-            #expect(group.entry(for: "a") == nil && !group.contains("a") && group.usage == CacheUsage())
+            #expect(group.entry(for: "a") == nil && !group.contains("a") && group.usage == CacheUsage(byteLimit: 0))
         }
     }
 

@@ -196,7 +196,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { inspector.state?.activity.last == "Transfers 0, decoders 0" }))
             let texts = inspector.state?.activity ?? []
             expect(texts.first?.contains("frames/s") == true, "\(texts)")
-            let limit = stage.manager.cache.memoryStatistics.byteLimit.inBytes
+            let limit = try require(stage.manager.cache.memoryStatistics.byteLimit).inBytes
             expect(texts.dropFirst().first?.hasSuffix("of \(limit), 1 images") == true, "\(texts)")
         },
     ]

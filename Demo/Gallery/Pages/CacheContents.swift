@@ -86,46 +86,46 @@ final class CacheContents {
     private func item(_ entry: MemoryEntry) -> CacheShelf.Item {
         let size = entry.image.pixelSize
         return CacheShelf.Item(
-            id: "\(entry.key.source) \(size) \(entry.storedAt.timeIntervalSince1970)",
+            id: entry.id,
             url: context.server.address(ofKey: entry.key.source),
             byteCount: entry.image.cost,
             date: entry.storedAt,
             detail: "\(size.width) × \(size.height)",
             show: { $0.setImage(entry.image) },
             remove: { [weak self] in
-                self?.cache.removeFromMemory(Self.request(for: entry.key.source))
+                self?.cache.removeFromMemory(entry)
                 self?.changed()
             }
         )
     }
 
     private func item(_ file: CachedFile) -> CacheShelf.Item {
-        var request = Self.request(for: file.key)
-        request.cachePolicy = .cachedOnly
+        // A key may be any text, and no loader is asked for the URL.
+        let url = URL(string: file.key) ?? URL(string: "cached:image")!
+        var request = ImageRequest(url: url, cachePolicy: .cachedOnly)
+        request.cacheKey = file.key
         // A thumbnail in memory would be one more image in the cache that is shown.
         request.cacheAccess = CacheAccess(reads: .disk, writes: [])
         request.isFirstFrameOnly = true
         return CacheShelf.Item(
-            id: "\(file.key) \(file.tier.rawValue) \(file.byteCount) \(file.writtenAt.timeIntervalSince1970)",
+            id: file,
             url: context.server.address(ofKey: file.key),
             byteCount: file.byteCount,
-            date: file.writtenAt,
-            detail: file.tier == .originals ? tr("Original") : tr("Rendition"),
-            show: { [request] in $0.setImage(with: request) },
+            date: file.storedAt,
+            detail: file.isRendition ? tr("Rendition") : tr("Original"),
+            note: file.pixelSize.map { "\n\($0.width) × \($0.height). \(tr("The thumbnail shows the original."))" }
+                ?? "",
+            show: { [request] picture in
+                if file.isRendition { picture.errorPlaceholder = .icon("image-x-generic-symbolic") }
+                picture.setImage(with: request)
+            },
             remove: { [weak self] in
                 Task {
-                    await self?.cache.remove(Self.request(for: file.key), from: file.tier)
+                    await self?.cache.remove(file)
                     self?.changed()
                 }
             }
         )
-    }
-
-    /// A request for an image that the caches know by a key.
-    private static func request(for key: String) -> ImageRequest {
-        var request = ImageRequest(url: URL(string: key) ?? URL(string: "cached:image")!)
-        request.cacheKey = key
-        return request
     }
 }
 

@@ -9,12 +9,14 @@ final class CacheShelf {
     /// An image in the cache.
     struct Item {
         /// Tells the images apart.
-        let id: String
+        let id: AnyHashable
         let url: String
         let byteCount: Int
         let date: Date
         /// What else is known of it.
         let detail: String
+        /// What is said of the thumbnail, where it is not the image itself.
+        var note = ""
         let show: (Picture) -> Void
         let remove: () -> Void
     }
@@ -23,7 +25,7 @@ final class CacheShelf {
     struct Level: Equatable {
         var count = 0
         var byteCount = 0
-        var byteLimit = 0
+        var byteLimit: Int?
         /// What else is to be said.
         var notes = ""
     }
@@ -35,9 +37,9 @@ final class CacheShelf {
     private let empty = label(tr("Nothing"), "dim-label")
     private let more = label("", "caption", "dim-label")
     private let grid = WrapLayout.widget([], columns: 8)
-    private var cells: [String: Cell] = [:]
+    private var cells: [AnyHashable: Cell] = [:]
     /// The ids of the cells in their order.
-    private(set) var ids: [String] = []
+    private(set) var ids: [AnyHashable] = []
     private var level = Level()
 
     /// - Parameter removeName: What the buttons do that remove an image.
@@ -70,10 +72,10 @@ final class CacheShelf {
         }
         ids = items.map(\.id)
         self.level = level
-        let share = level.byteLimit > 0 ? Double(level.byteCount) / Double(level.byteLimit) : 0
+        let share = level.byteLimit.map { $0 > 0 ? Double(level.byteCount) / Double($0) : 0 } ?? 0
         gtk_level_bar_set_value(OpaquePointer(bar), min(share, 1))
-        let size = "\(Page.size(level.byteCount)) \(tr("of")) \(Page.size(level.byteLimit))"
-        setText(text, "\(level.count) · \(size)\(level.notes)")
+        let limit = level.byteLimit.map { " \(tr("of")) \(Page.size($0))" } ?? ""
+        setText(text, "\(level.count) · \(Page.size(level.byteCount))\(limit)\(level.notes)")
         gtk_widget_set_visible(empty, items.isEmpty ? 1 : 0)
         gtk_widget_set_visible(more, level.count > items.count ? 1 : 0)
         setText(more, "\(level.count - items.count) \(tr("more"))")
@@ -87,7 +89,7 @@ final class CacheShelf {
         return cell
     }
 
-    private func remove(_ id: String) {
+    private func remove(_ id: AnyHashable) {
         guard let cell = cells.removeValue(forKey: id) else { return }
         // The focus goes to the next cell, not out of the grid.
         if gtk_widget_get_focus_child(grid) == cell.widget {
@@ -115,7 +117,7 @@ final class CacheShelf {
             gtk_widget_set_margin_top(remove, 3)
             gtk_widget_set_margin_end(remove, 3)
             gtk_overlay_add_overlay(OpaquePointer(frame), remove)
-            gtk_widget_set_tooltip_text(picture.widget, item.url)
+            gtk_widget_set_tooltip_text(picture.widget, item.url + item.note)
             picture.setImageDescription(title)
             picture.errorPlaceholder = .icon("image-missing-symbolic")
             picture.imagePlayback.isAutomatic = false

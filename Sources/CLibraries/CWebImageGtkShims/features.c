@@ -40,8 +40,11 @@ double gwi_widget_get_scale(GtkWidget *widget) {
 }
 
 void gwi_list_item_set_accessible_label(GtkListItem *item, const char *label) {
-    if (optional_gtk_list_item_set_accessible_label())
-        return optional_gtk_list_item_set_accessible_label()(item, label ? label : "");
+    if (optional_gtk_list_item_set_accessible_label()) {
+        optional_gtk_list_item_set_accessible_label()(item, label ? label : "");
+        if (label) return;
+        // An empty name is a name.
+    }
     // What has the focus is the parent of the child.
     GtkWidget *child = gtk_list_item_get_child(item);
     GtkWidget *cell = child ? gtk_widget_get_parent(child) : NULL;

@@ -2,7 +2,9 @@ internal import CWebImageGtk4
 
 /// The address of a widget of any kind that ``WidgetBindable`` names, for code that calls GTK's C functions.
 ///
-///     WidgetPointer(gtk_image_new()).setImage(with: url)
+///     let image = gtk_image_new()!
+///     gtk_box_append(box, image)
+///     WidgetPointer(image).setImage(with: url)
 ///
 /// It keeps no reference, so create it where you use it.
 @preconcurrency @MainActor
@@ -31,7 +33,9 @@ public struct WidgetPointer: WidgetBindable {
 
 /// The address of a GtkPicture, for code that calls GTK's C functions.
 ///
-///     PicturePointer(gtk_picture_new()).setImage(with: url)
+///     let view = gtk_picture_new()!
+///     gtk_box_append(box, view)
+///     PicturePointer(view).setImage(with: url)
 ///
 /// It keeps no reference, so create it where you use it.
 @preconcurrency @MainActor
@@ -67,7 +71,9 @@ public struct PicturePointer: PictureBindable {
 
 /// The address of a GtkButton, for code that calls GTK's C functions.
 ///
-///     ButtonPointer(gtk_button_new()).setImage(with: url)
+///     let button = gtk_button_new()!
+///     gtk_box_append(box, button)
+///     ButtonPointer(button).setImage(with: url)
 ///
 /// It keeps no reference, so create it where you use it.
 @preconcurrency @MainActor
@@ -96,7 +102,9 @@ public struct ButtonPointer: ButtonBindable {
 
 /// The address of a GtkEntry, for code that calls GTK's C functions.
 ///
-///     EntryPointer(gtk_entry_new()).setImage(with: url)
+///     let entry = gtk_entry_new()!
+///     gtk_box_append(box, entry)
+///     EntryPointer(entry).setImage(with: url)
 ///
 /// It keeps no reference, so create it where you use it.
 @preconcurrency @MainActor

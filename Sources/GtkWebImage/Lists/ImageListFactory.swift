@@ -13,8 +13,9 @@ public import WebImageLinux
 /// The list keeps the factory alive; the app need not. Main thread only.
 @preconcurrency @MainActor
 public final class ImageListFactory {
-    /// The `GtkListItemFactory *`. A caller that keeps it takes a reference, and so does one that passes it to a function that takes
-    /// over its argument, as gtk_grid_view_new does. gtk_grid_view_set_factory takes a reference of its own.
+    /// The `GtkListItemFactory *`. A caller that keeps it takes a reference, and so does one that passes it as an argument with
+    /// "transfer full", such as one of gtk_grid_view_new, gtk_list_view_new or gtk_column_view_column_new.
+    /// gtk_grid_view_set_factory takes a reference of its own.
     public var nativeFactoryPointer: UnsafeMutableRawPointer { object.pointer }
 
     private let object: GObjectBox
@@ -26,8 +27,8 @@ public final class ImageListFactory {
     ///   - contentFit: How an image fits into its cell. Default: `.cover`.
     ///   - placeholder: Shown until the image has loaded.
     ///   - manager: Loads the images. Default: the shared one.
-    ///   - imageDescription: Returns what assistive technology says about the image of a position; `nil` for no text. With
-    ///     GTK 4.12 or later it also names the item of the list.
+    ///   - imageDescription: Returns what assistive technology says about the image of a position; `nil` for no text. It also
+    ///     names the item of the list.
     ///   - configure: Called once for each new cell, to set transitions, indicators or style classes.
     ///   - request: Returns the request for a position of the list's model; `nil` for an empty cell.
     public init(

@@ -49,13 +49,11 @@ package struct AnimatedFile: Sendable {
     package func image(_ options: DecodeOptions) throws(ImageError) -> WebImage {
         let isAnimated = layouts.count > 1 && !options.isFirstFrameOnly
         guard !isAnimated || size.pixelCount <= Self.largestCanvas else {
+            let (count, limit) = Magnitude.pixels(size.pixelCount, exceeding: Self.largestCanvas)
             throw ImageError(
                 .imageTooLarge,
                 url: options.url,
-                reason: """
-                    The animation has \(size) pixels, more than the limit of \(Magnitude.pixels(Self.largestCanvas)) for \
-                    animations
-                    """,
+                reason: "The animation has \(size) pixels (\(count)), more than the limit of \(limit) for animations",
                 remedy: "Decode its first frame only (ImageRequest.isFirstFrameOnly)."
             ).dependingOnRequest()
         }

@@ -92,12 +92,13 @@ extension MemoryBudget {
             cost = DecodeCost(of: header, options)
         }
         guard cost.byteCount <= decodingLimit else {
+            let (count, limit) = Magnitude.bytes(cost.byteCount, exceeding: decodingLimit)
             throw ImageError(
                 .imageTooLarge,
                 url: options.url,
                 reason: """
-                    Decoding takes \(Magnitude.bytes(cost.byteCount)), more than the \(Magnitude.bytes(decodingLimit)) that \
-                    all decodes may take on this machine or in this control group
+                    Decoding takes \(count), more than the \(limit) that all decodes may take on this machine or in this \
+                    control group
                     """,
                 remedy:
                     "Give the process more memory, or use a smaller file; a JPEG that is not progressive takes the least."

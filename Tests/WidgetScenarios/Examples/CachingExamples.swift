@@ -40,8 +40,14 @@ private func byHand(url: URL, request: ImageRequest) async {
     await cache.removeAllFromDisk()
     print(await cache.diskUsage().byteCount, cache.memoryStatistics.hitCount, cache.path(for: url) ?? "nowhere")
     print(await cache.tiers(containing: request), ImageManager.shared.cacheKey(for: request))
-    for entry in cache.memoryEntries(limit: 24) { print(entry.key.source, entry.image.cost, entry.storedAt) }
-    for file in await cache.diskFiles(limit: 24) { print(file.key, file.byteCount, file.writtenAt) }
+}
+
+private func list(cache: ImageCache) async {
+    for entry in cache.memoryEntries(limit: 24) where entry.image.cost > 8 << 20 { cache.removeFromMemory(entry) }
+    for file in await cache.diskFiles(limit: 24) where file.isRendition {
+        print(file.key, file.pixelSize?.width ?? 0, file.byteCount, file.storedAt)
+        await cache.remove(file)
+    }
 }
 
 private func store(cache: ImageCache, url: URL, image: WebImage, data: Data) async throws {

@@ -29,11 +29,19 @@ private final class MyAvatar {
 }
 
 @MainActor
-private func pointers(url: URL) {
-    WidgetPointer(gtk_image_new()).setImage(with: url)
-    PicturePointer(gtk_picture_new()).setImage(with: url)
-    ButtonPointer(gtk_button_new()).setImage(with: url)
-    EntryPointer(gtk_entry_new()).setImage(with: url)
+private func pointers(url: URL, box: UnsafeMutablePointer<GtkBox>) {
+    let image = gtk_image_new()!
+    gtk_box_append(box, image)
+    WidgetPointer(image).setImage(with: url)
+    let view = gtk_picture_new()!
+    gtk_box_append(box, view)
+    PicturePointer(view).setImage(with: url)
+    let button = gtk_button_new()!
+    gtk_box_append(box, button)
+    ButtonPointer(button).setImage(with: url)
+    let entry = gtk_entry_new()!
+    gtk_box_append(box, entry)
+    EntryPointer(entry).setImage(with: url)
     ApplicationIcon().setImage(with: url)
 }
 

@@ -34,6 +34,12 @@ func wholeList(urls: [URL], window: UnsafeMutablePointer<GtkWindow>) {
 }
 
 @MainActor
+private func fullTransfer(selection: OpaquePointer, factory: ImageListFactory) {
+    let grid = gtk_grid_view_new(selection, OpaquePointer(g_object_ref(factory.nativeFactoryPointer)!))
+    _ = grid
+}
+
+@MainActor
 private func ownCells(url: URL, item: OpaquePointer) {
     PicturePointer(gtk_list_item_get_child(item)).setImage(with: url)
     PicturePointer(gtk_list_item_get_child(item)).cancelCurrentImageLoad()

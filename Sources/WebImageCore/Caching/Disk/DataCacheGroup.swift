@@ -110,13 +110,13 @@ public final class DataCacheGroup: DataCaching {
     }
 
     /// The usage of all caches together.
-    public var usage: CacheUsage { caches.reduce(CacheUsage()) { $0 + $1.usage } }
+    public var usage: CacheUsage { caches.reduce(.none) { $0 + $1.usage } }
 
-    /// The files of all caches together, the newest first.
-    public func newestFiles(limit: Int) -> [CachedFile] {
-        Array(
-            caches.flatMap { $0.newestFiles(limit: limit) }.sorted { $0.writtenAt > $1.writtenAt }.prefix(max(limit, 0))
-        )
+    /// The files of all caches together, the newest first. Of a file that several caches have, the newest is listed.
+    public func files(limit: Int) -> [CachedFile] {
+        var seen: Set<CachedFile.ID> = []
+        let files = caches.flatMap { $0.files(limit: limit) }.sorted { $0.storedAt > $1.storedAt }
+        return Array(files.filter { seen.insert($0.id).inserted }.prefix(max(limit, 0)))
     }
 
     /// The failures of all caches together.

@@ -34,9 +34,8 @@ public protocol DataCaching: Sendable {
     /// The number and the size of the entries.
     var usage: CacheUsage { get }
 
-    /// The files of the cache, the newest first, for ``ImageCache/diskFiles(limit:)``. Default: none, for caches that do not list
-    /// what they hold.
-    func newestFiles(limit: Int) -> [CachedFile]
+    /// What ``ImageCache/diskFiles(limit:)`` returns: the files of the cache, the newest first, and each key once. Default: none.
+    func files(limit: Int) -> [CachedFile]
 
     /// The file of a key within the directory of the cache, whether it exists or not. Default: `nil`, for caches without
     /// files.
@@ -61,7 +60,7 @@ extension DataCaching {
     /// Does nothing, for caches without a limit or with one that they keep by themselves.
     public func removeExpired() {}
     /// Returns none, for caches that do not list what they hold.
-    public func newestFiles(limit: Int) -> [CachedFile] { [] }
+    public func files(limit: Int) -> [CachedFile] { [] }
     /// Returns `nil`, for caches without files.
     public func fileName(for key: String) -> String? { nil }
     /// Returns `nil`, for caches without files.
@@ -97,51 +96,5 @@ public struct CacheEntry: Sendable, Equatable {
         self.data = data
         self.response = response
         self.storedAt = storedAt
-    }
-}
-
-/// A file in a cache, without its bytes.
-public struct CachedFile: Sendable, Hashable {
-    /// The key of the image. A request that has it as ``ImageRequest/cacheKey`` is one for this image.
-    public var key: String
-    /// What the file is: one of ``CacheTiers/originals`` and ``CacheTiers/renditions``.
-    public var tier: CacheTiers
-    /// The size in bytes. On disk that is the size of its blocks.
-    public var byteCount: Int
-    /// When the file was written. A 304 response writes it anew.
-    public var writtenAt: Date
-
-    /// Makes the file of a cache of an app's own.
-    public init(key: String, tier: CacheTiers = .originals, byteCount: Int, writtenAt: Date) {
-        self.key = key
-        self.tier = tier
-        self.byteCount = byteCount
-        self.writtenAt = writtenAt
-    }
-}
-
-/// The number and the size of the entries of a cache.
-public struct CacheUsage: Sendable, Hashable {
-    /// The number of entries.
-    public var count: Int
-    /// The size of all entries in bytes. On disk that is the size of their blocks, which is compared with the limit.
-    public var byteCount: Int
-    /// The most bytes that the cache keeps. Default: 0, for a cache that does not say.
-    public var byteLimit: Int
-
-    /// Creates a usage, for a cache of an app's own.
-    public init(count: Int = 0, byteCount: Int = 0, byteLimit: Int = 0) {
-        self.count = count
-        self.byteCount = byteCount
-        self.byteLimit = byteLimit
-    }
-
-    /// The usage of both caches together.
-    package static func + (lhs: CacheUsage, rhs: CacheUsage) -> CacheUsage {
-        CacheUsage(
-            count: lhs.count + rhs.count,
-            byteCount: lhs.byteCount + rhs.byteCount,
-            byteLimit: lhs.byteLimit.boundedSum(rhs.byteLimit)
-        )
     }
 }

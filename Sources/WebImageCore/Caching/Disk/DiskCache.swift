@@ -107,24 +107,17 @@ package final class DiskCache: DataCaching {
         )
     }
 
-    package func newestFiles(limit: Int) -> [CachedFile] {
+    package func files(limit: Int) -> [CachedFile] {
         let stored = files.files(below: directory).filter(isEntry).sorted { $0.modified > $1.modified }
         var found: [CachedFile] = []
         for file in stored {
             guard found.count < limit else { break }
             // Only the files that are listed are read. One may have been removed meanwhile.
-            guard let key = (try? tail(of: file.path, key: nil))??.entryWithoutData.key, !isOutdated(key) else {
+            guard let entry = (try? tail(of: file.path, key: nil))??.entryWithoutData, !isOutdated(entry.key) else {
                 continue
             }
-            let (base, variant) = CacheKey.parts(of: key)
-            found.append(
-                CachedFile(
-                    key: String(base),
-                    tier: variant == nil ? .originals : .renditions,
-                    byteCount: file.size,
-                    writtenAt: Date(timeIntervalSince1970: file.modified)
-                )
-            )
+            let storedAt = Date(timeIntervalSince1970: file.modified)
+            found.append(CachedFile(of: entry, byteCount: file.size, storedAt: storedAt))
         }
         return found
     }

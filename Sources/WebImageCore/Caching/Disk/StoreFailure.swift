@@ -62,10 +62,12 @@ package enum StoreFailure: Error, Sendable, Equatable {
         case .noEntry:
             ("The disk cache has no original of this image", "Load or store the image first.")
         case .attachmentTooLarge(let byteCount):
-            (
-                "The attachment has \(byteCount) bytes, more than \(Magnitude.bytes(CacheEntry.maximumAttachmentByteCount))",
-                "Keep a key to the data instead, and the data elsewhere."
-            )
+            (Self.attachmentReason(byteCount), "Keep a key to the data instead, and the data elsewhere.")
         }
+    }
+
+    private static func attachmentReason(_ byteCount: Int) -> String {
+        let (count, limit) = Magnitude.bytes(byteCount, exceeding: CacheEntry.maximumAttachmentByteCount)
+        return "The attachment has \(count), more than \(limit)"
     }
 }

@@ -73,10 +73,12 @@ package final class MemoryCache: MemoryCaching {
     package func entries(limit: Int) -> [MemoryEntry] {
         state.withLock { state in
             var entries: [MemoryEntry] = []
-            var index = state.head
-            while index >= 0, entries.count < limit {
+            var (index, visitedCount) = (state.head, 0)
+            // However many have expired, the lock is held for a bounded time.
+            while index >= 0, visitedCount < limit {
                 if let entry = state.entry(at: index), !entry.isExpired { entries.append(entry) }
                 index = state.links[index].next
+                visitedCount += 1
             }
             return entries
         }
@@ -147,6 +149,18 @@ package final class MemoryCache: MemoryCaching {
         released = state.withLock { state in
             let keys = state.byKey.keys.filter { $0.source == source }
             return keys.flatMap { key in (state.byKey[key] ?? []).flatMap { state.removeSlot($0) } }
+        }
+    }
+
+    package func remove(_ entry: MemoryEntry) {
+        var released: [WebImage] = []
+        defer { _ = released }
+        released = state.withLock { state in
+            // It may have been evicted meanwhile, and is found again for as long as the entry keeps it alive.
+            let index = state.byKey[entry.key]?.first { index in
+                state.image(at: index)?.storage === entry.image.storage && state.dates[index] == entry.storedAt
+            }
+            return index.map { state.removeSlot($0) } ?? []
         }
     }
 

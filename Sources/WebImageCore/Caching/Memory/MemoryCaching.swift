@@ -13,6 +13,10 @@ public protocol MemoryCaching: Sendable {
     /// Removes all images of a source: those whose ``ImageKey/source`` it is.
     func removeImages(source: String)
 
+    /// Removes one entry of ``entries(limit:)``, and leaves the other sizes of its image alone. Default:
+    /// ``removeImages(source:)``, for caches that do not list what they hold.
+    func remove(_ entry: MemoryEntry)
+
     /// Removes all images.
     func removeAll()
 
@@ -22,8 +26,8 @@ public protocol MemoryCaching: Sendable {
     /// Removes the images that are ``MemoryEntry/isExpired``. Default: does nothing, since they serve no query.
     func removeExpired()
 
-    /// What ``ImageCache/memoryEntries(limit:)`` returns: the images that the cache keeps alive, the most recently used first.
-    /// Default: none.
+    /// What ``ImageCache/memoryEntries(limit:)`` returns: of the `limit` images that were used last, those that have not expired,
+    /// the most recently used first. Default: none.
     func entries(limit: Int) -> [MemoryEntry]
 
     /// What ``ImageCache/memoryStatistics`` returns. Default: zeros.
@@ -31,6 +35,8 @@ public protocol MemoryCaching: Sendable {
 }
 
 extension MemoryCaching {
+    /// Removes all images of the source of the entry.
+    public func remove(_ entry: MemoryEntry) { removeImages(source: entry.key.source) }
     /// Does nothing: an image that has expired is evicted in its turn.
     public func removeExpired() {}
     /// None, for caches that do not list what they hold.
@@ -46,8 +52,8 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     /// The bytes of their pixels. GTK's renderer keeps a copy of a drawn image on the graphics card, which is not
     /// counted: GTK frees it by itself and does not report its size.
     public var byteCount = 0
-    /// The most bytes that the cache keeps. Default: 0, for a cache that does not say.
-    public var byteLimit = 0
+    /// The most bytes that the cache keeps. Default: `nil`, for a cache that does not say.
+    public var byteLimit: Int?
     /// The number of cache hits.
     public var hitCount = 0
     /// The number of cache misses.

@@ -1,7 +1,14 @@
 public import FoundationEssentials
 
 /// An image in a memory cache, with what is known about it.
-public struct MemoryEntry: Sendable {
+public struct MemoryEntry: Sendable, Identifiable {
+    /// Which entry it is. An image that is stored anew has another `id`.
+    public struct ID: Sendable, Hashable {
+        let key: ImageKey
+        let image: ObjectIdentifier
+        let storedAt: Date
+    }
+
     /// The image, without its size: what a ``MemoryQuery`` asks for.
     public let key: ImageKey
     /// The image. Several sizes of it have the same key.
@@ -24,6 +31,9 @@ public struct MemoryEntry: Sendable {
         self.expiry = expiry
         self.storedAt = storedAt
     }
+
+    /// The entry among all those of a manager.
+    public var id: ID { ID(key: key, image: ObjectIdentifier(image.storage), storedAt: storedAt) }
 
     /// Whether the image is too old to serve, by ``CacheLifetime/memory`` of its request or the lifetime of the configuration.
     public var isExpired: Bool { expiry?.isOver ?? false }
