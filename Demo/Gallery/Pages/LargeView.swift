@@ -146,9 +146,11 @@ final class LargeView {
         case .success(let response):
             let image = response.image
             let size = "\(image.naturalSize.width) × \(image.naturalSize.height)"
-            let facts = [size, image.format.rawValue.uppercased()] + (Self.fileSize(response, of: url).map { [$0] } ?? [])
-            let way = [response.source.title, "\(Int((time / .milliseconds(1)).rounded())) ms"]
-            setText(info, (facts + way).joined(separator: " · "))
+            let facts = [
+                size, image.format.rawValue.uppercased(), Self.fileSize(response, of: url), response.source.title,
+                "\(Int((time / .milliseconds(1)).rounded())) ms",
+            ]
+            setText(info, facts.compactMap(\.self).joined(separator: " · "))
         }
     }
 
