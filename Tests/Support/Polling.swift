@@ -3,12 +3,17 @@ package import WebImageTesting
 
 extension EventLog {
     /// Waits for something that another thread or process does without a notification.
-    package static func poll(seconds: Double = 60, until condition: () -> Bool) -> Bool {
+    /// - Parameter pause: The microseconds between two looks, more of them where a look is expensive.
+    package static func poll(
+        seconds: Double = 60,
+        pause: UInt32 = 500,
+        until condition: () throws -> Bool
+    ) rethrows -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
-        while !condition() {
+        while try !condition() {
             if ContinuousClock.now > deadline { return false }
             // The pause leaves the processors to the other tests.
-            usleep(500)
+            usleep(pause)
         }
         return true
     }

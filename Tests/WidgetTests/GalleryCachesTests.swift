@@ -33,24 +33,19 @@ struct GalleryCachesTests {
         return screen
     }
 
-    /// Opens a page with a click on its row in the sidebar.
-    private func open(_ title: String, on screen: GalleryScreen) {
-        screen.click(x: 130, y: title == "Wall" ? 97 : 729)
-        #expect(screen.hasWindow(title), "\(screen.output)")
-    }
-
     private func clear(_ screen: GalleryScreen) {
         screen.click(x: 436, y: 131)
         screen.click(x: 574, y: 131)
     }
 
-    /// How many thumbnails have a colour, by their first rows: the rest is partly below a button.
-    private func thumbnails(_ color: UInt32, on screen: GalleryScreen) -> [(right: Int, top: Int)] {
-        (try? screen.photograph().boxes(of: color, width: 96)) ?? []
+    /// Where thumbnails have a colour, by their first rows: the rest is partly below a button.
+    private func thumbnails(_ color: UInt32, on screen: GalleryScreen) throws -> [(right: Int, top: Int)] {
+        try screen.photograph().boxes(of: color, width: 96)
     }
 
-    private func shows(_ colors: [UInt32], on screen: GalleryScreen, _ isRight: @escaping (Int) -> Bool) -> Bool {
-        EventLog<Int>.poll(seconds: 30) { colors.allSatisfy { isRight(thumbnails($0, on: screen).count) } }
+    /// Whether the number of thumbnails of each colour is right, or soon is.
+    private func shows(_ colors: [UInt32], on screen: GalleryScreen, _ isRight: (Int) -> Bool) throws -> Bool {
+        try screen.eventuallyShows { photo in colors.allSatisfy { isRight(photo.boxes(of: $0, width: 96).count) } }
     }
 
     @Test("It shows what both caches hold. What is removed comes from the network again, and clearing leaves nothing")
@@ -59,35 +54,31 @@ struct GalleryCachesTests {
         let screen = try screen(server)
         // Given empty caches, but for what the wall has loaded
         clear(screen)
-        let isEmpty = EventLog<Int>.poll(seconds: 30) {
-            (try? screen.photograph().colors(x: 268..<960, y: 470..<740).count) ?? .max < 300
-        }
-        #expect(isEmpty)
-        open("Wall", on: screen)
+        #expect(try screen.eventuallyShows { $0.colors(x: 268..<960, y: 470..<740).count < 300 })
+        #expect(try screen.openPage("Wall"), "\(screen.output)")
         #expect(EventLog<Int>.poll { Self.colors.allSatisfy { server.requestCount(path: Self.path($0)) == 1 } })
         // Then each image is in memory and on disk
-        open("Caches", on: screen)
-        #expect(shows(Self.colors, on: screen) { $0 >= 2 }, "\(screen.output)")
+        #expect(try screen.openPage("Caches", searching: "clear them"), "\(screen.output)")
+        #expect(try shows(Self.colors, on: screen) { $0 >= 2 }, "\(screen.output)")
         // When one of them is removed wherever it is
-        while let thumbnail = thumbnails(removed, on: screen).first {
-            let count = thumbnails(removed, on: screen).count
+        var rest = try thumbnails(removed, on: screen)
+        while let thumbnail = rest.first {
+            let count = rest.count
             screen.click(x: thumbnail.right - 15, y: thumbnail.top + 15)
-            guard shows([removed], on: screen, { $0 < count }) else {
-                Issue.record("\(thumbnail) is not removed")
-                break
-            }
+            try #require(shows([removed], on: screen) { $0 < count }, "\(thumbnail) is not removed")
+            rest = try thumbnails(removed, on: screen)
         }
-        #expect(shows([Self.colors[0], Self.colors[2], Self.colors[3]], on: screen) { $0 >= 2 })
+        #expect(try shows([Self.colors[0], Self.colors[2], Self.colors[3]], on: screen) { $0 >= 2 })
         // Then it is loaded again, and no other one
-        open("Wall", on: screen)
+        #expect(try screen.openPage("Wall"), "\(screen.output)")
         screen.press("F5")
         #expect(EventLog<Int>.poll { server.requestCount(path: Self.path(removed)) == 2 })
-        open("Caches", on: screen)
-        #expect(shows(Self.colors, on: screen) { $0 >= 2 })
+        #expect(try screen.openPage("Caches", searching: "clear them"), "\(screen.output)")
+        #expect(try shows(Self.colors, on: screen) { $0 >= 2 })
         #expect(Self.colors.allSatisfy { server.requestCount(path: Self.path($0)) == ($0 == removed ? 2 : 1) })
         // When both caches are cleared, then nothing is left
         clear(screen)
-        #expect(shows(Self.colors, on: screen) { $0 == 0 })
+        #expect(try shows(Self.colors, on: screen) { $0 == 0 })
     }
 }
 

@@ -46,7 +46,23 @@ final class GalleryScreen {
         EventLog<Int>.poll(seconds: 30) { (try? photograph().colors().count) ?? 0 > 100 }
     }
 
+    /// The exit code of the program, which ends by itself; `nil` if it goes on.
+    func exitCode(within seconds: Double = 30) -> Int32? { program.exitCode(within: seconds) }
+
     var hasAnyWindow: Bool { run("xdotool", ["search", "--name", "."]) == 0 }
+
+    /// Searches a page of the gallery and opens the first one that is found.
+    /// - Parameter text: Words of its title or summary that no page before it has. Default: the title.
+    /// - Returns: Whether it is open.
+    func openPage(_ title: String, searching text: String? = nil) throws -> Bool {
+        press("ctrl+f")
+        // The entry has slid in before keys arrive, and the list is filtered before a page is opened.
+        _ = try settledPixels()
+        type(text ?? title)
+        _ = try settledPixels()
+        press("Return")
+        return hasWindow(title)
+    }
 
     func press(_ key: String) {
         _ = run("xdotool", ["key", key])
@@ -60,9 +76,13 @@ final class GalleryScreen {
         _ = run("xdotool", ["mousemove", "\(x)", "\(y)"])
     }
 
-    /// - Parameter button: The number of the button: 1 is the left one, 5 turns the wheel down.
-    func click(x: Int, y: Int, button: Int = 1) {
-        _ = run("xdotool", ["mousemove", "\(x)", "\(y)", "click", "\(button)"])
+    /// - Parameters:
+    ///   - button: The number of the button: 1 is the left one, 5 turns the wheel down.
+    ///   - times: How often it is pressed.
+    ///   - key: A key that is pressed at once afterwards.
+    func click(x: Int, y: Int, button: Int = 1, times: Int = 1, key: String? = nil) {
+        let clicks = ["click", "--repeat", "\(times)", "--delay", "50", "\(button)"]
+        _ = run("xdotool", ["mousemove", "\(x)", "\(y)"] + clicks + (key.map { ["key", $0] } ?? []))
     }
 
     /// Presses the left button at a place, moves the pointer, and releases the button.
@@ -77,6 +97,12 @@ final class GalleryScreen {
         let file = folder.appending(path: "screen.png")
         _ = run("import", ["-window", "root", file.path()])
         return try PNGCoder().decode(Data(contentsOf: file), options: DecodeOptions())
+    }
+
+    /// Whether something is to be seen on a screenshot, or soon is. A screenshot takes as much time as many frames, so there are
+    /// at most four a second.
+    func eventuallyShows(seconds: Double = 30, _ isSeen: (WebImage) -> Bool) throws -> Bool {
+        try EventLog<Int>.poll(seconds: seconds, pause: 250_000) { try isSeen(photograph()) }
     }
 
     /// The pixels of the screen once it no longer changes.

@@ -19,8 +19,7 @@ final class Tour {
     private var isEnded = false
     private var screenshotAttempts = 0
     private var isDone = false
-    /// Counts the partial images of all loads.
-    private let partialImages = Mutex(0)
+    private let partialImages = PartialImageCount()
     private var observation: ObservationToken?
 
     /// - Parameter end: Called once at the end, with an error message in case of failure.
@@ -30,8 +29,8 @@ final class Tour {
         self.options = options
         self.end = end
         guard options.trace != nil else { return }
-        observation = ImageManager.shared.observe { [weak self] event in
-            if case .partial = event.kind { self?.partialImages.withLock { $0 += 1 } }
+        observation = ImageManager.shared.observe { [partialImages] event in
+            if case .partial = event.kind { partialImages.value.withLock { $0 += 1 } }
         }
     }
 
@@ -115,7 +114,7 @@ final class Tour {
     private func finish() -> String? {
         do {
             if let numbers = window.current?.wall?.counts.all { trace += "counted \(numbers.text)\n" }
-            trace += "partial images \(partialImages.withLock { $0 })\n"
+            trace += "partial images \(partialImages.value.withLock { $0 })\n"
             let controls = ControlNames.controls(below: window.window)
             trace += controls.map { "control \($0.type) \($0.isNamed ? "named" : "unnamed")\n" }.joined()
             let source = window.shownSource?.split(separator: "\n", omittingEmptySubsequences: false) ?? []
@@ -128,6 +127,11 @@ final class Tour {
             return "\(error)"
         }
     }
+}
+
+/// Counts the partial images of all loads, on any thread.
+private final class PartialImageCount: Sendable {
+    let value = Mutex(0)
 }
 
 extension LoadCounts.Numbers {

@@ -6,7 +6,7 @@ import Synchronization
 /// What the memory cache and the disk cache hold, kept up to date while it is on screen.
 @MainActor
 final class CacheContents {
-    let widget: Widget
+    private let owned: OwnedWidget
     private let memory = CacheShelf(tr("Memory"), removeName: tr("Remove from memory"))
     private let disk = CacheShelf(tr("Disk"), removeName: tr("Remove from disk"))
     private let context: PageContext
@@ -14,50 +14,69 @@ final class CacheContents {
     private let isStale = Flag()
     /// Brings the contents up to date.
     private var work: Task<Void, Never>?
+    /// The time between two updates, which a change cuts short.
+    private var pause: Task<Void, Never>?
     private var isUpdating = false
 
     private var cache: ImageCache { ImageManager.shared.cache }
 
     init(_ context: PageContext) {
         self.context = context
-        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 24, [memory.widget, disk.widget])
+        owned = OwnedWidget(box(GTK_ORIENTATION_VERTICAL, spacing: 24, [memory.widget, disk.widget]))
         observation = ImageManager.shared.observe { [weak self, isStale] step in
             guard step.changesCaches, isStale.raise() else { return }
-            Task { @MainActor in self?.restart() }
+            Task { @MainActor in self?.pause?.cancel() }
         }
-        connect(OpaquePointer(widget), "map") { [weak self] in self?.restart() }
-        connect(OpaquePointer(widget), "unmap") { [weak self] in self?.work?.cancel() }
+        connect(OpaquePointer(widget), "map") { [weak self] in self?.start() }
+        connect(OpaquePointer(widget), "unmap") { [weak self] in self?.stop() }
     }
 
+    var widget: Widget { owned.widget }
+
     /// Whether all is shown that is known to be there.
-    var isAtRest: Bool { !isStale.isRaised && !isUpdating && memory.isAtRest && disk.isAtRest }
+    var isAtRest: Bool {
+        // What is not on screen is brought up to date when it comes there.
+        guard gtk_widget_get_mapped(widget) != 0 else { return true }
+        return !isStale.isRaised && !isUpdating && memory.isAtRest && disk.isAtRest
+    }
 
     /// Shows the contents again because something was removed.
     func changed() {
-        if isStale.raise() { restart() }
+        if isStale.raise() { pause?.cancel() }
     }
 
-    private func restart() {
-        work?.cancel()
-        guard gtk_widget_get_mapped(widget) != 0 else { return isStale.lower() }
+    private func start() {
+        stop()
         isStale.raise()
-        work = Task { [weak self] in
-            // Loads come in crowds.
-            try? await Task.sleep(for: .milliseconds(100))
-            await self?.keepUpToDate()
-        }
+        work = Task { [weak self] in await self?.keepUpToDate() }
+    }
+
+    private func stop() {
+        work?.cancel()
+        pause?.cancel()
     }
 
     /// Files are written, and files that are too old are removed, some time after the loads that cause it. Then the ages change.
+    /// An update comes to its end whatever is loaded meanwhile, and another one follows.
     private func keepUpToDate() async {
         var quietRounds = 0
         while !Task.isCancelled {
-            isStale.lower()
             isUpdating = true
-            quietRounds = await update() ? 0 : quietRounds + 1
+            // Loads come in crowds.
+            try? await Task.sleep(for: .milliseconds(100))
+            isStale.lower()
+            let hasChanged = await update()
+            guard !Task.isCancelled else { return }
             isUpdating = false
-            try? await Task.sleep(for: quietRounds < 3 ? .seconds(1) : .seconds(30))
+            quietRounds = hasChanged ? 0 : quietRounds + 1
+            if !isStale.isRaised { await rest(quietRounds < 3 ? .seconds(1) : .seconds(30)) }
         }
+    }
+
+    private func rest(_ time: Duration) async {
+        let pause = Task { _ = try? await Task.sleep(for: time) }
+        self.pause = pause
+        await pause.value
     }
 
     /// - Returns: Whether something has changed.

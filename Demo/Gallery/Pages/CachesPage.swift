@@ -23,11 +23,12 @@ extension Page {
     ) { context in
         let cache = ImageManager.shared.cache
         let contents = CacheContents(context)
-        let source = label("", "numeric")
+        // Owned, because the tasks of the buttons may end after the page.
+        let source = OwnedWidget(label("", "numeric"))
         let strip = (0..<6).map { _ in sizedPicture(width: 120, height: 90) }
         let urls = context.server.names.prefix(6).map { context.server.storedURL($0, set: "caches") }
         let load = {
-            let sources = SourceNames { setText(source, "\(tr("The images came from")): \($0)") }
+            let sources = SourceNames { setText(source.widget, "\(tr("The images came from")): \($0)") }
             for (picture, url) in zip(strip, urls) {
                 // Setting the same URL again would change nothing, so the image is cleared first.
                 picture.clearImage()
@@ -43,7 +44,7 @@ extension Page {
                 let evicted = count - cache.memoryStatistics.count
                 let removed = usage.count - (await cache.diskUsage()).count
                 let counts = [(tr("Evicted from memory"), evicted), (tr("removed from disk"), removed)]
-                showToast(counts.map { "\($0.0): \($0.1)" }.joined(separator: ", "), in: source)
+                showToast(counts.map { "\($0.0): \($0.1)" }.joined(separator: ", "), in: source.widget)
                 contents.changed()
             }
             return
@@ -66,7 +67,7 @@ extension Page {
             box(
                 GTK_ORIENTATION_VERTICAL,
                 spacing: 18,
-                [controls(buttons), flow(strip.map(\.widget)), source, contents.widget]
+                [controls(buttons), flow(strip.map(\.widget)), source.widget, contents.widget]
             ),
             owner: contents
         )

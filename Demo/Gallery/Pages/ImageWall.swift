@@ -48,7 +48,9 @@ final class ImageWall {
     /// Scrolls to a cell and moves the focus there.
     func focus(at number: Int) {
         // The action makes the cell, whose parent takes the focus. gtk_grid_view_scroll_to is there since GTK 4.12.
-        let position = g_variant_new_uint32(guint32(number))
+        // It sinks no floating variant.
+        let position = g_variant_ref_sink(g_variant_new_uint32(guint32(number)))
+        defer { g_variant_unref(position) }
         gtk_widget_activate_action_variant(cast(grid.view), "list.scroll-to-item", position)
         let cell = cells.first { $0.url == urls[number] }
         if let item = cell.flatMap({ gtk_widget_get_parent($0.picture.widget) }) { gtk_widget_grab_focus(item) }

@@ -7,7 +7,6 @@ import GtkWebImageWidgets
 /// its neighbours are fetched ahead.
 @MainActor
 final class LargeView {
-    let widget: Widget
     /// Called when another image takes the place of the one that is shown.
     var onStep: (() -> Void)?
     /// Returns what the wall shows of an image.
@@ -15,20 +14,20 @@ final class LargeView {
     /// The number of the image on the wall, from 0.
     private(set) var number = 0
 
+    private let owned = OwnedWidget(box(GTK_ORIENTATION_VERTICAL, spacing: 0))
     private let feed: any ImageFeed
     private let picture = Picture()
     private let info = label("", "caption", "dim-label", "numeric")
-    private let previous: Widget
-    private let next: Widget
+    private let previous = gtk_button_new_from_icon_name("go-previous-symbolic")!
+    private let next = gtk_button_new_from_icon_name("go-next-symbolic")!
     private var neighbours: PrefetchTask?
     /// Distinguishes what is said of the image that is shown from what is said of one before.
     private var serial = 0
 
     init(_ feed: any ImageFeed) {
         self.feed = feed
-        previous = button(icon: "go-previous-symbolic", tr("Previous image")) {}
-        next = button(icon: "go-next-symbolic", tr("Next image")) {}
-        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 0)
+        nameIcon(previous, tr("Previous image"))
+        nameIcon(next, tr("Next image"))
         append(makeStage(), to: widget)
         gtk_label_set_justify(OpaquePointer(info), GTK_JUSTIFY_CENTER)
         gtk_label_set_xalign(OpaquePointer(info), 0.5)
@@ -39,6 +38,7 @@ final class LargeView {
         onKey(in: widget) { [weak self] in self?.press($0) ?? false }
     }
 
+    var widget: Widget { owned.widget }
     /// What the image is called.
     var title: String { feed.urls[number].imageTitle }
     /// Which one of the wall's images it is.
@@ -86,7 +86,6 @@ final class LargeView {
         gtk_widget_set_vexpand(picture.widget, 1)
         // The focus must not leave the page, or GTK would move it to the header.
         gtk_widget_set_focusable(picture.widget, 1)
-        picture.setImageDescription(tr("Large image"))
         picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 64)
         let stage = gtk_overlay_new()!
         gtk_overlay_set_child(OpaquePointer(stage), picture.widget)
@@ -147,16 +146,19 @@ final class LargeView {
         case .success(let response):
             let image = response.image
             let size = "\(image.naturalSize.width) × \(image.naturalSize.height)"
-            let facts = [size, image.format.rawValue.uppercased()]
-            let way = [response.source.title, "\(Int((time / .milliseconds(1)).rounded())) ms"]
-            setText(info, (facts + way).joined(separator: " · "))
-            // A memory hit does not know the file.
-            Task { [serial] in
-                guard let data = await ImageManager.shared.cache.data(for: url), serial == self.serial else {
-                    return
-                }
-                setText(info, (facts + [Page.size(data.count)] + way).joined(separator: " · "))
-            }
+            let facts = [
+                size, image.format.rawValue.uppercased(), Self.fileSize(response, of: url), response.source.title,
+                "\(Int((time / .milliseconds(1)).rounded())) ms",
+            ]
+            setText(info, facts.compactMap(\.self).joined(separator: " · "))
         }
+    }
+
+    /// The size of the file: that of its transfer, or else that of its entry in the disk cache, which a memory hit does not know.
+    private static func fileSize(_ response: ImageResponse, of url: URL) -> String? {
+        if response.source == .loader, let count = response.metrics?.receivedByteCount { return Page.size(Int(count)) }
+        let path = ImageManager.shared.cache.path(for: url)
+        let attributes = path.flatMap { try? FileManager.default.attributesOfItem(atPath: $0) }
+        return (attributes?[.size] as? Int).map(Page.size)
     }
 }

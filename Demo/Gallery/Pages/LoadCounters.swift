@@ -10,6 +10,8 @@ final class LoadCounters {
     private let counts: LoadCounts
     /// A label for each figure. GTK would measure one label that wraps anew in each frame in which the wall is scrolled.
     private let labels: [Widget]
+    /// The frame clock of the window, and the connection to it.
+    private var frames: (clock: OpaquePointer, connection: gulong)?
     private var lastFrame: Int64 = 0
     private var longest = 0.0
     private var shownAt: Int64 = 0
@@ -24,9 +26,15 @@ final class LoadCounters {
         // Follows frames that are drawn anyway. A tick callback would redraw the window continuously.
         connect(OpaquePointer(widget), "realize") { [weak self] in
             guard let self, let clock = gtk_widget_get_frame_clock(widget) else { return }
-            connect(clock, "after-paint") { [weak self] in
+            let connection = connect(clock, "after-paint") { [weak self] in
                 self?.frame(at: Int64(gdk_frame_clock_get_frame_time(clock)))
             }
+            frames = (clock, connection)
+        }
+        connect(OpaquePointer(widget), "unrealize") { [weak self] in
+            guard let self, let frames else { return }
+            g_signal_handler_disconnect(UnsafeMutableRawPointer(frames.clock), frames.connection)
+            self.frames = nil
         }
     }
 

@@ -8,15 +8,16 @@ final class WallStage {
     /// The seconds of a fling that the button starts.
     private static let flingTime = 20.0
 
-    let widget: Widget
     let wall: ImageWall
     private let context: PageContext
     private let counters: LoadCounters
+    private let owned: OwnedWidget
     private let stack = OpaquePointer(gtk_stack_new()!)
     private let button = gtk_button_new()!
     private var signatures: ImageSignatures?
     private var fling: Fling?
-    private var isFlung = false
+    /// Flings the wall, from its preparation to its end.
+    private var work: Task<FlingResult?, Never>?
 
     init(_ context: PageContext) {
         self.context = context
@@ -32,11 +33,15 @@ final class WallStage {
         }
         gtk_widget_set_tooltip_text(button, tr("Fling the wall for 20 seconds"))
         let bar = box(GTK_ORIENTATION_HORIZONTAL, spacing: 6, [counters.widget, button])
-        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 0, [cast(stack), bar])
+        owned = OwnedWidget(box(GTK_ORIENTATION_VERTICAL, spacing: 0, [cast(stack), bar]))
         connect(OpaquePointer(button), "clicked") { [weak self] in self?.startOrStop() }
-        connect(OpaquePointer(widget), "unmap") { [weak self] in self?.fling?.stop() }
+        connect(OpaquePointer(widget), "unmap") { [weak self] in self?.stop() }
         updateButton()
     }
+
+    var widget: Widget { owned.widget }
+
+    private var isFlung: Bool { work != nil }
 
     /// Whether all images in view are loaded or have failed. They are not while the wall is flung.
     var isAtRest: Bool { !isFlung && (isWallShown ? wall.isAtRest : true) }
@@ -46,20 +51,30 @@ final class WallStage {
     /// - Returns: `nil` when it was stopped.
     func fling(seconds: Double, hasBaseline: Bool) async -> FlingResult? {
         guard !isFlung else { return nil }
-        isFlung = true
+        let work = Task { await measure(seconds, hasBaseline: hasBaseline) }
+        self.work = work
         updateButton()
-        showWall()
-        if signatures == nil, let server = context.source as? ImageServer {
-            signatures = await ImageSignatures(folder: server.folder, names: server.names)
-        }
-        var empty: FrameTimes?
-        if hasBaseline { empty = await flingEmptyCells(seconds) }
-        var result: FlingResult?
-        if !hasBaseline || empty != nil { result = await flingWall(seconds) }
-        result?.empty = empty
-        isFlung = false
+        let result = await work.value
+        self.work = nil
         updateButton()
         if let result { show(result) }
+        return result
+    }
+
+    private func measure(_ seconds: Double, hasBaseline: Bool) async -> FlingResult? {
+        showWall()
+        if signatures == nil, let server = context.source as? ImageServer {
+            // They take some seconds, in which the page may be left.
+            signatures = await ImageSignatures(folder: server.folder, names: server.names)
+            guard signatures != nil, gtk_widget_get_mapped(widget) != 0 else { return nil }
+        }
+        var empty: FrameTimes?
+        if hasBaseline {
+            empty = await flingEmptyCells(seconds)
+            guard empty != nil else { return nil }
+        }
+        var result = await flingWall(seconds)
+        result?.empty = empty
         return result
     }
 
@@ -98,6 +113,7 @@ final class WallStage {
     }
 
     private func run(_ grid: WallGrid, _ seconds: Double, painted: @escaping () -> Void) async -> FrameTimes? {
+        guard !Task.isCancelled else { return nil }
         let motion = FlingMotion(duration: seconds, speed: FlingMotion.quick)
         let fling = Fling(grid, motion, painted: painted)
         self.fling = fling
@@ -129,8 +145,13 @@ final class WallStage {
     private func focusWall() { gtk_widget_child_focus(wall.grid.widget, GTK_DIR_TAB_FORWARD) }
 
     private func startOrStop() {
-        if let fling { return fling.stop() }
+        guard !isFlung else { return stop() }
         Task { await fling(seconds: Self.flingTime, hasBaseline: false) }
+    }
+
+    private func stop() {
+        work?.cancel()
+        fling?.stop()
     }
 
     private func updateButton() {

@@ -4,7 +4,8 @@ internal import CWebImageGtk4
 /// The source of the open page, with the lines of its sample marked.
 @MainActor
 final class SourcePane {
-    let widget: Widget
+    /// Owned, since the pane beside the page lets go of it whenever something else is shown there.
+    private let owned: OwnedWidget
     private let view = OpaquePointer(gtk_text_view_new()!)
     private let buffer: UnsafeMutablePointer<GtkTextBuffer>
     private let title = label("", "heading")
@@ -17,7 +18,7 @@ final class SourcePane {
     init() {
         buffer = gtk_text_view_get_buffer(cast(view))
         let scrolled = gtk_scrolled_window_new()!
-        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 0, [Self.bar(title), scrolled])
+        owned = OwnedWidget(box(GTK_ORIENTATION_VERTICAL, spacing: 0, [Self.bar(title), scrolled]))
         gtk_widget_set_hexpand(widget, 0)
         gtk_scrolled_window_set_child(OpaquePointer(scrolled), cast(view))
         gtk_widget_set_vexpand(scrolled, 1)
@@ -35,6 +36,8 @@ final class SourcePane {
         connect(adw_style_manager_get_default(), "notify::dark", arguments: 1) { [weak self] in self?.updateColors() }
         append(copyButton(), to: gtk_widget_get_first_child(widget)!)
     }
+
+    var widget: Widget { owned.widget }
 
     /// Shows the source of a page.
     func show(_ page: Page) {

@@ -28,6 +28,8 @@ final class GalleryWindow {
     private var inspectorPane: Widget?
     private let large: LargeView
     private var views: [String: PageView] = [:]
+    /// What tasks ask the state of, which may outlive the window by an iteration of the main loop.
+    private let owned: [OwnedWidget]
 
     /// The visible page.
     private(set) var current: PageView?
@@ -39,6 +41,7 @@ final class GalleryWindow {
         window = adw_application_window_new(application)
         pane = SidePane(page: cast(stack))
         panes = OpaquePointer(adw_leaflet_new()!)
+        owned = [window, cast(stack), cast(panes)].map(OwnedWidget.init)
         gtk_stack_set_transition_type(stack, GTK_STACK_TRANSITION_TYPE_CROSSFADE)
         gtk_stack_set_hhomogeneous(stack, 0)
         gtk_stack_add_named(stack, large.widget, "large")

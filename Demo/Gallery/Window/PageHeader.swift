@@ -22,7 +22,9 @@ final class PageHeader {
         let menu = gtk_menu_button_new()!
         gtk_menu_button_set_icon_name(OpaquePointer(menu), "open-menu-symbolic")
         gtk_menu_button_set_primary(OpaquePointer(menu), 1)
-        gtk_menu_button_set_menu_model(OpaquePointer(menu), PrimaryMenu.make())
+        let items = PrimaryMenu.make()
+        gtk_menu_button_set_menu_model(OpaquePointer(menu), items)
+        g_object_unref(items)
         nameIcon(menu, tr("Main menu"))
         nameIcon(restore, tr("Leave full screen"))
         adw_header_bar_set_title_widget(bar, cast(titleWidget))

@@ -4,6 +4,7 @@ import GtkWebImage
 
 /// The primary menu of the window.
 enum PrimaryMenu {
+    /// - Returns: A new reference, which belongs to the caller.
     @MainActor
     static func make() -> UnsafeMutablePointer<GMenuModel> {
         let menu = g_menu_new()!
@@ -16,6 +17,7 @@ enum PrimaryMenu {
         g_menu_append(help, tr("Keyboard Shortcuts"), "win.show-help-overlay")
         g_menu_append(help, tr("About the Gallery"), "app.about")
         g_menu_append_section(menu, nil, cast(help))
+        g_object_unref(UnsafeMutableRawPointer(help))
         return cast(menu)
     }
 }

@@ -74,6 +74,14 @@ package final class DaemonProcess: Sendable {
         process.waitForOutput(seconds: 10, find)
     }
 
+    /// Waits for a program that ends by itself.
+    /// - Returns: Its exit code, which is above 128 when a signal has ended it; `nil` if it still runs.
+    package func exitCode(within seconds: Double) -> Int32? {
+        guard process.waitForEndOfOutput(seconds: seconds) else { return nil }
+        process.wait()
+        return process.exitCode
+    }
+
     /// Ends the program and waits for it. Later calls do nothing.
     package func stop() {
         process.closeInput()

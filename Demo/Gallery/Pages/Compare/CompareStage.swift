@@ -11,7 +11,7 @@ final class CompareStage {
     /// again before the wall has been scrolled past them.
     private static let speed = 12_000.0
 
-    let widget: Widget
+    private let owned: OwnedWidget
     private let sides: [CompareSide]
     private let button = gtk_button_new()!
     private var fling: Fling?
@@ -25,7 +25,7 @@ final class CompareStage {
         gtk_box_set_homogeneous(cast(OpaquePointer(walls)), 1)
         gtk_widget_set_vexpand(walls, 1)
         gtk_widget_set_halign(button, GTK_ALIGN_CENTER)
-        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [walls, button])
+        owned = OwnedWidget(box(GTK_ORIENTATION_VERTICAL, spacing: 6, [walls, button]))
         for side in [gtk_widget_set_margin_bottom, gtk_widget_set_margin_start, gtk_widget_set_margin_end] {
             side(widget, 6)
         }
@@ -37,6 +37,8 @@ final class CompareStage {
     }
 
     deinit { follower?.cancel() }
+
+    var widget: Widget { owned.widget }
 
     /// Whether nothing is being loaded or scrolled, and the figures say so.
     var isAtRest: Bool { follower == nil && !isScrolling && areWallsAtRest }
@@ -108,7 +110,10 @@ extension CompareStage: Flingable {
     func report(flinging seconds: Double) async -> String? {
         guard await scroll(seconds: seconds) else { return nil }
         // What is on its way belongs to the figures.
-        while !isAtRest { try? await Task.sleep(for: .milliseconds(50)) }
+        while !isAtRest {
+            guard gtk_widget_get_mapped(widget) != 0 else { return nil }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
         let lines = sides.flatMap { side in
             [side.title] + side.figures.rows.map { "\($0.name): \($0.value)" }
         }

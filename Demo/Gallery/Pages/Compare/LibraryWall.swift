@@ -13,7 +13,7 @@ final class LibraryWall: ComparedWall {
         (self.wall, self.manager) = (wall, manager)
         Task { [weak self] in
             let signatures = await ImageSignatures(folder: server.folder, names: server.names)
-            self?.checker = CellChecker(signatures)
+            self?.checker = signatures.map { CellChecker($0) }
         }
     }
 

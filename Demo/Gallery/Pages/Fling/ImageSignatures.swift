@@ -10,11 +10,12 @@ struct ImageSignatures: Sendable {
 
     private let signatures: [String: [UInt8]]
 
-    /// Decodes the images of a folder, on another thread.
-    init(folder: String, names: [String]) async {
+    /// Decodes the images of a folder, on another thread. The result is `nil` when the task was cancelled.
+    init?(folder: String, names: [String]) async {
         let options = DecodeOptions(size: .cover(PixelSize(width: 160, height: 120)))
         var signatures: [String: [UInt8]] = [:]
         for name in names {
+            guard !Task.isCancelled else { return nil }
             guard let data = try? Data(contentsOf: URL(filePath: "\(folder)/\(name)")),
                 let image = try? WebImage(data: data, options: options)
             else { continue }

@@ -1,0 +1,112 @@
+import Foundation
+import TestSupport
+import TestTraits
+import Testing
+import WebImageCore
+import WebImageTesting
+
+/// Takes pages and panes away while the gallery still works on them. Freed memory is overwritten, so that its use ends the program.
+@Suite("What the gallery does when a page goes away", .blocking, .serialized)
+struct GalleryLeavingTests {
+    private static let wallButton = (x: 952, y: 692)
+    private static let compareButton = (x: 625, y: 692)
+
+    private func screen(_ page: String, _ title: String) throws -> GalleryScreen {
+        let screen = try GalleryScreen(
+            ["--page", page, "--size", "1000x720"],
+            // Software OpenGL would take the time of the decoders.
+            environment: [
+                "GSK_RENDERER": "cairo", "G_DEBUG": "fatal-criticals", "G_SLICE": "always-malloc",
+                "MALLOC_PERTURB_": "165",
+            ]
+        )
+        #expect(screen.hasWindow(title) && screen.isDrawn, "\(screen.output)")
+        return screen
+    }
+
+    private func colors(_ photo: WebImage) -> [UInt32: Int] { photo.colors(x: 270..<980, y: 120..<500) }
+
+    /// Starts the fling of a page and waits until it moves.
+    private func fling(_ screen: GalleryScreen, _ button: (x: Int, y: Int)) throws {
+        #expect(try screen.eventuallyShows(seconds: 120) { colors($0).count > 2000 })
+        _ = try screen.settledPixels()
+        let before = try colors(screen.photograph())
+        screen.click(x: button.x, y: button.y)
+        #expect(try screen.eventuallyShows(seconds: 60) { colors($0) != before })
+    }
+
+    @Test(
+        "A page that is reloaded while it is flung starts again",
+        arguments: [("wall", "Wall", wallButton), ("compare", "Compare", compareButton)]
+    )
+    func reload(page: String, title: String, button: (x: Int, y: Int)) throws {
+        let screen = try screen(page, title)
+        try fling(screen, button)
+        screen.press("F5")
+        // Then it shows images, and can be flung and closed
+        try fling(screen, button)
+        screen.press("ctrl+q")
+        #expect(screen.exitCode() == 0, "\(screen.output)")
+    }
+
+    @Test(
+        "A window that is closed while a page is flung ends the gallery without an error",
+        arguments: [("wall", "Wall", wallButton), ("compare", "Compare", compareButton)]
+    )
+    func close(page: String, title: String, button: (x: Int, y: Int)) throws {
+        let screen = try screen(page, title)
+        try fling(screen, button)
+        screen.press("ctrl+w")
+        #expect(screen.exitCode() == 0, "\(screen.output)")
+    }
+
+    @Test("Stop ends a fling that is still being prepared")
+    func stop() throws {
+        let screen = try screen("wall", "Wall")
+        let button = Self.wallButton
+        screen.point(x: button.x, y: button.y)
+        #expect(try screen.eventuallyShows { colors($0).count > 2000 })
+        _ = try screen.settledPixels()
+        // The images of the first row are not animated.
+        func row(_ photo: WebImage) -> [UInt32: Int] { photo.colors(x: 270..<980, y: 120..<235) }
+        var before: [UInt32: Int] = [:]
+        #expect(
+            try screen.eventuallyShows { photo in
+                defer { before = row(photo) }
+                return row(photo) == before && before.count > 5000
+            }
+        )
+        // The first press starts it, the second one comes long before the first frame.
+        screen.click(x: button.x, y: button.y, times: 2)
+        #expect(try !screen.eventuallyShows(seconds: 8) { row($0) != before })
+        screen.press("ctrl+q")
+        #expect(screen.exitCode() == 0, "\(screen.output)")
+    }
+
+    @Test("The source comes back after the inspector has taken its place")
+    func sourceAndInspector() throws {
+        let screen = try screen("links", "Try a URL")
+        let page = try screen.settledPixels()
+        screen.press("ctrl+u")
+        let source = try screen.settledPixels(after: page)
+        screen.press("F12")
+        let inspector = try screen.settledPixels(after: source)
+        #expect(source != page && inspector != source)
+        screen.press("ctrl+u")
+        let again = try screen.settledPixels(after: inspector)
+        #expect(again != inspector && again != page, "\(screen.output)")
+        screen.press("ctrl+q")
+        #expect(screen.exitCode() == 0, "\(screen.output)")
+    }
+
+    @Test("The caches page that is reloaded while it trims the caches works on", arguments: ["Trim", "Clear disk"])
+    func reloadWhileTrimming(button: String) throws {
+        let screen = try screen("caches", "Caches")
+        _ = try screen.settledPixels()
+        // The reload comes before the answer of the disk.
+        for _ in 0..<5 { screen.click(x: button == "Trim" ? 676 : 574, y: 131, key: "F5") }
+        #expect(try screen.openPage("Wall"), "\(screen.output)")
+        screen.press("ctrl+q")
+        #expect(screen.exitCode() == 0, "\(screen.output)")
+    }
+}
