@@ -72,11 +72,11 @@ final class CacheShelf {
         self.level = level
         let share = level.byteLimit > 0 ? Double(level.byteCount) / Double(level.byteLimit) : 0
         gtk_level_bar_set_value(OpaquePointer(bar), min(share, 1))
-        let size = "\(Page.size(level.byteCount)) \(tr("of")) \(Page.size(level.byteLimit))"
+        let size = tr("%1 of %2", Page.size(level.byteCount), Page.size(level.byteLimit))
         setText(text, "\(level.count) · \(size)\(level.notes)")
         gtk_widget_set_visible(empty, items.isEmpty ? 1 : 0)
         gtk_widget_set_visible(more, level.count > items.count ? 1 : 0)
-        setText(more, "\(level.count - items.count) \(tr("more"))")
+        setText(more, tr("%1 more", plural: "%1 more", count: level.count - items.count))
         return hasChanged
     }
 
@@ -132,9 +132,9 @@ final class CacheShelf {
             let minutes = Int(-date.timeIntervalSinceNow / 60)
             return switch minutes {
             case ..<1: tr("now")
-            case ..<60: "\(minutes) min"
-            case ..<1440: "\(minutes / 60) h"
-            default: "\(minutes / 1440) \(tr("d"))"
+            case ..<60: tr("%1 min", minutes)
+            case ..<1440: tr("%1 h", minutes / 60)
+            default: tr("%1 day", plural: "%1 days", count: minutes / 1440)
             }
         }
     }
