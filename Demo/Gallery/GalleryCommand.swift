@@ -42,7 +42,8 @@ struct GalleryCommand: ParsableCommand {
             }
         // ArgumentParser calls this on the main thread, where main is.
         let code = MainActor.assumeIsolated {
-            GalleryApplication(context: PageContext(source: source, server: server), options: options).run()
+            let context = PageContext(source: source, server: server, hasWrongImages: options.wrongImages)
+            return GalleryApplication(context: context, options: options).run()
         }
         throw ExitCode(code)
     }

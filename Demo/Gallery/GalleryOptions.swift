@@ -62,6 +62,10 @@ struct GalleryOptions: ParsableArguments {
     )
     var fling: Double?
 
+    /// Without it a test could not tell a check that finds nothing from one that looks at nothing.
+    @Flag(help: .hidden)
+    var wrongImages = false
+
     @Flag(help: "Scroll the wall from top to bottom, each screen once it is loaded, and quit.")
     var scrollThrough = false
 

@@ -3,7 +3,7 @@ import Synchronization
 /// Loads images: from the memory cache, the disk cache or a loader, decoded off the main thread, and once for all who
 /// ask for the same image. All methods may be called from any thread.
 ///
-/// The way of a request is drawn in Pipeline/Pipeline.swift.
+/// The path of a request is drawn in Pipeline/Pipeline.swift.
 public final class ImageManager: Sendable {
     package let pipeline: Pipeline
     private let network: NetworkSwitch

@@ -5,7 +5,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
-@Suite("The way of loads into the job graph, past the caller")
+@Suite("The path of loads into the job graph, past the caller")
 struct GraphIntakeTests {
     /// Keeps the thread that changes the graph.
     private let gate = DispatchSemaphore(value: 0)

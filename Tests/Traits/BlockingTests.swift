@@ -7,10 +7,10 @@ extension Trait where Self == BlockingTests {
     package static var blocking: Self { Self() }
 }
 
-/// Runs tests that block their thread on threads apart from those of Swift's concurrency.
+/// Runs tests that block their thread on threads apart from the cooperative thread pool.
 ///
-/// Those are as few as there are processors. Two galleries that were photographed held both for minutes, in which no task of any
-/// other test went on.
+/// The pool has only as many threads as there are processors. Two tests that wait for a program can block all of them for minutes,
+/// and no other test makes progress then.
 package struct BlockingTests: SuiteTrait, TestTrait, TestScoping {
     package var isRecursive: Bool { true }
 

@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("Flings in the gallery")
+@Suite("Flings in the gallery", .blocking, .serialized)
 struct GalleryFlingTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-fling-\(UUID().uuidString)")
 
@@ -40,7 +41,7 @@ struct GalleryFlingTests {
         // A fling of two seconds passes far more cells than the window has.
         let wrong = try #require(values["Wrong images"]?.first?.split(separator: " "))
         #expect(wrong.count == 3 && wrong[0] == "0" && Int(wrong[2]) ?? 0 > 30, "\(values)")
-        for name in ["Frames a second", "Frames a second with empty cells"] {
+        for name in ["Frames per second", "Frames per second with empty cells"] {
             #expect((1...100).contains(try number(values[name]?.first)), "\(values)")
         }
         for name in ["Longest frame", "Longest frame with empty cells"] {
@@ -55,6 +56,16 @@ struct GalleryFlingTests {
         let picture = try PNGCoder().decode(Data(contentsOf: file), options: DecodeOptions())
         let count = picture.colors(x: 300..<960, y: 120..<640).count
         #expect((10..<1000).contains(count), "\(count) colours")
+    }
+
+    @Test("Cells that show the image of another item are counted as wrong, though the library was asked for it")
+    func wrongImages() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let values = try fling(["--fling", "2", "--wrong-images"])
+        // Each fifth cell asks for the image of its neighbour.
+        let words = try #require(values["Wrong images"]?.first?.split(separator: " "))
+        let (wrong, checked) = (try #require(Int(words[0])), try #require(words.last.flatMap { Int($0) }))
+        #expect(checked > 30 && wrong > checked / 10 && wrong < checked / 3, "\(values)")
     }
 
     @Test(
@@ -85,14 +96,14 @@ struct GalleryFlingTests {
         let bytes = try both("Transferred")
         #expect(bytes.library > shown.library * 10_000, "\(values)")
         #expect(bytes.plain >= bytes.library, "\(values)")
-        let pixels = try both("Decoded")
+        let pixels = try both("Memory of decoded images")
         #expect(pixels.library > 500_000 && pixels.plain > pixels.library, "\(values)")
         let longest = try both("Longest frame")
         #expect(longest.library > 0 && longest.plain > 0, "\(values)")
         // Both passed the same cells, however long their frames took.
         let ends = try #require(values["Images shown"]).compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
         #expect(ends.count == 2 && abs(ends[0] - ends[1]) <= 16, "\(values)")
-        let seconds = try both("Scrolled in")
+        let seconds = try both("Scroll time")
         #expect(seconds.library >= 2.9 && seconds.plain >= 2.9, "\(values)")
     }
 

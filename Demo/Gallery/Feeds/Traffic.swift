@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Counts the bytes that the gallery's server sends, by the User-Agent that asks for them. What is cancelled on the way counts up
-/// to where it got.
+/// Counts the bytes that the gallery's server sends, by the User-Agent that asks for them. Of a response that is cancelled, the
+/// bytes sent until then count.
 final class Traffic: Sendable {
     private let byteCounts = Mutex<[String: Int]>([:])
 

@@ -20,7 +20,8 @@ extension Page {
         let missing = sizedPicture(width: 200, height: 150)
         let button = Button()
         gtk_widget_set_size_request(button.widget, 200, 150)
-        describe(described, button)
+        described.setImageDescription(tr("A lighthouse at dusk"))
+        button.setImageDescription(tr("Open the image"))
         late.setImageDescription(tr("A lake that takes long to load"))
         missing.setImageDescription(tr("An image that does not exist"))
         missing.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
@@ -31,10 +32,10 @@ extension Page {
         still.isFirstFrameOnly = true
         button.setImage(with: still)
         let cells = [
-            told(described.widget, as: "A lighthouse at dusk", described.imageProgress),
+            told(described.widget, as: tr("A lighthouse at dusk"), described.imageProgress),
             told(late.widget, as: tr("A lake that takes long to load"), late.imageProgress),
             told(missing.widget, as: tr("An image that does not exist"), missing.imageProgress),
-            told(button.widget, as: "Open the image", button.imageProgress),
+            told(button.widget, as: tr("Open the image"), button.imageProgress),
         ]
         let heading = label(tr("Below each image is what a screen reader says of it."), "caption")
         return PageContent(
@@ -55,13 +56,13 @@ extension Page {
                 case .failed: ImageAccessibility.failureDescription
                 default: ""
                 }
-            setText(text, "“\([name, addition].filter { !$0.isEmpty }.joined(separator: ", "))”")
+            setText(text, tr("“%1”", [name, addition].filter { !$0.isEmpty }.joined(separator: ", ")))
         }
         return box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(widget), text])
     }
 
     @MainActor
-    private static func describe(_ picture: Picture, _ button: Button) {
+    private static func sample(_ picture: Picture, _ button: Button) {
         picture.setImageDescription("A lighthouse at dusk")
         button.setImageDescription("Open the image")
     }

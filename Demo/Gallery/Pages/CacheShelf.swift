@@ -74,11 +74,12 @@ final class CacheShelf {
         self.level = level
         let share = level.byteLimit.map { $0 > 0 ? Double(level.byteCount) / Double($0) : 0 } ?? 0
         gtk_level_bar_set_value(OpaquePointer(bar), min(share, 1))
-        let limit = level.byteLimit.map { " \(tr("of")) \(Page.size($0))" } ?? ""
-        setText(text, "\(level.count) · \(Page.size(level.byteCount))\(limit)\(level.notes)")
+        let size = Page.size(level.byteCount)
+        let text = level.byteLimit.map { tr("%1 of %2", size, Page.size($0)) } ?? size
+        setText(self.text, "\(level.count) · \(text)\(level.notes)")
         gtk_widget_set_visible(empty, items.isEmpty ? 1 : 0)
         gtk_widget_set_visible(more, level.count > items.count ? 1 : 0)
-        setText(more, "\(level.count - items.count) \(tr("more"))")
+        setText(more, tr("%1 more", plural: "%1 more", count: level.count - items.count))
         return hasChanged
     }
 
@@ -134,9 +135,9 @@ final class CacheShelf {
             let minutes = Int(-date.timeIntervalSinceNow / 60)
             return switch minutes {
             case ..<1: tr("now")
-            case ..<60: "\(minutes) min"
-            case ..<1440: "\(minutes / 60) h"
-            default: "\(minutes / 1440) \(tr("d"))"
+            case ..<60: tr("%1 min", minutes)
+            case ..<1440: tr("%1 h", minutes / 60)
+            default: tr("%1 day", plural: "%1 days", count: minutes / 1440)
             }
         }
     }

@@ -6,7 +6,7 @@ extension Page {
         id: "compare",
         title: tr("Compare"),
         summary: tr(
-            "The same images over the same line, scrolled one side after the other. Left: the library, without its cache on disk. Right: GTK alone. Each cell downloads its file, decodes it at full size, and shows it when it is there."
+            "The same images over the same line, scrolled one side after the other. Left: the library, without its cache on disk. Right: plain GTK with the same downloader. Each cell downloads its file, decodes it at full size, and shows it when it is there."
         ),
         code: """
             let factory = ImageListFactory(
@@ -55,7 +55,7 @@ extension Page {
         let plain = PlainWall(urls: urls, columns: 1...2) { url, completion in downloader.fetch(url, completion) }
         return CompareStage([
             CompareSide("GtkWebImage", library) { traffic.byteCount(for: ImageManager.comparedAgent) },
-            CompareSide(tr("GTK alone"), plain) { traffic.byteCount(for: ImageDownloader.comparedAgent) },
+            CompareSide(tr("Plain GTK"), plain) { traffic.byteCount(for: ImageDownloader.comparedAgent) },
         ])
     }
 }

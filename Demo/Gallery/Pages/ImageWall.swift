@@ -17,18 +17,28 @@ final class ImageWall {
     var onActivate: ((Int) -> Void)?
     private let prefetcher: ListPrefetcher
     private let pictures: PictureSet
+    private let items = CellItems()
     /// What has become of the loads since the wall was made.
     let counts = LoadCounts()
     private let observation: ObservationToken
     private let healer: WallHealer
 
     /// - Parameters:
+    ///   - urls: The items of the list.
+    ///   - requested: What the cells load. Default: the URLs of their items. A test has others, which must be noticed.
     ///   - columns: The fewest and the most columns.
     ///   - manager: Loads the images. Default: that of all pages.
-    init(urls: [URL], columns: ClosedRange<Int> = WallGrid.columns, manager: ImageManager = .shared) {
+    init(
+        urls: [URL],
+        requested: [URL]? = nil,
+        columns: ClosedRange<Int> = WallGrid.columns,
+        manager: ImageManager = .shared
+    ) {
         self.urls = urls
         let pictures = PictureSet()
-        let view = Self.makeGrid(WallGrid.model(of: urls), urls: urls, pictures: pictures, manager: manager)
+        let factory = Self.makeFactory(urls: requested ?? urls, pictures: pictures, manager: manager)
+        items.follow(OpaquePointer(factory.nativeFactoryPointer))
+        let view = Self.makeGrid(WallGrid.model(of: urls), factory)
         self.pictures = pictures
         grid = WallGrid(view, columns: columns)
         let prefetcher = manager === ImageManager.shared ? ImagePrefetcher.shared : ImagePrefetcher(manager: manager)
@@ -58,12 +68,7 @@ final class ImageWall {
 
     // All that an app writes for a list: a factory of cells, and a prefetcher for the rows that come next.
 
-    private static func makeGrid(
-        _ model: OpaquePointer,
-        urls: [URL],
-        pictures: PictureSet,
-        manager: ImageManager
-    ) -> Widget {
+    private static func makeFactory(urls: [URL], pictures: PictureSet, manager: ImageManager) -> ImageListFactory {
         let factory = ImageListFactory(
             width: 160,
             height: 120,
@@ -76,6 +81,10 @@ final class ImageWall {
             },
             request: { position in ImageRequest(url: urls[position]) }
         )
+        return factory
+    }
+
+    private static func makeGrid(_ model: OpaquePointer, _ factory: ImageListFactory) -> Widget {
         let grid = gtk_grid_view_new(gtk_no_selection_new(model), nil)!
         gtk_grid_view_set_factory(OpaquePointer(grid), OpaquePointer(factory.nativeFactoryPointer))
         return grid
@@ -103,6 +112,9 @@ extension ImageWall {
         let visible = cells.filter(\.isMapped)
         return !visible.isEmpty && visible.allSatisfy { $0.picture.imageTask(for: .image)?.isFinished ?? false }
     }
+
+    /// The URL of the item whose cell a widget is in, by the list's own model.
+    func itemURL(in picture: PicturePointer) -> URL? { items.url(in: picture.widget) }
 
     /// The widgets of the cells that are in view, even by a row of pixels.
     var picturesInView: [PicturePointer] { pictures.all.filter { grid.shows($0.widget) } }

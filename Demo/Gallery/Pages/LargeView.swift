@@ -42,7 +42,7 @@ final class LargeView {
     /// What the image is called.
     var title: String { feed.urls[number].imageTitle }
     /// Which one of the wall's images it is.
-    var position: String { "\(number + 1) \(tr("of")) \(feed.urls.count)" }
+    var position: String { tr("%1 of %2", number + 1, feed.urls.count) }
     var isAtRest: Bool { picture.isAtRest }
 
     /// Shows an image, and its thumbnail until it has loaded. The load of the image before is cancelled.
@@ -148,7 +148,7 @@ final class LargeView {
             let size = "\(image.naturalSize.width) × \(image.naturalSize.height)"
             let facts = [
                 size, image.format.rawValue.uppercased(), Self.fileSize(response, of: url), response.source.title,
-                "\(Int((time / .milliseconds(1)).rounded())) ms",
+                tr("%1 ms", Int((time / .milliseconds(1)).rounded())),
             ]
             setText(info, facts.compactMap(\.self).joined(separator: " · "))
         }

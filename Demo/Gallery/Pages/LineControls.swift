@@ -8,12 +8,12 @@ final class LineControls {
     let button: Widget
     private let line: Line
     private let presets: Widget
-    private let latency = Slider(tr("Latency"), 0...1000, step: 10) { "\(Int($0)) ms" }
+    private let latency = Slider(tr("Latency"), 0...1000, step: 10) { tr("%1 ms", Int($0)) }
     private let bandwidth = Slider(tr("Bandwidth"), 4...7.5, step: 0.1) { value in
         LineControls.bandwidth(value).map { "\(Page.size(Int($0)))/s" } ?? tr("unlimited")
     }
-    private let loss = Slider(tr("Packet loss"), 0...20, step: 0.5) { "\(($0 * 2).rounded() / 2) %" }
-    private let chaos = Slider(tr("Responses that go wrong"), 0...60, step: 1) { "\(Int($0)) %" }
+    private let loss = Slider(tr("Packet loss"), 0...20, step: 0.5) { tr("%1 %", ($0 * 2).rounded() / 2) }
+    private let chaos = Slider(tr("Responses that go wrong"), 0...60, step: 1) { tr("%1 %", Int($0)) }
     private var offline: Widget?
     private var isShowing = false
 

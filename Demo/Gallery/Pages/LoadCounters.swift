@@ -56,7 +56,7 @@ final class LoadCounters {
             "\(tr("loads")) \(numbers.loads)", "\(tr("memory")) \(numbers.memory)", "\(tr("disk")) \(numbers.disk)",
             "\(tr("network")) \(numbers.network)", "\(tr("failed")) \(numbers.failed)",
             "\(tr("cancelled")) \(numbers.cancelled)", Page.size(memory.byteCount),
-            "\(tr("longest frame")) \(Int(longestFrame)) ms",
+            tr("longest frame %1 ms", Int(longestFrame)),
         ]
     }
 }

@@ -70,6 +70,15 @@ struct PageContext {
     let source: any ImageFeed
     /// The server of the bundled images, which also produces failures.
     let server: ImageServer
+    /// Whether some cells of the wall load an image that is not theirs.
+    var hasWrongImages = false
+
+    /// What the cells of the wall load.
+    var requestedURLs: [URL] {
+        guard hasWrongImages else { return source.urls }
+        // Neighbours in the list are different images.
+        return source.urls.indices.map { source.urls[$0.isMultiple(of: 5) ? ($0 + 1) % source.urls.count : $0] }
+    }
 
     /// Returns a bundled image under a new URL, which no cache contains.
     func fresh(_ name: String, _ reply: ImageServer.Reply = .normal) -> URL {

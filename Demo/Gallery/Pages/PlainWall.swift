@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-/// The wall as one writes it with GTK alone: a cell that is bound downloads its file, and shows it when it is there. Nothing is
+/// The wall as one writes it with plain GTK: a cell that is bound downloads its file, and shows it when it is there. Nothing is
 /// cancelled or kept, each file is decoded at its full size on the main thread, and a cell that is used again is not protected
 /// from what it asked for before.
 @MainActor

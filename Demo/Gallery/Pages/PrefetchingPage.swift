@@ -100,6 +100,6 @@ private final class SourceCount {
         case .disk: disk += 1
         default: break
         }
-        show("\(tr("from memory")) \(memory), \(tr("from disk")) \(disk), \(tr("of")) \(total)")
+        show(tr("from memory %1, from disk %2, of %3", memory, disk, total))
     }
 }

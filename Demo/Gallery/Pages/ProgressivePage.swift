@@ -66,12 +66,12 @@ private final class ProgressiveShow {
 
         func clear() {
             count = 0
-            setText(caption, "\(title), \(tr("partial images")): 0")
+            setText(caption, tr("%1, partial images: %2", title, 0))
         }
 
         func addPartialImage() {
             count += 1
-            setText(caption, "\(title), \(tr("partial images")): \(count)")
+            setText(caption, tr("%1, partial images: %2", title, count))
         }
     }
 

@@ -72,7 +72,7 @@ final class TransformerTile {
         let options = BindingOptions(whileLoading: .currentImage)
         picture.setImage(with: url, options: options, transformer: transformer(value)) { [time] result in
             guard let duration = try? result.get().durations.transforming else { return }
-            setText(time, duration > .zero ? "\(duration.tenths) ms" : "")
+            setText(time, duration > .zero ? tr("%1 ms", duration.tenths) : "")
         }
     }
 }

@@ -16,7 +16,7 @@ extension Page {
             picture.setImage(with: url, options: BindingOptions(display: .animated))
             """
     ) { context in
-        let duration = Slider(tr("Duration"), 100...2000, step: 50) { "\(Int($0)) ms" }
+        let duration = Slider(tr("Duration"), 100...2000, step: 50) { tr("%1 ms", Int($0)) }
         duration.value = 400
         let names = ["balloons.jpg", "moonlit-lake.jpg", "city-skyline.jpg"]
         let titles = transitions(0).map(\.0)

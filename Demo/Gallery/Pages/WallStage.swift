@@ -21,7 +21,7 @@ final class WallStage {
 
     init(_ context: PageContext) {
         self.context = context
-        wall = ImageWall(urls: context.source.urls)
+        wall = ImageWall(urls: context.source.urls, requested: context.requestedURLs)
         counters = LoadCounters(wall.counts)
         gtk_stack_add_named(stack, wall.grid.widget, "wall")
         gtk_widget_set_vexpand(cast(stack), 1)
@@ -167,7 +167,7 @@ extension WallStage: Flingable {
     }
 }
 
-/// The cells of the wall without images, which show what GTK alone takes.
+/// The cells of the wall without images, which show what GTK takes by itself.
 enum EmptyWall {
     @MainActor
     static func makeGrid(urls: [URL]) -> WallGrid {

@@ -3,9 +3,20 @@ import Foundation
 
 /// Returns a text in the language of the user, or unchanged without a translation. data/po/update collects the texts in
 /// calls of this function.
-func tr(_ text: String) -> String {
+/// - Parameter values: What takes the place of %1, %2 and so on, in an order that a translation may change.
+func tr(_ text: String, _ values: any CustomStringConvertible...) -> String {
     // Without a translation g_dgettext returns the very pointer that it is given.
-    text.withCString { String(cString: g_dgettext(Translation.domain, $0)) }
+    Translation.fill(text.withCString { String(cString: g_dgettext(Translation.domain, $0)) }, with: values)
+}
+
+/// Returns the form of a text for a number, which takes the place of %1.
+func tr(_ singular: String, plural: String, count: Int) -> String {
+    let text = singular.withCString { singular in
+        plural.withCString { plural in
+            String(cString: g_dngettext(Translation.domain, singular, plural, gulong(max(count, 0))))
+        }
+    }
+    return Translation.fill(text, with: [count])
 }
 
 /// The translations of the gallery.
@@ -22,6 +33,23 @@ enum Translation {
             bindtextdomain(domain, installed)
         }
         bind_textdomain_codeset(domain, "UTF-8")
+    }
+
+    /// Puts values in the places of %1, %2 and so on.
+    fileprivate static func fill(_ text: String, with values: [any CustomStringConvertible]) -> String {
+        guard !values.isEmpty else { return text }
+        var (result, rest) = ("", text[...])
+        while let percent = rest.firstIndex(of: "%") {
+            result += rest[..<percent]
+            rest = rest[rest.index(after: percent)...]
+            if let number = rest.first?.wholeNumberValue, values.indices.contains(number - 1) {
+                result += values[number - 1].description
+                rest = rest.dropFirst()
+            } else {
+                result += "%"
+            }
+        }
+        return result + rest
     }
 }
 

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// The way of a request, from a task that is started to its completion.
+/// The path of a request, from a task that is started to its completion.
 ///
 /// ```
 /// ImageTask.start

@@ -36,12 +36,12 @@ struct CompareFigures {
     /// A name and its value, in the order in which they are shown.
     @MainActor var rows: [(name: String, value: String)] {
         [
-            (tr("Images shown"), "\(shown.count) \(tr("of")) \(wanted.count)"),
+            (tr("Images shown"), tr("%1 of %2", shown.count, wanted.count)),
             (tr("Wrong images"), "\(wrong.count)"),
             (tr("Transferred"), Page.size(byteCount)),
-            (tr("Decoded"), Page.size(pixelByteCount)),
-            (tr("Longest frame"), longestFrame > 0 ? "\(Int(longestFrame.rounded())) ms" : "–"),
-            (tr("Scrolled in"), seconds > 0 ? "\((seconds * 10).rounded() / 10) s" : "–"),
+            (tr("Memory of decoded images"), Page.size(pixelByteCount)),
+            (tr("Longest frame"), longestFrame > 0 ? tr("%1 ms", Int(longestFrame.rounded())) : "–"),
+            (tr("Scroll time"), seconds > 0 ? tr("%1 s", (seconds * 10).rounded() / 10) : "–"),
         ]
     }
 }

@@ -16,6 +16,7 @@ final class CompareStage {
     private let button = gtk_button_new()!
     private var fling: Fling?
     private var isScrolling = false
+    private var isStopped = false
     private var follower: Task<Void, Never>?
 
     init(_ sides: [CompareSide]) {
@@ -45,11 +46,13 @@ final class CompareStage {
 
     private var areWallsAtRest: Bool { sides.allSatisfy(\.wall.isAtRest) }
 
-    /// Scrolls one side after the other, so that neither pays for the frames and the transfers of the other.
+    /// Scrolls one side after the other, each once both are at rest, so that neither pays for the frames and the transfers of the
+    /// other.
     /// - Returns: Whether both came to their end.
     func scroll(seconds: Double) async -> Bool {
         guard !isScrolling else { return false }
         isScrolling = true
+        isStopped = false
         updateButton()
         defer {
             isScrolling = false
@@ -57,6 +60,7 @@ final class CompareStage {
             for side in sides { side.update() }
         }
         for side in sides {
+            guard await comeToRest() else { return false }
             var frameCount = 0
             let motion = FlingMotion(duration: seconds, speed: Self.speed)
             // A slow frame makes the way take longer, so that both sides pass the same cells.
@@ -72,6 +76,16 @@ final class CompareStage {
             side.add(times)
         }
         return true
+    }
+
+    /// Waits until neither wall loads anything.
+    /// - Returns: Whether that was so before the page was left or the button said to stop.
+    private func comeToRest() async -> Bool {
+        while !isStopped, gtk_widget_get_mapped(widget) != 0 {
+            if areWallsAtRest { return true }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+        return false
     }
 
     /// Follows the loads after the page was opened or scrolled, until all have ended.
@@ -97,7 +111,11 @@ final class CompareStage {
     }
 
     private func scrollOrStop() {
-        if let fling { return fling.stop() }
+        guard !isScrolling else {
+            isStopped = true
+            fling?.stop()
+            return
+        }
         Task { await scroll(seconds: Self.flingTime) }
     }
 

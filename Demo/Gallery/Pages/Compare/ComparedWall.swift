@@ -13,14 +13,6 @@ protocol ComparedWall: AnyObject {
 
 /// What a cell is bound to, and what it shows.
 struct ComparedCell {
-    enum Content {
-        case nothing
-        /// The image of the cell's URL.
-        case own
-        /// The image of another URL.
-        case other
-    }
-
     let url: URL?
-    let content: Content
+    let content: CellContent
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import GtkWebImage
 
-/// The wall that the library binds. Whether its images are the right ones is told by their pixels.
+/// The wall that the library binds.
 @MainActor
 final class LibraryWall: ComparedWall {
     private let wall: ImageWall
@@ -21,15 +21,14 @@ final class LibraryWall: ComparedWall {
 
     var cellsInView: [ComparedCell] {
         wall.picturesInView.map { picture in
-            let url = picture.currentImageURL
-            guard let checker, let url, let image = picture.currentImage else {
-                return ComparedCell(url: url, content: .nothing)
-            }
-            return ComparedCell(url: url, content: checker.isOwn(image, of: url, in: picture) ? .own : .other)
+            let url = wall.itemURL(in: picture)
+            guard let checker, let url else { return ComparedCell(url: url, content: .nothing) }
+            return ComparedCell(url: url, content: checker.content(of: picture.widget, itemURL: url))
         }
     }
 
     var pixelByteCount: Int { manager.cache.memoryStatistics.byteCount }
 
-    var isAtRest: Bool { checker != nil && wall.isAtRest }
+    /// Whether the prefetcher has nothing to do either.
+    var isAtRest: Bool { checker != nil && wall.isAtRest && manager.runningTasks.isEmpty }
 }

@@ -1,5 +1,3 @@
-import GtkWebImage
-
 /// Looks at the cells of a wall in each frame.
 @MainActor
 final class CellInspector {
@@ -24,10 +22,10 @@ final class CellInspector {
         frameCount += 1
         for picture in wall.picturesInView {
             total.frames += 1
-            if let image = picture.currentImage, let url = picture.currentImageURL {
-                checker?.isOwn(image, of: url, in: picture)
-            } else {
+            if CellTexture(picture.widget) == nil {
                 total.blankFrames += 1
+            } else if let url = wall.itemURL(in: picture) {
+                _ = checker?.content(of: picture.widget, itemURL: url)
             }
         }
     }

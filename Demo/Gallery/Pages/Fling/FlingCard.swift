@@ -18,7 +18,7 @@ struct FlingCard {
             showToast(tr("The result is in the clipboard"), in: copy)
         }
         copyButton = copy
-        let buttons = controls([copy, button(tr("Once more"), again), button(tr("Back to the wall"), close)])
+        let buttons = controls([copy, button(tr("Run again"), again), button(tr("Back to the wall"), close)])
         let heading = label(result.title, "title-2")
         let column = box(GTK_ORIENTATION_VERTICAL, spacing: 18, [heading, buttons, boxedList(result.rows)])
         for side in [

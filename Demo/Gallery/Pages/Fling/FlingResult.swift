@@ -17,18 +17,18 @@ struct FlingResult {
     @MainActor var rows: [(name: String, value: String)] {
         var rows = [
             (tr("Images on the wall"), "\(imageCount)"),
-            (tr("Frames a second"), Self.text(times.framesPerSecond)),
-            (tr("Longest frame"), "\(Int(times.longest.rounded())) ms"),
+            (tr("Frames per second"), Self.text(times.framesPerSecond)),
+            (tr("Longest frame"), tr("%1 ms", Int(times.longest.rounded()))),
         ]
         if let empty {
             rows += [
-                (tr("Frames a second with empty cells"), Self.text(empty.framesPerSecond)),
-                (tr("Longest frame with empty cells"), "\(Int(empty.longest.rounded())) ms"),
+                (tr("Frames per second with empty cells"), Self.text(empty.framesPerSecond)),
+                (tr("Longest frame with empty cells"), tr("%1 ms", Int(empty.longest.rounded()))),
             ]
         }
         return rows + [
-            (tr("Blank cells"), "\(Self.text(cells.blankShare * 100)) %"),
-            (tr("Wrong images"), cells.checked.map { "\(cells.wrong) \(tr("of")) \($0)" } ?? tr("not checked")),
+            (tr("Blank cells"), tr("%1 %", Self.text(cells.blankShare * 100))),
+            (tr("Wrong images"), cells.checked.map { tr("%1 of %2", cells.wrong, $0) } ?? tr("not checked")),
             (tr("From memory, disk, network"), "\(loads.memory), \(loads.disk), \(loads.network)"),
             (tr("Transfers"), "\(loads.transfers)"),
             (tr("Cancelled loads"), "\(loads.cancelled)"),
@@ -43,7 +43,7 @@ struct FlingResult {
         ([title] + rows.map { "\($0.name): \($0.value)" }).joined(separator: "\n") + "\n"
     }
 
-    @MainActor var title: String { "\(tr("Fling")), \(Int(times.seconds.rounded())) s" }
+    @MainActor var title: String { tr("Fling, %1 s", Int(times.seconds.rounded())) }
 
     private static func text(_ number: Double) -> String { String(format: "%.1f", number) }
 }

@@ -122,7 +122,7 @@ final class ImageSlot {
         }
     }
 
-    // The way of a load from its request to its start.
+    // The path of a load from its request to its start.
 
     private func replaceLoad(with request: BindingRequest, _ completion: Completion?) -> ImageTask {
         guard let image = request.image else { return clear(for: request, completion) }

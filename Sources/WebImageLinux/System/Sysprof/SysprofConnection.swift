@@ -13,7 +13,7 @@ struct SysprofMark: Sendable {
     let duration: Duration
 }
 
-/// The way of marks into sysprof, when it has started the program: `sysprof-cli -- app`.
+/// The path of marks into sysprof, when it has started the program: `sysprof-cli -- app`.
 ///
 /// sysprof passes a socket in the environment (`SYSPROF_CONTROL_FD`), over which libsysprof-capture, a static library in GTK and GLib,
 /// asks for a ring buffer. This does the same, so that apps need not be built with that library.
