@@ -105,9 +105,9 @@ struct AttachmentTests {
         try await cache.setAttachment(largest, for: url)
         #expect(await cache.attachment(for: url) == largest)
         #expect(await cache.data(for: url) == file)
-        for count in [65_537, 100_000_000] {
+        for (count, reason) in [(65_537, "65537 bytes, more than 65536 bytes"), (100_000_000, "more than 64 KiB")] {
             let error = await failure(Data(count: count), cache, url)
-            #expect(error?.code == .notStored && error?.reason.contains("\(count)") == true)
+            #expect(error?.code == .notStored && error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
         }
         #expect(await cache.attachment(for: url) == largest)
         let none = ManagerFixture(hasDisk: false)
