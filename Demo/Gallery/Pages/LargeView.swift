@@ -54,6 +54,8 @@ final class LargeView {
         neighbours = nil
         let (small, large) = (feed.urls[number], feed.largeURL(for: feed.urls[number]))
         picture.setImageDescription(title)
+        // The focus must not leave the page, or GTK would move it to the header.
+        gtk_widget_set_focusable(picture.widget, 1)
         serial += 1
         setText(info, tr("Loading …"))
         let start = ContinuousClock.now
@@ -84,8 +86,6 @@ final class LargeView {
     private func makeStage() -> Widget {
         gtk_widget_set_hexpand(picture.widget, 1)
         gtk_widget_set_vexpand(picture.widget, 1)
-        // The focus must not leave the page, or GTK would move it to the header.
-        gtk_widget_set_focusable(picture.widget, 1)
         picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 64)
         let stage = gtk_overlay_new()!
         gtk_overlay_set_child(OpaquePointer(stage), picture.widget)
