@@ -11,17 +11,22 @@ extension Trait where Self == BlockingTests {
 ///
 /// The pool has only as many threads as there are processors. Two tests that wait for a program can block all of them for minutes,
 /// and no other test makes progress then.
-package struct BlockingTests: SuiteTrait, TestTrait, TestScoping {
+package struct BlockingTests: SuiteTrait, TestTrait {
     package var isRecursive: Bool { true }
-
-    package func provideScope(
-        for test: Test,
-        testCase: Test.Case?,
-        performing function: @Sendable () async throws -> Void
-    ) async throws {
-        try await withTaskExecutorPreference(BlockableThreads.shared) { try await function() }
-    }
 }
+
+// Before Swift 6.1 a trait cannot run a test, and such tests share the threads of the others.
+#if compiler(>=6.1)
+    extension BlockingTests: TestScoping {
+        package func provideScope(
+            for test: Test,
+            testCase: Test.Case?,
+            performing function: @Sendable () async throws -> Void
+        ) async throws {
+            try await withTaskExecutorPreference(BlockableThreads.shared) { try await function() }
+        }
+    }
+#endif
 
 /// Threads that may wait. One more than the two processors that the tests are meant for, because programs wait, too.
 private final class BlockableThreads: TaskExecutor {
