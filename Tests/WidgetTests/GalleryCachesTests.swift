@@ -28,11 +28,7 @@ struct GalleryCachesTests {
         let list = folder.appending(path: "urls.txt")
         try Self.colors.map { server.url(Self.path($0)).absoluteString }.joined(separator: "\n")
             .write(to: list, atomically: true, encoding: .utf8)
-        // Software OpenGL would take most of the time.
-        let screen = try GalleryScreen(
-            ["--url-list", list.path(), "--page", "caches", "--size", "1000x880"],
-            environment: ["GSK_RENDERER": "cairo"]
-        )
+        let screen = try GalleryScreen(["--url-list", list.path(), "--page", "caches", "--size", "1000x880"])
         #expect(screen.hasWindow("Caches") && screen.isDrawn, "\(screen.output)")
         return screen
     }

@@ -5,8 +5,10 @@ import WebImageTesting
 enum GalleryDisplay: String, CaseIterable {
     /// Broadway, on which frames come as fast as GTK draws them.
     case broadway
-    /// The Xvfb display that the gallery starts with --headless, on which GTK draws with OpenGL.
+    /// An Xvfb display on which GTK draws with cairo. Software OpenGL would take the processors from what is measured.
     case xvfb
+    /// The Xvfb display that the gallery starts with --headless, on which GTK draws with OpenGL.
+    case headless
     /// A Wayland compositor, on which GTK draws with OpenGL.
     case wayland
     /// The same with two device pixels per application pixel.
@@ -32,6 +34,11 @@ enum GalleryDisplay: String, CaseIterable {
             let environment = Program.strict(display.environment)
             return try ChildProcess.run(Program.gallery, arguments, environment: environment, seconds: 120)
         case .xvfb:
+            let display = try XvfbDisplay.start()
+            defer { display.stop() }
+            let environment = Program.strict(display.environment.merging(["GSK_RENDERER": "cairo"]) { $1 })
+            return try ChildProcess.run(Program.gallery, arguments, environment: environment, seconds: 120)
+        case .headless:
             let environment = Program.strict([:])
             return try ChildProcess.run(
                 Program.gallery,

@@ -36,11 +36,11 @@ struct GalleryFlingTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appending(path: "card.png")
-        let values = try fling(["--fling", "2", "--count", "5000", "--screenshot", file.path()])
+        let values = try fling(["--fling", "3", "--count", "5000", "--screenshot", file.path()])
         #expect(values["Images on the wall"] == ["5000"], "\(values)")
-        // A fling of two seconds passes far more cells than the window has.
+        // A fling of three seconds passes far more cells than the window has.
         let wrong = try #require(values["Wrong images"]?.first?.split(separator: " "))
-        #expect(wrong.count == 3 && wrong[0] == "0" && Int(wrong[2]) ?? 0 > 30, "\(values)")
+        #expect(wrong.count == 3 && wrong[0] == "0" && Int(wrong[2]) ?? 0 > 20, "\(values)")
         for name in ["Frames per second", "Frames per second with empty cells"] {
             #expect((1...100).contains(try number(values[name]?.first)), "\(values)")
         }
@@ -61,7 +61,7 @@ struct GalleryFlingTests {
     @Test("Cells that show the image of another item are counted as wrong, though the library was asked for it")
     func wrongImages() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
-        let values = try fling(["--fling", "2", "--wrong-images"])
+        let values = try fling(["--fling", "3", "--wrong-images"])
         // Each fifth cell asks for the image of its neighbour.
         let words = try #require(values["Wrong images"]?.first?.split(separator: " "))
         let (wrong, checked) = (try #require(Int(words[0])), try #require(words.last.flatMap { Int($0) }))
@@ -109,9 +109,7 @@ struct GalleryFlingTests {
 
     @Test("The button of the comparison scrolls both sides, and both are full again afterwards")
     func button() throws {
-        // Software OpenGL would take the time of the decoders.
-        let arguments = ["--page", "compare", "--size", "1000x720"]
-        let screen = try GalleryScreen(arguments, environment: ["GSK_RENDERER": "cairo"])
+        let screen = try GalleryScreen(["--page", "compare", "--size", "1000x720"])
         #expect(screen.hasWindow("Compare") && screen.isDrawn, "\(screen.output)")
         let halves = [280..<590, 650..<960]
         func isFull() -> Bool {

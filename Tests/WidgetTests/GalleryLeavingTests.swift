@@ -14,11 +14,7 @@ struct GalleryLeavingTests {
     private func screen(_ page: String, _ title: String) throws -> GalleryScreen {
         let screen = try GalleryScreen(
             ["--page", page, "--size", "1000x720"],
-            // Software OpenGL would take the time of the decoders.
-            environment: [
-                "GSK_RENDERER": "cairo", "G_DEBUG": "fatal-criticals", "G_SLICE": "always-malloc",
-                "MALLOC_PERTURB_": "165",
-            ]
+            environment: ["G_DEBUG": "fatal-criticals", "G_SLICE": "always-malloc", "MALLOC_PERTURB_": "165"]
         )
         #expect(screen.hasWindow(title) && screen.isDrawn, "\(screen.output)")
         return screen

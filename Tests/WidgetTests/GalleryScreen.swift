@@ -12,7 +12,8 @@ final class GalleryScreen {
 
     /// - Parameters:
     ///   - program: The path of the program. Default: the gallery.
-    ///   - environment: Variables in addition to those of the display.
+    ///   - environment: Variables in addition to those of the display, on which GTK draws with cairo: software OpenGL would take
+    ///     the processors from the program and from the tests beside it.
     init(
         _ arguments: [String],
         program: String = Program.gallery,
@@ -23,7 +24,8 @@ final class GalleryScreen {
         self.program = try DaemonProcess(
             program,
             arguments,
-            environment: display.environment.merging(["XDG_CACHE_HOME": folder.path()]) { $1 }
+            environment: display.environment
+                .merging(["XDG_CACHE_HOME": folder.path(), "GSK_RENDERER": "cairo"]) { $1 }
                 .merging(environment) { $1 }
         )
     }

@@ -1,8 +1,10 @@
-/// Looks at the cells of a wall in every sixth frame: reading their pixels in each would take half of the frames that are measured.
+/// Looks at the cells of a wall ten times a second: reading their pixels in each frame would take half of the frames that are
+/// measured.
 @MainActor
 final class CellInspector {
-    private static let interval = 6
+    private static let interval = Duration.milliseconds(95)
 
+    private var lastLook: ContinuousClock.Instant?
     private let wall: ImageWall
     private let checker: CellChecker?
     private var total = CellFigures()
@@ -22,7 +24,9 @@ final class CellInspector {
     /// Looks at the cells in view.
     func look() {
         frameCount += 1
-        guard frameCount % Self.interval == 1 else { return }
+        let now = ContinuousClock.now
+        if let lastLook, now - lastLook < Self.interval { return }
+        lastLook = now
         for picture in wall.picturesInView {
             total.frames += 1
             if CellTexture(picture.widget) == nil {
