@@ -65,11 +65,13 @@ func initializeOpenSSL() {
     guard unsafeBitCast(symbol, to: Initialize.self)(0, nil) == 1 else { fatalError("OpenSSL does not start") }
 }
 
-/// Opens settings while another thread loads the modules of GIO for the desktop's proxies, as gtk_init does.
-/// - Parameter modules: A folder of modules, which shows in the memory map while they are loaded.
-func openSettings(whileLoading modules: String) {
+/// Opens settings or a file while another thread loads the modules of GIO for the desktop's proxies, as gtk_init does.
+/// - Parameters:
+///   - function: The function of GIO that opens something with a name.
+///   - modules: A folder of modules, which shows in the memory map while they are loaded.
+func open(_ name: String, with function: String, whileLoading modules: String) {
     typealias New = @convention(c) (UnsafePointer<CChar>) -> OpaquePointer?
-    guard let symbol = dlsym(dlopen("libgio-2.0.so.0", RTLD_NOW), "g_settings_new") else {
+    guard let symbol = dlsym(dlopen("libgio-2.0.so.0", RTLD_NOW), function) else {
         fatalError("There is no GIO")
     }
     let manager = ImageManager(configuration: ImageManager.Configuration())
@@ -77,9 +79,7 @@ func openSettings(whileLoading modules: String) {
     let (folder, end) = (Data(modules.utf8), ContinuousClock.now + .seconds(2))
     while FileManager.default.contents(atPath: "/proc/self/maps")?.range(of: folder) == nil, ContinuousClock.now < end {
     }
-    guard unsafeBitCast(symbol, to: New.self)("org.gnome.system.proxy") != nil else {
-        fatalError("There are no settings")
-    }
+    guard unsafeBitCast(symbol, to: New.self)(name) != nil else { fatalError("There is no \(name)") }
     withExtendedLifetime(manager) { print("opened") }
 }
 
@@ -204,7 +204,9 @@ case "cookies":
     run(Int(arguments[3])!)
     print("bytes", Int(allocated_byte_count()) - Int(before))
 case "settings":
-    openSettings(whileLoading: arguments[3])
+    open("org.gnome.system.proxy", with: "g_settings_new", whileLoading: arguments[3])
+case "file":
+    open("/tmp", with: "g_file_new_for_path", whileLoading: arguments[3])
 case "sysprof":
     try MarkedLoad.run(url, in: arguments[3])
 default:

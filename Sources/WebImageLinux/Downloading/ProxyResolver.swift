@@ -79,9 +79,10 @@ package final class ProxyResolver: Sendable {
     /// Returns GIO's resolver, which GIO owns; `nil` when the environment sets a proxy or the settings are missing.
     private static func makeDesktopResolver() -> OpaquePointer? {
         guard !isSetByEnvironment, hasSettings else { return nil }
-        // GIO creates the resolver while it holds the lock of its modules, and GNOME's resolver opens settings, which waits for the
-        // once of their backend. gtk_init, on the main thread, enters the once first and then takes the lock: without this call the
-        // two threads wait for each other.
+        // GIO creates the resolver while it holds the lock of its modules, and the resolver waits for the once of the file systems
+        // (libproxy's) or of the settings (GNOME's). gtk_init, on the main thread, enters the once first and then takes the lock:
+        // without these calls the two threads wait for each other.
+        _ = g_vfs_get_default()
         if let backend = g_settings_backend_get_default() { g_object_unref(UnsafeMutableRawPointer(backend)) }
         return g_proxy_resolver_get_default()
     }

@@ -55,20 +55,23 @@ struct NetworkProcessTests {
     }
 
     @Test(
-        "An app opens settings while the proxies of the desktop are looked up",
-        .enabled(if: GIOModules.proxyModule != nil)
+        "An app opens settings and files while the proxies of the desktop are looked up",
+        .enabled(if: GIOModules.proxyModule != nil),
+        arguments: ["settings", "file"]
     )
-    func settings() throws {
+    func modules(opens: String) throws {
         // Given so many modules that GIO loads them for a while
         let modules = try GIOModules()
         for round in 0..<5 {
-            // When a program opens settings meanwhile, as gtk_init does
+            // When a program opens something meanwhile, as gtk_init does
             let environment = [
-                "GIO_EXTRA_MODULES": modules.folder, "GSETTINGS_BACKEND": "memory", "XDG_CURRENT_DESKTOP": "GNOME",
+                "GIO_EXTRA_MODULES": modules.folder, "GSETTINGS_BACKEND": "memory",
+                // GNOME's resolver opens settings, and that of libproxy, for other desktops, opens files since version 0.5.
+                "XDG_CURRENT_DESKTOP": opens == "settings" ? "GNOME" : "",
                 "http_proxy": "", "https_proxy": "", "all_proxy": "", "HTTPS_PROXY": "", "ALL_PROXY": "",
             ]
             let process = try run(
-                ["settings", "http://127.0.0.1:1/a", modules.folder],
+                [opens, "http://127.0.0.1:1/a", modules.folder],
                 environment: environment,
                 seconds: 30
             )
