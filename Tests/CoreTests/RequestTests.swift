@@ -364,7 +364,7 @@ struct RequestTests {
         fixture.loader.answer(fixture.url("a"), with: picture(small))
         let dispatcher = ManualDispatcher()
         fixture.manager.load(ImageRequest(url: fixture.url("a")), on: dispatcher) { fixture.outcomes.add(.init($0)) }
-        #expect(EventLog<Int>.poll { fixture.isIdle } && fixture.outcomes.all.isEmpty)
+        #expect(EventLog<Int>.poll { fixture.isIdle && dispatcher.waitingCount == 1 } && fixture.outcomes.all.isEmpty)
         dispatcher.run()
         #expect(fixture.outcomes.all == [.image(small, .loader)])
     }

@@ -47,9 +47,8 @@ package final class Nginx: Sendable {
         try FileManager.default.createDirectory(atPath: "\(root)/files", withIntermediateDirectories: true)
         for (name, data) in files { try data.write(to: URL(filePath: "\(root)/files/\(name)")) }
         try Self.makeCertificates(in: root)
-        var ports = ["clear": try LocalPort.free(), "secured": try LocalPort.free()]
-        for certificate in Certificate.allCases { ports["\(certificate)"] = try LocalPort.free() }
-        ports["dropped"] = try LocalPort.free()
+        let names = ["clear", "secured", "dropped"] + Certificate.allCases.map { "\($0)" }
+        let ports = Dictionary(uniqueKeysWithValues: zip(names, try LocalPort.free(count: names.count)))
         silence = try SilentSocket()
         self.ports = ports
         let listening = host == "127.0.0.1" ? host : "0.0.0.0"

@@ -3,10 +3,13 @@ import Glibc
 /// TCP ports of this machine.
 package enum LocalPort {
     /// A port on which nobody listens.
-    package static func free() throws -> UInt16 {
-        let server = try LocalImageServer { _ in .notFound }
-        defer { server.stop() }
-        return server.port
+    package static func free() throws -> UInt16 { try free(count: 1)[0] }
+
+    /// Ports on which nobody listens, each of them once.
+    package static func free(count: Int) throws -> [UInt16] {
+        let servers = try (0..<count).map { _ in try LocalImageServer { _ in .notFound } }
+        defer { for server in servers { server.stop() } }
+        return servers.map(\.port)
     }
 
     /// Waits until a process listens on that port of 127.0.0.1.
