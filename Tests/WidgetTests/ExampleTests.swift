@@ -35,14 +35,14 @@ struct ExampleTests {
     )
     func ported(name: String) throws {
         // Given a display and an empty cache
-        let display = try BroadwayDisplay.start()
-        defer { display.stop() }
         let cache = FileManager.default.temporaryDirectory.appending(path: "gwi-ported-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: cache) }
-        let environment = Program.strict(display.environment).merging(["XDG_CACHE_HOME": cache.path()]) { $1 }
-        // When the app scrolls through its list and presses its buttons
-        let program = BuiltProgram.path("example-from-\(name)")
-        let result = try ChildProcess.run(program, ["--check"], environment: environment, seconds: 120)
+        let result = try GalleryDisplay.forScrolling.withEnvironment { environment in
+            let environment = Program.strict(environment).merging(["XDG_CACHE_HOME": cache.path()]) { $1 }
+            // When the app scrolls through its list and presses its buttons
+            let program = BuiltProgram.path("example-from-\(name)")
+            return try ChildProcess.run(program, ["--check"], environment: environment, seconds: 120)
+        }
         // Then each cell has shown its photograph, and the last button a size
         #expect(result.exitCode == 0, "\(result.output)")
         #expect(result.output.contains("60 photographs shown"), "\(result.output)")

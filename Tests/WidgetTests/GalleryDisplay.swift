@@ -14,7 +14,7 @@ enum GalleryDisplay: String, CaseIterable {
     /// The same with two device pixels per application pixel.
     case denseWayland
 
-    /// The display on which the wall is scrolled through. The gtk4-broadwayd of GTK 4.24 aborts then (append_node_ops:
+    /// The display on which lists are scrolled. The gtk4-broadwayd of GTK 4.24 aborts then (append_node_ops:
     /// assertion failed: !reused_node->consumed), that of 4.18 does not.
     static let forScrolling: GalleryDisplay = {
         let isNewer = try? ChildProcess.run("pkg-config", ["--atleast-version=4.20", "gtk4"]).exitCode == 0
@@ -22,30 +22,34 @@ enum GalleryDisplay: String, CaseIterable {
     }()
 
     func runGallery(_ arguments: [String]) throws -> ChildProcess {
+        try withEnvironment { environment in
+            let arguments = (self == .headless ? ["--headless"] : []) + arguments
+            return try ChildProcess.run(
+                Program.gallery,
+                arguments,
+                environment: Program.strict(environment),
+                seconds: 120
+            )
+        }
+    }
+
+    /// Starts the display for a program, with variables for its environment.
+    func withEnvironment<Result>(_ run: ([String: String]) throws -> Result) throws -> Result {
         switch self {
         case .broadway:
             let display = try BroadwayDisplay.start()
             defer { display.stop() }
-            let environment = Program.strict(display.environment)
-            return try ChildProcess.run(Program.gallery, arguments, environment: environment, seconds: 120)
+            return try run(display.environment)
         case .wayland, .denseWayland:
             let display = try WaylandDisplay.start(scale: self == .wayland ? 1 : 2)
             defer { display.stop() }
-            let environment = Program.strict(display.environment)
-            return try ChildProcess.run(Program.gallery, arguments, environment: environment, seconds: 120)
+            return try run(display.environment)
         case .xvfb:
             let display = try XvfbDisplay.start()
             defer { display.stop() }
-            let environment = Program.strict(display.environment.merging(["GSK_RENDERER": "cairo"]) { $1 })
-            return try ChildProcess.run(Program.gallery, arguments, environment: environment, seconds: 120)
+            return try run(display.environment.merging(["GSK_RENDERER": "cairo"]) { $1 })
         case .headless:
-            let environment = Program.strict([:])
-            return try ChildProcess.run(
-                Program.gallery,
-                ["--headless"] + arguments,
-                environment: environment,
-                seconds: 120
-            )
+            return try run([:])
         }
     }
 }

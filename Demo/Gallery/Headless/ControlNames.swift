@@ -4,6 +4,7 @@ internal import CWebImageGtk4
 @MainActor
 enum ControlNames {
     struct Control {
+        /// Its type, after that of the widget that it is in.
         let type: String
         let isNamed: Bool
     }
@@ -12,12 +13,17 @@ enum ControlNames {
     /// only for want of a control in it, and so says nothing by itself, is no control.
     static func controls(below widget: Widget) -> [Control] {
         var controls: [Control] = []
-        let type = String(cString: g_type_name_from_instance(cast(OpaquePointer(widget))))
+        let type = typeName(widget)
         if gtk_widget_get_focusable(widget) != 0, !containers.contains(type) {
-            controls.append(Control(type: type, isNamed: hasName(widget)))
+            let parent = gtk_widget_get_parent(widget).map { "\(typeName($0))/" } ?? ""
+            controls.append(Control(type: parent + type, isNamed: hasName(widget)))
         }
         for child in children(of: widget) { controls += self.controls(below: child) }
         return controls
+    }
+
+    private static func typeName(_ widget: Widget) -> String {
+        String(cString: g_type_name_from_instance(cast(OpaquePointer(widget))))
     }
 
     private static let containers: Set = ["GtkScrolledWindow", "GtkPopover", "GtkPopoverMenu"]
