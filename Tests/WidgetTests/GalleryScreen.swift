@@ -67,8 +67,11 @@ final class GalleryScreen {
     }
 
     func press(_ key: String) {
-        _ = run("xdotool", ["key", key])
+        _ = run("xdotool", ["key", Self.keyCodes[key] ?? key])
     }
+
+    /// Keys for which xdotool would press Alt as well with the keyboards of xkeyboard-config 2.48.
+    private static let keyCodes = ["F5": "71", "F12": "96"]
 
     func type(_ text: String) {
         _ = run("xdotool", ["type", text])
@@ -84,7 +87,8 @@ final class GalleryScreen {
     ///   - key: A key that is pressed at once afterwards.
     func click(x: Int, y: Int, button: Int = 1, times: Int = 1, key: String? = nil) {
         let clicks = ["click", "--repeat", "\(times)", "--delay", "50", "\(button)"]
-        _ = run("xdotool", ["mousemove", "\(x)", "\(y)"] + clicks + (key.map { ["key", $0] } ?? []))
+        let press = key.map { ["key", Self.keyCodes[$0] ?? $0] } ?? []
+        _ = run("xdotool", ["mousemove", "\(x)", "\(y)"] + clicks + press)
     }
 
     /// Presses the left button at a place, moves the pointer, and releases the button.

@@ -18,7 +18,11 @@ enum ControlNames {
             let parent = gtk_widget_get_parent(widget).map { "\(typeName($0))/" } ?? ""
             controls.append(Control(type: parent + type, isNamed: hasName(widget)))
         }
-        for child in children(of: widget) { controls += self.controls(below: child) }
+        // The button of a search bar that closes it is never shown here.
+        let children =
+            type == "GtkSearchBar"
+            ? [gtk_search_bar_get_child(OpaquePointer(widget))].compactMap { $0 } : children(of: widget)
+        for child in children { controls += self.controls(below: child) }
         return controls
     }
 
