@@ -151,6 +151,24 @@ struct GalleryPageTests {
         #expect(hasQuit)
     }
 
+    @Test(
+        "Enter opens the page that was typed, however soon it is pressed, in a narrow window too",
+        arguments: [1000, 360]
+    )
+    func search(width: Int) throws {
+        let screen = try GalleryScreen(["--page", "wall", "--size", "\(width)x640"])
+        #expect(screen.hasWindow("Wall") && screen.isDrawn, "\(screen.output)")
+        // Words of one title, of a title that stands in the summary of a page before it, and of a summary
+        let searches = [
+            ("Try a URL", "Try a URL"), ("Errors and retry", "errors and retry"), ("Caches", "caches"),
+            ("Zoom", "megapixels"), ("Wall", "wall"), ("Pixel density", "pixel density"),
+            ("Prefetching", "prefetching"),
+        ]
+        for (title, text) in searches + searches {
+            #expect(screen.openPage(title, searching: text), "\(text) \(screen.output)")
+        }
+    }
+
     @Test("Tab reaches each control of the window once, from either end, and opens no page")
     func tab() throws {
         let screen = try GalleryScreen(["--page", "buttons"])
