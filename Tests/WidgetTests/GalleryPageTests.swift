@@ -189,6 +189,23 @@ struct GalleryPageTests {
         #expect(screen.hasWindow("Buttons and icons"))
     }
 
+    @Test(
+        "Tab leads through the inspector beside a page, and past the cells and rows of lists",
+        // The number of controls from the header to the search: those of the page are the last but six, or five without requests.
+        arguments: [("prefetching", "Prefetching", 13), ("links", "Try a URL", 11), ("wall", "Wall", 12)]
+    )
+    func tabInInspector(page: String, title: String, count: Int) throws {
+        let screen = try GalleryScreen(["--page", page, "--inspector"])
+        #expect(screen.hasWindow(title) && screen.isDrawn, "\(screen.output)")
+        _ = try screen.settledPixels()
+        for _ in 0..<count { screen.press("Tab") }
+        // Then the button that searches has the focus.
+        screen.press("space")
+        screen.type("zoom")
+        screen.press("Return")
+        #expect(screen.hasWindow("Zoom"), "\(screen.output)")
+    }
+
     @Test("With the mouse one can scroll the wall and open an image, and Escape goes back")
     func mouse() throws {
         let screen = try GalleryScreen(["--page", "wall"])
