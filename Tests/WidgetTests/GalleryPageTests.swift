@@ -105,9 +105,9 @@ struct GalleryPageTests {
         ],
         // Upright, whatever the EXIF orientation of the file
         "orientation": [Shown("lighthouse.jpg", 94, 70, count: 8)],
-        "accessibility": [Shown("lighthouse.jpg", 200, 150), Shown("moonlit-lake.jpg", 200, 150)],
+        "accessibility": [Shown("lighthouse.jpg", 152, 114), Shown("moonlit-lake.jpg", 152, 114)],
         "caches": ["astronaut.jpg", "aurora.webp", "autumn-trees.jpg", "balloons.jpg"].map { Shown($0, 120, 90) },
-        "placeholders": [Shown("desert-dunes.jpg", 180, 135, count: 5)],
+        "placeholders": [Shown("desert-dunes.jpg", 152, 114, count: 5)],
         "transitions": [Shown("moonlit-lake.jpg", 156, 117, count: 8)],
         "transformers": [
             // As it is, and with round corners
