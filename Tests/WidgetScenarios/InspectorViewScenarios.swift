@@ -197,7 +197,7 @@ extension Scenario {
             let texts = inspector.state?.activity ?? []
             expect(texts.first?.contains("frames/s") == true, "\(texts)")
             let limit = try require(stage.manager.cache.memoryStatistics.byteLimit).inBytes
-            expect(texts.dropFirst().first?.hasSuffix("of \(limit), 1 images") == true, "\(texts)")
+            expect(texts.dropFirst().first?.hasSuffix("of \(limit), 1 image") == true, "\(texts)")
         },
     ]
 

@@ -96,7 +96,7 @@ struct GalleryFlingTests {
         let bytes = try both("Transferred")
         #expect(bytes.library > shown.library * 10_000, "\(values)")
         #expect(bytes.plain >= bytes.library, "\(values)")
-        let pixels = try both("Memory of decoded images")
+        let pixels = try both("Decoded")
         #expect(pixels.library > 500_000 && pixels.plain > pixels.library, "\(values)")
         let longest = try both("Longest frame")
         #expect(longest.library > 0 && longest.plain > 0, "\(values)")

@@ -101,7 +101,7 @@ struct GalleryLeavingTests {
         _ = try screen.settledPixels()
         // The reload comes before the answer of the disk.
         for _ in 0..<5 { screen.click(x: button == "Trim" ? 676 : 574, y: 131, key: "F5") }
-        #expect(try screen.openPage("Wall"), "\(screen.output)")
+        #expect(screen.openPage("Wall"), "\(screen.output)")
         screen.press("ctrl+q")
         #expect(screen.exitCode() == 0, "\(screen.output)")
     }

@@ -105,9 +105,9 @@ struct GalleryPageTests {
         ],
         // Upright, whatever the EXIF orientation of the file
         "orientation": [Shown("lighthouse.jpg", 94, 70, count: 8)],
-        "accessibility": [Shown("lighthouse.jpg", 200, 150), Shown("moonlit-lake.jpg", 200, 150)],
+        "accessibility": [Shown("lighthouse.jpg", 152, 114), Shown("moonlit-lake.jpg", 152, 114)],
         "caches": ["astronaut.jpg", "aurora.webp", "autumn-trees.jpg", "balloons.jpg"].map { Shown($0, 120, 90) },
-        "placeholders": [Shown("desert-dunes.jpg", 180, 135, count: 5)],
+        "placeholders": [Shown("desert-dunes.jpg", 152, 114, count: 5)],
         "transitions": [Shown("moonlit-lake.jpg", 156, 117, count: 8)],
         "transformers": [
             // As it is, and with round corners
@@ -154,6 +154,24 @@ struct GalleryPageTests {
     /// The same content has the same pixels then. With cairo they depend on what was drawn anew.
     private static let exactDrawing = ["GSK_RENDERER": "opengl"]
 
+    @Test(
+        "Enter opens the page that was typed, however soon it is pressed, in a narrow window too",
+        arguments: [1000, 360]
+    )
+    func search(width: Int) throws {
+        let screen = try GalleryScreen(["--page", "wall", "--size", "\(width)x640"])
+        #expect(screen.hasWindow("Wall") && screen.isDrawn, "\(screen.output)")
+        // Words of one title, of a title that stands in the summary of a page before it, and of a summary
+        let searches = [
+            ("Try a URL", "Try a URL"), ("Errors and retry", "errors and retry"), ("Caches", "caches"),
+            ("Zoom", "megapixels"), ("Wall", "wall"), ("Pixel density", "pixel density"),
+            ("Prefetching", "prefetching"),
+        ]
+        for (title, text) in searches + searches {
+            #expect(screen.openPage(title, searching: text), "\(text) \(screen.output)")
+        }
+    }
+
     @Test("Tab reaches each control of the window once, from either end, and opens no page")
     func tab() throws {
         let screen = try GalleryScreen(["--page", "buttons"], environment: Self.exactDrawing)
@@ -172,6 +190,23 @@ struct GalleryPageTests {
             #expect(seen.count == 13 && Set(seen).count == 12, "\(seen.count) of \(Set(seen).count)")
         }
         #expect(screen.hasWindow("Buttons and icons"))
+    }
+
+    @Test(
+        "Tab leads through the inspector beside a page, and past the cells and rows of lists",
+        // The number of controls from the header to the search: those of the page are the last but six, or five without requests.
+        arguments: [("prefetching", "Prefetching", 13), ("links", "Try a URL", 11), ("wall", "Wall", 12)]
+    )
+    func tabInInspector(page: String, title: String, count: Int) throws {
+        let screen = try GalleryScreen(["--page", page, "--inspector"])
+        #expect(screen.hasWindow(title) && screen.isDrawn, "\(screen.output)")
+        _ = try screen.settledPixels()
+        for _ in 0..<count { screen.press("Tab") }
+        // Then the button that searches has the focus.
+        screen.press("space")
+        screen.type("zoom")
+        screen.press("Return")
+        #expect(screen.hasWindow("Zoom"), "\(screen.output)")
     }
 
     @Test("With the mouse one can scroll the wall and open an image, and Escape goes back")

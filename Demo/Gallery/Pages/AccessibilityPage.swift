@@ -15,11 +15,11 @@ extension Page {
             button.setImageDescription("Open the image")
             """
     ) { context in
-        let described = sizedPicture(width: 200, height: 150)
-        let late = sizedPicture(width: 200, height: 150)
-        let missing = sizedPicture(width: 200, height: 150)
+        let described = sizedPicture(width: 152, height: 114)
+        let late = sizedPicture(width: 152, height: 114)
+        let missing = sizedPicture(width: 152, height: 114)
         let button = Button()
-        gtk_widget_set_size_request(button.widget, 200, 150)
+        gtk_widget_set_size_request(button.widget, 152, 114)
         described.setImageDescription(tr("A lighthouse at dusk"))
         button.setImageDescription(tr("Open the image"))
         late.setImageDescription(tr("A lake that takes long to load"))
@@ -39,7 +39,7 @@ extension Page {
         ]
         let heading = label(tr("Below each image is what a screen reader says of it."), "caption")
         return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, [heading, flow(cells, columns: 3)]),
+            box(GTK_ORIENTATION_VERTICAL, [heading, flow(cells, columns: 4)]),
             waitsFor: [described, late, missing, button]
         )
     }
@@ -48,7 +48,7 @@ extension Page {
     @MainActor
     private static func told(_ widget: Widget, as name: String, _ progress: ImageProgress) -> Widget {
         let text = label("", "caption")
-        gtk_label_set_max_width_chars(OpaquePointer(text), 24)
+        gtk_label_set_max_width_chars(OpaquePointer(text), 18)
         follow(progress) { state in
             let addition =
                 switch state {

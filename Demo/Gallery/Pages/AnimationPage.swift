@@ -33,12 +33,13 @@ extension Page {
             all { $0.animationPlayer?.step() }
         }
         let rates = [0.25, 0.5, 1, 2, 4]
-        let rate = dropDown(rates.map { "\($0.formatted)×" }) { number in all { $0.imagePlayback.rate = rates[number] }
+        let rate = dropDown(rates.map { "\(Page.number($0, digits: 2, padded: false))×" }) { number in
+            all { $0.imagePlayback.rate = rates[number] }
         }
         gtk_drop_down_set_selected(OpaquePointer(rate), 2)
         setName(rate, tr("Speed"))
         let modes: [PlaybackMode] = [.normal, .reverse, .bounce, .reversedBounce]
-        let mode = dropDown([tr("Forwards"), tr("Backwards"), tr("Forwards and back"), tr("Backwards and forth")]) {
+        let mode = dropDown([tr("Forwards"), tr("Backwards"), tr("Forwards and back"), tr("Backwards and forwards")]) {
             number in
             all { $0.imagePlayback.mode = modes[number] }
         }
@@ -52,13 +53,15 @@ extension Page {
     /// Makes a cell with an animation, and a slider that shows and sets its frame.
     @MainActor
     private static func cell(_ picture: Picture, name: String, _ url: URL) -> Widget {
-        gtk_widget_set_size_request(picture.widget, 200, 150)
+        gtk_widget_set_size_request(picture.widget, 152, 114)
         picture.setImageDescription(name)
         let cell = captioned(picture.widget, name)
         picture.setImage(with: url) { [weak picture] _ in
             guard let player = picture?.animationPlayer else { return }
             let count = player.frameCount
-            let slider = Slider(tr("Frame"), 0...Double(count - 1), step: 1) { "\(Int($0) + 1) / \(count)" }
+            let slider = Slider(tr("Frame"), 0...Double(count - 1), step: 1, width: 152) {
+                "\(Int($0) + 1) / \(count)"
+            }
             slider.onChange = { [weak player] value in
                 player?.pause()
                 player?.seek(to: Int(value))
@@ -78,9 +81,4 @@ extension Page {
         picture.animationPlayer?.pause()
         picture.animationPlayer?.seek(to: 3)
     }
-}
-
-extension Double {
-    /// The number without a fraction of zero.
-    fileprivate var formatted: String { self == rounded() ? "\(Int(self))" : "\(self)" }
 }

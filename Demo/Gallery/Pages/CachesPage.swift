@@ -67,19 +67,12 @@ extension Page {
             box(
                 GTK_ORIENTATION_VERTICAL,
                 spacing: 18,
-                [controls(buttons), flow(strip.map(\.widget)), source.widget, contents.widget]
+                [controls(buttons), flow(strip.map(\.widget), columns: 3), source.widget, contents.widget]
             ),
             owner: contents
         )
         content.isAtRest = { strip.allSatisfy(\.isAtRest) && contents.isAtRest }
         return content
-    }
-
-    /// Formats a byte count in the way of GNOME.
-    static func size(_ byteCount: Int) -> String {
-        let text = g_format_size(guint64(max(byteCount, 0)))!
-        defer { g_free(text) }
-        return String(cString: text)
     }
 }
 

@@ -27,7 +27,7 @@ extension Page {
             request.isFirstFrameOnly = true
             pictures[index].setImage(with: request) { result in
                 guard let image = try? result.get().image else { return }
-                setText(caption, "\(name): \(image.pixelSize), \(image.scale)×")
+                setText(caption, "\(name): \(Page.size(image.pixelSize)), \(Page.number(image.scale, padded: false))×")
             }
         }
         let grown = GrowingPicture(context.fresh("coffee.jpg"))
@@ -86,9 +86,10 @@ private final class GrowingPicture {
     private func describe() {
         guard let image = picture.currentImage else { return }
         let scale = gtk_widget_get_scale_factor(room)
-        let place = "\(width * scale)x\(width * 3 / 4 * scale)"
+        let place = PixelSize(width: Int(width * scale), height: Int(width * 3 / 4 * scale))
         var lines = [
-            "\(tr("Pixels of the widget")): \(place)", "\(tr("Pixels of the decoded image")): \(image.pixelSize)",
+            "\(tr("Pixels of the widget")): \(Page.size(place))",
+            "\(tr("Pixels of the decoded image")): \(Page.size(image.pixelSize))",
         ]
         if width < largestWidth { lines.append(tr("The image stays as it was decoded for the larger widget.")) }
         setText(caption, lines.joined(separator: "\n"))

@@ -19,10 +19,10 @@ extension Page {
     ) { context in
         let name = "autumn-trees.jpg"
         let replies: [(URL, String)] = [
-            (context.fresh(name, .flaky), tr("Succeeds when you try again")),
+            (context.fresh(name, .flaky), tr("Succeeds the second time")),
             (context.fresh(name, .missing), tr("Not found")),
             (context.fresh(name, .truncated), tr("Truncated")),
-            (context.fresh(name, .bomb), tr("Claims 60,000 × 60,000 pixels")),
+            (context.fresh(name, .bomb), tr("60,000 × 60,000 pixels")),
             (context.fresh(name, .text), tr("A page of text")),
             (context.fresh(name, .closed), tr("The connection breaks")),
             (context.server.refusedURL(name), tr("No secure connection")),

@@ -145,9 +145,9 @@ final class LargeView {
             setText(info, "\(error.reason). \(error.remedy)")
         case .success(let response):
             let image = response.image
-            let size = "\(image.naturalSize.width) × \(image.naturalSize.height)"
             let facts = [
-                size, image.format.rawValue.uppercased(), Self.fileSize(response, of: url), response.source.title,
+                Page.size(image.naturalSize), image.format.rawValue.uppercased(), Self.fileSize(response, of: url),
+                response.source.title,
                 tr("%1 ms", Int((time / .milliseconds(1)).rounded())),
             ]
             setText(info, facts.compactMap(\.self).joined(separator: " · "))

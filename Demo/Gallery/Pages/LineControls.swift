@@ -12,7 +12,7 @@ final class LineControls {
     private let bandwidth = Slider(tr("Bandwidth"), 4...7.5, step: 0.1) { value in
         LineControls.bandwidth(value).map { "\(Page.size(Int($0)))/s" } ?? tr("unlimited")
     }
-    private let loss = Slider(tr("Packet loss"), 0...20, step: 0.5) { tr("%1 %", ($0 * 2).rounded() / 2) }
+    private let loss = Slider(tr("Packet loss"), 0...20, step: 0.5) { tr("%1 %", Page.number(($0 * 2).rounded() / 2)) }
     private let chaos = Slider(tr("Responses that go wrong"), 0...60, step: 1) { tr("%1 %", Int($0)) }
     private var offline: Widget?
     private var isShowing = false

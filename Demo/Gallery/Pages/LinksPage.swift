@@ -11,7 +11,7 @@ extension Page {
         code: """
             picture.setImage(with: URL(typed: text), loading: .progressive) { result in
                 switch result {
-                case .success(let response): show("\\(response.image.naturalSize), \\(response.source)")
+                case .success(let response): show("\\(size(response.image.naturalSize)), \\(response.source.title)")
                 case .failure(let error): show("\\(error)")
                 }
             }
@@ -54,7 +54,7 @@ extension Page {
     ) {
         picture.setImage(with: URL(typed: text), loading: .progressive) { result in
             switch result {
-            case .success(let response): show("\(response.image.naturalSize), \(response.source)")
+            case .success(let response): show("\(size(response.image.naturalSize)), \(response.source.title)")
             case .failure(let error): show("\(error)")
             }
         }

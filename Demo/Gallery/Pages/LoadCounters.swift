@@ -20,9 +20,8 @@ final class LoadCounters {
         self.counts = counts
         labels = Self.texts(counts.all, longestFrame: 0).map { _ in valueLabel("", "caption") }
         widget = WrapLayout.widget(labels)
-        for side in [gtk_widget_set_margin_top, gtk_widget_set_margin_bottom, gtk_widget_set_margin_start] {
-            side(widget, 6)
-        }
+        for side in [gtk_widget_set_margin_top, gtk_widget_set_margin_bottom] { side(widget, 6) }
+        gtk_widget_set_margin_start(widget, 12)
         // Follows frames that are drawn anyway. A tick callback would redraw the window continuously.
         connect(OpaquePointer(widget), "realize") { [weak self] in
             guard let self, let clock = gtk_widget_get_frame_clock(widget) else { return }

@@ -39,10 +39,13 @@ struct Page {
     static var all: [Page] { PageGroup.all.flatMap { $0.entries.map(\.page) } }
 
     /// Whether each word of a text stands in the page's title, summary or id.
-    func matches(_ text: String) -> Bool {
-        text.split(whereSeparator: \.isWhitespace).allSatisfy {
-            "\(title) \(summary) \(id)".localizedStandardContains($0)
-        }
+    func matches(_ text: String) -> Bool { Self.contains("\(title) \(summary) \(id)", words: text) }
+
+    /// Whether each word of a text stands in the page's title.
+    func isNamed(_ text: String) -> Bool { Self.contains(title, words: text) }
+
+    private static func contains(_ text: String, words: String) -> Bool {
+        words.split(whereSeparator: \.isWhitespace).allSatisfy { text.localizedStandardContains($0) }
     }
 }
 

@@ -22,7 +22,7 @@ extension Page {
             tr("an icon"), tr("its mean colour"), tr("its BlurHash, 28 characters"),
             tr("the same image, 24 pixels wide"), tr("the image before"),
         ]
-        let pictures = titles.map { _ in sizedPicture(width: 180, height: 135) }
+        let pictures = titles.map { _ in sizedPicture(width: 152, height: 114) }
         let load = {
             let url = context.fresh("desert-dunes.jpg", .late)
             let small = context.fresh("desert-dunes.jpg", .small)
@@ -35,7 +35,7 @@ extension Page {
         let again = button(tr("Load again"), load)
         let cells = zip(pictures, titles).map { captioned($0.widget, $1) }
         return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, [controls([again]), flow(cells, columns: 4)]),
+            box(GTK_ORIENTATION_VERTICAL, [controls([again]), flow(cells, columns: 3)]),
             waitsFor: pictures
         )
     }

@@ -72,12 +72,7 @@ final class TransformerTile {
         let options = BindingOptions(whileLoading: .currentImage)
         picture.setImage(with: url, options: options, transformer: transformer(value)) { [time] result in
             guard let duration = try? result.get().durations.transforming else { return }
-            setText(time, duration > .zero ? tr("%1 ms", duration.tenths) : "")
+            setText(time, duration > .zero ? tr("%1 ms", Page.number(duration / .milliseconds(1))) : "")
         }
     }
-}
-
-extension Duration {
-    /// The milliseconds, to the nearest tenth.
-    fileprivate var tenths: Double { (self / .microseconds(100)).rounded() / 10 }
 }

@@ -22,6 +22,20 @@ final class WallGrid {
         gtk_grid_view_set_max_columns(self.view, guint(columns.upperBound))
         gtk_scrolled_window_set_policy(scrolled, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
         gtk_scrolled_window_set_child(scrolled, view)
+        onKey(in: view) { press in
+            let isForward = press.key == GDK_KEY_Tab && press.modifiers.rawValue & GDK_SHIFT_MASK.rawValue == 0
+            guard isForward || press.key == GDK_KEY_Tab || press.key == GDK_KEY_ISO_Left_Tab else { return false }
+            return Self.leave(view, isForward ? GTK_DIR_TAB_FORWARD : GTK_DIR_TAB_BACKWARD)
+        }
+    }
+
+    /// Moves the focus to the control beside the grid. GtkGridView would lead it through all cells, which the arrows do as well;
+    /// its property for that came with GTK 4.12.
+    private static func leave(_ view: Widget, _ direction: GtkDirectionType) -> Bool {
+        guard let root = gtk_widget_get_root(view) else { return false }
+        gtk_widget_set_can_focus(view, 0)
+        defer { gtk_widget_set_can_focus(view, 1) }
+        return gtk_widget_child_focus(cast(root), direction) != 0
     }
 
     /// The model of a list of URLs.

@@ -28,9 +28,8 @@ final class WallStage {
         gtk_widget_set_hexpand(counters.widget, 1)
         gtk_widget_set_valign(counters.widget, GTK_ALIGN_CENTER)
         gtk_widget_set_valign(button, GTK_ALIGN_CENTER)
-        for side in [gtk_widget_set_margin_top, gtk_widget_set_margin_bottom, gtk_widget_set_margin_end] {
-            side(button, 6)
-        }
+        for side in [gtk_widget_set_margin_top, gtk_widget_set_margin_bottom] { side(button, 6) }
+        gtk_widget_set_margin_end(button, 12)
         gtk_widget_set_tooltip_text(button, tr("Fling the wall for 20 seconds"))
         let bar = box(GTK_ORIENTATION_HORIZONTAL, spacing: 6, [counters.widget, button])
         owned = OwnedWidget(box(GTK_ORIENTATION_VERTICAL, spacing: 0, [cast(stack), bar]))

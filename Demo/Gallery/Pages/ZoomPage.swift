@@ -69,11 +69,18 @@ private final class ZoomState {
     private func update() {
         if let error = view.error { return setText(label, "\(error)") }
         guard let image = view.image, let region = view.visibleRegion else { return }
-        let percent = Int((view.zoom * 100).rounded())
-        let megabytes = (view.pixelByteCount + (1 << 19)) >> 20
         setText(
             label,
-            "\(image.size) · \(percent) % · 1:\(view.reduction) · \(region.size) + \(region.x) + \(region.y) · \(megabytes) MB"
+            tr(
+                "%1 pixels · in view %2 at %3, %4 · zoom %5 % · tiles at 1:%6 · %7 in memory",
+                Page.size(image.size),
+                Page.size(region.size),
+                region.x,
+                region.y,
+                Int((view.zoom * 100).rounded()),
+                view.reduction,
+                Page.size(view.pixelByteCount)
+            )
         )
     }
 }

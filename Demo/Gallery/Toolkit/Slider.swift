@@ -11,8 +11,16 @@ final class Slider {
     private let format: (Double) -> String
     private var isSetting = false
 
-    /// - Parameter format: Returns the text for a value.
-    init(_ name: String, _ range: ClosedRange<Double>, step: Double, format: @escaping (Double) -> String) {
+    /// - Parameters:
+    ///   - width: The least width in application pixels.
+    ///   - format: Returns the text for a value.
+    init(
+        _ name: String,
+        _ range: ClosedRange<Double>,
+        step: Double,
+        width: Int32 = 200,
+        format: @escaping (Double) -> String
+    ) {
         scale = gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, range.lowerBound, range.upperBound, step)
         text = label("", "numeric", "dim-label")
         self.format = format
@@ -20,7 +28,7 @@ final class Slider {
         gtk_widget_set_hexpand(title, 1)
         let head = box(GTK_ORIENTATION_HORIZONTAL, [title, text])
         widget = box(GTK_ORIENTATION_VERTICAL, spacing: 0, [head, scale])
-        gtk_widget_set_size_request(scale, 200, -1)
+        gtk_widget_set_size_request(scale, width, -1)
         setName(scale, name)
         setText(text, format(value))
         connect(OpaquePointer(scale), "value-changed") { [weak self] in

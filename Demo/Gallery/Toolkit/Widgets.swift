@@ -118,6 +118,8 @@ func sizedPicture(width: Int32 = 150, height: Int32 = 112, covers: Bool = true) 
     let picture = Picture()
     gtk_widget_set_size_request(picture.widget, width, height)
     picture.contentFit = covers ? .cover : .contain
+    // What is transparent, or fills only a part, stands on the background of the page.
+    if covers { gtk_widget_add_css_class(picture.widget, "image-place") }
     return picture
 }
 

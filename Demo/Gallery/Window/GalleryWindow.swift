@@ -175,9 +175,12 @@ final class GalleryWindow {
         adw_leaflet_append(panes, page)
         adw_leaflet_set_visible_child(panes, page)
         adw_leaflet_set_can_navigate_back(panes, 1)
+        // A window that opens narrow would be seen to become so.
+        adw_leaflet_set_mode_transition_duration(panes, 0)
         connect(panes, "notify::folded", arguments: 1) { [weak self] in
-            self?.startsNarrow = false
-            self?.updateHeaders()
+            guard let self else { return }
+            startsNarrow = false
+            updateHeaders()
         }
         let overlay = adw_toast_overlay_new()!
         adw_toast_overlay_set_child(OpaquePointer(overlay), cast(panes))

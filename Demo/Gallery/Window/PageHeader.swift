@@ -12,7 +12,8 @@ final class PageHeader {
     /// The button that opens the inspector.
     let inspector = gtk_toggle_button_new()!
     private let bar: OpaquePointer
-    private let titleWidget = OpaquePointer(adw_window_title_new("", nil)!)
+    private let titleLabel = PageHeader.line("title")
+    private let subtitleLabel = PageHeader.line("subtitle")
     private let back = gtk_button_new_from_icon_name("go-previous-symbolic")!
     private let restore = gtk_button_new_from_icon_name("view-restore-symbolic")!
 
@@ -27,7 +28,13 @@ final class PageHeader {
         g_object_unref(items)
         nameIcon(menu, tr("Main menu"))
         nameIcon(restore, tr("Leave full screen"))
-        adw_header_bar_set_title_widget(bar, cast(titleWidget))
+        // The title of AdwWindowTitle does not wrap.
+        gtk_label_set_wrap(OpaquePointer(titleLabel), 1)
+        gtk_label_set_lines(OpaquePointer(titleLabel), 2)
+        gtk_label_set_natural_wrap_mode(OpaquePointer(titleLabel), GTK_NATURAL_WRAP_NONE)
+        let titles = box(GTK_ORIENTATION_VERTICAL, spacing: 0, [titleLabel, subtitleLabel])
+        gtk_widget_set_valign(titles, GTK_ALIGN_CENTER)
+        adw_header_bar_set_title_widget(bar, titles)
         adw_header_bar_pack_start(bar, back)
         adw_header_bar_pack_end(bar, restore)
         gtk_button_set_icon_name(cast(OpaquePointer(source)), "\(AppInfo.identifier)-source-symbolic")
@@ -43,20 +50,51 @@ final class PageHeader {
         connect(OpaquePointer(restore), "clicked") { [weak self] in self?.onLeaveFullscreen?() }
     }
 
+    /// The buttons that the desktop puts at the start and at the end, without those that minimise and maximise.
+    private static var narrowLayout: String {
+        var value = GValue()
+        g_object_get_property(cast(gtk_settings_get_default()!), "gtk-decoration-layout", &value)
+        defer { g_value_unset(&value) }
+        let sides = (g_value_get_string(&value).map { String(cString: $0) } ?? ":close").split(
+            separator: ":",
+            omittingEmptySubsequences: false
+        )
+        return sides.map { side in
+            side.split(separator: ",").filter { $0 != "minimize" && $0 != "maximize" }.joined(separator: ",")
+        }.joined(separator: ":")
+    }
+
+    /// A line of the title.
+    private static func line(_ style: String) -> Widget {
+        let line = gtk_label_new("")!
+        gtk_label_set_ellipsize(OpaquePointer(line), PANGO_ELLIPSIZE_END)
+        gtk_label_set_justify(OpaquePointer(line), GTK_JUSTIFY_CENTER)
+        gtk_widget_add_css_class(line, style)
+        return line
+    }
+
     /// Adds a widget before those at the end.
     func add(_ widget: Widget) { adw_header_bar_pack_end(bar, widget) }
 
     var title = "" {
-        didSet { adw_window_title_set_title(titleWidget, title) }
+        didSet { setText(titleLabel, title) }
     }
 
     var subtitle = "" {
-        didSet { adw_window_title_set_subtitle(titleWidget, subtitle) }
+        didSet {
+            setText(subtitleLabel, subtitle)
+            gtk_widget_set_visible(subtitleLabel, subtitle.isEmpty ? 0 : 1)
+            gtk_label_set_wrap(OpaquePointer(titleLabel), subtitle.isEmpty ? 1 : 0)
+        }
     }
 
     /// Whether there is no room for buttons that the menu has, too.
     var isNarrow = false {
-        didSet { for button in [source, inspector] { gtk_widget_set_visible(button, isNarrow ? 0 : 1) } }
+        didSet {
+            for button in [source, inspector] { gtk_widget_set_visible(button, isNarrow ? 0 : 1) }
+            // The title needs the room of buttons that a narrow window can do without.
+            adw_header_bar_set_decoration_layout(bar, isNarrow ? Self.narrowLayout : nil)
+        }
     }
 
     var canGoBack = false {

@@ -119,16 +119,13 @@ final class Sidebar {
         gtk_widget_set_hexpand(cast(search), 1)
         setName(cast(search), tr("Search the pages"))
         connect(search, "search-changed") { [weak self] in self?.filter() }
-        // Enter opens the first match.
-        connect(search, "activate") { [weak self] in
-            guard let self else { return }
-            // search-changed is delayed, so the last letters may not have arrived.
-            filter()
-            if let first = shown.first?.page.id {
-                endSearch()
-                open(first)
-            }
+        // While an entry slides in, it is not on screen before the next frame. Until then GTK drops its Enter and its space.
+        if let revealer = gtk_widget_get_first_child(cast(searchBar)),
+            g_type_check_instance_is_a(cast(OpaquePointer(revealer)), gtk_revealer_get_type()) != 0
+        {
+            gtk_revealer_set_transition_duration(OpaquePointer(revealer), 0)
         }
+        connect(search, "activate") { [weak self] in self?.openMatch() }
         onKey(in: cast(search)) { [weak self] press in
             guard let self, press.key == GDK_KEY_Down else { return false }
             filter()
@@ -165,6 +162,16 @@ final class Sidebar {
         gtk_widget_add_css_class(nothing, "compact")
         gtk_stack_add_named(views, scrolled, "list")
         gtk_stack_add_named(views, nothing, "nothing")
+    }
+
+    /// Opens the first page that has the text in its title, or else the first one that is listed.
+    private func openMatch() {
+        // search-changed is delayed, so the last letters may not have arrived.
+        filter()
+        let pages = shown.map(\.page)
+        guard let match = pages.first(where: { $0.isNamed(filtered) }) ?? pages.first else { return }
+        endSearch()
+        open(match.id)
     }
 
     private func filter() {

@@ -34,6 +34,8 @@ enum Style {
         let provider = gtk_css_provider_new()!
         // A chequered background makes transparency visible.
         let css = """
+            /* The place of an image that is not there yet, or never */
+            .image-place { background-color: alpha(currentColor, 0.06); }
             .chequered {
                 background-color: #ffffff;
                 background-image: conic-gradient(#c0c0c0 25%, #ffffff 25% 50%, #c0c0c0 50% 75%, #ffffff 75%);

@@ -106,9 +106,31 @@ func scrolled(_ child: Widget) -> Widget {
     return scrolled
 }
 
+/// Lets Tab leave a list, while GTK would lead it through all rows, as the arrows do.
+@MainActor
+func leaveByTab(_ list: Widget) {
+    let ways = [(GdkModifierType(rawValue: 0), GTK_DIR_TAB_FORWARD), (GDK_SHIFT_MASK, GTK_DIR_TAB_BACKWARD)]
+    for (modifiers, direction) in ways {
+        onKey(UInt32(GDK_KEY_Tab), modifiers, in: list) {
+            guard let root = gtk_widget_get_root(list) else { return false }
+            gtk_widget_set_can_focus(list, 0)
+            defer { gtk_widget_set_can_focus(list, 1) }
+            return gtk_widget_child_focus(
+                UnsafeMutableRawPointer(root).assumingMemoryBound(to: GtkWidget.self),
+                direction
+            ) != 0
+        }
+    }
+}
+
 /// Calls a closure when a key is pressed in a widget or within it.
 @MainActor
-func onKey(_ key: UInt32, in widget: Widget, _ body: @escaping @MainActor () -> Bool) {
+func onKey(
+    _ key: UInt32,
+    _ modifiers: GdkModifierType = GdkModifierType(rawValue: 0),
+    in widget: Widget,
+    _ body: @escaping @MainActor () -> Bool
+) {
     let context = Unmanaged.passRetained(KeyAction(body)).toOpaque()
     let action = gtk_callback_action_new(
         { _, _, context in
@@ -120,7 +142,7 @@ func onKey(_ key: UInt32, in widget: Widget, _ body: @escaping @MainActor () -> 
     )
     let controller = gtk_shortcut_controller_new()!
     gtk_event_controller_set_propagation_phase(controller, GTK_PHASE_CAPTURE)
-    let shortcut = gtk_shortcut_new(gtk_keyval_trigger_new(key, GdkModifierType(rawValue: 0)), action)
+    let shortcut = gtk_shortcut_new(gtk_keyval_trigger_new(key, modifiers), action)
     gtk_shortcut_controller_add_shortcut(controller, shortcut)
     gtk_widget_add_controller(widget, controller)
 }

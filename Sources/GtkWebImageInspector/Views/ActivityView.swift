@@ -50,7 +50,8 @@ final class ActivityView {
         let milliseconds = Int((longest * 1000).rounded())
         setText(frameText, "\(count) frames/s, longest \(milliseconds) ms, line at 16.7 ms")
         let limit = statistics.byteLimit.map { " of \($0.inBytes)" } ?? ""
-        setText(memoryText, "Memory \(statistics.byteCount.inBytes)\(limit), \(statistics.count) images")
+        let images = statistics.count == 1 ? "1 image" : "\(statistics.count) images"
+        setText(memoryText, "Memory \(statistics.byteCount.inBytes)\(limit), \(images)")
         let activity = manager.activity
         let waiting = activity.waitingDecodeCount > 0 ? " (\(activity.waitingDecodeCount) wait)" : ""
         setText(workText, "Transfers \(activity.transferCount), decoders \(activity.decodeCount)\(waiting)")

@@ -19,8 +19,9 @@ enum Legend {
             }
             let name = label(stage.name, "small")
             gtk_flow_box_insert(flow.native, box(GTK_ORIENTATION_HORIZONTAL, spacing: 4, [swatch.widget, name]), -1)
-            if let child = gtk_widget_get_parent(gtk_widget_get_parent(name)) { gtk_widget_set_focusable(child, 0) }
         }
+        // A flow box whose children take no focus keeps Tab from what follows it.
+        gtk_widget_set_can_focus(flow, 0)
         return flow
     }
 }

@@ -27,6 +27,7 @@ final class WaterfallList {
         list = gtk_list_view_new(selection, factory)
         gtk_list_view_set_single_click_activate(list.native, 1)
         list.setAccessibleLabel("Requests")
+        leaveByTab(list)
         empty = wrappingLabel("No requests yet. Those that begin while the inspector is open are listed here.", "faint")
         gtk_label_set_justify(empty.native, GTK_JUSTIFY_CENTER)
         gtk_label_set_xalign(empty.native, 0.5)

@@ -39,9 +39,9 @@ struct CompareFigures {
             (tr("Images shown"), tr("%1 of %2", shown.count, wanted.count)),
             (tr("Wrong images"), "\(wrong.count)"),
             (tr("Transferred"), Page.size(byteCount)),
-            (tr("Memory of decoded images"), Page.size(pixelByteCount)),
+            (tr("Decoded"), Page.size(pixelByteCount)),
             (tr("Longest frame"), longestFrame > 0 ? tr("%1 ms", Int(longestFrame.rounded())) : "–"),
-            (tr("Scroll time"), seconds > 0 ? tr("%1 s", (seconds * 10).rounded() / 10) : "–"),
+            (tr("Scroll time"), seconds > 0 ? tr("%1 s", Page.number(seconds)) : "–"),
         ]
     }
 }

@@ -31,6 +31,11 @@ final class CompareSide {
             values.append(value)
         }
         self.values = values
+        // In line with the summary above, and apart from the figures of the other side
+        for widget in [heading, table] {
+            gtk_widget_set_margin_start(widget, 6)
+            gtk_widget_set_margin_end(widget, 6)
+        }
         widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [heading, wall.grid.widget, table])
     }
 

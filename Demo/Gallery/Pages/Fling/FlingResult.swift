@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import GtkWebImage
 
 /// What was measured while the wall was flung.
@@ -17,17 +17,17 @@ struct FlingResult {
     @MainActor var rows: [(name: String, value: String)] {
         var rows = [
             (tr("Images on the wall"), "\(imageCount)"),
-            (tr("Frames per second"), Self.text(times.framesPerSecond)),
+            (tr("Frames per second"), Page.number(times.framesPerSecond)),
             (tr("Longest frame"), tr("%1 ms", Int(times.longest.rounded()))),
         ]
         if let empty {
             rows += [
-                (tr("Frames per second with empty cells"), Self.text(empty.framesPerSecond)),
+                (tr("Frames per second with empty cells"), Page.number(empty.framesPerSecond)),
                 (tr("Longest frame with empty cells"), tr("%1 ms", Int(empty.longest.rounded()))),
             ]
         }
         return rows + [
-            (tr("Blank cells"), tr("%1 %", Self.text(cells.blankShare * 100))),
+            (tr("Blank cells"), tr("%1 %", Page.number(cells.blankShare * 100))),
             (tr("Wrong images"), cells.checked.map { tr("%1 of %2", cells.wrong, $0) } ?? tr("not checked")),
             (tr("From memory, disk, network"), "\(loads.memory), \(loads.disk), \(loads.network)"),
             (tr("Transfers"), "\(loads.transfers)"),
@@ -44,6 +44,4 @@ struct FlingResult {
     }
 
     @MainActor var title: String { tr("Fling, %1 s", Int(times.seconds.rounded())) }
-
-    private static func text(_ number: Double) -> String { String(format: "%.1f", number) }
 }
