@@ -21,7 +21,10 @@ struct GalleryFileTests {
         let desktop = try ChildProcess.run("desktop-file-validate", [file("\(name).desktop")])
         #expect(desktop.exitCode == 0 && desktop.output.isEmpty, "\(desktop.output)")
         let metainfo = try ChildProcess.run("appstreamcli", ["validate", "--no-net", file("\(name).metainfo.xml")])
-        #expect(metainfo.exitCode == 0, "\(metainfo.output)")
+        // The project has no home page, of which newer versions of AppStream warn.
+        let problems = metainfo.output.split(separator: "\n")
+            .filter { $0.hasPrefix("E: ") || ($0.hasPrefix("W: ") && !$0.hasSuffix(": url-homepage-missing")) }
+        #expect(problems.isEmpty && metainfo.output.contains("Validation"), "\(metainfo.output)")
         #expect(try text("\(name).desktop").contains("Icon=org.gtkwebimage.Gallery\n"))
         #expect(try text("\(name).metainfo.xml").contains("<id>org.gtkwebimage.Gallery</id>"))
         for icon in ["scalable/apps/org.gtkwebimage.Gallery.svg", "symbolic/apps/org.gtkwebimage.Gallery-symbolic.svg"]

@@ -110,7 +110,7 @@ final class Sidebar {
         adw_header_bar_set_title_widget(OpaquePointer(header), adw_window_title_new(tr("Gallery"), nil))
         showsWindowButtons = false
         let (mode, active) = (UnsafeMutableRawPointer(searchBar), UnsafeMutableRawPointer(button))
-        g_object_bind_property(mode, "search-mode-enabled", active, "active", G_BINDING_BIDIRECTIONAL)
+        g_object_bind_property(mode, "search-mode-enabled", active, "active", gwi_binding_bidirectional)
     }
 
     private func makeSearch() {

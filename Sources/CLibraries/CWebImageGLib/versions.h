@@ -6,6 +6,7 @@
 
 static const GConnectFlags gwi_connect_after = G_CONNECT_AFTER;
 static const GConnectFlags gwi_connect_swapped = G_CONNECT_SWAPPED;
+static const GBindingFlags gwi_binding_bidirectional = G_BINDING_BIDIRECTIONAL;
 static const GParamFlags gwi_param_writable = G_PARAM_WRITABLE;
 static const GResourceLookupFlags gwi_resource_lookup_none = G_RESOURCE_LOOKUP_FLAGS_NONE;
 static const GApplicationFlags gwi_application_non_unique = G_APPLICATION_NON_UNIQUE;
