@@ -15,15 +15,17 @@ enum Screenshot {
         return true
     }
 
+    /// What a widget shows in this frame.
+    /// - Returns: A node that the caller owns; `nil` if the widget has no content.
     @MainActor
-    private static func draw(_ window: Widget) -> OpaquePointer? {
-        let paintable = gtk_widget_paintable_new(window)!
+    static func draw(_ widget: Widget) -> OpaquePointer? {
+        let paintable = gtk_widget_paintable_new(widget)!
         defer { g_object_unref(UnsafeMutableRawPointer(paintable)) }
         let snapshot = gtk_snapshot_new()!
-        let width = Double(gtk_widget_get_width(window))
-        let height = Double(gtk_widget_get_height(window))
+        let width = Double(gtk_widget_get_width(widget))
+        let height = Double(gtk_widget_get_height(widget))
         // The screenshot has the resolution of the screen.
-        let scale = Float(gwi_widget_get_scale(window))
+        let scale = Float(gwi_widget_get_scale(widget))
         gtk_snapshot_scale(snapshot, scale, scale)
         gdk_paintable_snapshot(paintable, snapshot, width, height)
         return gtk_snapshot_free_to_node(snapshot)

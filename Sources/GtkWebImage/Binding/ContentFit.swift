@@ -3,12 +3,20 @@ internal import CWebImageGtk4
 /// How an image fits into its widget, as GtkContentFit.
 public enum ContentFit: Sendable {
     /// Stretched to the size of the widget, without keeping the aspect ratio.
+    ///
+    /// ![A square image made as wide as its widget](fit-stretch)
     case stretch
     /// As large as possible within the widget.
+    ///
+    /// ![A square image as high as its widget, with room beside it](fit-contain)
     case contain
     /// As small as possible while covering the widget; the overhang is cut off.
+    ///
+    /// ![A square image as wide as its widget, cut off above and below](fit-cover)
     case cover
     /// As ``contain``, but never larger than the image.
+    ///
+    /// ![A small square image at its own size in the middle of its widget](fit-scale-down)
     case scaleDown
 
     init(_ native: GtkContentFit) {

@@ -2,6 +2,10 @@
 ///
 ///     picture.setImage(with: url, transformer: .resize(to: size, .cover) + .rounded(12))
 ///
+/// The figures of the transformers show what they make of this image:
+///
+/// ![A woman in an orange space suit](transformer-original)
+///
 /// Sizes and rectangles are in pixels of the decoded image; radii and the widths of borders are in application
 /// pixels. Animated images are changed frame by frame, each when it is decoded. Loads of one URL that begin with the
 /// same steps share them.
@@ -62,6 +66,8 @@ extension ImageTransformer {
     /// Resizes the image to a size in pixels, which may be larger than the image. A size of more than 134,217,728 pixels
     /// (2^27) and more than the image has fails with ``ImageError/Code/transformFailed``.
     ///
+    /// ![The image, smaller](transformer-resize-contain)
+    ///
     ///     let avatar = ImageTransformer.resize(to: size, .cover, focus: ImagePoint(x: 0.5, y: 0.2))
     ///
     /// - Parameters:
@@ -78,6 +84,9 @@ extension ImageTransformer {
     }
 
     /// Crops the image to a size in pixels, without scaling it. A side that is shorter stays as it is.
+    ///
+    /// ![The face, cut out of the image](transformer-crop)
+    ///
     /// - Parameters:
     ///   - size: The width and the height in pixels.
     ///   - focus: The point of the image that stays as near to the middle as its edges allow. Default: the middle.
@@ -86,11 +95,16 @@ extension ImageTransformer {
     }
 
     /// Crops the image to a rectangle in pixels from the top left. The part of it outside of the image is ignored.
+    ///
+    /// ![A high part of the image](transformer-crop-rectangle)
     public static func crop(x: Int, y: Int, width: Int, height: Int) -> ImageTransformer {
         ImageTransformer(CropStep(rect: PixelRect(x: x, y: y, width: width, height: height)))
     }
 
     /// Rounds corners.
+    ///
+    /// ![The image with round corners](transformer-rounded)
+    ///
     /// - Parameters:
     ///   - radius: The radius in application pixels, at most half of the smaller side.
     ///   - corners: The corners to round. Default: all.
@@ -104,6 +118,9 @@ extension ImageTransformer {
     }
 
     /// Crops the image to the largest circle.
+    ///
+    /// ![The image in a circle with a blue border](transformer-circle)
+    ///
     /// - Parameters:
     ///   - border: A line along the edge. Default: none.
     ///   - focus: The point of the image that stays as near to the middle as its edges allow. Default: the middle.
@@ -112,6 +129,9 @@ extension ImageTransformer {
     }
 
     /// Rotates the image clockwise.
+    ///
+    /// ![The image, rotated by 15 degrees](transformer-rotate)
+    ///
     /// - Parameters:
     ///   - degrees: The angle. Quarter turns are exact.
     ///   - growsToFit: Whether the image grows to show all of itself; otherwise its corners are cut off. Default: true.
@@ -120,11 +140,16 @@ extension ImageTransformer {
     }
 
     /// Mirrors the image.
+    ///
+    /// ![The image, mirrored](transformer-flip)
     public static func flip(horizontally: Bool = false, vertically: Bool = false) -> ImageTransformer {
         ImageTransformer(FlipStep(isHorizontal: horizontally, isVertical: vertically))
     }
 
     /// Lays a colour over the image: by default over everything opaque, as for symbolic icons.
+    ///
+    /// ![The image under a half-transparent blue](transformer-tint)
+    ///
     /// - Parameters:
     ///   - color: The colour. With alpha, the image shows through.
     ///   - blendMode: How colour and image are combined. Default: the colour covers what is opaque.
@@ -133,6 +158,8 @@ extension ImageTransformer {
     }
 
     /// Lays another image over the image, such as a watermark or a mask.
+    ///
+    /// ![The image with a mushroom in its lower right corner](transformer-overlay)
     ///
     ///     let marked = ImageTransformer.overlay(logo, key: "logo 2", at: .bottomRight)
     ///
@@ -152,31 +179,47 @@ extension ImageTransformer {
     }
 
     /// Applies a Gaussian blur.
+    ///
+    /// ![The image, blurred](transformer-blur)
+    ///
     /// - Parameter radius: The standard deviation in application pixels.
     public static func blur(_ radius: Double) -> ImageTransformer {
         ImageTransformer(BlurStep(radius: radius))
     }
 
     /// Adds an amount to every colour: -1 makes black, 1 makes white.
+    ///
+    /// ![The image, brighter](transformer-brightness)
     public static func brightness(_ amount: Double) -> ImageTransformer {
         ImageTransformer(ColorStep.brightness(amount))
     }
 
     /// Changes the contrast: 0 makes grey, 1 leaves the image as it is.
+    ///
+    /// ![The image with more contrast](transformer-contrast)
     public static func contrast(_ amount: Double) -> ImageTransformer { ImageTransformer(ColorStep.contrast(amount)) }
 
     /// Changes the saturation: 0 makes greys, 1 leaves the image as it is.
+    ///
+    /// ![The image in stronger colours](transformer-saturation)
     public static func saturation(_ amount: Double) -> ImageTransformer {
         ImageTransformer(ColorStep.saturation(amount))
     }
 
     /// Removes colours and keeps the brightness (ITU-R BT.709).
+    ///
+    /// ![The image in greys](transformer-grayscale)
     public static var grayscale: ImageTransformer { ImageTransformer(ColorStep.saturation(0)) }
 
     /// Turns each colour into its complement, as on a negative.
+    ///
+    /// ![The image as a negative](transformer-inverted)
     public static var inverted: ImageTransformer { ImageTransformer(ColorStep.inversion) }
 
     /// Turns the hue of every colour and keeps its luminance, as the CSS filter `hue-rotate`.
+    ///
+    /// ![The image with green for orange](transformer-hue-rotation)
+    ///
     /// - Parameter degrees: The angle on the circle of colours, from red to green to blue.
     public static func hueRotation(degrees: Double) -> ImageTransformer {
         ImageTransformer(ColorStep.hueRotation(degrees: degrees))
@@ -184,9 +227,13 @@ extension ImageTransformer {
 
     /// Raises every channel, from 0 to 1, to a power: less than 1 brightens the middle tones, more darkens them. Black and white
     /// stay as they are.
+    ///
+    /// ![The image with brighter middle tones](transformer-gamma)
     public static func gamma(_ exponent: Double) -> ImageTransformer { ImageTransformer(GammaStep(exponent: exponent)) }
 
     /// Gives the image the browns of an old photograph.
+    ///
+    /// ![The image in browns](transformer-sepia)
     public static var sepia: ImageTransformer { ImageTransformer(ColorStep.sepia) }
 
     /// Applies a closure.

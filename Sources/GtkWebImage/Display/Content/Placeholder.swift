@@ -16,6 +16,9 @@ public struct Placeholder: Sendable {
     let kind: Kind
 
     /// A themed icon, centred; a symbolic one is drawn in the text colour of the widget.
+    ///
+    /// ![An icon in the middle of a widget](placeholder-icon)
+    ///
     /// - Parameters:
     ///   - name: An icon name such as image-x-generic-symbolic. An unknown name shows the theme's image-missing
     ///     icon.
@@ -26,10 +29,16 @@ public struct Placeholder: Sendable {
 
     /// A blurred preview decoded from a BlurHash. Keep the placeholder if the same hash is shown often, because each
     /// call decodes it.
+    ///
+    /// ![A sky and sand, very blurred](placeholder-blurhash)
+    ///
     /// - Returns: `nil` if memory runs out.
     public static func blurHash(_ hash: BlurHash) -> Placeholder? { hash.image().map { .image($0) } }
 
     /// A blurred preview decoded from the characters of a BlurHash. Those that are no hash are logged.
+    ///
+    /// ![A sky and sand, very blurred](placeholder-blurhash)
+    ///
     /// - Returns: `nil`, which shows nothing, when the string is no hash.
     public static func blurHash(_ string: String) -> Placeholder? {
         if let hash = BlurHash(string) { return blurHash(hash) }
@@ -38,6 +47,9 @@ public struct Placeholder: Sendable {
     }
 
     /// A blurred preview decoded from a ThumbHash in base64. One that is no hash is logged.
+    ///
+    /// ![A sky and sand, very blurred](placeholder-thumbhash)
+    ///
     /// - Returns: `nil`, which shows nothing, when the string is no hash.
     public static func thumbHash(_ base64: String) -> Placeholder? {
         if let hash = ThumbHash(base64: base64) { return thumbHash(hash) }
@@ -47,27 +59,38 @@ public struct Placeholder: Sendable {
 
     /// A blurred preview decoded from a ThumbHash. Keep the placeholder if the same hash is shown often, because each
     /// call decodes it.
+    ///
+    /// ![A sky and sand, very blurred](placeholder-thumbhash)
+    ///
     /// - Returns: `nil` if memory runs out.
     public static func thumbHash(_ hash: ThumbHash) -> Placeholder? { hash.image.map { .image($0) } }
 
     /// An image, drawn in the same way as the final one.
+    ///
+    /// ![A small image, enlarged to the size of the widget](placeholder-image)
     public static func image(_ image: WebImage) -> Placeholder {
         Placeholder(kind: .image(image))
     }
 
     /// A solid colour.
+    ///
+    /// ![A widget in one colour](placeholder-color)
     public static func color(_ color: ImageColor) -> Placeholder {
         Placeholder(kind: .color(color))
     }
 
     /// A GdkPaintable * of the app, such as a GdkTexture *. The placeholder keeps it alive; it may be animated.
     @preconcurrency @MainActor
+    ///
+    /// ![A butterfly, which the app draws](placeholder-paintable)
     public static func paintable(_ pointer: UnsafeMutableRawPointer) -> Placeholder {
         Placeholder(kind: .paintable(GObjectBox(retaining: pointer)))
     }
 
     /// Another image, such as a thumbnail, loaded at the size of the widget. It appears if it arrives before the image
     /// itself; the widget is empty until then.
+    ///
+    /// ![A small image, enlarged to the size of the widget](placeholder-url)
     public static func url(_ url: URL) -> Placeholder {
         Placeholder(kind: .url(url))
     }

@@ -14,13 +14,22 @@ public struct ImageIndicator: Sendable {
     }
 
     /// A spinning arc.
+    ///
+    /// ![An arc spins in a circle until the image is there](indicator-activity)
     public static let activity = ImageIndicator(SpinnerIndicator(size: 32))
     /// A ring that closes as the bytes arrive.
+    ///
+    /// ![A ring closes until the image is there](indicator-progress)
     public static let progress = ImageIndicator(RingIndicator(size: 32))
     /// A bar that fills as the bytes arrive.
+    ///
+    /// ![A bar fills until the image is there](indicator-bar)
     public static let bar = ImageIndicator(BarIndicator())
 
     /// A spinning arc.
+    ///
+    /// ![An arc spins in a circle until the image is there](indicator-activity)
+    ///
     /// - Parameters:
     ///   - size: Width and height in application pixels; a smaller widget shrinks it.
     ///   - delay: The time that a load must take before the indicator appears. Default: 0.15 s.
@@ -29,6 +38,9 @@ public struct ImageIndicator: Sendable {
     }
 
     /// A ring that closes as the bytes arrive.
+    ///
+    /// ![A ring closes until the image is there](indicator-progress)
+    ///
     /// - Parameters:
     ///   - size: Width and height in application pixels; a smaller widget shrinks it.
     ///   - delay: The time that a load must take before the indicator appears. Default: 0.15 s.

@@ -45,11 +45,17 @@ public struct ImageTransition: Sendable {
     }
 
     /// Fades from the outgoing to the incoming image.
+    ///
+    /// ![One image fades into another](transition-crossfade)
     public static func crossfade(duration: Duration = .milliseconds(200)) -> ImageTransition {
         ImageTransition(CrossfadeEffect(), duration: duration, easing: .linear)
     }
 
     /// Slides the incoming image over the outgoing one.
+    ///
+    /// ![An image slides in from the right, over another](transition-slide)
+    /// ![An image slides in and pushes the other one out](transition-push)
+    ///
     /// - Parameters:
     ///   - edge: The edge at which the incoming image enters. Default: the right one.
     ///   - pushesOutgoing: Whether the outgoing image leaves at the opposite edge. By default it stays in place.
@@ -63,6 +69,9 @@ public struct ImageTransition: Sendable {
     }
 
     /// Slides the outgoing image off the incoming one, as a page that is taken away.
+    ///
+    /// ![An image slides upwards off another](transition-uncover)
+    ///
     /// - Parameters:
     ///   - edge: The edge at which the outgoing image leaves. Default: the upper one.
     ///   - duration: The length of the transition. Default: 0.25 s.
@@ -71,6 +80,9 @@ public struct ImageTransition: Sendable {
     }
 
     /// Turns the outgoing image over, with the incoming image on its back.
+    ///
+    /// ![An image turns over to another on its back](transition-flip)
+    ///
     /// - Parameters:
     ///   - edge: The edge that comes forward, and moves to the opposite one. Default: the left one.
     ///   - duration: The length of the transition. Default: 0.4 s.
@@ -79,6 +91,9 @@ public struct ImageTransition: Sendable {
     }
 
     /// Enlarges the incoming image while it fades in.
+    ///
+    /// ![An image grows as it fades in over another](transition-zoom)
+    ///
     /// - Parameters:
     ///   - scale: The initial scale. Default: 0.8.
     ///   - duration: The length of the transition. Default: 0.25 s.
