@@ -84,7 +84,15 @@ struct GalleryOptions: ParsableArguments {
     var headless = false
 
     func validate() throws {
-        guard count > 0 else { throw ValidationError("--count must be at least 1.") }
+        guard (1...Self.largestCount).contains(count) else {
+            throw ValidationError("--count must be a number from 1 to \(Self.largestCount).")
+        }
+        guard open.map({ $0 >= 0 }) ?? true else {
+            throw ValidationError("--open must be the number of an image, from 0.")
+        }
+        guard screenshotAfter.map({ $0 >= 0 && $0 <= Self.longestTime }) ?? true else {
+            throw ValidationError("--screenshot-after must be a number of seconds, at most \(Self.longestTime).")
+        }
         guard Self.pageNames.contains(page) else {
             throw ValidationError("There is no page \(page). Choose one of \(Self.pageNames.joined(separator: ", ")).")
         }
@@ -105,6 +113,8 @@ struct GalleryOptions: ParsableArguments {
         try validateFiles()
     }
 
+    /// A wall of more images takes gigabytes for their URLs.
+    private static let largestCount = 1_000_000
     /// No display shows a longer window, in pixels.
     private static let longestSide = 16_384
     /// An hour, in seconds.

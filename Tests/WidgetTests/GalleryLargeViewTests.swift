@@ -15,13 +15,16 @@ struct GalleryLargeViewTests {
     private static func title(_ number: Int) -> String { "image \(number)" }
     private static func largePath(_ number: Int) -> String { "/1600/1200/image-\(number).png" }
 
-    /// - Parameter gates: Hold the large versions of images back.
-    private func server(gates: [Int: ServerGate] = [:]) throws -> LocalImageServer {
+    /// - Parameters:
+    ///   - gates: Hold the large versions of images back.
+    ///   - hasLarge: Whether there are large versions.
+    private func server(gates: [Int: ServerGate] = [:], hasLarge: Bool = true) throws -> LocalImageServer {
         try LocalImageServer { request in
             guard let match = request.path.firstMatch(of: /image-(\d+)/), let number = Int(match.1) else {
                 return .notFound
             }
             let isLarge = request.path.contains("/1600/1200/")
+            if isLarge && !hasLarge { return .notFound }
             let color = isLarge ? Self.largeColor(number) : Self.thumbnailColor(number)
             let size = isLarge ? PixelSize(width: 800, height: 600) : PixelSize(width: 320, height: 240)
             var response = ServerResponse.ok(TestImage.solid(color, size: size), contentType: "image/png")
@@ -61,6 +64,21 @@ struct GalleryLargeViewTests {
         gate.open()
         #expect(shows(Self.largeColor(0), on: screen))
         #expect(try screen.photograph().colors()[Self.thumbnailColor(0)] == nil)
+    }
+
+    @Test("The window keeps its size when the large view of an image that failed is left")
+    func failure() throws {
+        let server = try server(hasLarge: false)
+        let screen = try screen(server, count: 3)
+        #expect(EventLog<Int>.poll { server.requestCount(path: Self.largePath(0)) >= 1 })
+        // The text of the error has the window's width.
+        let hasText = try screen.eventuallyShows { $0.colors(x: 100..<990, y: 100..<700).count > 20 }
+        #expect(hasText)
+        screen.press("Escape")
+        #expect(screen.hasWindow("Wall"))
+        _ = try screen.settledPixels()
+        // The window ends at 720, and nothing of it is below.
+        #expect(try screen.photograph().colors(x: 0..<1000, y: 730..<900).count == 1)
     }
 
     @Test("Keys and buttons lead to the neighbours, which are fetched ahead, and no further than the ends")

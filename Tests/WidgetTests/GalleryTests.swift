@@ -164,7 +164,7 @@ struct GalleryTests {
         arguments: [
             ["--size", "99999999999x1"], ["--size", "0x0"], ["--size", "9223372036854775808x1"],
             ["--exit-after", "inf"], ["--exit-after", "nan"], ["--exit-after", "1e300"], ["--exit-after=-1"],
-            ["--scale", "3"], ["--count", "0"],
+            ["--scale", "3"], ["--count", "0"], ["--count", "1000000000"], ["--open=-1"], ["--screenshot-after=-3"],
         ]
     )
     func oddOptions(arguments: [String]) throws {

@@ -52,9 +52,12 @@ extension Page {
         into picture: Picture,
         _ show: @escaping @MainActor @Sendable (String) -> Void
     ) {
+        show("")
         picture.setImage(with: URL(typed: text), loading: .progressive) { result in
             switch result {
             case .success(let response): show("\(size(response.image.naturalSize)), \(response.source.title)")
+            // What was typed before has been replaced.
+            case .failure(let error) where error.isCancelled: break
             case .failure(let error): show("\(error)")
             }
         }
@@ -63,16 +66,18 @@ extension Page {
 
 extension URL {
     /// What one types for an image: an address, also without its scheme, or the path of a file.
-    fileprivate init?(typed text: String) {
+    fileprivate init(typed text: String) {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         if text.hasPrefix("/") {
             self.init(filePath: text)
         } else if text.hasPrefix("~/") {
             self.init(filePath: FileManager.default.homeDirectoryForCurrentUser.path() + text.dropFirst(2))
-        } else if text.contains("://") || text.hasPrefix("data:") {
-            self.init(string: text)
+        } else if text.contains("://") || text.hasPrefix("data:"), let url = URL(string: text) {
+            self = url
         } else {
-            self.init(string: "https://\(text)")
+            // What is no address becomes one of a host that does not exist.
+            let host = text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            self = URL(string: "https://\(text)") ?? URL(string: "https://\(host)") ?? URL(filePath: text)
         }
     }
 }

@@ -41,6 +41,8 @@ final class WallStage {
     var widget: Widget { owned.widget }
 
     private var isFlung: Bool { work != nil }
+    /// Whether a fling begins once it is known what the images look like.
+    private var isPreparing = false { didSet { updateButton() } }
 
     /// Whether all images in view are loaded or have failed. They are not while the wall is flung.
     var isAtRest: Bool { !isFlung && (isWallShown ? wall.isAtRest : true) }
@@ -64,6 +66,8 @@ final class WallStage {
         showWall()
         if signatures == nil, let server = context.source as? ImageServer {
             // They take some seconds, in which the page may be left.
+            isPreparing = true
+            defer { isPreparing = false }
             signatures = await ImageSignatures(folder: server.folder, names: server.names)
             guard signatures != nil, gtk_widget_get_mapped(widget) != 0 else { return nil }
         }
@@ -154,7 +158,7 @@ final class WallStage {
     }
 
     private func updateButton() {
-        let text = isFlung ? tr("Stop") : tr("Fling")
+        let text = isPreparing ? tr("Preparing…") : isFlung ? tr("Stop") : tr("Fling")
         gtk_button_set_label(cast(OpaquePointer(button)), text)
     }
 }

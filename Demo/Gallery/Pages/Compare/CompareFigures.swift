@@ -22,7 +22,7 @@ struct CompareFigures {
             wanted.insert(url)
             switch cell.content {
             case .nothing: break
-            case .own: shown.insert(url)
+            case .own, .unknown: shown.insert(url)
             case .other: wrong.insert(url)
             }
         }

@@ -22,7 +22,10 @@ final class LibraryWall: ComparedWall {
     var cellsInView: [ComparedCell] {
         wall.picturesInView.map { picture in
             let url = wall.itemURL(in: picture)
-            guard let checker, let url else { return ComparedCell(url: url, content: .nothing) }
+            guard let checker, let url else {
+                let isEmpty = CellTexture(picture.widget) == nil
+                return ComparedCell(url: url, content: isEmpty ? .nothing : .unknown)
+            }
             return ComparedCell(url: url, content: checker.content(of: picture.widget, itemURL: url))
         }
     }

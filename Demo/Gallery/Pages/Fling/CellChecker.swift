@@ -8,6 +8,8 @@ enum CellContent {
     case own
     /// The image of another URL.
     case other
+    /// An image, while it is not known yet what the images of the URLs look like.
+    case unknown
 }
 
 /// Tells whether cells show the images of their items. A measurement of the library does not take its word for it: which image a
