@@ -223,7 +223,8 @@ final class Sidebar {
         gtk_label_set_ellipsize(OpaquePointer(title), PANGO_ELLIPSIZE_END)
         let icon = gtk_image_new_from_icon_name(entry.icon)!
         let row = gtk_list_box_row_new()!
-        gtk_list_box_row_set_child(cast(OpaquePointer(row)), box(GTK_ORIENTATION_HORIZONTAL, spacing: 12, [icon, title]))
+        let content = box(GTK_ORIENTATION_HORIZONTAL, spacing: 12, [icon, title])
+        gtk_list_box_row_set_child(cast(OpaquePointer(row)), content)
         // GTK 4.8 takes no name from the content of a row.
         setName(row, entry.page.title)
         return row
