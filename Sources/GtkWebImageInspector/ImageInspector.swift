@@ -6,7 +6,7 @@ import WebImageLinux
 /// memory. It is meant for debug builds.
 ///
 ///     #if DEBUG
-///         ImageInspector.install(in: window)
+///         ImageInspector.install(in: WidgetPointer(window))
 ///     #endif
 ///
 /// F12 opens and closes it. While the inspector is closed, it observes nothing and draws nothing.
@@ -49,6 +49,15 @@ public final class ImageInspector {
         }
         return inspector
     }
+
+    /// Unavailable. The pointer of a window is wrapped, so that it is not taken for that of anything else.
+    @available(*, unavailable, message: "write install(in: WidgetPointer(window))")
+    @discardableResult
+    public static func install(
+        in window: UnsafeMutableRawPointer,
+        manager: ImageManager = .shared,
+        showPane: ((_ pane: WidgetPointer?) -> Void)? = nil
+    ) -> ImageInspector { fatalError("A pointer is no widget") }
 
     private init(_ window: Widget, _ manager: ImageManager, _ showPane: ((WidgetPointer?) -> Void)?) {
         (self.window, self.manager, self.showPane) = (window, manager, showPane)

@@ -49,5 +49,10 @@ let package = Package(
 
 // What users write by mistake, to see what the compiler says to it.
 if Context.environment["INTEROP_MISTAKES"] != nil {
-    package.targets.append(.executableTarget(name: "Mistakes", dependencies: dependencies))
+    package.targets.append(
+        .executableTarget(
+            name: "Mistakes",
+            dependencies: dependencies + [.product(name: "GtkWebImageInspector", package: "GtkWebImage")]
+        )
+    )
 }

@@ -1,6 +1,7 @@
 import CGtk4
 import Foundation
 import GtkWebImage
+import GtkWebImageInspector
 import StandIns
 
 // Each line is a mistake that users make. The comment after it is in the error of the compiler.
@@ -16,4 +17,5 @@ func mistake(_ url: URL, _ picture: PicturePointer, _ image: WebImage, _ object:
     WidgetPointer(object).setImage(with: url)  // conform the class to WidgetBindable in one line
     _ = ListPrefetcher(view: object) { _ in nil }  // pass the pointer of the widget
     _ = LazyRowBinder(container: object, bind: { _, _ in }, unbind: { _, _ in })  // pass the pointer
+    ImageInspector.install(in: gtk_window_new())  // write install(in: WidgetPointer(window))
 }
