@@ -154,3 +154,14 @@ public struct CacheTiers: OptionSet, Hashable, Sendable {
     /// All tiers.
     public static let all: CacheTiers = [.memory, .renditions, .originals]
 }
+
+extension CacheTiers: CustomStringConvertible {
+    private static let names: [(tier: CacheTiers, name: String)] = [
+        (.memory, "memory"), (.renditions, "renditions"), (.originals, "originals"),
+    ]
+
+    /// The names of the tiers, such as `memory, originals`; `none` when there are none.
+    public var description: String {
+        isEmpty ? "none" : Self.names.filter { contains($0.tier) }.map(\.name).joined(separator: ", ")
+    }
+}

@@ -37,6 +37,14 @@ struct ImageCacheTests {
         #expect(await cache.diskUsage().count == 0)
     }
 
+    @Test("Tiers print their names")
+    func tierNames() {
+        #expect("\(CacheTiers())" == "none")
+        #expect("\(CacheTiers.originals)" == "originals")
+        #expect("\([.originals, .memory] as CacheTiers)" == "memory, originals")
+        #expect("\(CacheTiers.all)" == "memory, renditions, originals")
+    }
+
     @Test("An image is located under the key that a filter makes of its URL")
     func filteredKeys() async throws {
         let fixture = ManagerFixture { $0.cacheKeyFilter = .withoutQuery }
