@@ -13,8 +13,13 @@ private func cells(urls: [URL], grid: OpaquePointer, grey: ImageColor) {
         width: 160,
         height: 120,
         placeholder: .color(grey),
-        configure: { picture in picture.imageTransition = .crossfade() },
-        request: { position in ImageRequest(url: urls[position], transformer: .rounded(12)) }
+        configure: { picture in
+            let cell = picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
+            gtk_widget_add_css_class(cell, "rounded")
+            gtk_widget_set_overflow(cell, GTK_OVERFLOW_HIDDEN)
+            picture.imageTransition = .crossfade()
+        },
+        request: { position in ImageRequest(url: urls[position], cachePolicy: .cachedElseLoad) }
     )
     _ = rounded
 }

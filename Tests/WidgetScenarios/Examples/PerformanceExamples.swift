@@ -1,21 +1,8 @@
-internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
-import GtkWebImageWidgets
 import WebImageTesting
 
 // The samples of Performance.md, compiled. What they do not declare is a parameter here.
-
-@MainActor
-func giveASize(_ widget: UnsafeMutablePointer<GtkWidget>, of picture: Picture) -> UnsafeMutablePointer<GtkWidget> {
-    let frame = gtk_overlay_new()!
-    gtk_overlay_add_overlay(OpaquePointer(frame), widget)
-    gtk_widget_set_size_request(frame, 160, 120)
-    gtk_widget_set_halign(frame, GTK_ALIGN_CENTER)
-    gtk_widget_set_valign(frame, GTK_ALIGN_CENTER)
-    picture.contentFit = .cover
-    return frame
-}
 
 private func prefetch(urls: [URL], scale: Int) {
     let size = PixelSize(width: 160 * scale, height: 120 * scale)

@@ -24,6 +24,10 @@ private func sandbox(configuration: inout ImageManager.Configuration) {
     configuration.decoding = .inProcess
 }
 
+private func protections() {
+    print(ImageManager.sandboxStatus)
+}
+
 private func secrets(downloader: inout ImageDownloader.Configuration, credential: NetworkOptions.Credential) {
     downloader.credential = { url in url.host() == "images.example.org" ? credential : nil }
 }

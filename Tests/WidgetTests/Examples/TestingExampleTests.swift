@@ -55,7 +55,6 @@ struct TestingExampleTests {
         configuration.diskCache = nil
         configuration.retryPolicy = .never
         let manager = ImageManager(configuration: configuration)
-
         let gate = ServerGate()
         let server = try LocalImageServer { request in
             guard request.path == "/slow.png" else { return .notFound }
