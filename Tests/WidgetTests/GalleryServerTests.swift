@@ -26,7 +26,8 @@ struct GalleryServerTests {
         ])
         #expect(result.exitCode == 0, "\(result.output)")
         let lines = try String(contentsOf: trace, encoding: .utf8).split(separator: "\n")
-        let cells = lines.filter { $0.hasPrefix("rest ") }.compactMap { URL(string: String($0.split(separator: " ")[1])) }
+        let cells = lines.filter { $0.hasPrefix("rest ") }
+            .compactMap { URL(string: String($0.split(separator: " ")[1])) }
         return Start(
             requested: lines.filter { $0.hasPrefix("requested ") }.map { $0.dropFirst("requested ".count) },
             shown: cells.map { $0.path()[...] }
