@@ -36,6 +36,10 @@ bool gwi_curl_has_http3(void);
 // Whether QUIC comes from ngtcp2 rather than from OpenSSL.
 bool gwi_curl_has_ngtcp2(void);
 
+// Loads the decoders of libheif for good, if a module of gdk-pixbuf uses it. Since version 1.14 they are plugins, which libheif
+// otherwise loads with its first user and unloads with its last.
+void gwi_load_heif_plugins(void);
+
 // Whether this version of libdispatch exports the functions with which CoreFoundation's run loop drains the main queue. A source of
 // the default main context, attached when the program is loaded, does the same.
 int gwi_can_drain_main_queue(void);
