@@ -287,6 +287,10 @@ struct GalleryPageTests {
 extension String {
     /// The warnings in the output of a program, without those that GTK 4.24 gives of itself.
     var warnings: [Substring] {
-        split(separator: "\n").filter { $0.contains("WARNING") && !$0.contains("gdk_frame_timings_submitted") }
+        // GTK 4.24 warns of its own Broadway, and of AdwLeaflet, which gives a page less than its least width while it folds.
+        let known = ["gdk_frame_timings_submitted", "Trying to measure AdwHeaderBar"]
+        return split(separator: "\n").filter { line in
+            line.contains("WARNING") && !known.contains { line.contains($0) }
+        }
     }
 }
