@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import WebImageCore
 import WebImageTesting
 
 /// A client that takes the place of Broadway's page in a browser: it answers round trips and reports the positions of
@@ -58,13 +59,27 @@ final class BroadwayBrowser: Sendable {
             socket.close()
             return nil
         }
-        send(.screenSizeChanged, [width, height, 1])
+        resize(width: width, height: height)
         let thread = Thread { [self] in read(rest) }
         thread.name = "gwi-browser"
         thread.start()
     }
 
     var roundTripCount: Int { state.withLock { $0.roundTripCount } }
+
+    /// The visible windows from the bottom to the top, in application pixels of the page.
+    var windows: [PixelRect] {
+        state.withLock { state in
+            state.order.compactMap { state.surfaces[$0] }.filter(\.isVisible).map {
+                PixelRect(x: $0.x, y: $0.y, width: $0.width, height: $0.height)
+            }
+        }
+    }
+
+    /// Changes the size of the page, as a user does with the window of a browser.
+    func resize(width: Int, height: Int) {
+        send(.screenSizeChanged, [width, height, 1])
+    }
 
     func stop() {
         // Once the thread has closed the socket, its descriptor may be in use for something else.

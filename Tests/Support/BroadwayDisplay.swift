@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+package import WebImageCore
 import WebImageTesting
 
 /// A display without a screen: gtk4-broadwayd on 127.0.0.1, with BroadwayBrowser as its client.
@@ -89,6 +90,14 @@ package final class BroadwayDisplay: Sendable {
 
     /// The number of frames that were acknowledged to the daemon.
     package var roundTripCount: Int { browser.roundTripCount }
+
+    /// The visible windows from the bottom to the top, in application pixels of the page.
+    package var windows: [PixelRect] { browser.windows }
+
+    /// Changes the size of the page in the browser.
+    package func resize(width: Int, height: Int) {
+        browser.resize(width: width, height: height)
+    }
 
     /// Clicks with the left button at a point of the topmost window, in application pixels.
     package func click(x: Int, y: Int) {

@@ -15,7 +15,9 @@ private func halfway(_ effect: ImageTransition, _ progress: Double = 0.5) -> Ima
 private func middle(
     _ effect: ImageTransition,
     at progress: Double = 0.5,
-    from first: String = "/FF0000/64x48.png"
+    from first: String = "/FF0000/64x48.png",
+    to second: String = "/0000FF/64x48.png",
+    fit: ContentFit = .stretch
 ) throws -> WebImage {
     let stage = try Stage { request in
         guard request.path == "/halves" else { return Stage.answer(request) }
@@ -25,13 +27,13 @@ private func middle(
         return .ok(halves, contentType: "image/png")
     }
     let picture = stage.addImage()
-    picture.contentFit = .stretch
+    picture.contentFit = fit
     stage.present()
     picture.setImage(with: stage.server.url(first), manager: stage.manager, completion: stage.completion)
     stage.waitForResults(1)
     picture.imageTransition = halfway(effect, progress)
     picture.setImage(
-        with: stage.url(0x0000FF),
+        with: stage.server.url(second),
         options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
         manager: stage.manager,
         completion: stage.completion
@@ -67,6 +69,12 @@ extension Scenario {
             let drawn = try middle(.slide(from: .top))
             expectEqual(drawn.color(0.5, 0.25), 0x0000FF, "top")
             expectEqual(drawn.color(0.5, 0.75), 0xFF0000, "bottom")
+        },
+
+        Scenario("An image that is cut off at its sides pushes the old one out without a gap", .drawing, .density) {
+            let drawn = try middle(.slide(pushesOutgoing: true), from: "/halves", to: "/0000FF/192x48.png", fit: .cover)
+            for x in [0.05, 0.25, 0.45] { expectEqual(drawn.color(x, 0.5), 0x00FF00, "\(x)") }
+            for x in [0.55, 0.75, 0.95] { expectEqual(drawn.color(x, 0.5), 0x0000FF, "\(x)") }
         },
 
         Scenario(

@@ -282,61 +282,15 @@ struct GalleryPageTests {
         }
         #expect(isThere)
     }
-
-    @Test(
-        "A real browser shows the images over Broadway",
-        .enabled(if: Self.chromium != nil, "Chromium is not installed")
-    )
-    func browser() throws {
-        // Given the gallery on Broadway with images of unique colours
-        let colors: [UInt32] = [0xE8127C, 0x12E85A, 0x3A12E8, 0xE8C812, 0x12C4E8, 0x7CE812]
-        let server = try LocalImageServer { request in
-            let name = request.path.split(separator: "/").last?.split(separator: ".").first
-            guard let color = name.flatMap({ UInt32($0, radix: 16) }) else { return .notFound }
-            return .ok(TestImage.solid(color, size: PixelSize(width: 320, height: 240)), contentType: "image/png")
-        }
-        let list = FileManager.default.temporaryDirectory.appending(path: "gwi-list-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: list) }
-        let urls = colors.map { server.url("/\(String($0, radix: 16)).png").absoluteString }
-        try urls.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
-        let broadway = try BroadwayDisplay.start()
-        let gallery = try DaemonProcess(
-            Program.gallery,
-            ["--url-list", list.path(), "--cache-dir", list.path() + "-cache"],
-            environment: broadway.environment
-        )
-        defer {
-            gallery.stop()
-            try? FileManager.default.removeItem(atPath: list.path() + "-cache")
-        }
-        // When Chromium opens the page
-        let profile = list.path() + "-profile"
-        defer { try? FileManager.default.removeItem(atPath: profile) }
-        let screen = try GalleryScreen(
-            [
-                // The sandbox does not work as root, which containers run as.
-                "--no-sandbox", "--disable-gpu", "--no-first-run", "--user-data-dir=\(profile)",
-                "--window-position=0,0", "--window-size=1200,850", "--app=http://127.0.0.1:\(broadway.httpPort)/",
-            ],
-            program: Self.chromium ?? ""
-        )
-        // Then each image is visible
-        var missing = colors
-        let isThere = EventLog<Int>.poll {
-            let counts = (try? screen.photograph().colors()) ?? [:]
-            missing = colors.filter { counts[$0, default: 0] < 2000 }
-            return missing.isEmpty
-        }
-        #expect(isThere, "\(missing) are not seen; \(screen.output.suffix(500)) \(gallery.output)")
-    }
-
-    private static let chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
-        .first { FileManager.default.isExecutableFile(atPath: $0) }
 }
 
 extension String {
     /// The warnings in the output of a program, without those that GTK 4.24 gives of itself.
     var warnings: [Substring] {
-        split(separator: "\n").filter { $0.contains("WARNING") && !$0.contains("gdk_frame_timings_submitted") }
+        // GTK 4.24 warns of its own Broadway, and of AdwLeaflet, which gives a page less than its least width while it folds.
+        let known = ["gdk_frame_timings_submitted", "Trying to measure AdwHeaderBar"]
+        return split(separator: "\n").filter { line in
+            line.contains("WARNING") && !known.contains { line.contains($0) }
+        }
     }
 }

@@ -8,9 +8,13 @@
 extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
 extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
 
-int gwi_main_queue_handle(void) {
-    if (!_dispatch_get_main_queue_handle_4CF || !_dispatch_main_queue_callback_4CF) return -1;
-    return _dispatch_get_main_queue_handle_4CF();
+int gwi_can_drain_main_queue(void) {
+    return _dispatch_get_main_queue_handle_4CF && _dispatch_main_queue_callback_4CF;
+}
+
+// There is no handle once dispatch_main() drains the queue, as in `swift test`: then the main actor runs without a GLib main loop.
+static int main_queue_handle(void) {
+    return gwi_can_drain_main_queue() ? _dispatch_get_main_queue_handle_4CF() : -1;
 }
 
 static void gwi_main_queue_drain(void) {
@@ -40,7 +44,7 @@ static gboolean main_queue_prepare(GSource *source, gint *timeout) {
     *timeout = -1;
     if (!self->is_prepared) {
         self->is_prepared = true;
-        self->descriptor = gwi_main_queue_handle();
+        self->descriptor = main_queue_handle();
         if (self->descriptor >= 0) self->tag = g_source_add_unix_fd(source, self->descriptor, G_IO_IN);
     } else if (self->is_silent && gwi_is_main_thread()) {
         self->is_silent = false;

@@ -83,8 +83,23 @@ struct DrawingContext {
 
     /// Cuts off whatever `body` draws outside of the box.
     func clipped(_ body: () -> Void) {
-        var bounds = bounds
-        gtk_snapshot_push_clip(snapshot, &bounds)
+        clipped(to: bounds, body)
+    }
+
+    /// Cuts off whatever `body` draws outside of the part of the box that the widget shows.
+    func clippedToVisible(_ body: () -> Void) {
+        guard !overhang.isEmpty else { return body() }
+        let (width, height) = (width - overhang.width.length, height - overhang.height.length)
+        let area = graphene_rect_t(
+            origin: graphene_point_t(x: Float(overhang.width.start), y: Float(overhang.height.start)),
+            size: graphene_size_t(width: Float(width), height: Float(height))
+        )
+        clipped(to: area, body)
+    }
+
+    private func clipped(to area: graphene_rect_t, _ body: () -> Void) {
+        var area = area
+        gtk_snapshot_push_clip(snapshot, &area)
         body()
         gtk_snapshot_pop(snapshot)
     }

@@ -36,10 +36,13 @@ bool gwi_curl_has_http3(void);
 // Whether QUIC comes from ngtcp2 rather than from OpenSSL.
 bool gwi_curl_has_ngtcp2(void);
 
-// libdispatch's main queue, as CoreFoundation's run loop drains it. The handle is an eventfd; it is -1 when this version of
-// libdispatch does not export the functions. A source of the default main context, attached when the program is loaded, watches it
-// and drains the queue.
-int gwi_main_queue_handle(void);
+// Loads the decoders of libheif for good, if a module of gdk-pixbuf uses it. Since version 1.14 they are plugins, which libheif
+// otherwise loads with its first user and unloads with its last.
+void gwi_load_heif_plugins(void);
+
+// Whether this version of libdispatch exports the functions with which CoreFoundation's run loop drains the main queue. A source of
+// the default main context, attached when the program is loaded, does the same.
+int gwi_can_drain_main_queue(void);
 // Sets the function to call, on any thread, the first time that another thread than the main one runs the default main context while
 // the queue has work, which waits then until the main thread runs it. It is called at once when that was seen before.
 typedef void (*gwi_misplaced_handler)(void);

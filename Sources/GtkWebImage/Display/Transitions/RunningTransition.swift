@@ -53,7 +53,7 @@ final class RunningTransition {
         }
         context.clipped {
             if !layers.isOutgoingOnTop { draw(layers.outgoing, in: context) { drawOutgoing(in: context) } }
-            draw(layers.incoming, in: context) { incoming(context) }
+            draw(layers.incoming, in: context) { context.clippedToVisible { incoming(context) } }
             if layers.isOutgoingOnTop { draw(layers.outgoing, in: context) { drawOutgoing(in: context) } }
         }
     }
@@ -63,15 +63,18 @@ final class RunningTransition {
         context.visible { outgoing.drawCovering(in: $0, focus: focus) }
     }
 
+    /// Moves and turns what the widget shows of the box: an image that is moved by the rest, too, would leave a gap beside another.
     private func draw(_ layer: TransitionLayers.Layer, in context: DrawingContext, _ body: () -> Void) {
         guard layer.opacity > 0, layer.scale > 0 else { return }
-        let (snapshot, width, height) = (context.snapshot, context.width, context.height)
+        let (snapshot, overhang) = (context.snapshot, context.overhang)
+        let (x, y) = (overhang.width.start, overhang.height.start)
+        let (width, height) = (context.width - overhang.width.length, context.height - overhang.height.length)
         gtk_snapshot_save(snapshot)
         var center = graphene_point_t(
-            x: Float((layer.offsetX + 0.5) * width),
-            y: Float((layer.offsetY + 0.5) * height)
+            x: Float(x + (layer.offsetX + 0.5) * width),
+            y: Float(y + (layer.offsetY + 0.5) * height)
         )
-        var corner = graphene_point_t(x: Float(-width / 2), y: Float(-height / 2))
+        var corner = graphene_point_t(x: Float(-x - width / 2), y: Float(-y - height / 2))
         gtk_snapshot_translate(snapshot, &center)
         if (layer.rotation != 0 || layer.tilt != 0) && !context.hasDepth {
             let (across, down) = (Self.cosine(layer.rotation), Self.cosine(layer.tilt))

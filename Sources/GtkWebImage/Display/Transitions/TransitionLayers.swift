@@ -4,9 +4,9 @@ public struct TransitionLayers: Sendable, Hashable {
     public struct Layer: Sendable, Hashable {
         /// The opacity, from 0 (invisible) to 1 (opaque).
         public var opacity = 1.0
-        /// The displacement to the right, in widths of the image.
+        /// The displacement to the right, in widths of what the widget shows of the image.
         public var offsetX = 0.0
-        /// The displacement downwards, in heights of the image.
+        /// The displacement downwards, in heights of what the widget shows of the image.
         public var offsetY = 0.0
         /// The scale about the centre.
         public var scale = 1.0

@@ -77,6 +77,7 @@ package enum DecodeWorkerProcess {
             gdk_pixbuf_loader_close(loader, nil)
             g_object_unref(loader)
         }
+        gwi_load_heif_plugins()
     }
 
     /// The memory that the program and its libraries map.
