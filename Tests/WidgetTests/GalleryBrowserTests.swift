@@ -53,7 +53,7 @@ struct GalleryBrowserTests {
                 broadway.windows.contains { $0.size.width >= 700 } && broadway.roundTripCount > 5
             }
             #expect(isShown, "\(gallery.output)")
-            // With its shadow
+            // The surface includes the shadow of the window.
             #expect(broadway.windows.allSatisfy { $0.size.width < 900 && $0.size.height < 700 }, "\(broadway.windows)")
         }
     }

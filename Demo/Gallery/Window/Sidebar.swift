@@ -119,7 +119,7 @@ final class Sidebar {
         gtk_widget_set_hexpand(cast(search), 1)
         setName(cast(search), tr("Search the pages"))
         connect(search, "search-changed") { [weak self] in self?.filter() }
-        // While an entry slides in, it is not on screen before the next frame. Until then GTK drops its Enter and its space.
+        // GTK drops the Enter and the space of an entry that is not on screen, as one that slides in before the next frame.
         if let revealer = gtk_widget_get_first_child(cast(searchBar)),
             g_type_check_instance_is_a(cast(OpaquePointer(revealer)), gtk_revealer_get_type()) != 0
         {
