@@ -162,6 +162,7 @@ extension CacheTiers: CustomStringConvertible {
 
     /// The names of the tiers, such as `memory, originals`; `none` when there are none.
     public var description: String {
-        isEmpty ? "none" : Self.names.filter { contains($0.tier) }.map(\.name).joined(separator: ", ")
+        let names = Self.names.filter { contains($0.tier) }.map(\.name)
+        return names.isEmpty ? "none" : names.joined(separator: ", ")
     }
 }

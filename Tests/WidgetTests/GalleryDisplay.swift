@@ -21,14 +21,14 @@ enum GalleryDisplay: String, CaseIterable {
         return isNewer == true ? .xvfb : .broadway
     }()
 
-    func runGallery(_ arguments: [String]) throws -> ChildProcess {
+    func runGallery(_ arguments: [String], seconds: Double = 120) throws -> ChildProcess {
         try withEnvironment { environment in
             let arguments = (self == .headless ? ["--headless"] : []) + arguments
             return try ChildProcess.run(
                 Program.gallery,
                 arguments,
                 environment: Program.strict(environment),
-                seconds: 120
+                seconds: seconds
             )
         }
     }

@@ -58,25 +58,30 @@ final class FigureStudio {
         case .fit(let fit):
             let picture = show(background: "chequered")
             picture.contentFit = fit
-            // An image that is smaller than the widget
+            // The image is smaller than the widget, so that the fits differ.
             let small = ImageTransformer.resize(to: PixelSize(width: 64, height: 64))
             return (try await still(of: picture, small), .jpeg)
         case .placeholder(let placeholder):
             return (try await still(of: placeholder), .jpeg)
         case .indicator(let indicator):
-            return (try await film(of: indicator), .gif)
+            return (try await retry(figure) { try await film(of: indicator) }, .gif)
         case .transition(let transition):
-            // A busy computer drops frames.
-            for _ in 0..<5 {
-                if let film = try await film(of: transition) { return (film, .gif) }
-            }
-            throw Screenshot.Failure(description: "Frames of \(figure.name) are late. Close other programs.")
+            return (try await retry(figure) { try await film(of: transition) }, .gif)
         }
+    }
+
+    /// Makes a film again while a busy computer drops frames of it.
+    private func retry(_ figure: Figure, _ film: () async throws -> WebImage?) async throws -> WebImage {
+        for _ in 0..<5 {
+            if let film = try await film() { return film }
+        }
+        throw Screenshot.Failure(description: "Frames of \(figure.name) are late. Close other programs.")
     }
 
     /// Puts a new widget into the window.
     private func show(width: Int32 = width, height: Int32 = height, background: String) -> Picture {
         let picture = sizedPicture(width: width, height: height)
+        gtk_widget_remove_css_class(picture.widget, "image-place")
         gtk_widget_add_css_class(picture.widget, background)
         let stage = fixed(picture.widget)
         gtk_widget_set_halign(stage, GTK_ALIGN_CENTER)
@@ -109,7 +114,8 @@ final class FigureStudio {
         return image
     }
 
-    private func film(of indicator: ImageIndicator) async throws -> WebImage {
+    /// - Returns: `nil` if frames are missing.
+    private func film(of indicator: ImageIndicator) async throws -> WebImage? {
         let picture = show(background: "on-image")
         var indicator = indicator
         indicator.delay = .zero
@@ -123,8 +129,10 @@ final class FigureStudio {
         let start = film.count - 1
         try await wait { task.isFinished }
         let count = Int((film.time(of: film.count - 1) - film.time(of: start)) / Self.step)
+        guard count > 0 else { return nil }
         try await waitForFrames(2, in: film)
-        return try animation(of: film, from: film.time(of: start), count: count).image
+        let (image, distance) = try animation(of: film, from: film.time(of: start), count: count)
+        return distance <= Self.tolerance ? image : nil
     }
 
     /// - Returns: `nil` if frames are missing.

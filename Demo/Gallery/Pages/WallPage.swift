@@ -3,7 +3,7 @@ extension Page {
         id: "wall",
         title: tr("Wall"),
         summary: tr(
-            "More than a thousand cells, recycled while scrolling. Loads of cells that leave the screen are cancelled, and visible cells load first."
+            "As many cells as fit, recycled while scrolling. Loads of cells that leave the screen are cancelled, and visible cells load first."
         ),
         code: """
             let factory = ImageListFactory(

@@ -30,7 +30,6 @@ final class WallStage {
         gtk_widget_set_valign(button, GTK_ALIGN_CENTER)
         for side in [gtk_widget_set_margin_top, gtk_widget_set_margin_bottom] { side(button, 6) }
         gtk_widget_set_margin_end(button, 12)
-        gtk_widget_set_tooltip_text(button, tr("Fling the wall for 20 seconds"))
         let bar = box(GTK_ORIENTATION_HORIZONTAL, spacing: 6, [counters.widget, button])
         owned = OwnedWidget(box(GTK_ORIENTATION_VERTICAL, spacing: 0, [cast(stack), bar]))
         connect(OpaquePointer(button), "clicked") { [weak self] in self?.startOrStop() }
@@ -160,6 +159,7 @@ final class WallStage {
     private func updateButton() {
         let text = isPreparing ? tr("Preparing…") : isFlung ? tr("Stop") : tr("Fling")
         gtk_button_set_label(cast(OpaquePointer(button)), text)
+        gtk_widget_set_tooltip_text(button, isFlung ? tr("Stop the fling") : tr("Fling the wall for 20 seconds"))
     }
 }
 

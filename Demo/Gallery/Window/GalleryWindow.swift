@@ -43,7 +43,7 @@ final class GalleryWindow {
         panes = OpaquePointer(adw_leaflet_new()!)
         owned = [window, cast(stack), cast(panes)].map(OwnedWidget.init)
         gtk_stack_set_transition_type(stack, GTK_STACK_TRANSITION_TYPE_CROSSFADE)
-        // A hidden child would make the window grow: the reason of a failure in the large view is high where it is narrow.
+        // A hidden child would make the window grow: the reason for a failure in the large view is tall where it is narrow.
         gtk_stack_set_hhomogeneous(stack, 0)
         gtk_stack_set_vhomogeneous(stack, 0)
         gtk_stack_add_named(stack, large.widget, "large")

@@ -169,7 +169,9 @@ final class Sidebar {
         // search-changed is delayed, so the last letters may not have arrived.
         filter()
         let pages = shown.map(\.page)
-        guard let match = pages.first(where: { $0.isNamed(filtered) }) ?? pages.first else { return }
+        guard !filtered.allSatisfy(\.isWhitespace),
+            let match = pages.first(where: { $0.isNamed(filtered) }) ?? pages.first
+        else { return }
         endSearch()
         open(match.id)
     }

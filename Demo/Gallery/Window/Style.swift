@@ -34,7 +34,7 @@ enum Style {
         let provider = gtk_css_provider_new()!
         // A chequered background makes transparency visible.
         let css = """
-            /* The place of an image that is not there yet, or never */
+            /* An image that is not there yet, or never comes, has a visible place. */
             .image-place { background-color: alpha(currentColor, 0.06); }
             .chequered {
                 background-color: #ffffff;

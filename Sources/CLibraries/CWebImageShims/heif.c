@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-// What heif_init returns.
+// This is what heif_init returns.
 struct result {
     int code, detail;
     const char *message;

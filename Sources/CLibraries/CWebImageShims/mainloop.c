@@ -8,7 +8,7 @@
 extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
 extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
 
-int gwi_can_drain_main_queue(void) {
+bool gwi_can_drain_main_queue(void) {
     return _dispatch_get_main_queue_handle_4CF && _dispatch_main_queue_callback_4CF;
 }
 
@@ -45,7 +45,13 @@ static gboolean main_queue_prepare(GSource *source, gint *timeout) {
     if (!self->is_prepared) {
         self->is_prepared = true;
         self->descriptor = main_queue_handle();
-        if (self->descriptor >= 0) self->tag = g_source_add_unix_fd(source, self->descriptor, G_IO_IN);
+        if (self->descriptor >= 0) {
+            self->tag = g_source_add_unix_fd(source, self->descriptor, G_IO_IN);
+        } else if (gwi_can_drain_main_queue()) {
+            // A main loop runs on another thread than that of the main actor, as after an await in an asynchronous main function.
+            atomic_store(&is_misplaced, true);
+            report_misplaced();
+        }
     } else if (self->is_silent && gwi_is_main_thread()) {
         self->is_silent = false;
         g_source_modify_unix_fd(source, self->tag, G_IO_IN);

@@ -96,14 +96,14 @@ extension ImageTransformer {
 
     /// Crops the image to a rectangle in pixels from the top left. The part of it outside of the image is ignored.
     ///
-    /// ![A high part of the image](transformer-crop-rectangle)
+    /// ![A tall strip of the image](transformer-crop-rectangle)
     public static func crop(x: Int, y: Int, width: Int, height: Int) -> ImageTransformer {
         ImageTransformer(CropStep(rect: PixelRect(x: x, y: y, width: width, height: height)))
     }
 
     /// Rounds corners.
     ///
-    /// ![The image with round corners](transformer-rounded)
+    /// ![The image with rounded corners](transformer-rounded)
     ///
     /// - Parameters:
     ///   - radius: The radius in application pixels, at most half of the smaller side.

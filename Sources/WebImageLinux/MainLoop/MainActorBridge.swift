@@ -23,7 +23,7 @@ public enum MainActorBridge {
             return !isChecked
         }
         guard isFirst else { return }
-        guard gwi_can_drain_main_queue() != 0 else {
+        guard gwi_can_drain_main_queue() else {
             WebImageLog.mistake(
                 "This version of libdispatch cannot be drained by GLib, so async code on the main actor never runs. "
                     + "Use the methods with a completion handler."

@@ -43,5 +43,7 @@ struct Initials: ImageIntercepting {
 struct Private: ImageIntercepting {
     func intercept(_ chain: InterceptorChain) async throws(ImageError) -> ImageResponse { try await chain.proceed() }
 
-    func interceptsMemoryHits(of request: ImageRequest) -> Bool { request.url.path().hasPrefix("/private/") }
+    func interceptsMemoryHits(of request: ImageRequest) -> Bool {
+        request.url.path(percentEncoded: false).hasPrefix("/private/")
+    }
 }

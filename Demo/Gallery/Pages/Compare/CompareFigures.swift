@@ -4,7 +4,7 @@ import FoundationEssentials
 struct CompareFigures {
     /// The images whose cells were in view.
     private var wanted: Set<URL> = []
-    /// Those that were seen there.
+    /// Those that were seen there, or an image in their place while it could not be told which.
     private var shown: Set<URL> = []
     /// Those in whose cells another image was seen.
     private var wrong: Set<URL> = []

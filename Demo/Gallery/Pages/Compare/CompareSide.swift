@@ -31,7 +31,7 @@ final class CompareSide {
             values.append(value)
         }
         self.values = values
-        // In line with the summary above, and apart from the figures of the other side
+        // The figures are in line with the summary above, and apart from those of the other side.
         for widget in [heading, table] {
             gtk_widget_set_margin_start(widget, 6)
             gtk_widget_set_margin_end(widget, 6)

@@ -42,7 +42,7 @@ void gwi_load_heif_plugins(void);
 
 // Whether this version of libdispatch exports the functions with which CoreFoundation's run loop drains the main queue. A source of
 // the default main context, attached when the program is loaded, does the same.
-int gwi_can_drain_main_queue(void);
+bool gwi_can_drain_main_queue(void);
 // Sets the function to call, on any thread, the first time that another thread than the main one runs the default main context while
 // the queue has work, which waits then until the main thread runs it. It is called at once when that was seen before.
 typedef void (*gwi_misplaced_handler)(void);

@@ -80,9 +80,9 @@ public struct Placeholder: Sendable {
     }
 
     /// A GdkPaintable * of the app, such as a GdkTexture *. The placeholder keeps it alive; it may be animated.
-    @preconcurrency @MainActor
     ///
     /// ![A butterfly, which the app draws](placeholder-paintable)
+    @preconcurrency @MainActor
     public static func paintable(_ pointer: UnsafeMutableRawPointer) -> Placeholder {
         Placeholder(kind: .paintable(GObjectBox(retaining: pointer)))
     }

@@ -10,7 +10,7 @@
 /// was visible before them. There is no transition while gtk-enable-animations is off, or in a widget that is not
 /// mapped.
 public struct ImageTransition: Sendable {
-    /// An edge of the image: where the incoming one enters, the outgoing one leaves, or a card comes forward.
+    /// An edge of what the widget shows of the image: where the incoming one enters, the outgoing one leaves, or a card comes forward.
     public enum Edge: Sendable {
         /// The left edge.
         case left

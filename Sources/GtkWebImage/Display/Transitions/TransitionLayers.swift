@@ -1,4 +1,4 @@
-/// The two images of a transition at one moment. Whatever leaves the bounds of the widget's image is clipped.
+/// The two images of a transition at one moment. Whatever leaves what the widget shows of the image is clipped.
 public struct TransitionLayers: Sendable, Hashable {
     /// The appearance of one image.
     public struct Layer: Sendable, Hashable {
