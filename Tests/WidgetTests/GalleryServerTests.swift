@@ -40,8 +40,11 @@ struct GalleryServerTests {
         let first = try start("wall")
         #expect(first.shown.count >= 12 && Set(first.shown).isSubset(of: first.requested), "\(first)")
         // Rows that were still being prefetched at the end of the first start are not on disk.
+        // An animation is shown before all of it has arrived.
+        let animations: Set = ["gif", "webp"]
+        let complete = first.shown.filter { !animations.contains(String($0.split(separator: ".").last ?? "")) }
         let second = try start("wall")
-        #expect(Set(first.shown).isDisjoint(with: second.requested), "\(second)")
+        #expect(complete.count > 12 && Set(complete).isDisjoint(with: second.requested), "\(second)")
     }
 
     @Test("The other pages load anew at each start, and leave nothing on disk")

@@ -270,18 +270,18 @@ struct RequestTests {
         let server = try server()
         let release = EventLog<Int>()
         let (looking, answered) = (EventLog<Int>(), EventLog<Int>())
-        let downloader = ImageDownloader(configuration: .init(), proxyTimeLimit: .seconds(1)) { url in
+        let downloader = ImageDownloader(configuration: .init(), proxyTimeLimit: .seconds(3)) { url in
             if url.host() == "127.0.0.1" {
                 looking.add(1)
                 release.wait { !$0.isEmpty }
                 answered.add(1)
                 return ["direct://"]
             }
-            poll(nil, 0, 250)
+            poll(nil, 0, 500)
             return ["http://127.0.0.1:\(proxy.port)"]
         }
         // When the lookups together take longer than the limit
-        let downloads = (0..<6).map { Download(downloader, URL(string: "http://host\($0).example/a")!) }
+        let downloads = (0..<8).map { Download(downloader, URL(string: "http://host\($0).example/a")!) }
         for download in downloads { #expect(try download.end().data == Data("proxied".utf8)) }
         // When one hangs, those behind it wait no longer either.
         let hanging = Download(downloader, server.url("/a"))
