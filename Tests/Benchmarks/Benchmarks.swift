@@ -9,7 +9,7 @@ struct Benchmarks: ParsableCommand {
         subcommands: [
             Downloads.self, Protocols.self, Caches.self, Renditions.self, Loading.self, Rivals.self, Decoding.self,
             Requests.self,
-            RequestWorkCommand.self, Binding.self, Scrolling.self, Playing.self, Pages.self,
+            RequestWorkCommand.self, Queued.self, Binding.self, Scrolling.self, Playing.self, Pages.self,
             Transforming.self, Startup.self, Sandbox.self, Stalls.self, Scale.self, Screen.self, Table.self, Gate.self,
         ]
     )

@@ -81,6 +81,12 @@ package final class FaultyStore: FileStoring {
         return isShort ? Array(files.prefix(files.count / 2)) : files
     }
 
+    package func paths(in directory: String, prefix: String) -> [String] {
+        guard let isShort = try? meet("readdir", directory) else { return [] }
+        let paths = store.paths(in: directory, prefix: prefix)
+        return isShort ? Array(paths.prefix(paths.count / 2)) : paths
+    }
+
     package func removeTree(_ directory: String) throws {
         if try !meet("rmdir", directory) { try store.removeTree(directory) }
     }

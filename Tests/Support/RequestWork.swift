@@ -109,7 +109,9 @@ package struct RequestWork {
 }
 
 /// Calls completions on the thread that has the result.
-private struct AnyThread: CallbackDispatching {
-    var isCurrent: Bool { true }
-    func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
+package struct AnyThread: CallbackDispatching {
+    package init() {}
+
+    package var isCurrent: Bool { true }
+    package func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
 }

@@ -1,5 +1,21 @@
 import Synchronization
 
+/// A queue of work that can be cancelled and moved to another priority until it begins.
+package protocol WorkSubmitting: Sendable {
+    @discardableResult
+    func submit(priority: ImagePriority, _ work: @escaping @Sendable () -> Void) -> WorkQueue.Ticket
+    @discardableResult
+    func cancel(_ ticket: WorkQueue.Ticket) -> Bool
+    func setPriority(_ priority: ImagePriority, of ticket: WorkQueue.Ticket)
+}
+
+extension WorkQueue: WorkSubmitting {
+    @discardableResult
+    package func submit(priority: ImagePriority, _ work: @escaping @Sendable () -> Void) -> Ticket {
+        submit(priority: priority, isResumed: false, work)
+    }
+}
+
 /// A load that is a piece of work in a queue.
 package final class LocalLoad: FetchOperation {
     private struct State {
@@ -7,10 +23,10 @@ package final class LocalLoad: FetchOperation {
         var isCancelled = false
     }
 
-    private let queue: WorkQueue
+    private let queue: any WorkSubmitting
     private let state = Mutex(State())
 
-    package init(queue: WorkQueue) {
+    package init(queue: some WorkSubmitting) {
         self.queue = queue
     }
 

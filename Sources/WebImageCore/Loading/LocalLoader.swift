@@ -4,7 +4,7 @@ package import FoundationEssentials
 package struct LocalLoader: DataLoading {
     private let scheme: String
     private let queue: WorkQueue
-    private let budget: MemoryBudget?
+    private let reads: BodyReadQueue
     private let version: (@Sendable (URL) -> FileVersion?)?
     private let thumbnails: (any SharedThumbnailFinding)?
     private let read: @Sendable (URL) throws(ImageError) -> LoaderResult
@@ -25,7 +25,7 @@ package struct LocalLoader: DataLoading {
     ) {
         self.scheme = scheme
         self.queue = queue
-        self.budget = budget
+        reads = BodyReadQueue(queue, budget: budget)
         self.version = version
         self.thumbnails = thumbnails
         self.read = read
@@ -68,22 +68,9 @@ package struct LocalLoader: DataLoading {
         _ request: LoaderRequest,
         onEvent: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any FetchOperation {
-        let operation = LocalLoad(queue: queue)
-        start(operation, request, onEvent: onEvent)
-        return operation
-    }
-
-    private func start(
-        _ operation: LocalLoad,
-        _ request: LoaderRequest,
-        onEvent: @escaping @Sendable (LoaderEvent) -> Void
-    ) {
+        let operation = LocalLoad(queue: reads)
         operation.start(priority: request.priority) {
             guard !operation.isCancelled else { return }
-            if let budget, !budget.hasRoomForBody {
-                budget.whenRoomForBody { start(operation, request, onEvent: onEvent) }
-                return
-            }
             var result = Result { () throws(ImageError) in try read(request.url) }
             if let decryptor = request.options.decryptor, case .success(let loaded) = result {
                 let head = ResponseHead(url: request.url, status: 200)
@@ -96,6 +83,7 @@ package struct LocalLoader: DataLoading {
             }
             onEvent(.finished(result))
         }
+        return operation
     }
 }
 

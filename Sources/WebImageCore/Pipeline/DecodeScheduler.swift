@@ -38,7 +38,7 @@ final class DecodeScheduler: Sendable {
         _ work: @escaping @Sendable () -> Void
     ) {
         let queue = isSlow ? slowQueue : queue
-        let ticket = queue.submit(priority: priority, isResumed: last != nil, work)
+        let ticket = queue.submit(priority: priority, isResumed: last != nil, age: id.number, work)
         // The work may have begun, and be waiting for memory with a ticket of its own.
         let current = graph.withLock { $0.setDecodeTicket(ticket, of: id, making: product, where: { $0 == last }) }
         // What has waited for memory holds it, and nobody could cancel it any more.

@@ -112,6 +112,7 @@ final class FetchStage: Sendable {
             validators: validators,
             shouldLoad: shouldLoad
         )
+        request.age = id.number
         request.maximumByteCount = maximumByteCount
         request.budget = budget
         if let partialBodies, fetch.key.storesOriginals, loader.shouldCacheOnDisk(fetch.request.url) {

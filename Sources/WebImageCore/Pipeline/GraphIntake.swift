@@ -10,6 +10,10 @@ import Synchronization
 ///
 /// A caller is often the main thread in the middle of a frame, so it only adds to a list. One thread makes the changes and carries
 /// out their effects: a call never waits for the lock of the graph, and costs the same however much is under way.
+///
+/// The graph takes some dozens of loads at a time, and the others wait, which costs next to nothing: a list of thousands neither
+/// keeps the processor from its first images nor fills the memory. More enter slowly all the same, since those within may wait for
+/// a server that does not answer, or for a load that waits here.
 final class GraphIntake: Sendable {
     enum Change: Sendable {
         /// The image of a task is not in memory, so the task joins the job of its image.
@@ -20,15 +24,6 @@ final class GraphIntake: Sendable {
         case read(DataTask)
         case cancelRead(DataTask)
         case updateReadPriority(DataTask)
-
-        /// Whether a task that is to join or to read was cancelled.
-        var isCancelled: Bool {
-            switch self {
-            case .join(let task): task.isCancelled
-            case .read(let task): task.isCancelled
-            case .cancel, .updatePriority, .cancelRead, .updateReadPriority: false
-            }
-        }
     }
 
     private struct State {
@@ -39,11 +34,17 @@ final class GraphIntake: Sendable {
         var running: [Change] = []
         var isScheduled = false
         var isSuspended = false
-        /// The tasks that came while the intake was suspended, as the changes by which they join, and how many of them were
-        /// cancelled since they were last counted.
-        var held: [Change] = []
-        var cancelledCount = 0
+        var waiting = WaitingLoads()
+        /// How many rests have passed with loads that wait.
+        var restCount = 0
+
+        var admits: Bool { !isSuspended && !waiting.isEmpty }
     }
+
+    /// The number of jobs from which on loads wait. Decoders and connections are busy with fewer.
+    private static let enoughJobs = 64
+    /// How many loads enter a graph that has enough, and after how many rests.
+    private static let excess = (loadCount: 16, restCount: 16)
 
     private let memory: MemoryLookUp
     private let observers: Observers<LoadTraceEvent>
@@ -75,15 +76,26 @@ final class GraphIntake: Sendable {
     var pendingCount: Int { state.withLock { $0.changes.count + $0.running.count } }
 
     /// The number of tasks that wait outside of the graph.
-    var heldCount: Int { state.withLock { $0.held.count } }
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// The tasks that are on their way into the graph, or wait outside. One that joins right now may be in the graph, too.
     var pendingTasks: (images: [ImageTask], data: [DataTask]) {
-        let changes = state.withLock { $0.held + $0.running + $0.changes }
-        return (
-            changes.compactMap { if case .join(let task) = $0 { task } else { nil } },
-            changes.compactMap { if case .read(let task) = $0 { task } else { nil } }
-        )
+        let (waiting, changes) = state.withLock { ($0.waiting.all, $0.running + $0.changes) }
+        var tasks: (images: [ImageTask], data: [DataTask]) = ([], [])
+        for load in waiting {
+            switch load {
+            case .image(let task): tasks.images.append(task)
+            case .data(let task): tasks.data.append(task)
+            }
+        }
+        for change in changes {
+            switch change {
+            case .join(let task): tasks.images.append(task)
+            case .read(let task): tasks.data.append(task)
+            case .cancel, .updatePriority, .cancelRead, .updateReadPriority: break
+            }
+        }
+        return tasks
     }
 
     /// Whether tasks wait outside of the graph. Those within go on.
@@ -92,9 +104,7 @@ final class GraphIntake: Sendable {
         set {
             let isFirst = state.withLock { state in
                 state.isSuspended = newValue
-                guard !newValue, !state.held.isEmpty else { return false }
-                state.changes.insert(contentsOf: exchange(&state.held, with: []), at: 0)
-                state.cancelledCount = 0
+                guard state.admits else { return false }
                 defer { state.isScheduled = true }
                 return !state.isScheduled
             }
@@ -113,72 +123,95 @@ final class GraphIntake: Sendable {
 
     private func makeChanges() {
         repeat {
-            while let (changes, isSuspended) = takeBatch() {
+            while let changes = takeBatch() {
                 var batch = changes
-                for change in batch where !(isSuspended && hold(change)) { make(change) }
+                for change in batch { make(change) }
                 state.withLock { $0.running = [] }
                 // Tasks are released here, with what their closures hold, and not by the caller of the next change.
                 batch.removeAll(keepingCapacity: true)
                 state.withLock { $0.spare = batch }
             }
-        } while hasChangesSoon() || !endIfIdle()
+            admit()
+        } while hasMoreSoon() || !endIfIdle()
     }
 
     /// Rests before the thread goes to sleep for good. A list binds dozens of images within a frame, and waking the thread for
     /// each would take the main thread a quarter of the time of a bind.
-    private func hasChangesSoon() -> Bool {
-        usleep(100)
-        return state.withLock { !$0.changes.isEmpty }
+    private func hasMoreSoon() -> Bool {
+        usleep(state.withLock { $0.admits } ? 400 : 100)
+        return state.withLock { !$0.changes.isEmpty || $0.admits }
     }
 
     private func endIfIdle() -> Bool {
         state.withLock { state in
-            state.isScheduled = !state.changes.isEmpty
-            return state.changes.isEmpty
+            state.isScheduled = !state.changes.isEmpty || state.admits
+            return !state.isScheduled
         }
     }
 
-    /// Keeps a task outside of the graph while the intake is suspended.
-    /// - Returns: Whether there is nothing more to do for the change.
-    private func hold(_ change: Change) -> Bool {
-        let (isHeld, _) = state.withLock { state -> (Bool, [Change]) in
-            guard state.isSuspended else { return (false, []) }
-            switch change {
-            case .join, .read:
-                state.held.append(change)
-                return (true, [])
-            case .cancel, .cancelRead:
-                state.cancelledCount += 1
-                // A list that is scrolled past would keep every task that it has given up.
-                guard state.cancelledCount > max(100, state.held.count / 2) else { return (false, []) }
-                state.cancelledCount = 0
-                let all = exchange(&state.held, with: [])
-                state.held = all.filter { !$0.isCancelled }
-                return (false, all)
-            case .updatePriority, .updateReadPriority:
-                return (false, [])
-            }
+    /// Lets loads that wait into the graph, those that are most urgent first.
+    private func admit() {
+        var excess = state.withLock { state in
+            guard state.admits else { return 0 }
+            state.restCount += 1
+            return state.restCount % Self.excess.restCount == 0 ? Self.excess.loadCount : 0
         }
-        return isHeld
+        while graph.withLock({ $0.jobs.count < Self.enoughJobs }) || excess > 0 {
+            let loads = state.withLock { $0.admits ? $0.waiting.next() : [] }
+            guard !loads.isEmpty else { return }
+            excess -= loads.count
+            for load in loads { enter(load) }
+        }
     }
 
-    private func takeBatch() -> (changes: [Change], isSuspended: Bool)? {
+    private func enter(_ load: WaitingLoads.Load) {
+        switch load {
+        case .image(let task): join(task)
+        case .data(let task): if !task.isCancelled { graph.update { $0.read(task) } }
+        }
+    }
+
+    private func takeBatch() -> [Change]? {
         state.withLock { state in
             guard !state.changes.isEmpty else { return nil }
             state.running = exchange(&state.changes, with: exchange(&state.spare, with: []))
-            return (state.running, state.isSuspended)
+            return state.running
         }
     }
 
     private func make(_ change: Change) {
         switch change {
-        case .join(let task): join(task)
-        case .cancel(let task): graph.update { $0.cancel(task) }
-        case .updatePriority(let task): graph.update { $0.updatePriority(of: task) }
-        case .read(let task): if !task.isCancelled { graph.update { $0.read(task) } }
-        case .cancelRead(let task): graph.update { $0.cancel(task) }
-        case .updateReadPriority(let task): graph.update { $0.updatePriority(of: task) }
+        case .join(let task): if !task.isCancelled { take(.image(task)) { $0.shares(task.request) } }
+        case .read(let task): if !task.isCancelled { take(.data(task)) { _ in true } }
+        case .cancel(let task): if !giveUp(task) { graph.update { $0.cancel(task) } }
+        case .cancelRead(let task): if !giveUp(task) { graph.update { $0.cancel(task) } }
+        case .updatePriority(let task):
+            if !state.withLock({ $0.waiting.updatePriority(of: task, to: task.priority) }) {
+                graph.update { $0.updatePriority(of: task) }
+            }
+        case .updateReadPriority(let task):
+            if !state.withLock({ $0.waiting.updatePriority(of: task, to: task.priority) }) {
+                graph.update { $0.updatePriority(of: task) }
+            }
         }
+    }
+
+    /// Takes a load in, or lets it wait behind those that do.
+    /// - Parameter costsNothing: Whether the graph has the job or the fetch of the load.
+    private func take(_ load: WaitingLoads.Load, costsNothing: (JobGraph) -> Bool) {
+        let (isSuspended, isFirst) = state.withLock { ($0.isSuspended, $0.waiting.isEmpty) }
+        let enters = graph.withLock { graph in
+            isFirst && graph.jobs.count < Self.enoughJobs || costsNothing(graph)
+        }
+        if !isSuspended, enters { return enter(load) }
+        state.withLock { $0.waiting.add(load) }
+    }
+
+    /// - Returns: Whether the task was waiting.
+    private func giveUp(_ task: some AnyObject & Sendable) -> Bool {
+        // The task is released with the lock free.
+        let load = state.withLock { $0.waiting.remove(task) }
+        return load != nil
     }
 
     private func join(_ task: ImageTask) {

@@ -11,6 +11,7 @@ struct JobGraph: Sendable {
     /// A decode that tasks share.
     struct Job: Sendable {
         struct ID: Hashable, Sendable {
+            /// The age as well: of two loads, that with the smaller number has begun first.
             let number: UInt64
         }
 
@@ -95,6 +96,7 @@ struct JobGraph: Sendable {
     /// The getting of bytes that jobs share.
     struct Fetch: Sendable {
         struct ID: Hashable, Sendable {
+            /// The age as well: of two loads, that with the smaller number has begun first.
             let number: UInt64
         }
 
@@ -219,7 +221,6 @@ struct JobGraph: Sendable {
     private var fetchesByKey: [Fetch.Key: Fetch.ID] = [:]
     private var jobsByTask: [ObjectIdentifier: Job.ID] = [:]
     var fetchesByReader: [ObjectIdentifier: Fetch.ID] = [:]
-    private var serial = Serial()
     private var removals = Removals()
     /// The decodes of previews that have ended.
     private var cancellations: [Effect] = []
@@ -293,7 +294,7 @@ extension JobGraph {
             id = running
             jobs[id]?.tasks.append(task)
         } else {
-            id = Job.ID(number: serial.next())
+            id = Job.ID(number: Serial.nextAge())
             let fetch = fetch(key.fetch, for: task.request, priority: task.priority)
             jobs[id] = Job(
                 key: key,
@@ -310,6 +311,12 @@ extension JobGraph {
         if task.wantsPartialImages { effects += startProgressiveDecoding(of: id) }
         effects += updatePriority(of: id)
         return effects
+    }
+
+    /// Whether a task would join a job or a fetch that is there.
+    func shares(_ request: ImageRequest) -> Bool {
+        let key = Job.Key(request)
+        return jobsByKey[key] != nil || fetchesByKey[key.fetch] != nil
     }
 
     /// Removes a task, and with the last one its job and fetch.
@@ -377,7 +384,7 @@ extension JobGraph {
 // The tables, for the other files of the graph.
 extension JobGraph {
     mutating func insertFetch(_ key: Fetch.Key, for request: ImageRequest, priority: ImagePriority) -> Fetch.ID {
-        let id = Fetch.ID(number: serial.next())
+        let id = Fetch.ID(number: Serial.nextAge())
         fetches[id] = Fetch(key: key, request: request, priority: priority)
         fetchesByKey[key] = id
         return id

@@ -11,6 +11,7 @@ import Synchronization
 ///   ├─▶ VariantStage: does the disk have a larger file of the same image?       │
 ///   ▼                                                                           │
 /// GraphIntake             a thread of its own, so that callers do not wait      │
+///   │                     beyond some dozens of jobs, tasks wait in WaitingLoads│
 ///   ├─▶ InterceptorStage: the app's code, around a child task                   │
 ///   ▼                                                                           │
 /// [JobGraph] the task joins the job of its image; the job joins a fetch         │
@@ -264,7 +265,7 @@ extension Pipeline {
     /// The numbers of jobs and fetches in flight. What callers have asked for and is not done yet counts as jobs.
     var activeCounts: (jobs: Int, fetches: Int) {
         let pendingCount =
-            variantStage.tasks.count + intake.pendingCount + intake.heldCount + interceptorStage.tasks.count
+            variantStage.tasks.count + intake.pendingCount + intake.waitingCount + interceptorStage.tasks.count
         return graph.withLock { ($0.jobs.count + pendingCount, $0.fetches.count) }
     }
 

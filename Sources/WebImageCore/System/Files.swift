@@ -18,6 +18,8 @@ package protocol FileStoring: Sendable {
     func touch(_ path: String)
     /// Returns all regular files below a directory.
     func files(below directory: String) -> [StoredFile]
+    /// Returns the paths of what a directory contains, of those whose names begin with a prefix. Nothing is asked about each of them.
+    func paths(in directory: String, prefix: String) -> [String]
     func removeTree(_ directory: String) throws
 }
 
@@ -233,6 +235,23 @@ package struct FileStore: FileStoring {
         return files
     }
 
+    package func paths(in directory: String, prefix: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var paths: [String] = []
+        while let entry = readdir(stream) {
+            let name = Self.name(of: entry)
+            if name.hasPrefix(prefix) { paths.append("\(directory)/\(name)") }
+        }
+        return paths
+    }
+
+    private static func name(of entry: UnsafeMutablePointer<dirent>) -> String {
+        withUnsafeBytes(of: &entry.pointee.d_name) {
+            String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
+        }
+    }
+
     /// The depth to which directories are searched. A cache has two levels; deeper ones are not its own.
     private static let maximumDepth = 4
 
@@ -245,9 +264,7 @@ package struct FileStore: FileStoring {
         }
         defer { closedir(stream) }
         while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
-            }
+            let name = Self.name(of: entry)
             guard name != ".", name != ".." else { continue }
             var status = stat()
             guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { continue }
@@ -275,11 +292,15 @@ package struct FileStore: FileStoring {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
         var descriptor = Glibc.open(path, flags, 0o600)
         if descriptor < 0, errno == ENOENT, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
-            try FileManager.default.createDirectory(
-                atPath: String(path[..<slash]),
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
+            let directory = String(path[..<slash])
+            // The cache makes 256 directories when it is new, all of them in one that exists.
+            if mkdir(directory, 0o700) != 0, errno != EEXIST {
+                try FileManager.default.createDirectory(
+                    atPath: directory,
+                    withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700]
+                )
+            }
             descriptor = Glibc.open(path, flags, 0o600)
         }
         guard descriptor >= 0 else { throw FileError(call: "open", path: path, number: errno) }

@@ -13,6 +13,8 @@ package struct PriorityQueue<Element> {
     private struct Entry {
         /// The list that has the element's number; the other numbers of that element are stale.
         var list: Int
+        /// 0 for one that keeps its place among the others.
+        let age: UInt64
         let element: Element
     }
 
@@ -27,13 +29,33 @@ package struct PriorityQueue<Element> {
 
     package var count: Int { entries.count }
 
-    /// - Parameter isResumed: Whether the element had its turn before. Resumed elements go before the others of their priority.
+    /// All elements, in no order.
+    package var elements: [Element] { entries.values.map(\.element) }
+
+    /// How many elements one that comes late overtakes at most, so that adding it takes little time.
+    private static var longestStep: Int { 256 }
+
+    /// - Parameters:
+    ///   - isResumed: Whether the element had its turn before. Resumed elements go before the others of their priority.
+    ///   - age: The age of the load (``Serial/nextAge()``), whose element goes before those of younger loads, although a stage
+    ///     before has kept it for longer. Default: the element goes behind all others.
     /// - Returns: The number of the element, which no other element of this queue ever has.
-    package mutating func push(_ element: Element, _ priority: ImagePriority, isResumed: Bool = false) -> UInt64 {
+    package mutating func push(
+        _ element: Element,
+        _ priority: ImagePriority,
+        isResumed: Bool = false,
+        age: UInt64 = 0
+    ) -> UInt64 {
         let number = serial.next()
         let list = priority.rank * 2 + (isResumed ? 1 : 0)
-        entries[number] = Entry(list: list, element: element)
-        lists[list].append(number)
+        var place = lists[list].count
+        if age > 0 {
+            let end = max(place - Self.longestStep, 0)
+            // A number that is stale has no entry.
+            while place > end, entries[lists[list][place - 1]].map({ $0.age > age }) ?? true { place -= 1 }
+        }
+        entries[number] = Entry(list: list, age: age, element: element)
+        lists[list].insert(number, at: place)
         return number
     }
 

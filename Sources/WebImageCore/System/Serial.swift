@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A source of identifiers: 1, 2, 3 and so on, none of them twice.
 package struct Serial: Sendable {
     private var last: UInt64 = 0
@@ -8,4 +10,9 @@ package struct Serial: Sendable {
         last += 1
         return last
     }
+
+    private static let ages = Atomic<UInt64>(0)
+
+    /// The age of a load that begins now: a number that no other load of this process has, and larger than that of all before.
+    package static func nextAge() -> UInt64 { ages.add(1, ordering: .relaxed).newValue }
 }

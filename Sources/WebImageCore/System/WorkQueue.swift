@@ -58,15 +58,18 @@ package final class WorkQueue: Sendable {
     }
 
     /// Adds work, which runs on one of the threads unless it is cancelled first.
-    /// - Parameter isResumed: Whether the work goes before the other work of its priority, because its load had a turn before or it
-    ///   takes next to no time.
+    /// - Parameters:
+    ///   - isResumed: Whether the work goes before the other work of its priority, because its load had a turn before or it
+    ///     takes next to no time.
+    ///   - age: The age of the load, whose work goes before that of younger ones. Default: the work goes behind all others.
     @discardableResult
     package func submit(
         priority: ImagePriority = .normal,
         isResumed: Bool = false,
+        age: UInt64 = 0,
         _ work: @escaping @Sendable () -> Void
     ) -> Ticket {
-        Ticket(shared.push(priority, isResumed: isResumed, work), of: self)
+        Ticket(shared.push(priority, isResumed: isResumed, age: age, work), of: self)
     }
 
     /// Removes work from the queue, unless it has begun or is that of another queue.
@@ -159,9 +162,14 @@ private final class QueueState: Sendable {
         return true
     }
 
-    func push(_ priority: ImagePriority, isResumed: Bool = false, _ work: @escaping @Sendable () -> Void) -> UInt64 {
+    func push(
+        _ priority: ImagePriority,
+        isResumed: Bool = false,
+        age: UInt64 = 0,
+        _ work: @escaping @Sendable () -> Void
+    ) -> UInt64 {
         let (number, hasThread) = state.withLock { state in
-            (state.queue.push(work, priority, isResumed: isResumed), state.threadCount > 0)
+            (state.queue.push(work, priority, isResumed: isResumed, age: age), state.threadCount > 0)
         }
         if hasThread { signal.signal() } else { runElsewhere(priority) }
         return number

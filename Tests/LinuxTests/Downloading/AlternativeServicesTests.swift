@@ -169,6 +169,7 @@ struct AlternativeServicesTests {
             let transfer = CurlTransfer(
                 TransferKey(LoaderRequest(url: url, options: options)),
                 number: 1,
+                age: 1,
                 configuration: ImageDownloader.Configuration(),
                 observers: Observers()
             )

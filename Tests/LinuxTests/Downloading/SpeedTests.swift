@@ -60,6 +60,7 @@ struct SpeedTests {
             let transfer = CurlTransfer(
                 TransferKey(LoaderRequest(url: url)),
                 number: 1,
+                age: 1,
                 configuration: ImageDownloader.Configuration(),
                 observers: Observers()
             )

@@ -44,9 +44,8 @@ extension DiskCache {
     func removeOutdatedVariants(of base: String) {
         let variants = DiskCacheLayout.variants(of: base, hashes)
         writing.withLock { _ in
-            for file in files.files(below: "\(directory)/\(variants.directory)")
-            where file.path.contains("/\(variants.namePrefix)") {
-                attempt { try files.remove(file.path) }
+            for path in files.paths(in: "\(directory)/\(variants.directory)", prefix: variants.namePrefix) {
+                attempt { try files.remove(path) }
             }
             _ = state.withLock { $0.outdated.remove(base) }
         }

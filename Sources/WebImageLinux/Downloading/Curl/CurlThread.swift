@@ -212,6 +212,7 @@ extension CurlThread {
         let transfer = CurlTransfer(
             key,
             number: serial.next(),
+            age: operation.request.age,
             configuration: configuration,
             observers: commands.observers
         )

@@ -79,11 +79,13 @@ final class CurlTransfer {
     init(
         _ key: TransferKey,
         number: TransferNumber,
+        age: UInt64,
         configuration: ImageDownloader.Configuration,
         observers: Observers<ImageDownloader.Event>
     ) {
         self.key = key
         self.number = number
+        self.age = age
         self.configuration = configuration
         self.observers = observers
         step = Step(target: key.url)
@@ -104,6 +106,8 @@ final class CurlTransfer {
     }
     /// The memory for the body, that of the load which asked first.
     var budget: MemoryBudget? { operations.first?.request.budget }
+    /// The age of the load that asked first.
+    let age: UInt64
     var decryptor: Decryptor? { key.options.decryptor ?? configuration.decryptor }
 
     func join(_ operation: CurlFetchOperation) {

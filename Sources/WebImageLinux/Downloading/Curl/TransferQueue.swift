@@ -11,7 +11,7 @@ struct TransferQueue {
     private struct Turn: Comparable {
         let rank: Int
         let runningCount: Int
-        /// The number of the transfer, or its negative: the larger one is first.
+        /// The age of the transfer, or its negative: the larger one is first.
         let age: Int64
         let host: String
 
@@ -72,7 +72,8 @@ struct TransferQueue {
         let number = hosts[transfer.host, default: Host()].waiting.push(
             transfer,
             transfer.priority,
-            isResumed: isResumed
+            isResumed: isResumed,
+            age: transfer.age
         )
         transfer.queueNumber = number
         waitingCount += 1
@@ -182,11 +183,11 @@ struct TransferQueue {
         }
         let next = runningCount < limits.perHost && !isHeld ? hosts[name]?.waiting.first(limits.order) : nil
         let turn = next.map { transfer in
-            let number = Int64(clamping: transfer.number)
+            let age = Int64(clamping: transfer.age)
             return Turn(
                 rank: transfer.priority.rank,
                 runningCount: runningCount,
-                age: limits.order == .newestFirst ? number : -number,
+                age: limits.order == .newestFirst ? age : -age,
                 host: name
             )
         }

@@ -1,0 +1,82 @@
+import Synchronization
+
+/// Reads of bodies on the threads of a queue, by priority, as long as the memory of all loads has room for another body.
+///
+/// Reading is faster than decoding, so that most reads of a long list wait for room. One of them at a time asks for it; if each
+/// did, the end of each decode would wake all of them.
+package final class BodyReadQueue: WorkSubmitting {
+    private struct State {
+        var reads = PriorityQueue<@Sendable () -> Void>()
+        /// The number of turns that found no room. There are as many turns as reads, and each takes the read that is due.
+        var parkedCount = 0
+        var isWaiting = false
+    }
+
+    private let queue: WorkQueue
+    private let budget: MemoryBudget?
+    private let state = Mutex(State())
+
+    /// - Parameter budget: Default: there is always room.
+    package init(_ queue: WorkQueue, budget: MemoryBudget? = nil) {
+        self.queue = queue
+        self.budget = budget
+    }
+
+    /// The number of reads that have not begun.
+    package var waitingCount: Int { state.withLock { $0.reads.count } }
+
+    @discardableResult
+    package func submit(priority: ImagePriority, _ work: @escaping @Sendable () -> Void) -> WorkQueue.Ticket {
+        let number = state.withLock { $0.reads.push(work, priority) }
+        queue.submit(priority: priority) { self.takeTurn() }
+        return WorkQueue.Ticket(number, of: self)
+    }
+
+    @discardableResult
+    package func cancel(_ ticket: WorkQueue.Ticket) -> Bool {
+        guard ticket.isOf(self) else { return false }
+        // The work is released with the lock free. Its turn finds nothing to do, or another read.
+        let work = state.withLock { $0.reads.remove(ticket.number) }
+        return work != nil
+    }
+
+    package func setPriority(_ priority: ImagePriority, of ticket: WorkQueue.Ticket) {
+        guard ticket.isOf(self) else { return }
+        state.withLock { $0.reads.move(ticket.number, to: priority) }
+    }
+
+    private func takeTurn() {
+        guard budget?.hasRoomForBody ?? true else { return park() }
+        let work = state.withLock { $0.reads.pop() }
+        // There may be room for more bodies than this one, and its disk may hang.
+        resume()
+        work?()
+    }
+
+    private func park() {
+        let isFirst = state.withLock { state in
+            state.parkedCount += 1
+            defer { state.isWaiting = true }
+            return !state.isWaiting
+        }
+        // The closure runs on whatever thread has room to give.
+        if isFirst { budget?.whenRoomForBody { self.endWait() } }
+    }
+
+    private func endWait() {
+        state.withLock { $0.isWaiting = false }
+        resume()
+    }
+
+    /// Goes on with a turn that is parked.
+    private func resume() {
+        let isParked = state.withLock { state in
+            // Turns of reads that were cancelled have nothing to do.
+            state.parkedCount = min(state.parkedCount, state.reads.count)
+            guard state.parkedCount > 0 else { return false }
+            state.parkedCount -= 1
+            return true
+        }
+        if isParked { queue.submit { self.takeTurn() } }
+    }
+}
