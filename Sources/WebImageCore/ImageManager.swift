@@ -199,13 +199,14 @@ public final class ImageManager: Sendable {
         on dispatcher: any CallbackDispatching,
         handlers: ImageTask.Handlers?
     ) -> ImageTask {
-        let processed = dependencies.process(request.imageRequest)
+        let preparation = pipeline.preparation
+        let processed = preparation.process(request.imageRequest)
         return ImageTask(
-            request: dependencies.resolve(processed),
+            request: preparation.resolve(processed),
             runner: pipeline,
             dispatcher: dispatcher,
             handlers: handlers,
-            intercepted: dependencies.interceptors.isEmpty ? nil : processed
+            intercepted: preparation.hasInterceptors ? processed : nil
         )
     }
 
@@ -293,9 +294,10 @@ public final class ImageManager: Sendable {
     /// Looks up the image of a request that was not started. A hit that ends the load is reported to the observers.
     /// - Parameter inAnySize: Whether the size is not known yet, so that the largest image serves best.
     package func memoryHit(for request: ImageRequest, inAnySize: Bool) -> MemoryHit? {
-        let processed = dependencies.process(request)
-        guard !dependencies.interceptsMemoryHits(of: processed) else { return nil }
-        let request = dependencies.resolve(processed)
+        let preparation = pipeline.preparation
+        let processed = preparation.process(request)
+        guard !preparation.interceptsMemoryHits(of: processed) else { return nil }
+        let request = preparation.resolve(processed)
         guard request.readTiers.contains(.memory) else { return nil }
         let memory = pipeline.memory
         // The load that follows asks again, and counts a miss.
@@ -324,7 +326,7 @@ public final class ImageManager: Sendable {
 
     /// Whether a request is validated at its server though its image is there.
     package func revalidatesCachedImage(of request: ImageRequest) -> Bool {
-        (dependencies.requestProcessor?(request) ?? request).cachePolicy.revalidatesCachedImage
+        pipeline.preparation.process(request).cachePolicy.revalidatesCachedImage
     }
 
     /// The caches of the manager: what they contain, and how images are added and removed.

@@ -36,10 +36,10 @@ final class InterceptorStage: Sendable {
     private let resolve: @Sendable (ImageRequest) -> ImageRequest
     private let state = Mutex(State())
 
-    init(_ dependencies: Pipeline.Dependencies) {
+    init(_ dependencies: Pipeline.Dependencies, _ preparation: RequestPreparation) {
         interceptors = dependencies.interceptors
         clock = dependencies.clock
-        resolve = { dependencies.resolve($0) }
+        resolve = { preparation.resolve($0) }
     }
 
     /// The tasks whose interceptors have not ended.

@@ -5,7 +5,7 @@ import FoundationEssentials
 /// A bound widget looks into the memory cache before it starts a task, to show the image within the same call. It pays
 /// for a second look here only when the first one found nothing.
 final class MemoryStage: Sendable {
-    private let dependencies: Pipeline.Dependencies
+    private let preparation: RequestPreparation
     private let memory: MemoryLookUp
     private let observers: Observers<LoadTraceEvent>
     private let variants: VariantStage
@@ -15,13 +15,14 @@ final class MemoryStage: Sendable {
 
     init(
         _ dependencies: Pipeline.Dependencies,
+        _ preparation: RequestPreparation,
         memory: MemoryLookUp,
         variants: VariantStage,
         fallback: FallbackStage,
         next: GraphIntake,
         delivery: DeliveryStage
     ) {
-        self.dependencies = dependencies
+        self.preparation = preparation
         self.memory = memory
         observers = dependencies.observers
         self.variants = variants
@@ -63,7 +64,7 @@ final class MemoryStage: Sendable {
     /// Serves a task of the app with the image in memory, or has its interceptors run.
     private func start(_ task: ImageTask, _ intercepted: ImageRequest) {
         let request = task.request
-        guard !dependencies.interceptsMemoryHits(of: intercepted), request.readTiers.contains(.memory),
+        guard !preparation.interceptsMemoryHits(of: intercepted), request.readTiers.contains(.memory),
             let hit = memory.hit(for: request), !request.cachePolicy.revalidatesCachedImage,
             !memory.validates(hit.image, for: request)
         else { return next.add(.join(task)) }

@@ -53,6 +53,7 @@ import Synchronization
 /// out. A cancelled task leaves the graph in whatever stage it is; each stage notices that its job or fetch is gone.
 package final class Pipeline: Sendable {
     package let dependencies: Dependencies
+    let preparation: RequestPreparation
     let memory: MemoryLookUp
     private let graph: SharedGraph
     private let interceptorStage: InterceptorStage
@@ -67,6 +68,7 @@ package final class Pipeline: Sendable {
 
     init(_ dependencies: Dependencies) {
         self.dependencies = dependencies
+        preparation = RequestPreparation(dependencies)
         memory = MemoryLookUp(dependencies)
         awaitedTasks = AwaitedTasks(clock: dependencies.clock, dispatcher: dependencies.dispatcher)
         graph = SharedGraph(decodeQueue: dependencies.decodeQueue)
@@ -136,7 +138,7 @@ package final class Pipeline: Sendable {
             store: store,
             delivery: deliveryStage
         )
-        interceptorStage = InterceptorStage(dependencies)
+        interceptorStage = InterceptorStage(dependencies, preparation)
         intake = GraphIntake(
             dependencies,
             memory: memory,
@@ -148,6 +150,7 @@ package final class Pipeline: Sendable {
         variantStage = VariantStage(dependencies, watch: watch, next: intake)
         memoryStage = MemoryStage(
             dependencies,
+            preparation,
             memory: memory,
             variants: variantStage,
             fallback: fallback,
@@ -304,10 +307,10 @@ extension Pipeline {
     }
 
     /// The request as the configuration of the app wants it. Whatever looks at a request does so after this call.
-    func prepare(_ request: ImageRequest) -> ImageRequest { dependencies.resolve(dependencies.process(request)) }
+    func prepare(_ request: ImageRequest) -> ImageRequest { preparation.resolve(preparation.process(request)) }
 
     /// How fast bodies arrive over the network, in bytes per second; `nil` when it is not known.
-    var downloadSpeed: Double? { dependencies.downloadSpeed }
+    var downloadSpeed: Double? { preparation.downloadSpeed }
 
     /// Goes on with loads that wait for the network, and forgets how fast another one was.
     func networkChanged(to status: NetworkStatus) {

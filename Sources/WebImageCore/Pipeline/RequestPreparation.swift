@@ -1,7 +1,30 @@
 import FoundationEssentials
 
-// From the request of an app to that of the stages, in two steps. Interceptors stand between them.
-extension Pipeline.Dependencies {
+/// From the request of an app to that of the stages, in two steps. Interceptors stand between them.
+///
+/// It is an object of its own because callers use it with each bind, and would copy all dependencies of the pipeline.
+final class RequestPreparation: Sendable {
+    private let requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
+    private let network: any NetworkMonitoring
+    private let scaler: ImageScaler?
+    private let cacheKeyFilter: CacheKeyFilter?
+    private let interceptors: [any ImageIntercepting]
+    private let speedMeter: SpeedMeter
+    private let clock: any TimeKeeping
+
+    init(_ dependencies: Pipeline.Dependencies) {
+        requestProcessor = dependencies.requestProcessor
+        network = dependencies.network
+        scaler = dependencies.scaler
+        cacheKeyFilter = dependencies.cacheKeyFilter
+        interceptors = dependencies.interceptors
+        speedMeter = dependencies.speedMeter
+        clock = dependencies.clock
+    }
+
+    /// Whether loads go through code of the app.
+    var hasInterceptors: Bool { !interceptors.isEmpty }
+
     /// The request after the function of the app that sees every request.
     func process(_ request: ImageRequest) -> ImageRequest { requestProcessor?(request) ?? request }
 

@@ -114,10 +114,14 @@ package final class MemoryBudget: Sendable {
     private static let largestBodyLimit = 32 << 20
     /// The bytes and the number of bodies that are enough to keep decoders busy while a transfer begins. More would take time
     /// from the decoders of the first screen, and memory.
-    private static let enough = (byteCount: 8 << 20, count: 32)
+    private let enough: (byteCount: Int, count: Int)
 
-    /// - Parameter limit: The bytes of all together.
-    package init(limit: Int) {
+    /// - Parameters:
+    ///   - limit: The bytes of all together.
+    ///   - decoderCount: The number of decodes that run at a time, on which depends how many bodies are read ahead.
+    package init(limit: Int, decoderCount: Int = 4) {
+        let count = 8 * min(max(decoderCount, 1), 8)
+        enough = (byteCount: count << 18, count: count)
         let sixteenth = max(limit, 0) / 16
         decodingLimit = max(sixteenth * 10, 1)
         lastingLimit = max(sixteenth * 3, 1)
@@ -316,10 +320,10 @@ package final class MemoryBudget: Sendable {
     /// a server that takes its time, and must not hold what others can serve.
     private func hasRoom(_ state: State) -> Bool {
         guard state.bodyCount + state.fileBodyCount > 0 else { return true }
-        guard state.fileBodyCount < Self.enough.count else { return false }
+        guard state.fileBodyCount < enough.count else { return false }
         let byteCount = state.bodies.boundedSum(state.arriving)
-        guard byteCount >= min(Self.enough.byteCount, bodyLimit) else { return true }
-        return byteCount < bodyLimit && state.bodyCount < Self.enough.count
+        guard byteCount >= min(enough.byteCount, bodyLimit) else { return true }
+        return byteCount < bodyLimit && state.bodyCount < enough.count
     }
 
     /// Whether another body may be read.

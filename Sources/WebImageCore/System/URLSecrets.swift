@@ -5,6 +5,7 @@ extension URL {
     /// The user name and password as they are in the URL; `nil` when there are none.
     package var userInfo: String? {
         let text = absoluteString
+        guard text.utf8.contains(UInt8(ascii: "@")) else { return nil }
         return Self.userInfoRange(in: text).map { String(text[$0].dropLast()) }
     }
 
@@ -18,7 +19,8 @@ extension URL {
     /// The URL for the keys of the caches: with ``userKey`` instead of user name and password.
     package var textForKeys: String {
         // Few URLs have either, and every request is asked several times.
-        guard let userKey else { return absoluteString }
+        let text = absoluteString
+        guard text.utf8.contains(UInt8(ascii: "@")), let userKey else { return text }
         return textWithoutUserInfo + userKey
     }
 
