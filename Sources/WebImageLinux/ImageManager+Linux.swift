@@ -74,6 +74,7 @@ extension ImageManager {
         )
         dependencies.memoryLifetime = configuration.memoryCacheLifetime
         dependencies.budget = SystemResources.loadingBudget
+        dependencies.admitsNewestFirst = configuration.downloader.configuration.transferOrder == .lastInFirstOut
         dependencies.maximumByteCount = configuration.downloader.configuration.maximumByteCount
         dependencies.formats = formats
         dependencies.renditionCache = disk?.renditions

@@ -35,7 +35,7 @@ struct Binding: ParsableCommand {
         measure("first image of a widget that is not on screen", pictures.count, rounds: 1, limit: 54) { _ in
             for (index, picture) in pictures.enumerated() { picture.setImage(with: urls[index], manager: manager) }
         }
-        measure("not in memory, not on screen", pictures.count, limit: 3.2) { round in
+        measure("not in memory, not on screen", pictures.count, limit: 2.2) { round in
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[200 + (index + round) % 200], manager: manager)
             }
@@ -52,13 +52,13 @@ struct Binding: ParsableCommand {
                 picture.setImage(with: urls[200 + (index + round) % 200], manager: manager)
             }
         }
-        measure("not in memory, on screen, cancelled", pictures.count, limit: 11.2) { round in
+        measure("not in memory, on screen, cancelled", pictures.count, limit: 9.2) { round in
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[400 + (index + round) % 200], manager: manager)
                 picture.cancelCurrentImageLoad()
             }
         }
-        measure("not in memory, on screen", pictures.count, rounds: 7, limit: 11.2) { round in
+        measure("not in memory, on screen", pictures.count, rounds: 7, limit: 9.2) { round in
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[600 + 200 * round + index], manager: manager)
             }

@@ -36,6 +36,7 @@ struct Gate: ParsableCommand {
     func run() throws {
         try run([
             (Caches.self, ["--entries", "5000"]), (Requests.self, []), (Binding.self, []),
+            (Queued.self, ["--count", "10000"]),
             (Decoding.self, ["--rounds", "5"]), (Transforming.self, ["--rounds", "3"]),
             (Downloads.self, ["--rounds", "3", "--count", "200"]), (Playing.self, ["--seconds", "4"]),
             (Pages.self, ["--seconds", "4"]), (Scrolling.self, []), (Startup.self, []),
@@ -62,7 +63,7 @@ struct Table: ParsableCommand {
     func run() throws {
         try run([
             (Screen.self, []), (Sandbox.self, []), (Loading.self, []), (Loading.self, ["--local"]),
-            (Rivals.self, ["--generated"]), (Startup.self, []), (Binding.self, []), (Requests.self, []),
+            (Rivals.self, ["--generated"]), (Startup.self, []), (Binding.self, []), (Requests.self, []), (Queued.self, []),
             (Decoding.self, []), (Downloads.self, []), (Pages.self, []), (Scale.self, []), (Stalls.self, []),
         ])
     }

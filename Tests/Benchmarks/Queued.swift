@@ -29,13 +29,15 @@ struct Queued: ParsableCommand {
             var results: [Figures] = []
             for _ in 0..<rounds { results.append(measure(count, server)) }
             func median(_ figure: KeyPath<Figures, Double>) -> Double { Rounds.median(results.map { $0[keyPath: figure] }) }
-            let (start, memory, cancel) = (median(\.start), median(\.kilobytes), median(\.cancel))
+            let (start, cancel) = (median(\.start), median(\.cancel))
+            // Later rounds take memory that earlier ones have given back to the heap.
+            let memory = results.map(\.kilobytes).max() ?? .infinity
             print(
                 "\(count) queued loads, each: \(Rounds.format(start)) us of the caller, \(Rounds.format(memory)) KB; "
                     + "cancelled in \(Rounds.format(cancel)) us"
             )
             guard count >= 1000 else { continue }
-            Limits.check("\(count) queued loads, KB each", memory, atMost: 3)
+            Limits.check("\(count) queued loads, KB each", memory, atMost: 2)
         }
     }
 

@@ -23,7 +23,7 @@ struct DiskCacheSafetyTests {
     }
 
     private func entry(_ key: String, _ count: Int = 1000) -> CacheEntry {
-        let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ key.utf8.count) })
+        let data = TestBytes.stepping(by: 31, from: key.utf8.count, count: count)
         return CacheEntry(key: key, data: data, storedAt: .distantPast)
     }
 
@@ -41,7 +41,7 @@ struct DiskCacheSafetyTests {
         let (program, path) = (BuiltProgram.path("CacheWorker"), path)
         for _ in 0..<2 {
             let thread = Thread {
-                let result = try? ChildProcess.run(program, [path, "20", "5000", "16000000"], seconds: 50)
+                let result = try? ChildProcess.run(program, [path, "8", "5000", "16000000"], seconds: 50)
                 outputs.add(result?.output ?? "")
             }
             thread.start()

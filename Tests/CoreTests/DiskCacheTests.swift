@@ -20,7 +20,7 @@ struct DiskCacheTests {
     }
 
     private func entry(_ key: String, _ bytes: Int = 1000) -> CacheEntry {
-        let data = Data((0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ key.utf8.count) })
+        let data = TestBytes.stepping(by: 31, from: key.utf8.count, count: bytes)
         let response = ResponseMetadata(contentType: "image/png")
         return CacheEntry(key: key, data: data, response: response, storedAt: Date(timeIntervalSince1970: 1.1))
     }

@@ -39,6 +39,31 @@ struct PriorityQueueTests {
         #expect(drain(&queue, order) == (order == .newestFirst ? "ca" : "ac"))
     }
 
+    @Test("Elements with an age go by it within their priority, also after a move, and pass none without one")
+    func ages() {
+        var queue = PriorityQueue<String>()
+        for (name, age) in [("b", 2), ("e", 5), ("a", 1)] as [(String, UInt64)] {
+            _ = queue.push(name, .normal, age: age)
+        }
+        let removed = queue.push("x", .normal, age: 9)
+        let moved = queue.push("c", .low, age: 3)
+        _ = queue.remove(removed)
+        // One that was moved away and back leaves numbers behind, which hide none before them.
+        let late = queue.push("f", .normal, age: 6)
+        queue.move(late, to: .high)
+        queue.move(moved, to: .normal)
+        _ = queue.push("d", .normal, age: 4)
+        queue.move(late, to: .normal)
+        #expect(queue.highestPriority() == .normal)
+        #expect(drain(&queue) == "abcdef")
+        #expect(queue.highestPriority() == nil)
+        // And one without an age is passed by none.
+        for (name, age) in [("p", 7), ("q", 0), ("s", 3), ("r", 2)] as [(String, UInt64)] {
+            _ = queue.push(name, .normal, age: age)
+        }
+        #expect(drain(&queue) == "pqrs")
+    }
+
     @Test("Resumed elements go before the others of their priority, oldest first, also after a move")
     func resumed() {
         // Given three elements that are resumed among others, and one that is removed

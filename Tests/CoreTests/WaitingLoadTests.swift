@@ -37,14 +37,34 @@ struct WaitingLoadTests {
     @Test("A load that is more urgent overtakes all that wait, and one that has become so does, too")
     func priority() {
         let fixture = fixture()
-        let tasks = (0..<enough + 20).map { load(fixture, "\($0)") }
-        load(fixture, "urgent", .veryHigh)
-        tasks[enough + 19].priority = .high
         gate.signal()
-        #expect(EventLog<Int>.poll { fixture.loader.started.count >= enough + 2 })
+        // Given loads that wait
+        fixture.manager.isSuspended = true
+        let tasks = (0..<enough + 20).map { load(fixture, "\($0)") }
+        fixture.settle()
+        // When one becomes more urgent, and another one comes
+        tasks[enough + 19].priority = .high
+        load(fixture, "urgent", .veryHigh)
+        fixture.settle()
+        fixture.manager.isSuspended = false
+        #expect(EventLog<Int>.poll { fixture.loader.started.count == enough + 21 })
+        // Then they enter first
         let names = fixture.loader.started.map(\.lastPathComponent)
-        #expect(names.prefix(enough) == (0..<enough).map { "\($0)" }[...])
-        #expect(names[enough...].prefix(2) == ["urgent", "\(enough + 19)"])
+        #expect(names.prefix(2) == ["urgent", "\(enough + 19)"])
+        #expect(names[2...] == (0..<enough + 19).map { "\($0)" }[...])
+        fixture.manager.cancelAll()
+        #expect(fixture.isIdle)
+    }
+
+    @Test("A load that is more urgent than all that are under way does not wait for them")
+    func urgent() {
+        let fixture = fixture()
+        for number in 0..<enough { load(fixture, "\(number)", .low) }
+        load(fixture, "next", .low)
+        load(fixture, "urgent", .high)
+        gate.signal()
+        #expect(EventLog<Int>.poll { fixture.loader.started.count == enough + 2 })
+        #expect(fixture.loader.started.suffix(2) == [fixture.url("urgent"), fixture.url("next")])
         fixture.manager.cancelAll()
         #expect(fixture.isIdle)
     }
@@ -77,27 +97,38 @@ struct WaitingLoadTests {
     @Test("Loads that wait share the fetch of their image, in whatever order they came")
     func sharedFetches() {
         let fixture = fixture()
+        // Given an image that is wanted at two sizes, and its bytes, with hundreds of loads in between
         for number in 0..<enough { load(fixture, "\(number)") }
         load(fixture, "shared")
-        load(fixture, "other")
+        for number in 0..<300 { load(fixture, "waiting\(number)") }
         load(fixture, "shared", decodeSize: .cover(PixelSize(width: 4, height: 3)))
-        // This one finds its job in the graph, however many there are.
-        load(fixture, "0")
+        let bytes = fixture.manager.loadData(fixture.url("shared"), on: InlineDispatcher()) { _ in }
+        // When the first of them has entered, and its transfer ends at once
         gate.signal()
-        #expect(EventLog<Int>.poll { fixture.loader.started.count == enough + 2 })
-        for url in fixture.loader.started { fixture.loader.finish(url) }
-        #expect(fixture.outcomes.wait { $0.count == enough + 4 })
-        #expect(Set(fixture.loader.started).count == fixture.loader.started.count && fixture.isIdle)
+        #expect(EventLog<Int>.poll { fixture.loader.started.contains(fixture.url("shared")) })
+        fixture.settle()
+        fixture.loader.finish(fixture.url("shared"))
+        // Then the others have entered with it, and nothing is loaded twice.
+        #expect(fixture.outcomes.wait { $0.count == 2 } && EventLog<Int>.poll { bytes.isFinished })
+        #expect(EventLog<Int>.poll { fixture.loader.started.count == enough + 301 })
+        #expect(Set(fixture.loader.started).count == enough + 301)
+        fixture.manager.cancelAll()
+        #expect(fixture.isIdle)
     }
 
     @Test("A load that is cancelled while it waits never starts, and its twin does")
     func cancelled() {
         let fixture = fixture()
+        gate.signal()
+        fixture.manager.isSuspended = true
         for number in 0..<enough { load(fixture, "\(number)") }
         let waiting = (0..<40).map { load(fixture, "waiting\($0)") }
         let twin = load(fixture, "waiting0")
+        fixture.settle()
         for task in waiting { task.cancel() }
-        gate.signal()
+        fixture.settle()
+        #expect(fixture.manager.runningTasks.count == enough + 1)
+        fixture.manager.isSuspended = false
         #expect(EventLog<Int>.poll { fixture.loader.started.count == enough + 1 })
         #expect(fixture.loader.started.last == fixture.url("waiting0") && !twin.isFinished)
         #expect(fixture.outcomes.all == Array(repeating: .failure(.cancelled), count: 40))
@@ -109,6 +140,7 @@ struct WaitingLoadTests {
     func running() {
         let fixture = fixture()
         let tasks = (0..<200).map { load(fixture, "\($0)") }
+        fixture.manager.isSuspended = true
         gate.signal()
         fixture.settle()
         #expect(Set(fixture.manager.runningTasks.map(ObjectIdentifier.init)) == Set(tasks.map(ObjectIdentifier.init)))

@@ -26,7 +26,7 @@ package final class LocalLoad: FetchOperation {
     private let queue: any WorkSubmitting
     private let state = Mutex(State())
 
-    package init(queue: some WorkSubmitting) {
+    package init(queue: any WorkSubmitting) {
         self.queue = queue
     }
 

@@ -4,7 +4,7 @@ package import FoundationEssentials
 package struct LocalLoader: DataLoading {
     private let scheme: String
     private let queue: WorkQueue
-    private let reads: BodyReadQueue
+    private let reads: any WorkSubmitting
     private let version: (@Sendable (URL) -> FileVersion?)?
     private let thumbnails: (any SharedThumbnailFinding)?
     private let read: @Sendable (URL) throws(ImageError) -> LoaderResult
@@ -25,7 +25,7 @@ package struct LocalLoader: DataLoading {
     ) {
         self.scheme = scheme
         self.queue = queue
-        reads = BodyReadQueue(queue, budget: budget)
+        reads = budget.map { BodyReadQueue(queue, budget: $0) } ?? queue
         self.version = version
         self.thumbnails = thumbnails
         self.read = read

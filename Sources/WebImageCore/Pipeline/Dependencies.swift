@@ -25,6 +25,8 @@ extension Pipeline {
         package var slowQueue: WorkQueue
         /// Changes the job graph on behalf of callers: one thread, which keeps their order.
         package var intakeQueue = WorkQueue(name: "gwi-intake", threadCount: 1)
+        /// Whether of the loads that wait outside of the job graph the newest one enters first.
+        package var admitsNewestFirst = false
         /// The memory of all loads.
         package var budget = MemoryBudget(limit: 1 << 30)
         /// The largest number of bytes of an asynchronous loader.

@@ -138,7 +138,7 @@ final class FetchStage: Sendable {
             for reader in readers { reader.report(received: received, expected: expected) }
         case .data(let chunk):
             for job in graph.withLock({ $0.append(chunk, to: id, budget) }) {
-                decodeQueue.submit(priority: job.priority) { self.progressive.decode(job.id) }
+                decodeQueue.submit(priority: job.priority, age: job.id.number) { self.progressive.decode(job.id) }
             }
         case .finished(.success(let loaded)):
             finish(id, with: loaded, from: loader)

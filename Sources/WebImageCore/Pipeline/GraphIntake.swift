@@ -12,8 +12,9 @@ import Synchronization
 /// out their effects: a call never waits for the lock of the graph, and costs the same however much is under way.
 ///
 /// The graph takes some dozens of loads at a time, and the others wait, which costs next to nothing: a list of thousands neither
-/// keeps the processor from its first images nor fills the memory. More enter slowly all the same, since those within may wait for
-/// a server that does not answer, or for a load that waits here.
+/// keeps the processor from its first images nor fills the memory. A load that is more urgent than those within enters at once.
+/// While none of them ends, others enter slowly all the same: those within may wait for a server that does not answer, or for
+/// a load that waits here.
 final class GraphIntake: Sendable {
     enum Change: Sendable {
         /// The image of a task is not in memory, so the task joins the job of its image.
@@ -34,17 +35,21 @@ final class GraphIntake: Sendable {
         var running: [Change] = []
         var isScheduled = false
         var isSuspended = false
-        var waiting = WaitingLoads()
-        /// How many rests have passed with loads that wait.
+        /// Whether loads that wait are about to enter.
+        var isAdmitting = false
+        var waiting: WaitingLoads
+        /// How many rests have passed in which no load has entered.
         var restCount = 0
 
         var admits: Bool { !isSuspended && !waiting.isEmpty }
     }
 
-    /// The number of jobs from which on loads wait. Decoders and connections are busy with fewer.
-    private static let enoughJobs = 64
-    /// How many loads enter a graph that has enough, and after how many rests.
+    /// The number of loads from which on others of the same priority wait. Decoders and connections are busy with fewer.
+    private static let enough = 64
+    /// How many loads enter a graph that has enough, and after how many rests in which none did: some 2,500 a second.
     private static let excess = (loadCount: 16, restCount: 16)
+    /// How many loads enter before the changes are looked at that have come meanwhile.
+    private static let admittedAtOnce = 64
 
     private let memory: MemoryLookUp
     private let observers: Observers<LoadTraceEvent>
@@ -53,7 +58,7 @@ final class GraphIntake: Sendable {
     private let interceptors: InterceptorStage
     private let delivery: DeliveryStage
     private let queue: WorkQueue
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(
         _ dependencies: Pipeline.Dependencies,
@@ -70,10 +75,11 @@ final class GraphIntake: Sendable {
         self.renditions = renditions
         self.interceptors = interceptors
         self.delivery = delivery
+        state = Mutex(State(waiting: WaitingLoads(newestFirst: dependencies.admitsNewestFirst)))
     }
 
     /// The number of changes that are still to be made.
-    var pendingCount: Int { state.withLock { $0.changes.count + $0.running.count } }
+    var pendingCount: Int { state.withLock { max($0.changes.count + $0.running.count, $0.isAdmitting ? 1 : 0) } }
 
     /// The number of tasks that wait outside of the graph.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
@@ -98,13 +104,14 @@ final class GraphIntake: Sendable {
         return tasks
     }
 
-    /// Whether tasks wait outside of the graph. Those within go on.
+    /// Whether all tasks wait that are outside of the graph. Those within go on.
     var isSuspended: Bool {
         get { state.withLock { $0.isSuspended } }
         set {
             let isFirst = state.withLock { state in
                 state.isSuspended = newValue
                 guard state.admits else { return false }
+                state.isAdmitting = true
                 defer { state.isScheduled = true }
                 return !state.isScheduled
             }
@@ -123,7 +130,7 @@ final class GraphIntake: Sendable {
 
     private func makeChanges() {
         repeat {
-            while let changes = takeBatch() {
+            if let changes = takeBatch() {
                 var batch = changes
                 for change in batch { make(change) }
                 state.withLock { $0.running = [] }
@@ -136,9 +143,11 @@ final class GraphIntake: Sendable {
     }
 
     /// Rests before the thread goes to sleep for good. A list binds dozens of images within a frame, and waking the thread for
-    /// each would take the main thread a quarter of the time of a bind.
+    /// each would take the main thread a quarter of the time of a bind. Loads that wait are looked at after a longer rest.
     private func hasMoreSoon() -> Bool {
-        usleep(state.withLock { $0.admits } ? 400 : 100)
+        let (hasChanges, admits) = state.withLock { (!$0.changes.isEmpty, $0.admits) }
+        if hasChanges { return true }
+        usleep(admits ? 400 : 100)
         return state.withLock { !$0.changes.isEmpty || $0.admits }
     }
 
@@ -149,18 +158,53 @@ final class GraphIntake: Sendable {
         }
     }
 
+    private func takeBatch() -> [Change]? {
+        state.withLock { state in
+            guard !state.changes.isEmpty else { return nil }
+            state.running = exchange(&state.changes, with: exchange(&state.spare, with: []))
+            state.isAdmitting = true
+            return state.running
+        }
+    }
+
     /// Lets loads that wait into the graph, those that are most urgent first.
     private func admit() {
         var excess = state.withLock { state in
+            state.isAdmitting = state.admits
             guard state.admits else { return 0 }
             state.restCount += 1
-            return state.restCount % Self.excess.restCount == 0 ? Self.excess.loadCount : 0
+            guard state.restCount > Self.excess.restCount else { return 0 }
+            state.restCount = 0
+            return Self.excess.loadCount
         }
-        while graph.withLock({ $0.jobs.count < Self.enoughJobs }) || excess > 0 {
-            let loads = state.withLock { $0.admits ? $0.waiting.next() : [] }
-            guard !loads.isEmpty else { return }
-            excess -= loads.count
+        var count = 0
+        while count < Self.admittedAtOnce, let priority = state.withLock({ $0.waiting.highestPriority() }) {
+            let hasRoom = graph.withLock { $0.loadCount(from: priority) < Self.enough }
+            guard hasRoom || excess > 0 else { break }
+            let loads = takeWaiting(resetsRests: hasRoom)
+            guard !loads.isEmpty else { break }
             for load in loads { enter(load) }
+            // The tasks are released with the lock free.
+            _ = state.withLock { exchange(&$0.running, with: []) }
+            count += loads.count
+            if !hasRoom { excess -= loads.count }
+        }
+        state.withLock { $0.isAdmitting = false }
+    }
+
+    /// Removes and returns the loads that are due. They count as running until they are in the graph.
+    private func takeWaiting(resetsRests: Bool) -> [WaitingLoads.Load] {
+        state.withLock { state in
+            guard state.admits else { return [] }
+            let loads = state.waiting.next()
+            state.running = loads.map { load in
+                switch load {
+                case .image(let task): .join(task)
+                case .data(let task): .read(task)
+                }
+            }
+            if resetsRests { state.restCount = 0 }
+            return loads
         }
     }
 
@@ -171,18 +215,10 @@ final class GraphIntake: Sendable {
         }
     }
 
-    private func takeBatch() -> [Change]? {
-        state.withLock { state in
-            guard !state.changes.isEmpty else { return nil }
-            state.running = exchange(&state.changes, with: exchange(&state.spare, with: []))
-            return state.running
-        }
-    }
-
     private func make(_ change: Change) {
         switch change {
-        case .join(let task): if !task.isCancelled { take(.image(task)) { $0.shares(task.request) } }
-        case .read(let task): if !task.isCancelled { take(.data(task)) { _ in true } }
+        case .join(let task): if !task.isCancelled { take(.image(task)) }
+        case .read(let task): if !task.isCancelled { take(.data(task)) }
         case .cancel(let task): if !giveUp(task) { graph.update { $0.cancel(task) } }
         case .cancelRead(let task): if !giveUp(task) { graph.update { $0.cancel(task) } }
         case .updatePriority(let task):
@@ -196,12 +232,14 @@ final class GraphIntake: Sendable {
         }
     }
 
-    /// Takes a load in, or lets it wait behind those that do.
-    /// - Parameter costsNothing: Whether the graph has the job or the fetch of the load.
-    private func take(_ load: WaitingLoads.Load, costsNothing: (JobGraph) -> Bool) {
-        let (isSuspended, isFirst) = state.withLock { ($0.isSuspended, $0.waiting.isEmpty) }
+    /// Takes a load in if there is room or it costs nothing. Otherwise it waits behind those that do.
+    private func take(_ load: WaitingLoads.Load) {
+        let priority = load.priority
+        let (isSuspended, isNext) = state.withLock { state in
+            (state.isSuspended, state.waiting.highestPriority().map { $0 < priority } ?? true)
+        }
         let enters = graph.withLock { graph in
-            isFirst && graph.jobs.count < Self.enoughJobs || costsNothing(graph)
+            isNext && graph.loadCount(from: priority) < Self.enough || load.isShared(in: graph)
         }
         if !isSuspended, enters { return enter(load) }
         state.withLock { $0.waiting.add(load) }

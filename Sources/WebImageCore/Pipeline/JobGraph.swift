@@ -11,7 +11,7 @@ struct JobGraph: Sendable {
     /// A decode that tasks share.
     struct Job: Sendable {
         struct ID: Hashable, Sendable {
-            /// The age as well: of two loads, that with the smaller number has begun first.
+            /// The age as well: of two loads, that with the smaller number has entered the graph first.
             let number: UInt64
         }
 
@@ -217,6 +217,8 @@ struct JobGraph: Sendable {
 
     private(set) var jobs: [Job.ID: Job] = [:]
     private(set) var fetches: [Fetch.ID: Fetch] = [:]
+    /// The number of jobs of each priority, by its rank.
+    private var jobCounts = Array(repeating: 0, count: ImagePriority.allCases.count)
     private var jobsByKey: [Job.Key: Job.ID] = [:]
     private var fetchesByKey: [Fetch.Key: Fetch.ID] = [:]
     private var jobsByTask: [ObjectIdentifier: Job.ID] = [:]
@@ -304,6 +306,7 @@ extension JobGraph {
                 phase: queriesRenditions ? .lookingUp(fetch, nil) : .waiting(fetch)
             )
             jobsByKey[key] = id
+            jobCounts[task.priority.rank] += 1
             fetches[fetch]?.jobs.append(id)
             effects = queriesRenditions ? [.lookUpRendition(id, task.priority)] : startFetch(fetch)
         }
@@ -313,10 +316,15 @@ extension JobGraph {
         return effects
     }
 
-    /// Whether a task would join a job or a fetch that is there.
-    func shares(_ request: ImageRequest) -> Bool {
-        let key = Job.Key(request)
-        return jobsByKey[key] != nil || fetchesByKey[key.fetch] != nil
+    /// Whether a load would join a job or a fetch that is there.
+    /// - Parameter isOfImage: Whether it wants the image, not only the bytes.
+    func shares(_ request: ImageRequest, isOfImage: Bool) -> Bool {
+        fetchesByKey[Fetch.Key(request)] != nil || isOfImage && jobsByKey[Job.Key(request)] != nil
+    }
+
+    /// The number of loads that are at least as urgent as a priority.
+    func loadCount(from priority: ImagePriority) -> Int {
+        jobCounts[priority.rank...].reduce(fetchesByReader.count, +)
     }
 
     /// Removes a task, and with the last one its job and fetch.
@@ -359,6 +367,8 @@ extension JobGraph {
         var effects: [Effect] = []
         if highest != job.priority {
             jobs[id]?.priority = highest
+            jobCounts[job.priority.rank] -= 1
+            jobCounts[highest.rank] += 1
             if case .lookingUp(_, let ticket?) = job.phase { effects.append(.prioritizeRead(ticket, highest)) }
             if let ticket = job.decodeTicket { effects.append(.prioritizeDecode(ticket, highest)) }
         }
@@ -449,6 +459,7 @@ extension JobGraph {
     mutating func removeJob(_ id: Job.ID) -> Job? {
         guard var job = jobs.removeValue(forKey: id) else { return nil }
         jobsByKey[job.key] = nil
+        jobCounts[job.priority.rank] -= 1
         if let fetch = job.fetch { fetches[fetch]?.jobs.removeAll { $0 == id } }
         removals.add(job)
         if case .progressive = job.preview { job.preview = .none }

@@ -1,4 +1,5 @@
-/// The loads that wait outside of the job graph, by priority, and within a priority in the order in which they came.
+/// The loads that wait outside of the job graph, by priority, and within a priority in the order in which they came, or in the
+/// opposite one.
 ///
 /// Each takes a few words. In the graph it has a job, a fetch, and whatever its loader makes of it.
 struct WaitingLoads {
@@ -13,7 +14,7 @@ struct WaitingLoads {
             }
         }
 
-        fileprivate var priority: ImagePriority {
+        var priority: ImagePriority {
             switch self {
             case .image(let task): task.priority
             case .data(let task): task.priority
@@ -27,6 +28,14 @@ struct WaitingLoads {
             case .data(let task): task.current.sourceKey.hashValue
             }
         }
+
+        /// Whether the graph has a job or a fetch that the load would join.
+        func isShared(in graph: JobGraph) -> Bool {
+            switch self {
+            case .image(let task): graph.shares(task.request, isOfImage: true)
+            case .data(let task): graph.shares(task.current, isOfImage: false)
+            }
+        }
     }
 
     /// The numbers of the loads of one source. Hardly any source has several.
@@ -35,12 +44,20 @@ struct WaitingLoads {
         var others: [UInt64] = []
     }
 
+    private let order: PriorityQueue<Load>.Order
     private var queue = PriorityQueue<Load>()
     private var numbers: [ObjectIdentifier: UInt64] = [:]
     private var numbersBySource: [Int: Numbers] = [:]
 
+    init(newestFirst: Bool) {
+        order = newestFirst ? .newestFirst : .oldestFirst
+    }
+
     var isEmpty: Bool { numbers.isEmpty }
     var count: Int { numbers.count }
+
+    /// The priority of the most urgent load.
+    mutating func highestPriority() -> ImagePriority? { queue.highestPriority() }
 
     /// The loads, in no order.
     var all: [Load] { queue.elements }
@@ -67,13 +84,12 @@ struct WaitingLoads {
     /// - Returns: Whether the task waits.
     mutating func updatePriority(of task: some AnyObject & Sendable, to priority: ImagePriority) -> Bool {
         guard let number = numbers[ObjectIdentifier(task)] else { return false }
-        queue.move(number, to: priority)
-        return true
+        return queue.move(number, to: priority)
     }
 
     /// Removes and returns the load that is due and all others of its source, which share a fetch with it.
     mutating func next() -> [Load] {
-        guard let first = queue.pop() else { return [] }
+        guard let first = queue.pop(order) else { return [] }
         numbers[first.id] = nil
         guard let found = numbersBySource.removeValue(forKey: first.sourceHash), !found.others.isEmpty else {
             return [first]

@@ -7,17 +7,16 @@ import Synchronization
 package final class BodyReadQueue: WorkSubmitting {
     private struct State {
         var reads = PriorityQueue<@Sendable () -> Void>()
-        /// The number of turns that found no room. There are as many turns as reads, and each takes the read that is due.
+        /// The number of turns that found no room. There are at least as many turns as reads, and each takes the read that is due.
         var parkedCount = 0
         var isWaiting = false
     }
 
     private let queue: WorkQueue
-    private let budget: MemoryBudget?
+    private let budget: MemoryBudget
     private let state = Mutex(State())
 
-    /// - Parameter budget: Default: there is always room.
-    package init(_ queue: WorkQueue, budget: MemoryBudget? = nil) {
+    package init(_ queue: WorkQueue, budget: MemoryBudget) {
         self.queue = queue
         self.budget = budget
     }
@@ -42,11 +41,14 @@ package final class BodyReadQueue: WorkSubmitting {
 
     package func setPriority(_ priority: ImagePriority, of ticket: WorkQueue.Ticket) {
         guard ticket.isOf(self) else { return }
-        state.withLock { $0.reads.move(ticket.number, to: priority) }
+        // Another turn at that priority, since the one that the read has waits among those of the old one.
+        if state.withLock({ $0.reads.move(ticket.number, to: priority) }) {
+            queue.submit(priority: priority) { self.takeTurn() }
+        }
     }
 
     private func takeTurn() {
-        guard budget?.hasRoomForBody ?? true else { return park() }
+        guard budget.hasRoomForBody else { return park() }
         let work = state.withLock { $0.reads.pop() }
         // There may be room for more bodies than this one, and its disk may hang.
         resume()
@@ -60,7 +62,7 @@ package final class BodyReadQueue: WorkSubmitting {
             return !state.isWaiting
         }
         // The closure runs on whatever thread has room to give.
-        if isFirst { budget?.whenRoomForBody { self.endWait() } }
+        if isFirst { budget.whenRoomForBody { self.endWait() } }
     }
 
     private func endWait() {
@@ -70,13 +72,13 @@ package final class BodyReadQueue: WorkSubmitting {
 
     /// Goes on with a turn that is parked.
     private func resume() {
-        let isParked = state.withLock { state in
+        let priority = state.withLock { state -> ImagePriority? in
             // Turns of reads that were cancelled have nothing to do.
             state.parkedCount = min(state.parkedCount, state.reads.count)
-            guard state.parkedCount > 0 else { return false }
+            guard state.parkedCount > 0 else { return nil }
             state.parkedCount -= 1
-            return true
+            return state.reads.highestPriority()
         }
-        if isParked { queue.submit { self.takeTurn() } }
+        if let priority { queue.submit(priority: priority, isResumed: true) { self.takeTurn() } }
     }
 }

@@ -121,6 +121,7 @@ package final class MemoryBudget: Sendable {
     ///   - decoderCount: The number of decodes that run at a time, on which depends how many bodies are read ahead.
     package init(limit: Int, decoderCount: Int = 4) {
         let count = 8 * min(max(decoderCount, 1), 8)
+        // A quarter of a megabyte for each body.
         enough = (byteCount: count << 18, count: count)
         let sixteenth = max(limit, 0) / 16
         decodingLimit = max(sixteenth * 10, 1)

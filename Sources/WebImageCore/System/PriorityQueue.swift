@@ -1,6 +1,7 @@
 internal import DequeModule
 
-/// A queue by priority, and within a priority by age. Each element can be removed or moved by its number.
+/// A queue by priority, and within a priority in the order of arrival or by the age of loads. Each element can be removed or moved
+/// by its number.
 ///
 /// Removing and moving leave a stale number behind in a list, which is skipped when its turn comes.
 package struct PriorityQueue<Element> {
@@ -48,15 +49,35 @@ package struct PriorityQueue<Element> {
     ) -> UInt64 {
         let number = serial.next()
         let list = priority.rank * 2 + (isResumed ? 1 : 0)
+        entries[number] = Entry(list: list, age: age, element: element)
+        insert(number, into: list, age: age)
+        return number
+    }
+
+    private mutating func insert(_ number: UInt64, into list: Int, age: UInt64) {
         var place = lists[list].count
         if age > 0 {
             let end = max(place - Self.longestStep, 0)
-            // A number that is stale has no entry.
-            while place > end, entries[lists[list][place - 1]].map({ $0.age > age }) ?? true { place -= 1 }
+            while place > end, goesBefore(lists[list][place - 1], in: list, age: age) { place -= 1 }
         }
-        entries[number] = Entry(list: list, age: age, element: element)
         lists[list].insert(number, at: place)
-        return number
+    }
+
+    /// Whether an element of that age goes before another one. Numbers that are stale do not count.
+    private func goesBefore(_ number: UInt64, in list: Int, age: UInt64) -> Bool {
+        guard let entry = entries[number], entry.list == list else { return true }
+        return entry.age > age
+    }
+
+    /// The priority of the element that ``pop(_:where:)`` would return.
+    package mutating func highestPriority() -> ImagePriority? {
+        for list in lists.indices.reversed() {
+            while let number = lists[list].first {
+                if entries[number]?.list == list { return ImagePriority.allCases.first { $0.rank == list / 2 } }
+                lists[list].removeFirst()
+            }
+        }
+        return nil
     }
 
     /// Removes and returns the oldest or newest element of the highest priority.
@@ -119,12 +140,16 @@ package struct PriorityQueue<Element> {
         return entries.values.map(\.element)
     }
 
-    /// Moves an element to the end of another priority, where a resumed one goes before the others, too. One that is moved back
-    /// has its old place again.
-    package mutating func move(_ number: UInt64, to priority: ImagePriority) {
-        guard let old = entries[number]?.list, old / 2 != priority.rank else { return }
-        let new = priority.rank * 2 + old % 2
+    /// Moves an element to its place in another priority: by its age, or at the end if it has none. A resumed one goes before the
+    /// others there, too. One that is moved back has its old place again.
+    /// - Returns: Whether the queue has the element.
+    @discardableResult
+    package mutating func move(_ number: UInt64, to priority: ImagePriority) -> Bool {
+        guard let entry = entries[number] else { return false }
+        guard entry.list / 2 != priority.rank else { return true }
+        let new = priority.rank * 2 + entry.list % 2
         entries[number]?.list = new
-        lists[new].append(number)
+        insert(number, into: new, age: entry.age)
+        return true
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
     import Musl
 #endif
 
-/// A fixed number of threads that run work by priority, and first in, first out within a priority.
+/// A fixed number of threads that run work by priority, and within a priority in the order of arrival or by the age of loads.
 ///
 /// Reading files and decoding have a queue each, so that neither occupies the other's threads, nor the main or the
 /// network thread.

@@ -59,7 +59,7 @@ struct BodyRoomTests {
     @Test("Bodies that arrive without room go to a file, and a body larger than all room arrives")
     func spilled() throws {
         // Given bodies of twice the room
-        let body = Data((0..<6 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        let body = TestBytes.stepping(by: 31, count: 6 << 20)
         let server = try LocalImageServer { _ in .ok(body, contentType: "image/png") }
         let downloader = ImageDownloader()
         // When four arrive at a time
@@ -77,7 +77,7 @@ struct BodyRoomTests {
     func spilledBesideAnimations() throws {
         // Given the files of animations, which take all room
         let animations = budget.holdAnimation(3 << 20)
-        let body = Data((0..<6 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        let body = TestBytes.stepping(by: 31, count: 6 << 20)
         let server = try LocalImageServer { _ in .ok(body, contentType: "image/png") }
         // When a large body arrives
         let download = Download(ImageDownloader(), request(server.url("/")))

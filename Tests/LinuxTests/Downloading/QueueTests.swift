@@ -71,6 +71,28 @@ struct QueueTests {
         #expect(server.requests.dropFirst().map(\.path) == (order == .firstInFirstOut ? expected : expected.reversed()))
     }
 
+    @Test("The transfer of an older load goes first, though a stage before has kept it for longer")
+    func age() throws {
+        let gate = ServerGate()
+        let server = try server(holding: gate) { $0 == "/held" }
+        let downloader = ImageDownloader { $0.maximumConcurrentTransfers = 1 }
+        let held = Download(downloader, server.url("/held"))
+        #expect(EventLog<Int>.poll { gate.waitingCount == 1 })
+        let ends = EventLog<String>()
+        for (name, age) in [("b", 2), ("c", 3), ("a", 1)] as [(String, UInt64)] {
+            var request = LoaderRequest(url: server.url("/\(name)"))
+            request.age = age
+            _ = downloader.load(request) { event in
+                if case .finished = event { ends.add(name) }
+            }
+        }
+        #expect(EventLog<Int>.poll { downloader.transferCounts.waiting == 3 })
+        gate.open()
+        _ = try held.end()
+        #expect(ends.wait { $0.count == 3 })
+        #expect(server.requests.dropFirst().map(\.path) == ["/a", "/b", "/c"])
+    }
+
     @Test("A slow host does not block transfers from other hosts")
     func perHost() throws {
         let gate = ServerGate()
