@@ -63,8 +63,8 @@ struct Table: ParsableCommand {
     func run() throws {
         try run([
             (Screen.self, []), (Sandbox.self, []), (Loading.self, []), (Loading.self, ["--local"]),
-            (Rivals.self, ["--generated"]), (Startup.self, []), (Binding.self, []), (Requests.self, []), (Queued.self, []),
-            (Decoding.self, []), (Downloads.self, []), (Pages.self, []), (Scale.self, []), (Stalls.self, []),
+            (Rivals.self, ["--generated"]), (Startup.self, []), (Binding.self, []), (Requests.self, []),
+            (Queued.self, []), (Decoding.self, []), (Downloads.self, []), (Pages.self, []), (Scale.self, []), (Stalls.self, []),
         ])
     }
 }

@@ -28,8 +28,7 @@ struct Queued: ParsableCommand {
         for count in [max(count / 100, 1), max(count / 10, 1), count] {
             var results: [Figures] = []
             for _ in 0..<rounds { results.append(measure(count, server)) }
-            func median(_ figure: KeyPath<Figures, Double>) -> Double { Rounds.median(results.map { $0[keyPath: figure] }) }
-            let (start, cancel) = (median(\.start), median(\.cancel))
+            let (start, cancel) = (Rounds.median(results.map(\.start)), Rounds.median(results.map(\.cancel)))
             // Later rounds take memory that earlier ones have given back to the heap.
             let memory = results.map(\.kilobytes).max() ?? .infinity
             print(

@@ -324,7 +324,10 @@ extension JobGraph {
 
     /// The number of loads that are at least as urgent as a priority.
     func loadCount(from priority: ImagePriority) -> Int {
-        jobCounts[priority.rank...].reduce(fetchesByReader.count, +)
+        // Asked for each load, so that it makes no slice.
+        var count = fetchesByReader.count
+        for rank in priority.rank..<jobCounts.count { count += jobCounts[rank] }
+        return count
     }
 
     /// Removes a task, and with the last one its job and fetch.

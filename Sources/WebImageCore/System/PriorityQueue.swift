@@ -1,5 +1,7 @@
 internal import DequeModule
 
+private let prioritiesByRank = ImagePriority.allCases.sorted { $0.rank < $1.rank }
+
 /// A queue by priority, and within a priority in the order of arrival or by the age of loads. Each element can be removed or moved
 /// by its number.
 ///
@@ -73,7 +75,7 @@ package struct PriorityQueue<Element> {
     package mutating func highestPriority() -> ImagePriority? {
         for list in lists.indices.reversed() {
             while let number = lists[list].first {
-                if entries[number]?.list == list { return ImagePriority.allCases.first { $0.rank == list / 2 } }
+                if entries[number]?.list == list { return prioritiesByRank[list / 2] }
                 lists[list].removeFirst()
             }
         }

@@ -40,7 +40,8 @@ struct PixbufCorpusTests {
                 _ = try decoder.finish(data)
             } catch {}
         }
-        #expect(threadTime() - start < .seconds(2), "\(name) takes too long")
+        // Half a second on a quiet machine, and several times that on one that is shared.
+        #expect(threadTime() - start < .seconds(5), "\(name) takes too long")
     }
 
     @Test("The images are installed")
