@@ -64,7 +64,8 @@ struct Table: ParsableCommand {
         try run([
             (Screen.self, []), (Sandbox.self, []), (Loading.self, []), (Loading.self, ["--local"]),
             (Rivals.self, ["--generated"]), (Startup.self, []), (Binding.self, []), (Requests.self, []),
-            (Queued.self, []), (Decoding.self, []), (Downloads.self, []), (Pages.self, []), (Scale.self, []), (Stalls.self, []),
+            (Queued.self, []), (Decoding.self, []), (Downloads.self, []), (Pages.self, []), (Scale.self, []),
+            (Stalls.self, []),
         ])
     }
 }
