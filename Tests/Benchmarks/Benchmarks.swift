@@ -11,6 +11,7 @@ struct Benchmarks: ParsableCommand {
             Requests.self,
             RequestWorkCommand.self, Queued.self, Binding.self, Scrolling.self, Playing.self, Pages.self,
             Transforming.self, Startup.self, Sandbox.self, Stalls.self, Scale.self, Screen.self, Table.self, Gate.self,
+            Limited.self,
         ]
     )
 }

@@ -11,8 +11,9 @@ struct AllocationTests {
         "An operation stays within its budget of allocations",
         arguments: [
             ("hit", 4.1), ("bind", 3.1),
-            // Each of many loads also waits for its turn to enter the graph, which takes 5 allocations in a release build.
-            ("miss", 68), ("coalesced", 140), ("load", 216),
+            // Each of many loads also waits for its turn to enter the graph, which takes 5 allocations in a release build, and some
+            // more where the machine is busy and the turns are many.
+            ("miss", 75), ("coalesced", 147), ("load", 236),
             // This counts only the allocations of the main thread.
             ("start", 5.1),
             // A load that joins its job before it is cancelled takes 93, one that does not takes 5.
