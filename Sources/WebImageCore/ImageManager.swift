@@ -79,15 +79,15 @@ public final class ImageManager: Sendable {
     /// Whether loads wait that have not begun, as while a long list is flung past. Default: `false`.
     ///
     /// Images in memory are delivered all the same. Loads that have begun go on, and those that wait, for this or because dozens of
-    /// others are under way, begin when it is `false` again. ``cancelAll()`` ends both. For one window or part of it there is `areImageLoadsSuspended` of a widget. Any
-    /// thread.
+    /// others are under way, begin when it is `false` again. ``cancelAll()`` ends both. For one window or part of it there is
+    /// `areImageLoadsSuspended` of a widget. Any thread.
     public var isSuspended: Bool {
         get { pipeline.isSuspended }
         set { pipeline.isSuspended = newValue }
     }
 
-    /// The loads that have started and have not ended, in no order, with those that wait for others or because of ``isSuspended``. The load of a
-    /// widget starts when the widget is on screen. Takes microseconds for each; any thread.
+    /// The loads that have started and have not ended, in no order, with those that wait for others or because of
+    /// ``isSuspended``. The load of a widget starts when the widget is on screen. Takes microseconds for each; any thread.
     public var runningTasks: [ImageTask] { pipeline.runningTasks }
 
     /// Cancels all ``runningTasks``, and the loads of ``data(for:)``. A prefetcher goes on with its next image: see

@@ -25,6 +25,14 @@ final class GraphIntake: Sendable {
         case read(DataTask)
         case cancelRead(DataTask)
         case updateReadPriority(DataTask)
+
+        /// The change by which a load enters that has waited.
+        init(_ load: WaitingLoads.Load) {
+            switch load {
+            case .image(let task): self = .join(task)
+            case .data(let task): self = .read(task)
+            }
+        }
     }
 
     private struct State {
@@ -133,8 +141,8 @@ final class GraphIntake: Sendable {
             if let changes = takeBatch() {
                 var batch = changes
                 for change in batch { make(change) }
-                state.withLock { $0.running = [] }
                 // Tasks are released here, with what their closures hold, and not by the caller of the next change.
+                _ = state.withLock { exchange(&$0.running, with: []) }
                 batch.removeAll(keepingCapacity: true)
                 state.withLock { $0.spare = batch }
             }
@@ -148,7 +156,10 @@ final class GraphIntake: Sendable {
         let (hasChanges, admits) = state.withLock { (!$0.changes.isEmpty, $0.admits) }
         if hasChanges { return true }
         usleep(admits ? 400 : 100)
-        return state.withLock { !$0.changes.isEmpty || $0.admits }
+        return state.withLock { state in
+            if admits { state.restCount += 1 }
+            return !state.changes.isEmpty || state.admits
+        }
     }
 
     private func endIfIdle() -> Bool {
@@ -171,15 +182,13 @@ final class GraphIntake: Sendable {
     private func admit() {
         var excess = state.withLock { state in
             state.isAdmitting = state.admits
-            guard state.admits else { return 0 }
-            state.restCount += 1
-            guard state.restCount > Self.excess.restCount else { return 0 }
+            guard state.admits, state.restCount >= Self.excess.restCount else { return 0 }
             state.restCount = 0
             return Self.excess.loadCount
         }
         var count = 0
         while count < Self.admittedAtOnce, let priority = state.withLock({ $0.waiting.highestPriority() }) {
-            let hasRoom = graph.withLock { $0.loadCount(from: priority) < Self.enough }
+            let hasRoom = graph.withLock { $0.jobCount(from: priority) < Self.enough }
             guard hasRoom || excess > 0 else { break }
             let loads = takeWaiting(resetsRests: hasRoom)
             guard !loads.isEmpty else { break }
@@ -197,12 +206,7 @@ final class GraphIntake: Sendable {
         state.withLock { state in
             guard state.admits else { return [] }
             let loads = state.waiting.next()
-            state.running = loads.map { load in
-                switch load {
-                case .image(let task): .join(task)
-                case .data(let task): .read(task)
-                }
-            }
+            state.running = loads.map(Change.init)
             if resetsRests { state.restCount = 0 }
             return loads
         }
@@ -217,8 +221,9 @@ final class GraphIntake: Sendable {
 
     private func make(_ change: Change) {
         switch change {
-        case .join(let task): if !task.isCancelled { take(.image(task)) }
-        case .read(let task): if !task.isCancelled { take(.data(task)) }
+        case .join(let task): if !task.isCancelled { take(.image(task)) { mayEnter(task) } }
+        // A load of bytes decodes nothing, and is seldom one of hundreds.
+        case .read(let task): if !task.isCancelled { take(.data(task)) { true } }
         case .cancel(let task): if !giveUp(task) { graph.update { $0.cancel(task) } }
         case .cancelRead(let task): if !giveUp(task) { graph.update { $0.cancel(task) } }
         case .updatePriority(let task):
@@ -232,17 +237,25 @@ final class GraphIntake: Sendable {
         }
     }
 
-    /// Takes a load in if there is room or it costs nothing. Otherwise it waits behind those that do.
-    private func take(_ load: WaitingLoads.Load) {
-        let priority = load.priority
-        let (isSuspended, isNext) = state.withLock { state in
-            (state.isSuspended, state.waiting.highestPriority().map { $0 < priority } ?? true)
+    /// Takes a load in, with those that wait for the same source, or lets it wait.
+    private func take(_ load: WaitingLoads.Load, _ mayEnter: () -> Bool) {
+        guard !state.withLock({ $0.isSuspended }), mayEnter() else { return state.withLock { $0.waiting.add(load) } }
+        let others = state.withLock { state in
+            let others = state.waiting.removeAll(withSourceOf: load)
+            if !others.isEmpty { state.running += others.map(Change.init) }
+            return others
         }
-        let enters = graph.withLock { graph in
-            isNext && graph.loadCount(from: priority) < Self.enough || load.isShared(in: graph)
+        enter(load)
+        for load in others { enter(load) }
+    }
+
+    /// Whether there is room for a task, and none goes before it, or it costs nothing.
+    private func mayEnter(_ task: ImageTask) -> Bool {
+        let priority = task.priority
+        let isNext = state.withLock { $0.waiting.highestPriority().map { $0 < priority } ?? true }
+        return graph.withLock { graph in
+            isNext && graph.jobCount(from: priority) < Self.enough || graph.shares(task.request)
         }
-        if !isSuspended, enters { return enter(load) }
-        state.withLock { $0.waiting.add(load) }
     }
 
     /// - Returns: Whether the task was waiting.

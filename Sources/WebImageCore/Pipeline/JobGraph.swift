@@ -297,18 +297,20 @@ extension JobGraph {
             jobs[id]?.tasks.append(task)
         } else {
             id = Job.ID(number: Serial.nextAge())
-            let fetch = fetch(key.fetch, for: task.request, priority: task.priority)
+            // Asked once, since another thread may change it meanwhile.
+            let priority = task.priority
+            let fetch = fetch(key.fetch, for: task.request, priority: priority)
             jobs[id] = Job(
                 key: key,
                 request: task.request,
                 tasks: [task],
-                priority: task.priority,
+                priority: priority,
                 phase: queriesRenditions ? .lookingUp(fetch, nil) : .waiting(fetch)
             )
             jobsByKey[key] = id
-            jobCounts[task.priority.rank] += 1
+            jobCounts[priority.rank] += 1
             fetches[fetch]?.jobs.append(id)
-            effects = queriesRenditions ? [.lookUpRendition(id, task.priority)] : startFetch(fetch)
+            effects = queriesRenditions ? [.lookUpRendition(id, priority)] : startFetch(fetch)
         }
         jobsByTask[ObjectIdentifier(task)] = id
         if task.wantsPartialImages { effects += startProgressiveDecoding(of: id) }
@@ -316,16 +318,16 @@ extension JobGraph {
         return effects
     }
 
-    /// Whether a load would join a job or a fetch that is there.
-    /// - Parameter isOfImage: Whether it wants the image, not only the bytes.
-    func shares(_ request: ImageRequest, isOfImage: Bool) -> Bool {
-        fetchesByKey[Fetch.Key(request)] != nil || isOfImage && jobsByKey[Job.Key(request)] != nil
+    /// Whether a task would join a job or a fetch that is there.
+    func shares(_ request: ImageRequest) -> Bool {
+        let key = Job.Key(request)
+        return jobsByKey[key] != nil || fetchesByKey[key.fetch] != nil
     }
 
-    /// The number of loads that are at least as urgent as a priority.
-    func loadCount(from priority: ImagePriority) -> Int {
+    /// The number of jobs that are at least as urgent as a priority.
+    func jobCount(from priority: ImagePriority) -> Int {
         // Asked for each load, so that it makes no slice.
-        var count = fetchesByReader.count
+        var count = 0
         for rank in priority.rank..<jobCounts.count { count += jobCounts[rank] }
         return count
     }

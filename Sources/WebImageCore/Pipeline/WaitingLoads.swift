@@ -28,14 +28,6 @@ struct WaitingLoads {
             case .data(let task): task.current.sourceKey.hashValue
             }
         }
-
-        /// Whether the graph has a job or a fetch that the load would join.
-        func isShared(in graph: JobGraph) -> Bool {
-            switch self {
-            case .image(let task): graph.shares(task.request, isOfImage: true)
-            case .data(let task): graph.shares(task.current, isOfImage: false)
-            }
-        }
     }
 
     /// The numbers of the loads of one source. Hardly any source has several.
@@ -91,12 +83,18 @@ struct WaitingLoads {
     mutating func next() -> [Load] {
         guard let first = queue.pop(order) else { return [] }
         numbers[first.id] = nil
-        guard let found = numbersBySource.removeValue(forKey: first.sourceHash), !found.others.isEmpty else {
-            return [first]
+        return [first] + removeAll(withSourceOf: first)
+    }
+
+    /// Removes and returns the loads that would share a fetch with one that enters.
+    mutating func removeAll(withSourceOf load: Load) -> [Load] {
+        guard !numbersBySource.isEmpty, let found = numbersBySource.removeValue(forKey: load.sourceHash) else {
+            return []
         }
-        let others = ([found.first] + found.others).compactMap { queue.remove($0) }
-        for load in others { numbers[load.id] = nil }
-        return [first] + others
+        var loads = queue.remove(found.first).map { [$0] } ?? []
+        if !found.others.isEmpty { loads += found.others.compactMap { queue.remove($0) } }
+        for load in loads { numbers[load.id] = nil }
+        return loads
     }
 
     private mutating func forget(_ number: UInt64, of load: Load) {
