@@ -32,7 +32,7 @@ struct WaitingLoadTests {
         // An image in memory would hide a second transfer.
         var request = ImageRequest(url: fixture.url(name), priority: priority)
         request.decodeSize = decodeSize
-        request.cacheAccess.writes = []
+        request.cacheAccess.writes.remove(.memory)
         return fixture.manager.load(request, on: InlineDispatcher()) { fixture.outcomes.add(.init($0)) }
     }
 
