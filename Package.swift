@@ -11,6 +11,14 @@ let strict: [SwiftSetting] = [
     isSanitizingThreads ? .define("THREAD_SANITIZER") : .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+// Tests/run optimizes the library in debug builds, in which generic code over pixels would take most of the time of a run.
+// Assertions stay.
+let isOptimizing = Context.environment["OPTIMIZED_DEBUG_BUILD"] != nil
+
+let library =
+    strict
+    + (isOptimizing ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : [])
+
 /// A C library that pkg-config finds. Its shim.h says why the library is there. Fedora names packages by pkg-config modules.
 func cLibrary(_ name: String, pkgConfig: String, debian: String) -> Target {
     .systemLibrary(
@@ -45,7 +53,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
-            swiftSettings: strict
+            swiftSettings: library
         ),
         .target(
             name: "WebImageLinux",
@@ -55,18 +63,18 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
             ],
-            swiftSettings: strict
+            swiftSettings: library
         ),
         .target(
             name: "GtkWebImage",
             dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGtk4", "CWebImageGtkShims"],
-            swiftSettings: strict
+            swiftSettings: library
         ),
         // Wrappers for apps without a GTK binding. Their names are those of every binding, hence a product of their own.
         .target(
             name: "GtkWebImageWidgets",
             dependencies: ["GtkWebImage", "WebImageLinux", "CWebImageGtk4"],
-            swiftSettings: strict
+            swiftSettings: library
         ),
         // Shows the loads of an app while it runs, for debug builds.
         .target(
@@ -78,12 +86,12 @@ let package = Package(
             name: "webimage-decoder",
             dependencies: ["WebImageLinux"],
             path: "Sources/WebImageDecoder",
-            swiftSettings: strict
+            swiftSettings: library
         ),
         .target(
             name: "WebImageTesting",
             dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImagePixbuf", "CWebImageDeflate"],
-            swiftSettings: strict
+            swiftSettings: library
         ),
 
         // The C libraries, and the functions of theirs that Swift cannot call. WebImageCore uses none of them.

@@ -85,7 +85,7 @@ package final class WorkQueue: Sendable {
     /// Moves work to the end of another priority, unless it has begun or is that of another queue.
     package func setPriority(_ priority: ImagePriority, of ticket: Ticket) {
         guard ticket.isOf(self) else { return }
-        shared.state.withLock { $0.queue.move(ticket.number, to: priority) }
+        _ = shared.state.withLock { $0.queue.move(ticket.number, to: priority) }
     }
 
     /// The number of pieces of work that wait or run.
