@@ -13,7 +13,7 @@ let strict: [SwiftSetting] = [
 
 // Tests/run optimizes the library in debug builds, in which generic code over pixels would take most of the time of a run.
 // Assertions stay.
-let isOptimizing = Context.environment["OPTIMIZED_DEBUG_BUILD"] != nil
+let isOptimizing = Context.environment["GWI_OPTIMIZE_DEBUG"] != nil
 
 let library =
     strict

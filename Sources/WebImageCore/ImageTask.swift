@@ -239,11 +239,12 @@ extension ImageTask {
     /// Lets a child go that has ended.
     func disown(_ child: ImageTask) {
         // The child is released with the lock free.
-        _ = state.withLock { state in
+        let replaced = state.withLock { state in
             let children = state.children
             state.children.removeAll { $0 === child }
             return children
         }
+        withExtendedLifetime(replaced) {}
     }
 
     /// Starts the load of another request as a child, which reports on the threads of the runner.

@@ -17,7 +17,7 @@ extension ImageManager {
         }
         set {
             // The old manager is released with the lock free: closures of the app go with it.
-            _ = sharedManager.withLock { exchange(&$0, with: newValue) }
+            withExtendedLifetime(sharedManager.withLock { exchange(&$0, with: newValue) }) {}
         }
     }
 
@@ -106,12 +106,12 @@ extension ImagePrefetcher {
     /// The prefetcher of ImageManager.shared.
     public static var shared: ImagePrefetcher {
         let manager = ImageManager.shared
-        let (current, _) = sharedPrefetcher.withLock { prefetcher in
+        let (current, replaced) = sharedPrefetcher.withLock { prefetcher in
             if let prefetcher, prefetcher.manager === manager { return (prefetcher, nil as ImagePrefetcher?) }
             let made = ImagePrefetcher(manager: manager)
             // The old one is released with the lock free.
             return (made, exchange(&prefetcher, with: made))
         }
-        return current
+        return withExtendedLifetime(replaced) { current }
     }
 }

@@ -98,7 +98,7 @@ final class AsyncFetch: FetchOperation {
     func cancel() {
         // What the state holds is released with the lock free.
         let old = state.withLock { exchange(&$0, with: State(wantsData: false)) }
-        old.task?.cancel()
+        withExtendedLifetime(old) { old.task?.cancel() }
     }
 
     func setPriority(_ priority: ImagePriority) {

@@ -66,7 +66,7 @@ package final class FailureCache: Sendable {
         // There may be thousands of them.
         error.attemptList = nil
         // What the entries hold of the app is released with the lock free.
-        _ = state.withLock { state in
+        let replaced = state.withLock { state in
             let entries = state.entries
             if state.count >= Self.countLimit {
                 state.entries = entries.compactMapValues { known in
@@ -80,29 +80,32 @@ package final class FailureCache: Sendable {
             if old == nil { state.count += 1 }
             return entries
         }
+        withExtendedLifetime(replaced) {}
     }
 
     /// Forgets the failure of a request that has succeeded.
     package func forget(_ request: ImageRequest) {
         let key = request.sourceKey
-        _ = state.withLock { state -> [String: [Origin: Entry]]? in
+        let replaced = state.withLock { state -> [String: [Origin: Entry]]? in
             guard state.entries[key] != nil else { return nil }
             let entries = state.entries
             state.remove(key, Origin(request))
             return entries
         }
+        withExtendedLifetime(replaced) {}
     }
 
     /// Forgets the failures of all requests for a URL.
     package func forget(_ key: String) {
-        _ = state.withLock { state in
+        let removed = state.withLock { state in
             let known = state.entries.removeValue(forKey: key)
             state.count -= known?.count ?? 0
             return known
         }
+        withExtendedLifetime(removed) {}
     }
 
     package func forgetAll() {
-        _ = state.withLock { exchange(&$0, with: State()) }
+        withExtendedLifetime(state.withLock { exchange(&$0, with: State()) }) {}
     }
 }

@@ -142,7 +142,7 @@ final class GraphIntake: Sendable {
                 var batch = changes
                 for change in batch { make(change) }
                 // Tasks are released here, with what their closures hold, and not by the caller of the next change.
-                _ = state.withLock { exchange(&$0.running, with: []) }
+                withExtendedLifetime(state.withLock { exchange(&$0.running, with: []) }) {}
                 batch.removeAll(keepingCapacity: true)
                 state.withLock { $0.spare = batch }
             }
@@ -194,7 +194,7 @@ final class GraphIntake: Sendable {
             guard !loads.isEmpty else { break }
             for load in loads { enter(load) }
             // The tasks are released with the lock free.
-            _ = state.withLock { exchange(&$0.running, with: []) }
+            withExtendedLifetime(state.withLock { exchange(&$0.running, with: []) }) {}
             count += loads.count
             if !hasRoom { excess -= loads.count }
         }
@@ -262,7 +262,7 @@ final class GraphIntake: Sendable {
     private func giveUp(_ task: some AnyObject & Sendable) -> Bool {
         // The task is released with the lock free.
         let load = state.withLock { $0.waiting.remove(task) }
-        return load != nil
+        return withExtendedLifetime(load) { load != nil }
     }
 
     private func join(_ task: ImageTask) {

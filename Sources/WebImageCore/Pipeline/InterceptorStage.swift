@@ -54,7 +54,7 @@ final class InterceptorStage: Sendable {
             let result = await result(of: load)
             // The texture is made here rather than on the main thread.
             if case .success(let response) = result { request.preparation?.prepare(response.image) }
-            _ = state.withLock { $0.running.removeValue(forKey: id) }
+            withExtendedLifetime(state.withLock { $0.running.removeValue(forKey: id) }) {}
             task.finish(result)
         }
         let isRunning = state.withLock { state in

@@ -75,6 +75,6 @@ final class DecoderDisposal: Sendable {
     }
 
     func release() {
-        _ = decoders.withLock { exchange(&$0, with: []) }
+        withExtendedLifetime(decoders.withLock { exchange(&$0, with: []) }) {}
     }
 }

@@ -42,21 +42,23 @@ public final class PixelBuffer: @unchecked Sendable {
     ///   - format: How each pixel is stored.
     ///   - fill: Writes the pixels into uninitialised memory.
     /// - Returns: `nil` when the size is empty or the system has no memory for it.
-    public convenience init?<E: Error>(
-        size: PixelSize,
-        format: Format,
-        fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void
-    ) throws(E) {
-        try self.init(size: size, format: format, colors: .standard, fill: fill)
+    public convenience init?(size: PixelSize, format: Format, fill: (UnsafeMutableRawBufferPointer) -> Void) {
+        self.init(size: size, format: format, colors: .standard, fill: fill)
     }
 
     /// Makes a buffer of any gamut and depth, and fills it.
-    package init?<E: Error>(
+    package convenience init?(
         size: PixelSize,
         format: Format,
         colors: Colors,
-        fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void
-    ) throws(E) {
+        fill: (UnsafeMutableRawBufferPointer) -> Void
+    ) {
+        self.init(uninitialized: size, format, colors)
+        fill(memory)
+    }
+
+    /// Makes a buffer whose pixels ``update(_:)`` writes.
+    package init?(uninitialized size: PixelSize, _ format: Format, _ colors: Colors) {
         let bytesPerPixel = format.bytesPerPixel * colors.bytesPerChannel
         let (count, overflow) = size.pixelCount.multipliedReportingOverflow(by: bytesPerPixel)
         // malloc can fail, so an image that does not fit is an error and not a crash.
@@ -69,8 +71,6 @@ public final class PixelBuffer: @unchecked Sendable {
         self.colors = colors
         if let pool, pooled != nil { release = { pool.free() } } else { release = nil }
         memory = UnsafeMutableRawBufferPointer(start: start, count: count)
-        // deinit frees the memory, also when fill throws.
-        try fill(memory)
     }
 
     /// Takes ownership of memory that is no longer written to.
@@ -121,7 +121,7 @@ public final class PixelBuffer: @unchecked Sendable {
     public var hasAlpha: Bool { format == .rgbaPremultiplied }
 
     /// Calls body with the bytes, which are valid during the call.
-    public func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         try body(UnsafeRawBufferPointer(memory))
     }
 

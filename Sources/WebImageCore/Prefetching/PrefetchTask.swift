@@ -122,6 +122,7 @@ public final class PrefetchTask: Sendable {
             guard state.result.isFinished, let completion = state.completion.take() else { return nil }
             return (completion, state.progress.take(), state.result)
         }
+        defer { withExtendedLifetime(ending) {} }
         guard let (completion, _, result) = ending else { return }
         dispatcher.dispatch { MainActor.assumeIsolated { completion(result) } }
     }

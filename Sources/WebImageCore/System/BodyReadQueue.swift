@@ -36,7 +36,7 @@ package final class BodyReadQueue: WorkSubmitting {
         guard ticket.isOf(self) else { return false }
         // The work is released with the lock free. Its turn finds nothing to do, or another read.
         let work = state.withLock { $0.reads.remove(ticket.number) }
-        return work != nil
+        return withExtendedLifetime(work) { work != nil }
     }
 
     package func setPriority(_ priority: ImagePriority, of ticket: WorkQueue.Ticket) {

@@ -29,9 +29,10 @@ package final class OrderedRegistry<Element: Sendable>: Sendable {
 
     /// Removes the element with a number. It is released with no lock held.
     package func remove(_ number: UInt64) {
-        _ = state.withLock { state in
+        let removed = state.withLock { state in
             state.entries.firstIndex { $0.number == number }.map { state.entries.remove(at: $0).element }
         }
+        withExtendedLifetime(removed) {}
     }
 
     /// The first element, in the order in which they are asked, that meets a condition. The condition is evaluated with no

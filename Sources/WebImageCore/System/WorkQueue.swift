@@ -79,13 +79,13 @@ package final class WorkQueue: Sendable {
         guard ticket.isOf(self) else { return false }
         // The work is released with the lock free.
         let work = shared.state.withLock { $0.queue.remove(ticket.number) }
-        return work != nil
+        return withExtendedLifetime(work) { work != nil }
     }
 
     /// Moves work to the end of another priority, unless it has begun or is that of another queue.
     package func setPriority(_ priority: ImagePriority, of ticket: Ticket) {
         guard ticket.isOf(self) else { return }
-        _ = shared.state.withLock { $0.queue.move(ticket.number, to: priority) }
+        shared.state.withLock { _ = $0.queue.move(ticket.number, to: priority) }
     }
 
     /// The number of pieces of work that wait or run.

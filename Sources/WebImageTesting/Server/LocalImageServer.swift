@@ -111,7 +111,7 @@ public final class LocalImageServer: Sendable {
         }
         connection.run {
             // Removed before it is closed, because its descriptor may be reused right after.
-            _ = shared.state.withLock { $0.connections.removeValue(forKey: number) }
+            withExtendedLifetime(shared.state.withLock { $0.connections.removeValue(forKey: number) }) {}
         }
         shared.freeConnections.signal()
     }

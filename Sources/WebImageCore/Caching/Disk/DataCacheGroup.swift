@@ -51,7 +51,7 @@ public final class DataCacheGroup: DataCaching {
     /// The caches, in order. Can be changed at any time, on any thread.
     public var caches: [any DataCaching] {
         get { state.withLock { $0.caches } }
-        set { _ = state.withLock { exchange(&$0.caches, with: newValue) } }
+        set { withExtendedLifetime(state.withLock { exchange(&$0.caches, with: newValue) }) {} }
     }
 
     /// Which caches each operation applies to. Can be changed at any time, on any thread.

@@ -47,7 +47,7 @@ extension DiskCache {
             for path in files.paths(in: "\(directory)/\(variants.directory)", prefix: variants.namePrefix) {
                 attempt { try files.remove(path) }
             }
-            _ = state.withLock { $0.outdated.remove(base) }
+            state.withLock { _ = $0.outdated.remove(base) }
         }
     }
 
@@ -58,12 +58,12 @@ extension DiskCache {
 
 extension DiskCache {
     /// Runs a body while none of the caches writes or removes a file. Entries that are stored meanwhile wait.
-    static func withoutWriting<R: Sendable, E: Error>(
+    static func withoutWriting<R: Sendable>(
         _ caches: [DiskCache],
-        _ body: () throws(E) -> R
-    ) throws(E) -> R {
+        _ body: () throws(FileError) -> R
+    ) throws(FileError) -> R {
         guard let first = caches.first else { return try body() }
-        return try first.writing.withLock { _ throws(E) in
+        return try first.writing.withLock { _ throws(FileError) in
             try withoutWriting(Array(caches.dropFirst()), body)
         }
     }

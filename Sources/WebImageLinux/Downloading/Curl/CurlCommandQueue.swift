@@ -103,7 +103,7 @@ final class CurlCommandQueue: Sendable {
         get { state.withLock { $0.configuration } }
         set {
             // The closures of the old one are released with the lock free.
-            _ = state.withLock { exchange(&$0.configuration, with: newValue) }
+            withExtendedLifetime(state.withLock { exchange(&$0.configuration, with: newValue) }) {}
             post(.configure(isNew: true))
         }
     }
