@@ -11,9 +11,8 @@ let strict: [SwiftSetting] = [
     isSanitizingThreads ? .define("THREAD_SANITIZER") : .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// Tests/run optimizes the library in debug builds, in which generic code over pixels would take most of the time of a run.
-// Assertions stay.
-let isOptimizing = Context.environment["GWI_OPTIMIZE_DEBUG"] != nil
+// Tests/run optimizes the library in debug builds, in which generic code over pixels would take most of the time. Assertions stay.
+let isOptimizing = Context.environment["GWI_OPTIMIZE_DEBUG"] == "1" && !isSanitizingThreads
 
 let library =
     strict

@@ -190,11 +190,12 @@ extension DataTask {
         guard let (result, wasStarted) = ending else { return }
         // Observers come first: code that awaits the response continues as soon as there is a result.
         if wasStarted { runner.taskDidFinish(self, with: result) }
-        let (completions, _) = state.withLock { state in
+        let (completions, onProgress) = state.withLock { state in
             state.result = result
             defer { (state.onProgress, state.completions, state.progress) = (nil, [], nil) }
             return (state.completions, state.onProgress)
         }
         for completion in completions { completion(result) }
+        withExtendedLifetime(onProgress) {}
     }
 }

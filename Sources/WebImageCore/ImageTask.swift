@@ -274,11 +274,12 @@ extension ImageTask {
     ) -> (received: Int64, expected: Int64?)? {
         var known: (received: Int64, expected: Int64?)?
         for child in state.withLock({ $0.children }) {
-            known =
-                child.state.withLock { state in
-                    state.handlers = state.handlers?.reportingProgress(to: handler)
-                    return state.progress
-                } ?? known
+            let (progress, replaced) = child.state.withLock { state in
+                let replaced = state.handlers
+                state.handlers = replaced?.reportingProgress(to: handler)
+                return (state.progress, replaced)
+            }
+            withExtendedLifetime(replaced) { known = progress ?? known }
         }
         return known
     }
@@ -334,6 +335,7 @@ extension ImageTask {
         for child in before.children { child.cancel() }
         before.handlers?.complete(result)
         for completion in before.completions { completion(result) }
+        withExtendedLifetime(before) {}
     }
 }
 
@@ -380,17 +382,16 @@ extension ImageTask {
 
     /// Shows an image, unless what it is gives way to what is shown.
     func report(partial: WebImage, as preview: Preview = .partial) {
-        let isFirst = state.withLock { state in
+        let (isFirst, replaced) = state.withLock { state -> (Bool, WebImage?) in
             guard state.handlers?.wantsPartialImages == true,
                 preview == .partial || preview.rawValue > state.preview.rawValue
-            else { return false }
-            defer {
-                state.partial = partial
-                state.preview = preview
-            }
-            return state.partial == nil
+            else { return (false, nil) }
+            state.preview = preview
+            let replaced = exchange(&state.partial, with: partial)
+            return (replaced == nil, replaced)
         }
         if isFirst { dispatcher.dispatch { self.deliverPartial() } }
+        withExtendedLifetime(replaced) {}
     }
 
     /// Shows an image within this call, when the caller is on the thread of the callbacks.

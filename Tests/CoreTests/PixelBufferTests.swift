@@ -28,6 +28,23 @@ struct PixelBufferTests {
         #expect(copy.map { Array($0) } == expected)
     }
 
+    @Test("What a closure throws that fills or reads pixels reaches the caller")
+    func failures() throws {
+        let size = PixelSize(width: 3, height: 2)
+        let failure = ImageError(.badImageData, url: nil, reason: "a", remedy: "b")
+        #expect(throws: ImageError.self) {
+            try PixelBuffer(size: size, format: .rgb) { (_: UnsafeMutableRawBufferPointer) throws(ImageError) in
+                throw failure
+            }
+        }
+        let pixels = try PixelBuffer(size: size, format: .rgb) { memory throws(ImageError) in
+            guard memory.count == 18 else { throw failure }
+            memory.initializeMemory(as: UInt8.self, repeating: 7)
+        }
+        #expect(pixels?.withUnsafeBytes { bytes in bytes.reduce(0) { $0 + Int($1) } } == 18 * 7)
+        #expect(throws: ImageError.self) { try pixels?.withUnsafeBytes { _ in throw failure } }
+    }
+
     @Test("Bytes that are no pixels of a size are refused")
     func wrongBytes() {
         let size = PixelSize(width: 30, height: 20)

@@ -54,6 +54,31 @@ struct ReleaseTests {
         #expect(log.all == ["paused false"])
     }
 
+    @Test("The progress handler of a load of bytes may use its task", arguments: [false, true])
+    func data(isCancelled: Bool) {
+        let fixture = ManagerFixture(holdsResponses: true)
+        let task = Mutex<DataTask?>(nil)
+        func start() {
+            let farewell = Farewell { [log] in log.add("priority \(task.withLock { $0 }?.priority ?? .low)") }
+            let new = fixture.manager.loadData(
+                fixture.url("a"),
+                on: InlineDispatcher(),
+                progress: { [farewell] _, _ in withExtendedLifetime(farewell) {} },
+                completion: { _ in }
+            )
+            task.withLock { $0 = new }
+        }
+        start()
+        fixture.settle()
+        if isCancelled {
+            task.withLock { $0 }?.cancel()
+        } else {
+            fixture.loader.answer(fixture.url("a"), with: Data([1]))
+            fixture.loader.finish(fixture.url("a"))
+        }
+        #expect(EventLog<Int>.poll { log.all == ["priority \(ImagePriority.normal)"] && fixture.isIdle })
+    }
+
     @MainActor
     @Test("The handlers of a batch may cancel it")
     func batch() {

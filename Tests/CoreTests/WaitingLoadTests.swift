@@ -58,6 +58,29 @@ struct WaitingLoadTests {
         #expect(fixture.isIdle)
     }
 
+    @Test("Of loads that enter together, the later stages know which was asked for first", arguments: [false, true])
+    func ages(newestFirst: Bool) {
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) {
+            $0.intakeQueue = queue
+            $0.admitsNewestFirst = newestFirst
+        }
+        // Given loads that wait
+        fixture.manager.isSuspended = true
+        for number in 0..<enough { load(fixture, "\(number)") }
+        fixture.settle()
+        // When they enter
+        fixture.manager.isSuspended = false
+        #expect(EventLog<Int>.poll { fixture.loader.requests.count == enough })
+        // Then they do so in their order, and the first has the smallest age wherever it goes
+        let requests = fixture.loader.requests
+        let names = requests.map { Int($0.url.lastPathComponent) ?? -1 }
+        #expect(names == (newestFirst ? Array((0..<enough).reversed()) : Array(0..<enough)))
+        let ages = requests.map(\.age)
+        #expect(ages == (newestFirst ? ages.sorted(by: >) : ages.sorted()))
+        fixture.manager.cancelAll()
+        #expect(fixture.isIdle)
+    }
+
     @Test("A load that is more urgent than all that are under way does not wait for them")
     func urgent() {
         let fixture = fixture()

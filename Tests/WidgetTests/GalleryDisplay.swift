@@ -21,7 +21,7 @@ enum GalleryDisplay: String, CaseIterable {
         return isNewer == true ? .xvfb : .broadway
     }()
 
-    func runGallery(_ arguments: [String], seconds: Double = 120) throws -> ChildProcess {
+    func runGallery(_ arguments: [String], seconds: Double = 300) throws -> ChildProcess {
         try withEnvironment { environment in
             let arguments = (self == .headless ? ["--headless"] : []) + arguments
             return try ChildProcess.run(

@@ -14,8 +14,10 @@ struct InteropTests {
         "build", "--package-path", root.appending(path: "Tests/Interop").path(), "--scratch-path",
         root.appending(path: ".build/interop").path(), "--disable-index-store", "-debug-info-format", "none",
     ]
+    /// An optimized library takes twice as long to build.
+    private static let environment = ["GWI_OPTIMIZE_DEBUG": "0"]
     private static let build = Result {
-        try ChildProcess.run("swift", buildArguments, seconds: 550)
+        try ChildProcess.run("swift", buildArguments, environment: environment, seconds: 550)
     }
 
     @Test(
@@ -56,7 +58,7 @@ struct InteropTests {
         let build = try ChildProcess.run(
             "swift",
             Self.buildArguments + ["--target", "Mistakes"],
-            environment: ["INTEROP_MISTAKES": "1"],
+            environment: Self.environment.merging(["INTEROP_MISTAKES": "1"]) { $1 },
             seconds: 300
         )
         let errors = build.output.split(separator: "\n").filter { $0.contains("error: ") }

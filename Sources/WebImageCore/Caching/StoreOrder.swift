@@ -47,7 +47,7 @@ package final class StoreOrder: Sendable {
             return state.begin(store, of: key)
         }
         guard let begun else { return false }
-        run(store, of: key, isFirst: begun.isFirst)
+        withExtendedLifetime(begun) { run(store, of: key, isFirst: begun.isFirst) }
         return true
     }
 
@@ -58,7 +58,7 @@ package final class StoreOrder: Sendable {
     /// - Parameter change: Accepts an entry or removes it. Called within this call, and possibly once more on another thread.
     func perform(_ key: String, _ change: @escaping Change) {
         let begun = state.withLock { $0.begin(change, of: key) }
-        run(change, of: key, isFirst: begun.isFirst)
+        withExtendedLifetime(begun) { run(change, of: key, isFirst: begun.isFirst) }
     }
 
     /// Removes the entries of all keys.

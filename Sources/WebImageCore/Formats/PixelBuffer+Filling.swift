@@ -1,6 +1,6 @@
 extension PixelBuffer {
-    // A generic type of error would make one initialiser of this and of that whose closure throws nothing. Swift 6.3 calls such a
-    // closure wrongly then, unless it specialises the initialiser: the closure overwrites the register of the error.
+    // A generic type of error would do for this and for that whose closure throws nothing. Swift 6.3 then miscompiles a call across
+    // modules: a closure whose error is Never does not preserve the register of the error, in which its caller finds one.
 
     /// Makes a buffer and fills it, as a coder does that may fail.
     /// - Parameters:

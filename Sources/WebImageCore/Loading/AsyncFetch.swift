@@ -164,7 +164,9 @@ extension AsyncFetch {
             return true
         }
         guard isFirst else { return }
-        while let next = nextEvent() { next.onEvent(next.event) }
+        while let next = nextEvent() {
+            withExtendedLifetime(next.ended) { next.onEvent(next.event) }
+        }
     }
 
     private func nextEvent() -> (event: LoaderEvent, onEvent: @Sendable (LoaderEvent) -> Void, ended: State?)? {

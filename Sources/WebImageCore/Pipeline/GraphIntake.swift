@@ -11,10 +11,10 @@ import Synchronization
 /// A caller is often the main thread in the middle of a frame, so it only adds to a list. One thread makes the changes and carries
 /// out their effects: a call never waits for the lock of the graph, and costs the same however much is under way.
 ///
-/// The graph takes some dozens of loads at a time, and the others wait, which costs next to nothing: a list of thousands neither
-/// keeps the processor from its first images nor fills the memory. A load that is more urgent than those within enters at once.
-/// While none of them ends, others enter slowly all the same: those within may wait for a server that does not answer, or for
-/// a load that waits here.
+/// The graph takes some dozens of loads of images at a time, and the others wait, which costs next to nothing: a list of thousands
+/// neither keeps the processor from its first images nor fills the memory. Only loads that are as urgent or more count, so that a
+/// more urgent load does not wait for others. While none of them ends, others enter slowly all the same: those within may wait for a
+/// server that does not answer, or for a load that waits here. Loads of bytes decode nothing, and enter at once.
 final class GraphIntake: Sendable {
     enum Change: Sendable {
         /// The image of a task is not in memory, so the task joins the job of its image.
@@ -28,7 +28,7 @@ final class GraphIntake: Sendable {
 
         /// The change by which a load enters that has waited.
         init(_ load: WaitingLoads.Load) {
-            switch load {
+            switch load.task {
             case .image(let task): self = .join(task)
             case .data(let task): self = .read(task)
             }
@@ -52,7 +52,7 @@ final class GraphIntake: Sendable {
         var admits: Bool { !isSuspended && !waiting.isEmpty }
     }
 
-    /// The number of loads from which on others of the same priority wait. Decoders and connections are busy with fewer.
+    /// The number of loads from which on others wait that are no more urgent. Decoders and connections are busy with fewer.
     private static let enough = 64
     /// How many loads enter a graph that has enough, and after how many rests in which none did: some 2,500 a second.
     private static let excess = (loadCount: 16, restCount: 16)
@@ -97,7 +97,7 @@ final class GraphIntake: Sendable {
         let (waiting, changes) = state.withLock { ($0.waiting.all, $0.running + $0.changes) }
         var tasks: (images: [ImageTask], data: [DataTask]) = ([], [])
         for load in waiting {
-            switch load {
+            switch load.task {
             case .image(let task): tasks.images.append(task)
             case .data(let task): tasks.data.append(task)
             }
@@ -213,17 +213,17 @@ final class GraphIntake: Sendable {
     }
 
     private func enter(_ load: WaitingLoads.Load) {
-        switch load {
-        case .image(let task): join(task)
-        case .data(let task): if !task.isCancelled { graph.update { $0.read(task) } }
+        switch load.task {
+        case .image(let task): join(task, age: load.age)
+        case .data(let task): if !task.isCancelled { graph.update { $0.read(task, age: load.age) } }
         }
     }
 
     private func make(_ change: Change) {
         switch change {
-        case .join(let task): if !task.isCancelled { take(.image(task)) { mayEnter(task) } }
+        case .join(let task): if !task.isCancelled { take(.init(.image(task))) { mayEnter(task) } }
         // A load of bytes decodes nothing, and is seldom one of hundreds.
-        case .read(let task): if !task.isCancelled { take(.data(task)) { true } }
+        case .read(let task): if !task.isCancelled { take(.init(.data(task))) { true } }
         case .cancel(let task): if !giveUp(task) { graph.update { $0.cancel(task) } }
         case .cancelRead(let task): if !giveUp(task) { graph.update { $0.cancel(task) } }
         case .updatePriority(let task):
@@ -265,7 +265,7 @@ final class GraphIntake: Sendable {
         return withExtendedLifetime(load) { load != nil }
     }
 
-    private func join(_ task: ImageTask) {
+    private func join(_ task: ImageTask, age: UInt64) {
         // A task that was cancelled on its way does not join. One that is cancelled from here on leaves with a later change.
         guard !task.isCancelled else { return }
         if let intercepted = task.interceptedRequest { return interceptors.run(task, intercepted) }
@@ -276,7 +276,7 @@ final class GraphIntake: Sendable {
             return
         }
         let queriesRenditions = renditions.isQueried(by: request)
-        graph.update { $0.join(task, queriesRenditions: queriesRenditions) }
+        graph.update { $0.join(task, age: age, queriesRenditions: queriesRenditions) }
     }
 
     /// The image of a job that has ended since the task looked into memory. The task would be too late for that job, and load the

@@ -1,9 +1,9 @@
 // Tasks that want the bytes of a fetch, and no image of them. They wait for the fetch itself.
 extension JobGraph {
     /// Adds a task to the fetch of its bytes, which is made where there is none.
-    mutating func read(_ task: DataTask) -> [Effect] {
+    mutating func read(_ task: DataTask, age: UInt64 = Serial.nextAge()) -> [Effect] {
         let request = task.current
-        let id = fetch(Fetch.Key(request), for: request, priority: task.priority)
+        let id = fetch(Fetch.Key(request), for: request, age: age, priority: task.priority)
         updateFetch(id) { $0.readers.append(task) }
         fetchesByReader[ObjectIdentifier(task)] = id
         return startFetch(id) + updatePriority(of: id)

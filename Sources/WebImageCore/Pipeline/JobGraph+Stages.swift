@@ -38,7 +38,7 @@ extension JobGraph {
     /// Takes ``useRendition(_:)`` back: the rendition is damaged, so the bytes are needed after all.
     mutating func discardRendition(_ id: Job.ID) -> [Effect] {
         guard let job = jobs[id], case .decoding = job.phase, let task = job.tasks.first else { return [] }
-        let fetch = fetch(job.key.fetch, for: task.request, priority: task.priority)
+        let fetch = fetch(job.key.fetch, for: task.request, age: Serial.nextAge(), priority: task.priority)
         updateFetch(fetch) { $0.jobs.append(id) }
         updateJob(id) { $0.phase = .waiting(fetch) }
         return startFetch(fetch) + updatePriority(of: fetch)
@@ -272,7 +272,8 @@ extension JobGraph {
         // The rendition cache may have what these jobs want; if not, they fetch the bytes anew.
         let lookingUp = fetch.jobs.filter { jobs[$0]?.isLookingUp == true }
         if let task = lookingUp.first.flatMap({ jobs[$0]?.tasks.first }) {
-            let next = insertFetch(fetch.key, for: task.request, priority: task.priority)
+            let next = Fetch.ID(number: Serial.nextAge())
+            insertFetch(next, fetch.key, for: task.request, priority: task.priority)
             updateFetch(next) { $0.jobs = lookingUp }
             for id in lookingUp {
                 updateJob(id) { job in

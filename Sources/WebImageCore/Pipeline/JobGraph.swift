@@ -11,7 +11,7 @@ struct JobGraph: Sendable {
     /// A decode that tasks share.
     struct Job: Sendable {
         struct ID: Hashable, Sendable {
-            /// The age as well: of two loads, that with the smaller number has entered the graph first.
+            /// The age as well: of two loads, that with the smaller number was asked for first.
             let number: UInt64
         }
 
@@ -96,7 +96,7 @@ struct JobGraph: Sendable {
     /// The getting of bytes that jobs share.
     struct Fetch: Sendable {
         struct ID: Hashable, Sendable {
-            /// The age as well: of two loads, that with the smaller number has begun first.
+            /// The age as well: of two loads, that with the smaller number was asked for first.
             let number: UInt64
         }
 
@@ -287,8 +287,10 @@ extension JobGraph.Fetch {
 // Joining, cancelling and priorities.
 extension JobGraph {
     /// Adds a task to the job of its image, and makes that job and its fetch where there are none.
-    /// - Parameter queriesRenditions: Whether the rendition cache is read before the bytes are fetched.
-    mutating func join(_ task: ImageTask, queriesRenditions: Bool) -> [Effect] {
+    /// - Parameters:
+    ///   - age: The age of the load, which no other has.
+    ///   - queriesRenditions: Whether the rendition cache is read before the bytes are fetched.
+    mutating func join(_ task: ImageTask, age: UInt64 = Serial.nextAge(), queriesRenditions: Bool) -> [Effect] {
         let key = Job.Key(task.request)
         var effects: [Effect] = []
         let id: Job.ID
@@ -296,10 +298,10 @@ extension JobGraph {
             id = running
             jobs[id]?.tasks.append(task)
         } else {
-            id = Job.ID(number: Serial.nextAge())
+            id = Job.ID(number: age)
             // Asked once, since another thread may change it meanwhile.
             let priority = task.priority
-            let fetch = fetch(key.fetch, for: task.request, priority: priority)
+            let fetch = fetch(key.fetch, for: task.request, age: age, priority: priority)
             jobs[id] = Job(
                 key: key,
                 request: task.request,
@@ -398,16 +400,17 @@ extension JobGraph {
 
 // The tables, for the other files of the graph.
 extension JobGraph {
-    mutating func insertFetch(_ key: Fetch.Key, for request: ImageRequest, priority: ImagePriority) -> Fetch.ID {
-        let id = Fetch.ID(number: Serial.nextAge())
+    mutating func insertFetch(_ id: Fetch.ID, _ key: Fetch.Key, for request: ImageRequest, priority: ImagePriority) {
         fetches[id] = Fetch(key: key, request: request, priority: priority)
         fetchesByKey[key] = id
-        return id
     }
 
     /// The fetch that jobs and readers with this key share, made where there is none.
-    mutating func fetch(_ key: Fetch.Key, for request: ImageRequest, priority: ImagePriority) -> Fetch.ID {
-        fetchesByKey[key] ?? insertFetch(key, for: request, priority: priority)
+    mutating func fetch(_ key: Fetch.Key, for request: ImageRequest, age: UInt64, priority: ImagePriority) -> Fetch.ID {
+        if let running = fetchesByKey[key] { return running }
+        let id = Fetch.ID(number: age)
+        insertFetch(id, key, for: request, priority: priority)
+        return id
     }
 
     /// Keeps later jobs and readers from joining a fetch.

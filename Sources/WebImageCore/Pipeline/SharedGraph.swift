@@ -24,7 +24,7 @@ final class SharedGraph: Sendable {
 
     /// Reads the graph, or changes it in a way that has no effects but that previews end.
     func withLock<R: Sendable>(_ body: (inout JobGraph) -> R) -> R {
-        let (result, cancellations, pipeline, decoders, _) = state.withLock { state in
+        let (result, cancellations, pipeline, decoders, removals) = state.withLock { state in
             let result = body(&state.graph)
             let cancellations = state.graph.takeCancellations()
             let pipeline = cancellations.isEmpty ? nil : state.pipeline
@@ -32,7 +32,7 @@ final class SharedGraph: Sendable {
         }
         if let decoders { release(decoders) }
         pipeline?.apply(cancellations)
-        return result
+        return withExtendedLifetime(removals) { result }
     }
 
     func job(_ id: JobGraph.Job.ID) -> JobGraph.Job? {
@@ -46,7 +46,7 @@ final class SharedGraph: Sendable {
 
     /// Changes the graph and applies the effects.
     func update(_ body: (inout JobGraph) -> [JobGraph.Effect]) {
-        let (effects, pipeline, decoders, _) = state.withLock { state in
+        let (effects, pipeline, decoders, removals) = state.withLock { state in
             var effects = body(&state.graph)
             let cancellations = state.graph.takeCancellations()
             if !cancellations.isEmpty { effects += cancellations }
@@ -55,6 +55,7 @@ final class SharedGraph: Sendable {
         }
         if let decoders { release(decoders) }
         pipeline?.apply(effects)
+        withExtendedLifetime(removals) {}
     }
 
     private func release(_ decoders: DecoderDisposal) {

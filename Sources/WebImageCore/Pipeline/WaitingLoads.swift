@@ -3,19 +3,27 @@
 ///
 /// Each takes a few words. In the graph it has a job, a fetch, and whatever its loader makes of it.
 struct WaitingLoads {
-    enum Load: Sendable {
-        case image(ImageTask)
-        case data(DataTask)
+    struct Load: Sendable {
+        enum Task {
+            case image(ImageTask)
+            case data(DataTask)
+        }
+
+        let task: Task
+        /// The age of the load, wherever it waits.
+        let age = Serial.nextAge()
+
+        init(_ task: Task) { self.task = task }
 
         fileprivate var id: ObjectIdentifier {
-            switch self {
+            switch task {
             case .image(let task): ObjectIdentifier(task)
             case .data(let task): ObjectIdentifier(task)
             }
         }
 
         var priority: ImagePriority {
-            switch self {
+            switch task {
             case .image(let task): task.priority
             case .data(let task): task.priority
             }
@@ -23,7 +31,7 @@ struct WaitingLoads {
 
         /// A number that loads of the same source have in common. Others may have it as well.
         fileprivate var sourceHash: Int {
-            switch self {
+            switch task {
             case .image(let task): task.request.sourceKey.hashValue
             case .data(let task): task.current.sourceKey.hashValue
             }

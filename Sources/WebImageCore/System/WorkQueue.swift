@@ -82,7 +82,7 @@ package final class WorkQueue: Sendable {
         return withExtendedLifetime(work) { work != nil }
     }
 
-    /// Moves work to the end of another priority, unless it has begun or is that of another queue.
+    /// Moves work to its place in another priority, unless it has begun or is that of another queue.
     package func setPriority(_ priority: ImagePriority, of ticket: Ticket) {
         guard ticket.isOf(self) else { return }
         shared.state.withLock { _ = $0.queue.move(ticket.number, to: priority) }

@@ -92,7 +92,7 @@ package final class MemoryCache: MemoryCaching {
     package func image(for query: MemoryQuery) -> WebImage? {
         // Evicted images are released after the lock.
         var evicted: [WebImage] = []
-        defer { _ = evicted }
+        defer { withExtendedLifetime(evicted) {} }
         return state.withLock { state -> WebImage? in
             guard let indices = state.byKey[query.key] else {
                 if !query.isRepeated { state.statistics.missCount += 1 }
@@ -132,7 +132,7 @@ package final class MemoryCache: MemoryCaching {
         let (image, key) = (entry.image, entry.key)
         guard image.cost <= limits.cost, limits.count > 0, !image.isPartial else { return }
         var released: [WebImage] = []
-        defer { _ = released }
+        defer { withExtendedLifetime(released) {} }
         released = state.withLock { state in
             // An image that is decoded again at the same size replaces the old one.
             let same = state.byKey[key]?.first { state.isSameSize($0, image) }
@@ -145,7 +145,7 @@ package final class MemoryCache: MemoryCaching {
 
     package func removeImages(source: String) {
         var released: [WebImage] = []
-        defer { _ = released }
+        defer { withExtendedLifetime(released) {} }
         released = state.withLock { state in
             let keys = state.byKey.keys.filter { $0.source == source }
             return keys.flatMap { key in (state.byKey[key] ?? []).flatMap { state.removeSlot($0) } }
@@ -154,7 +154,7 @@ package final class MemoryCache: MemoryCaching {
 
     package func remove(_ entry: MemoryEntry) {
         var released: [WebImage] = []
-        defer { _ = released }
+        defer { withExtendedLifetime(released) {} }
         released = state.withLock { state in
             // It may have been evicted meanwhile, and is found again for as long as the entry keeps it alive.
             let index = state.byKey[entry.key]?.first { index in
@@ -166,7 +166,7 @@ package final class MemoryCache: MemoryCaching {
 
     package func removeAll() {
         var old = State()
-        defer { _ = old }
+        defer { withExtendedLifetime(old) {} }
         state.withLock { state in
             old.statistics = state.statistics
             swap(&state, &old)
@@ -175,14 +175,14 @@ package final class MemoryCache: MemoryCaching {
 
     package func trim(toShare share: Double) {
         var released: [WebImage] = []
-        defer { _ = released }
+        defer { withExtendedLifetime(released) {} }
         let goal = Limits(cost: Int(bounded: Double(limits.cost) * share), count: share > 0 ? limits.count : 0)
         released = state.withLock { $0.removeExpired() + $0.evict(downTo: goal) }
     }
 
     package func removeExpired() {
         var released: [WebImage] = []
-        defer { _ = released }
+        defer { withExtendedLifetime(released) {} }
         released = state.withLock { $0.removeExpired() }
     }
 }

@@ -33,7 +33,9 @@ final class CurlFetchOperation: FetchOperation {
     func cancel() {
         // Without its closure the operation gets no more events, although the network thread learns of the cancel later.
         let closure = state.withLock { $0.onEvent.take() }
-        if closure != nil { commands.post(.cancel(self)) }
+        withExtendedLifetime(closure) {
+            if closure != nil { commands.post(.cancel(self)) }
+        }
     }
 
     func setPriority(_ priority: ImagePriority) {
