@@ -73,6 +73,7 @@ struct ReleaseTests {
         if isCancelled {
             task.withLock { $0 }?.cancel()
         } else {
+            #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
             fixture.loader.answer(fixture.url("a"), with: Data([1]))
             fixture.loader.finish(fixture.url("a"))
         }

@@ -164,7 +164,7 @@ extension Scenario {
             var picture: Picture? = Picture()
             let load = try require(picture).setImage(with: url, manager: manager)
             let ends = EventLog<ImageError.Code?>()
-            for _ in 0..<2 {
+            func wait() {
                 Task {
                     do throws(ImageError) {
                         _ = try await load.response
@@ -174,6 +174,7 @@ extension Scenario {
                     }
                 }
             }
+            wait()
             // while another page of a stack on screen has a widget that is awaited as well, which is no mistake
             let stage = try Stage()
             let stack = gtk_stack_new()!
@@ -197,7 +198,8 @@ extension Scenario {
             let message = log.all.first ?? ""
             expect(message.contains("on screen: <https://example.org/a.png") && !message.contains("secret"), message)
             expect(message.contains("BindingOptions.start to .immediately") && !message.contains("hidden"), message)
-            // and ends with an error together with the widget
+            // and all who wait end with an error together with the widget
+            wait()
             picture = nil
             expect(MainLoopPump.run(until: { ends.all.count == 2 }))
             expectEqual(ends.all, [.cancelled, .cancelled])

@@ -96,7 +96,8 @@ final class GalleryScreen {
     /// A screenshot.
     func photograph() throws -> WebImage {
         let file = folder.appending(path: "screen.png")
-        _ = run("import", ["-window", "root", file.path()])
+        // Compressing the file would take most of the time.
+        _ = run("import", ["-window", "root", "-quality", "1", file.path()])
         return try PNGCoder().decode(Data(contentsOf: file), options: DecodeOptions())
     }
 
