@@ -58,6 +58,26 @@ struct WaitingLoadTests {
         #expect(fixture.isIdle)
     }
 
+    @Test("The end of a suspension does not overtake the changes before it")
+    func resumption() {
+        let fixture = fixture()
+        // Given loads and changes of which the graph does not know yet
+        fixture.manager.isSuspended = true
+        let tasks = (0..<enough + 20).map { load(fixture, "\($0)") }
+        tasks[0].priority = .veryLow
+        tasks[enough + 19].priority = .veryHigh
+        // When the suspension ends
+        fixture.manager.isSuspended = false
+        #expect(!fixture.manager.isSuspended)
+        gate.signal()
+        #expect(EventLog<Int>.poll { fixture.loader.started.count == enough + 20 })
+        // Then the most urgent load is the first, and the least urgent one the last
+        let names = fixture.loader.started.map(\.lastPathComponent)
+        #expect(names == ["\(enough + 19)"] + (1..<enough + 19).map { "\($0)" } + ["0"])
+        fixture.manager.cancelAll()
+        #expect(fixture.isIdle)
+    }
+
     @Test("Of loads that enter together, the later stages know which was asked for first", arguments: [false, true])
     func ages(newestFirst: Bool) {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) {

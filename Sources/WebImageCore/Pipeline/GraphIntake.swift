@@ -25,6 +25,8 @@ final class GraphIntake: Sendable {
         case read(DataTask)
         case cancelRead(DataTask)
         case updateReadPriority(DataTask)
+        /// Tasks no longer wait, after the changes that were made while they did.
+        case resume
 
         /// The change by which a load enters that has waited.
         init(_ load: WaitingLoads.Load) {
@@ -43,19 +45,27 @@ final class GraphIntake: Sendable {
         var running: [Change] = []
         var isScheduled = false
         var isSuspended = false
+        /// Whether tasks wait. They still do until the changes are made that came before the end of the suspension.
+        var isHolding = false
         /// Whether loads that wait are about to enter.
         var isAdmitting = false
         var waiting: WaitingLoads
         /// How many rests have passed in which no load has entered.
         var restCount = 0
 
-        var admits: Bool { !isSuspended && !waiting.isEmpty }
+        var admits: Bool { !isHolding && !waiting.isEmpty }
+
+        /// Whether loads enter a graph that has enough. A few that are left need not wait as long as a list.
+        var admitsExcess: Bool {
+            let excess = GraphIntake.excess
+            return admits && restCount >= (waiting.count <= excess.loadCount ? excess.restCountOfFew : excess.restCount)
+        }
     }
 
     /// The number of loads from which on others wait that are no more urgent. Decoders and connections are busy with fewer.
     private static let enough = 64
-    /// How many loads enter a graph that has enough, and after how many rests in which none did: some 2,500 a second.
-    private static let excess = (loadCount: 16, restCount: 16)
+    /// How many loads enter a graph that has enough, and after how many rests in which none did: some 2,000 a second.
+    private static let excess = (loadCount: 16, restCount: 16, restCountOfFew: 2)
     /// How many loads enter before the changes are looked at that have come meanwhile.
     private static let admittedAtOnce = 64
 
@@ -106,7 +116,7 @@ final class GraphIntake: Sendable {
             switch change {
             case .join(let task): tasks.images.append(task)
             case .read(let task): tasks.data.append(task)
-            case .cancel, .updatePriority, .cancelRead, .updateReadPriority: break
+            case .cancel, .updatePriority, .cancelRead, .updateReadPriority, .resume: break
             }
         }
         return tasks
@@ -116,14 +126,11 @@ final class GraphIntake: Sendable {
     var isSuspended: Bool {
         get { state.withLock { $0.isSuspended } }
         set {
-            let isFirst = state.withLock { state in
+            state.withLock { state in
                 state.isSuspended = newValue
-                guard state.admits else { return false }
-                state.isAdmitting = true
-                defer { state.isScheduled = true }
-                return !state.isScheduled
+                if newValue { state.isHolding = true }
             }
-            if isFirst { queue.submit { self.makeChanges() } }
+            if !newValue { add(.resume) }
         }
     }
 
@@ -182,7 +189,7 @@ final class GraphIntake: Sendable {
     private func admit() {
         var excess = state.withLock { state in
             state.isAdmitting = state.admits
-            guard state.admits, state.restCount >= Self.excess.restCount else { return 0 }
+            guard state.admitsExcess else { return 0 }
             state.restCount = 0
             return Self.excess.loadCount
         }
@@ -234,12 +241,13 @@ final class GraphIntake: Sendable {
             if !state.withLock({ $0.waiting.updatePriority(of: task, to: task.priority) }) {
                 graph.update { $0.updatePriority(of: task) }
             }
+        case .resume: state.withLock { $0.isHolding = $0.isSuspended }
         }
     }
 
     /// Takes a load in, with those that wait for the same source, or lets it wait.
     private func take(_ load: WaitingLoads.Load, _ mayEnter: () -> Bool) {
-        guard !state.withLock({ $0.isSuspended }), mayEnter() else { return state.withLock { $0.waiting.add(load) } }
+        guard !state.withLock({ $0.isHolding }), mayEnter() else { return state.withLock { $0.waiting.add(load) } }
         let others = state.withLock { state in
             let others = state.waiting.removeAll(withSourceOf: load)
             if !others.isEmpty { state.running += others.map(Change.init) }
