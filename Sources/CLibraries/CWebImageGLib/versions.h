@@ -10,10 +10,7 @@ static const GBindingFlags gwi_binding_bidirectional = G_BINDING_BIDIRECTIONAL;
 static const GParamFlags gwi_param_writable = G_PARAM_WRITABLE;
 static const GResourceLookupFlags gwi_resource_lookup_none = G_RESOURCE_LOOKUP_FLAGS_NONE;
 static const GApplicationFlags gwi_application_non_unique = G_APPLICATION_NON_UNIQUE;
-// With the descriptors that are open across exec(3), of which the library has none, GLib uses posix_spawn(3) instead of fork(2), which
-// copies the page tables of the process.
-static const GSubprocessFlags gwi_subprocess_output =
-    G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_MERGE | G_SUBPROCESS_FLAGS_INHERIT_FDS;
+static const GSubprocessFlags gwi_subprocess_output = G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_MERGE;
 static const GSubprocessFlags gwi_subprocess_input = G_SUBPROCESS_FLAGS_STDIN_PIPE;
 static const GDBusCallFlags gwi_dbus_call_none = G_DBUS_CALL_FLAGS_NONE;
 static const GConverterFlags gwi_converter_none = G_CONVERTER_NO_FLAGS;
