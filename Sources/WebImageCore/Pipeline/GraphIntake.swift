@@ -126,11 +126,12 @@ final class GraphIntake: Sendable {
     var isSuspended: Bool {
         get { state.withLock { $0.isSuspended } }
         set {
-            state.withLock { state in
+            let isResumed = state.withLock { state in
                 state.isSuspended = newValue
                 if newValue { state.isHolding = true }
+                return !newValue && state.isHolding
             }
-            if !newValue { add(.resume) }
+            if isResumed { add(.resume) }
         }
     }
 

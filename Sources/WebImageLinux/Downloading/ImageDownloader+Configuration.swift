@@ -13,8 +13,8 @@ extension ImageDownloader {
         /// The number of transfers that run at a time from one host. It holds for HTTP/2 too, so that the images that are
         /// needed first arrive first. Default: 6.
         public var maximumTransfersPerHost = 6
-        /// The order in which transfers of the same priority start. Long lists of loads wait before there are transfers: a manager asks
-        /// for their order when it is made. Default: first in, first out.
+        /// The order in which transfers of the same priority start. Loads of a manager that wait before they have a transfer keep the
+        /// order that was set when the manager was made. Default: first in, first out.
         public var transferOrder = TransferOrder.firstInFirstOut
         /// The rate at which transfers may start; only cancelled transfers count against it. Default: see
         /// ``RateLimit``; `nil`: no limit.
