@@ -89,7 +89,10 @@ let package = Package(
         ),
         .target(
             name: "WebImageTesting",
-            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImagePixbuf", "CWebImageDeflate"],
+            dependencies: [
+                "WebImageCore", "WebImageLinux", "CWebImageShims", "CWebImageGLib", "CWebImagePixbuf",
+                "CWebImageDeflate",
+            ],
             swiftSettings: library
         ),
 

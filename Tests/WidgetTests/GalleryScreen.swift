@@ -95,10 +95,10 @@ final class GalleryScreen {
 
     /// A screenshot.
     func photograph() throws -> WebImage {
-        let file = folder.appending(path: "screen.png")
-        // Compressing the file would take most of the time.
-        _ = run("import", ["-window", "root", "-quality", "1", file.path()])
-        return try PNGCoder().decode(Data(contentsOf: file), options: DecodeOptions())
+        // A PNG file would take most of the time.
+        let file = folder.appending(path: "screen.bmp")
+        _ = run("import", ["-window", "root", file.path()])
+        return try BMPCoder().decode(Data(contentsOf: file), options: DecodeOptions())
     }
 
     /// Whether something is to be seen on a screenshot, or soon is. A screenshot takes as much time as many frames, so there are

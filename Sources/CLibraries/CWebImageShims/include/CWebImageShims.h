@@ -244,8 +244,16 @@ bool gwi_tiff_read_rgba(gwi_tiff *tiff, uint32_t y, uint32_t row_count, uint32_t
 
 /// Starts a program, found by its name, in a process group of its own, without input, output or descriptors of this process.
 /// - arguments: The words of its command line and a NULL.
-/// Its process, to be waited for; -1 when it cannot be started.
+/// Its process, to be waited for; the negative error number when it cannot be started.
 pid_t gwi_spawn(char *const *arguments);
+
+/// Starts a program, found by its name, in the process group of this process and without its other descriptors.
+/// - arguments: The words of its command line and a NULL.
+/// - environment: Its environment and a NULL.
+/// - input: Becomes a descriptor that writes to its standard input; NULL for /dev/null.
+/// - output: Becomes a descriptor that reads its standard output and error.
+/// Its process, to be waited for; the negative error number when it cannot be started.
+pid_t gwi_spawn_piped(char *const *arguments, char *const *environment, int *input, int *output);
 
 // Decode workers: this program started again, with a socket on which it takes files and answers with pixels.
 

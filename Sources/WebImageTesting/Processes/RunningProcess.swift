@@ -1,0 +1,86 @@
+internal import CWebImageShims
+import Foundation
+import Glibc
+import Synchronization
+
+/// A child process whose output a thread collects. It starts without fork(2), which would copy the page tables of this process, and
+/// without Foundation's Process, which would run a run loop next to that of GLib.
+final class RunningProcess: Sendable {
+    private let process: pid_t
+    /// The output in chunks. An empty chunk marks its end.
+    private let chunks = EventLog<[UInt8]>()
+    /// The end of the standard input that this process writes to, while it is open.
+    private let input: Mutex<Int32?>
+    /// The status of waitpid(2), once the process has ended.
+    private let status = Mutex<Int32?>(nil)
+
+    /// - Parameters:
+    ///   - command: A path, or a name to look up in PATH, and the arguments.
+    ///   - environment: Variables to add to the environment of this process.
+    ///   - hasInput: Whether standard input is a pipe that stays open until `closeInput()`. Otherwise it is /dev/null.
+    init(_ command: [String], environment: [String: String], hasInput: Bool = false) throws {
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        var words = command.map { strdup($0) } + [nil]
+        var settings = variables.map { strdup($0) } + [nil]
+        defer { for string in words + settings { free(string) } }
+        var (input, output) = (-1 as Int32, -1 as Int32)
+        process =
+            hasInput
+            ? gwi_spawn_piped(&words, &settings, &input, &output) : gwi_spawn_piped(&words, &settings, nil, &output)
+        guard process > 0 else {
+            throw ProcessError(description: "\(command[0]) cannot be started: \(String(cString: strerror(-process)))")
+        }
+        self.input = Mutex(hasInput ? input : nil)
+        let (chunks, descriptor) = (chunks, output)
+        Thread.detachNewThread {
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            var count = 0
+            repeat {
+                repeat { count = read(descriptor, &buffer, buffer.count) } while count < 0 && errno == EINTR
+                chunks.add(Array(buffer.prefix(max(count, 0))))
+            } while count > 0
+            close(descriptor)
+        }
+    }
+
+    var output: String { String(decoding: chunks.all.joined(), as: UTF8.self) }
+
+    func waitForOutput<Found>(seconds: Double, _ find: (String) -> Found?) -> Found? {
+        chunks.wait(seconds: seconds) { $0.last?.isEmpty == true || find(output) != nil }
+        return find(output)
+    }
+
+    /// - Returns: Whether the program has closed its output, which it does by ending.
+    func waitForEndOfOutput(seconds: Double) -> Bool {
+        chunks.wait(seconds: seconds) { $0.last?.isEmpty == true }
+    }
+
+    func closeInput() {
+        if let descriptor = input.withLock({ exchange(&$0, with: nil) }) { close(descriptor) }
+    }
+
+    func kill() {
+        // Until somebody has waited for it, no other process has its number.
+        status.withLock { if $0 == nil { _ = Glibc.kill(process, SIGKILL) } }
+    }
+
+    func wait() {
+        // Another thread can end the process meanwhile.
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        status.withLock { status in
+            guard status == nil else { return }
+            var ending: Int32 = 0
+            while waitpid(process, &ending, 0) < 0, errno == EINTR {}
+            status = ending
+        }
+    }
+
+    /// The exit code after `wait()`; `nil` if a signal ended the program.
+    var exitCode: Int32? { ending.flatMap { $0 & 0x7f == 0 ? $0 >> 8 & 0xff : nil } }
+
+    /// The signal that ended the program, after `wait()`.
+    var signal: Int32? { ending.flatMap { $0 & 0x7f == 0 ? nil : $0 & 0x7f } }
+
+    private var ending: Int32? { status.withLock { $0 } }
+}
