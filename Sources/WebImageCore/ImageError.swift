@@ -189,11 +189,14 @@ extension ImageError {
     }
 
     /// Whether the cause may be the network connection rather than the image.
-    package var isConnectivity: Bool {
-        switch code {
-        case .offline, .hostNotFound, .connectionFailed: true
-        default: false
-        }
+    package var isConnectivity: Bool { [.offline, .hostNotFound, .connectionFailed].contains(code) }
+
+    /// The number of pixels to take memory for before the image is decoded again; `nil` when that is of no use.
+    ///
+    /// It is at least twice the last one: a decoder that names a few more each time would be asked without end.
+    func pixelCount(after last: Int?) -> Int? {
+        guard let count = unreservedPixelCount, count > last ?? 0 else { return nil }
+        return max(count, (last ?? 0).boundedProduct(2))
     }
 
     private static let transientStatuses: Set<Int> = Set(500...599).subtracting([501, 505]).union([408, 429])

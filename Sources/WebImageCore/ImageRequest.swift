@@ -20,7 +20,9 @@ public struct ImageRequest: Hashable, Sendable {
     }
 
     /// The URL of the image: `http`, `https`, `file`, `data` or `resource`.
-    public var url: URL
+    public var url: URL {
+        didSet { if cacheKey == nil, url != oldValue { scaleInName = Self.scale(inName: url.absoluteString) } }
+    }
     /// How urgent the load is. Default: normal.
     public var priority: ImagePriority
     /// Whether partial images are decoded while the bytes arrive. Default: only the complete image.
@@ -194,8 +196,8 @@ public struct ImageRequest: Hashable, Sendable {
     ///   - scale: The scale of the file; `nil` for that in the name of the image.
     mutating func setFile(_ url: URL, key: String?, scale: Double?) {
         let named = scaleInName
-        self.url = url
         cacheKey = key
+        self.url = url
         scaleInName = scale ?? named
     }
 

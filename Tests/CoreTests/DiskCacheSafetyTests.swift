@@ -161,6 +161,24 @@ struct DiskCacheSafetyTests {
         #expect(cache.entry(for: "later") != nil)
     }
 
+    @Test("A clock that is set back does not make the pause of a full disk longer")
+    func clockDuringPause() {
+        let isFull = Mutex(true)
+        let store = FaultyStore { call, _ in
+            call == "write" && isFull.withLock { $0 } ? .fails(ENOSPC) : nil
+        }
+        // Given a clock that is a day ahead
+        let time = Mutex(Date().timeIntervalSince1970 + 86_400)
+        let cache = cache(store: store) { time.withLock { $0 } }
+        cache.store(entry("more"))
+        cache.flush()
+        isFull.withLock { $0 = false }
+        time.withLock { $0 -= 86_400 }
+        cache.store(entry("later"))
+        cache.flush()
+        #expect(cache.entry(for: "later") != nil)
+    }
+
     @Test(
         "When any system call fails, is cut short or is slow, no entry is wrong and no work piles up",
         arguments: ["read", "write", "unlink", "utimensat", "readdir", "rmdir"]

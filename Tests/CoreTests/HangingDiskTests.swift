@@ -99,6 +99,69 @@ struct HangingDiskTests {
         #expect(fixture.outcomes.all.contains(.failure(.notInCache)))
     }
 
+    @Test("A load that reads no cache does not ask it on the thread of its loader", arguments: [false, true])
+    func reload(isOfBytes: Bool) async throws {
+        let (gate, reads) = (gate, reads)
+        let store = FaultyStore { call, number in
+            guard call == "read" else { return nil }
+            return .waits {
+                reads.add(number)
+                gate.wait()
+            }
+        }
+        let fixture = ManagerFixture(originalStore: store)
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(1, size: size))
+        fixture.load("a", cacheAccess: .awaitingWrites)
+        #expect(await fixture.polled { fixture.outcomes.all.count == 1 && fixture.isQuiet })
+        let before = reads.all.count
+        // Given a disk that hangs
+        gate.close()
+        defer { gate.open() }
+        // When the image is loaded past the caches
+        var request = ImageRequest(url: fixture.url("a"), cachePolicy: .reload)
+        request.cacheAccess.writes = .disk
+        let ends = EventLog<Bool>()
+        let dispatcher = InlineDispatcher()
+        let tasks: [any Sendable] =
+            isOfBytes
+            ? [fixture.manager.loadData(request, on: dispatcher) { _ in ends.add(true) }]
+            : [fixture.load(request) { _ in ends.add(true) }]
+        // Then it ends, and the memory cache has no image of the earlier version
+        #expect(await fixture.polled { ends.all.count == 1 })
+        withExtendedLifetime(tasks) {}
+        #expect(reads.all.count == before)
+        #expect(fixture.manager.cachedImage(for: ImageRequest(url: fixture.url("a"))) == nil)
+    }
+
+    @Test("Reads that were given up while other work kept their threads do not leave the disk switched off")
+    func busyThreads() async {
+        let queue = WorkQueue(name: "test-io", threadCount: 2)
+        let clock = watchClock
+        let fixture = ManagerFixture(hasResults: false) {
+            $0.ioQueue = queue
+            $0.diskWatchClock = clock
+            $0.diskTimeLimit = .seconds(2)
+        }
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(1, size: size))
+        fixture.load("a", cacheAccess: .awaitingWrites)
+        #expect(await fixture.polled { fixture.outcomes.all.count == 1 })
+        // Given threads that are busy for long, and a load that is served without them
+        gate.close()
+        for _ in 0..<2 { queue.submit { [gate] in gate.wait() } }
+        fixture.manager.cache.removeAllFromMemory()
+        fixture.load("a")
+        watchClock.advance(by: .seconds(2))
+        watchClock.advance(by: .seconds(2))
+        #expect(await fixture.polled { fixture.outcomes.all.last == .image(size, .loader) })
+        // When they are free again, then the disk is read
+        gate.open()
+        #expect(await fixture.polled { queue.pendingCount == 0 })
+        fixture.manager.cache.removeAllFromMemory()
+        fixture.load("a")
+        #expect(await fixture.polled { fixture.outcomes.all.count == 3 })
+        #expect(fixture.outcomes.all.last == .image(size, .disk))
+    }
+
     @Test("A slow disk that answers is waited for")
     func slow() async {
         let gate = gate

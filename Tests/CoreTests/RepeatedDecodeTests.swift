@@ -23,6 +23,30 @@ struct RepeatedDecodeTests {
         }
     }
 
+    /// Finds a few more pixels each time.
+    private struct InsatiableCoder: ImageDecoding {
+        let log: EventLog<Int>
+
+        func canDecode(_ format: ImageFormat) -> Bool { true }
+
+        func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+            let reserved = options.reservedPixelCount ?? 0
+            log.add(reserved)
+            try options.checkReservation(reserved + 1)
+            throw options.badData("No memory was taken")
+        }
+    }
+
+    @Test("A decoder that names a few more pixels each time is not asked without end")
+    func insatiable() async {
+        let log = EventLog<Int>()
+        let fixture = ManagerFixture(hasResults: false) { $0.coders = CoderRegistry([InsatiableCoder(log: log)]) }
+        fixture.loader.answer(fixture.url("a"), with: Data("a format of the app".utf8))
+        fixture.load("a")
+        #expect(await fixture.polled { fixture.outcomes.all == [.failure(.imageTooLarge)] })
+        #expect(log.all.count < 40, "\(log.all.count) decodes")
+    }
+
     /// Loads of a file of which nothing is known before it is decoded, and of a small one, with one thread and with memory for
     /// either decode of the first, but not for both.
     private func fixture(_ log: EventLog<String>, _ gate: Gate, holdsResponses: Bool) -> (ManagerFixture, MemoryBudget)

@@ -226,6 +226,27 @@ struct RequestTests {
         #expect(await fixture.polled { fixture.loader.cancelled.contains(fixture.url("b")) })
     }
 
+    @Test(
+        "The scale in a name is that of the URL, also when the URL is changed, unless a key or the app says otherwise"
+    )
+    func scaleOfURL() throws {
+        let names = ["hero@2x.png", "hero.png", "hero@3x.png"]
+        let urls = try names.map { try #require(URL(string: "http://host/\($0)")) }
+        var request = ImageRequest(url: urls[0])
+        for (url, scale) in zip(urls, [2.0, 1, 3]) {
+            request.url = url
+            #expect(request.scale == scale && request == ImageRequest(url: url))
+        }
+        request.cacheKey = "photo@2x"
+        request.url = urls[1]
+        #expect(request.scale == 2)
+        request.cacheKey = nil
+        #expect(request.scale == 1)
+        request.scale = 1.5
+        request.url = urls[0]
+        #expect(request.scale == 1.5)
+    }
+
     @Test("An observer sees every step of a load")
     func observing() async throws {
         let fixture = ManagerFixture()
@@ -325,8 +346,8 @@ struct RequestTests {
     }
 
     @Test(
-        "A load that does not write to memory leaves the image there alone",
-        arguments: [CacheTiers(), .renditions, .originals, .disk]
+        "A load that writes neither to memory nor originals leaves the image in memory alone",
+        arguments: [CacheTiers(), .renditions]
     )
     func untouchedMemory(writes: CacheTiers) async throws {
         for policy in [CachePolicy.reload, .standard] {
@@ -344,7 +365,7 @@ struct RequestTests {
         }
     }
 
-    @Test("A load that replaces the original of an image which has changed removes the old one from memory")
+    @Test("A load past the caches that replaces an original removes its images from memory, which may be older")
     func outdatedMemory() async throws {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("a"), with: picture(large))

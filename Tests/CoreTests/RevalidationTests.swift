@@ -248,6 +248,24 @@ struct RevalidationTests {
         #expect(EventLog<Int>.poll { disk.entry(for: fixture.url("a").absoluteString) == nil })
     }
 
+    @Test(
+        "An image that must not be stored serves for a minute from memory, and is shown while it is loaded again then"
+    )
+    func noStoreInMemory() async throws {
+        answer("a", small, "no-store, max-age=3600")
+        try await load()
+        fixture.clock.advance(by: .seconds(59))
+        #expect(try await load(keepsMemory: true).source == .memory)
+        // When the minute is over
+        fixture.clock.advance(by: .seconds(2))
+        answer("a", large, "no-store")
+        let hit = fixture.manager.memoryHit(for: ImageRequest(url: fixture.url("a")), inAnySize: false)
+        #expect(hit?.image.pixelSize == small && hit?.response == nil)
+        let response = try await load(keepsMemory: true)
+        #expect(response.source == .loader && response.image.pixelSize == large)
+        #expect(fixture.loader.requests.last?.validators == nil)
+    }
+
     @Test("A response with Vary is fetched again for other header fields")
     func vary() async throws {
         var metadata = ResponseMetadata()

@@ -135,6 +135,21 @@ struct TransformerTests {
         #expect(try pixels(ImageTransformer.rounded(0).transform(picture)) == pixels(picture))
     }
 
+    @Test(
+        "Images of one pixel's width or height are rounded, too",
+        arguments: [(1, 5), (1, 600), (5, 1), (1, 1), (2, 9)]
+    )
+    func thin(width: Int, height: Int) throws {
+        let picture = solid(width, height, red)
+        for border in [nil, ImageBorder(width: 3, color: ImageColor(0x00FF00))] {
+            #expect(try pixels(ImageTransformer.rounded(12, border: border).transform(picture)).count == width * height)
+            #expect(ImageTransformer.circle(border: border).transform(picture) != nil)
+        }
+        // The middle of a line is not rounded away.
+        let middle = try alpha(ImageTransformer.rounded(12).transform(picture), width / 2, height / 2)
+        #expect(middle > 0)
+    }
+
     @Test("A circle is cut out of the middle, with a border of the given width")
     func circle() throws {
         let border = ImageBorder(width: 2, color: ImageColor(0x00FF00))

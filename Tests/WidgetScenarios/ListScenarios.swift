@@ -154,6 +154,31 @@ extension Scenario {
             expect(prefetcher.ahead.isEmpty)
         },
 
+        Scenario("A prefetcher that is released cancels its loads") {
+            // Given a list of which the images ahead wait to be prefetched
+            let stage = try ListStage(count: 1000)
+            let images = ImagePrefetcher(manager: stage.stage.manager)
+            images.isPaused = true
+            var prefetcher: ListPrefetcher? = ListPrefetcher(view: stage.list, prefetcher: images) {
+                ImageRequest(url: stage.urls[$0], decodeSize: .cover(PixelSize(width: 120, height: 90)))
+            }
+            stage.stage.present()
+            expect(MainLoopPump.run(until: { stage.isAtRest && prefetcher?.ahead.isEmpty == false }))
+            let ahead = Set((prefetcher?.ahead ?? 0..<0).map { stage.urls[$0].path })
+            let before = Set(stage.stage.server.requests.map(\.path))
+            expect(!ahead.isEmpty && ahead.isDisjoint(with: before))
+            // When it is released, and there is room for loads
+            prefetcher = nil
+            images.isPaused = false
+            _ = images.prefetch([ImageRequest(url: stage.urls[900])])
+            expect(
+                MainLoopPump.run(until: { stage.stage.server.requests.contains { $0.path == stage.urls[900].path } })
+            )
+            stage.stage.waitUntilIdle()
+            // Then none of them is loaded
+            expect(ahead.isDisjoint(with: Set(stage.stage.server.requests.map(\.path))))
+        },
+
         Scenario("Rows that are gone before the list rests are not prefetched") {
             // Given a list that is scrolled back a little
             let stage = try ListStage(count: 1000)

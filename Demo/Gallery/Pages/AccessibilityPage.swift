@@ -53,7 +53,7 @@ extension Page {
             let addition =
                 switch state {
                 case .loading: tr("busy")
-                case .failed: ImageAccessibility.failureDescription
+                case .failed: ImageAccessibility.failureDescription ?? ""
                 default: ""
                 }
             setText(text, tr("“%1”", [name, addition].filter { !$0.isEmpty }.joined(separator: ", ")))

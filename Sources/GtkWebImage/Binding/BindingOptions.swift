@@ -36,7 +36,8 @@ public struct BindingOptions: Hashable, Sendable {
     public enum PreviousLoad: Hashable, Sendable {
         /// It is cancelled. The default.
         case cancelled
-        /// It runs to its end, for its completion and the caches; the widget shows nothing of it.
+        /// It runs to its end, for its completion and the caches; the widget shows nothing of it. One that waits for the widget to be
+        /// mapped is cancelled.
         case finishes
     }
 

@@ -28,7 +28,8 @@ extension GtkWidgetConvertible {
     }
 
     /// Detaches the load under a key from the widget without cancelling it. It continues for its completion and the
-    /// caches, and no longer updates the widget.
+    /// caches, and no longer updates the widget. A load that waits for its widget to be mapped has nothing to continue: it
+    /// ends with ``/WebImageCore/ImageError/Code/cancelled``.
     /// - Returns: The load, if there was one.
     @discardableResult
     public func removeImageTask(for key: OperationKey) -> ImageTask? {

@@ -3,8 +3,9 @@ internal import CWebImageGtk4
 /// The texts that assistive technology reads out about images.
 @preconcurrency @MainActor
 public enum ImageAccessibility {
-    /// The description of a widget whose image could not be loaded. An app sets it in the language of its user.
-    public static var failureDescription = "The image could not be loaded"
+    /// The accessible description of a widget whose image could not be loaded, until another image is set. It replaces a description
+    /// of the app, which GTK cannot give back; with `nil` the library sets none. An app sets it in the language of its user.
+    public static var failureDescription: String? = "The image could not be loaded"
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
@@ -38,7 +39,8 @@ extension UnsafeMutablePointer<GtkWidget> {
 @MainActor
 struct SlotAccessibility {
     private var isBusy = false
-    private var hasFailed = false
+    /// Whether the widget has the description of a failure.
+    private var isDescribed = false
 
     mutating func setBusy(_ isBusy: Bool, of widget: WidgetReference?) {
         guard isBusy != self.isBusy else { return }
@@ -47,8 +49,9 @@ struct SlotAccessibility {
     }
 
     mutating func setFailed(_ hasFailed: Bool, of widget: WidgetReference?) {
-        guard hasFailed != self.hasFailed else { return }
-        self.hasFailed = hasFailed
-        widget?.pointer?.setDescription(hasFailed ? ImageAccessibility.failureDescription : nil)
+        let text = hasFailed ? ImageAccessibility.failureDescription : nil
+        guard (text != nil) != isDescribed else { return }
+        isDescribed = text != nil
+        widget?.pointer?.setDescription(text)
     }
 }

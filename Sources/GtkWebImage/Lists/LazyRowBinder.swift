@@ -26,8 +26,8 @@ public final class LazyRowBinder {
     private let container: WidgetReference
     private let bind: RowHandler
     private let unbind: RowHandler
-    /// Identity of the observed GtkAdjustment, which is not retained.
-    private var followed: UnsafeMutableRawPointer?
+    /// What the scroll position tells.
+    private var connections: SignalConnections?
     private var isUpdateScheduled = false
     private static let quark = g_quark_from_string("gtk-web-image-lazy-row")
 
@@ -80,11 +80,11 @@ public final class LazyRowBinder {
             let adjustment = gtk_scrolled_window_get_vadjustment(OpaquePointer(scrolled))
         else { return }
         let object = UnsafeMutableRawPointer(adjustment)
-        if followed != object {
-            followed = object
-            for signal in ["value-changed", "changed"] {
-                object.connect(signal) { [weak self] in self?.scheduleUpdate() }
-            }
+        if connections?.object.pointer != object {
+            connections?.disconnect()
+            let new = SignalConnections(GObjectBox(retaining: object))
+            for signal in ["value-changed", "changed"] { new.connect(signal) { [weak self] in self?.scheduleUpdate() } }
+            connections = new
         }
         scheduleUpdate()
     }

@@ -12,7 +12,8 @@ import WebImageLinux
 ///
 /// The visible positions are derived from the scroll position on the assumption that all rows have the same height,
 /// which GTK's lists assume as well for rows that they have not measured. Nothing is prefetched during a fling; it
-/// starts when the list comes to rest. The app keeps the prefetcher for as long as it needs it. Main thread only.
+/// starts when the list comes to rest. The app keeps the prefetcher for as long as it needs it; its release stops it. Main thread
+/// only.
 @preconcurrency @MainActor
 public final class ListPrefetcher {
     /// The positions on screen, as estimated from the scroll position. A grid has whole rows of them, but for the last.
@@ -49,6 +50,17 @@ public final class ListPrefetcher {
         let property = isVertical ? "vadjustment" : "hadjustment"
         viewHandler = view.connect("notify::\(property)") { [weak self] in self?.followAdjustment() }
         followAdjustment()
+    }
+
+    deinit {
+        for (_, task) in tasks.values { task.cancel() }
+        // GTK's objects stay on the main thread, which need not be that of the last release.
+        MainLoopDispatcher.shared.dispatch { [adjustment, view, viewHandler] in
+            MainActor.assumeIsolated {
+                adjustment?.disconnect()
+                if let viewHandler, let view = view.pointer { UnsafeMutableRawPointer(view).disconnect(viewHandler) }
+            }
+        }
     }
 
     /// Unavailable. A list of a binding is passed by its pointer.

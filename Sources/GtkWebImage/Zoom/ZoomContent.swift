@@ -122,7 +122,7 @@ final class ZoomContent {
             self.viewport = viewport
         case .failure(let error):
             self.error = error
-            widget.pointer?.setDescription(ImageAccessibility.failureDescription)
+            if let text = ImageAccessibility.failureDescription { widget.pointer?.setDescription(text) }
             WebImageLog.notice("\(error)")
         }
         changed()

@@ -3,12 +3,12 @@ package struct CacheDirectives: Equatable {
     /// The freshness lifetime in seconds. A value that is not a number counts as zero: the response is stale rather
     /// than wrong (RFC 9111, 4.2.1).
     package private(set) var maxAge: Double?
-    package private(set) var staleWhileRevalidate: Double?
-    package private(set) var staleIfError: Double?
-    package private(set) var isNoStore = false
-    package private(set) var isNoCache = false
-    package private(set) var mustRevalidate = false
-    package private(set) var isImmutable = false
+    package var staleWhileRevalidate: Double?
+    package var staleIfError: Double?
+    package var isNoStore = false
+    package var isNoCache = false
+    package var mustRevalidate = false
+    package var isImmutable = false
 
     package init(_ field: String?) {
         guard var field, !field.isEmpty else { return }

@@ -66,7 +66,8 @@ public struct RequestModifier: Hashable, Sendable {
     ///   - key: A name for the modifier. Modifiers with equal keys are taken to be equal.
     ///   - modify: Returns the request to send, or `nil` to refuse it, which fails the load with
     ///     ``ImageError/Code/invalidRequest``. Called on the network thread, so it must be quick; called again for each
-    ///     redirect to the same origin, and once after a status 401.
+    ///     redirect to the same origin, and once after a status 401. For a cached response with `Vary` it is called on threads that
+    ///     read the disk cache, too, to compare the fields; nothing is sent then.
     public init(key: String, _ modify: @escaping @Sendable (Request) -> Request?) {
         keyed = Keyed(key: key, value: .immediate(modify))
     }

@@ -8,6 +8,8 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
         public var etag: String?
         /// The Last-Modified field as received.
         public var lastModified: String?
+        /// The resource that they are those of, when a redirect led there.
+        package var location: String?
 
         /// Makes validators.
         package init(etag: String?, lastModified: String?) {
@@ -24,7 +26,7 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     public var lastModified: String?
     /// The Last-Modified field as a date; `nil` when it cannot be parsed.
     public var lastModifiedDate: Date?
-    /// The Cache-Control field; repeated fields are joined by commas.
+    /// The Cache-Control field; repeated fields are joined by commas. After a redirect, what both responses allow.
     public var cacheControl: String?
     /// The Expires field; a value that is not a date counts as the distant past (RFC 9111, 5.3).
     public var expires: Date?
@@ -39,6 +41,8 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     public var requestTime: Date?
     /// The time at which the response arrived.
     public var responseTime: Date?
+    /// The URL to which redirects led; `nil` when there was none.
+    package var location: String?
     /// The seconds for which the app takes the response for fresh, whatever its fields say.
     package var ownLifetime: Double?
 
@@ -50,7 +54,9 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     /// The validators for a conditional request; `nil` when the response had none.
     public var validators: Validators? {
         guard etag != nil || lastModified != nil else { return nil }
-        return Validators(etag: etag, lastModified: lastModified)
+        var validators = Validators(etag: etag, lastModified: lastModified)
+        validators.location = location
+        return validators
     }
 }
 
@@ -64,6 +70,7 @@ extension ResponseMetadata {
         result.cacheControl = newer.cacheControl ?? cacheControl
         result.expires = newer.expires ?? expires
         result.vary = newer.vary ?? vary
+        result.location = newer.location
         // The age is that of the new response, whether or not it repeats these fields.
         result.date = newer.date
         result.age = newer.age

@@ -134,7 +134,7 @@ final class DecodeStage: Sendable {
                 outcome = try decodedImage(of: job, id: id, data, with: (memory, cost))
             }
         } catch {
-            if let count = error.unreservedPixelCount, count > state.pixelCount ?? 0 {
+            if let count = error.pixelCount(after: state.pixelCount) {
                 // The memory is given back before more is taken, so that no decode waits for another one. Whoever has called
                 // this still has the reservation, so that releasing it is not enough.
                 memory?.shrink(to: 0)

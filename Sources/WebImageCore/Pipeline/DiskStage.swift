@@ -63,9 +63,9 @@ final class DiskStage: Sendable {
     }
 
     private func read(_ id: JobGraph.Fetch.ID, _ loader: (any DataLoading)?) {
-        // A fetch that waits for room has asked the disk nothing.
-        guard let request = graph.request(of: id), hasRoom(for: id, again: { self.lookUp(id, $0) }) else { return }
+        // Also where nothing is read: the threads are not waiting for the disk.
         defer { watch.end() }
+        guard let request = graph.request(of: id), hasRoom(for: id, again: { self.lookUp(id, $0) }) else { return }
         let start = ContinuousClock.now
         let entry = dataCache?.entry(for: request.sourceKey)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
@@ -128,8 +128,8 @@ final class DiskStage: Sendable {
     }
 
     private func readNow(_ id: JobGraph.Fetch.ID, _ confirmation: Confirmation) {
-        guard hasRoom(for: id, again: { self.readConfirmed(id, confirmation, priority: $0) }) else { return }
         defer { watch.end() }
+        guard hasRoom(for: id, again: { self.readConfirmed(id, confirmation, priority: $0) }) else { return }
         let start = ContinuousClock.now
         var entry = dataCache?.entry(for: confirmation.entry.key)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }

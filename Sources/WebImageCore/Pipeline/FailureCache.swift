@@ -32,10 +32,23 @@ package final class FailureCache: Sendable {
         var entries: [String: [Origin: Entry]] = [:]
         var count = 0
 
-        mutating func remove(_ key: String, _ origin: Origin) {
-            guard entries[key]?.removeValue(forKey: origin) != nil else { return }
+        mutating func remove(_ key: String, _ origin: Origin) -> Entry? {
+            guard let entry = entries[key]?.removeValue(forKey: origin) else { return nil }
             count -= 1
             if entries[key]?.isEmpty == true { entries[key] = nil }
+            return entry
+        }
+
+        /// - Returns: What was removed.
+        mutating func makeRoom(_ isValid: (Entry) -> Bool) -> [String: [Origin: Entry]] {
+            let old = entries
+            entries = old.compactMapValues { known in
+                let valid = known.filter { isValid($0.value) }
+                return valid.isEmpty ? nil : valid
+            }
+            count = entries.values.reduce(0) { $0 + $1.count }
+            if count >= FailureCache.countLimit { self = State() }
+            return old
         }
     }
 
@@ -67,18 +80,11 @@ package final class FailureCache: Sendable {
         error.attemptList = nil
         // What the entries hold of the app is released with the lock free.
         let replaced = state.withLock { state in
-            let entries = state.entries
-            if state.count >= Self.countLimit {
-                state.entries = entries.compactMapValues { known in
-                    let valid = known.filter { $0.value.isValid(for: lifetime, now) }
-                    return valid.isEmpty ? nil : valid
-                }
-                state.count = state.entries.values.reduce(0) { $0 + $1.count }
-                if state.count >= Self.countLimit { state = State() }
-            }
+            let isFull = state.count >= Self.countLimit
+            let outdated = isFull ? state.makeRoom { $0.isValid(for: lifetime, now) } : [:]
             let old = state.entries[key, default: [:]].updateValue(Entry(error: error, start: now), forKey: origin)
             if old == nil { state.count += 1 }
-            return entries
+            return (outdated, old)
         }
         withExtendedLifetime(replaced) {}
     }
@@ -86,13 +92,11 @@ package final class FailureCache: Sendable {
     /// Forgets the failure of a request that has succeeded.
     package func forget(_ request: ImageRequest) {
         let key = request.sourceKey
-        let replaced = state.withLock { state -> [String: [Origin: Entry]]? in
-            guard state.entries[key] != nil else { return nil }
-            let entries = state.entries
-            state.remove(key, Origin(request))
-            return entries
+        let removed = state.withLock { state in
+            // Few URLs have failed, so that few requests get further.
+            state.entries[key] == nil ? nil : state.remove(key, Origin(request))
         }
-        withExtendedLifetime(replaced) {}
+        withExtendedLifetime(removed) {}
     }
 
     /// Forgets the failures of all requests for a URL.

@@ -164,8 +164,9 @@ final class FetchStage: Sendable {
             store.renewRenditions(of: id, with: loaded.metadata)
             next.decode(id, FetchedData(loaded: loaded, origin: .revalidated, storeOriginal: nil))
         default:
-            if outdatesMemory(id, fetch) { memoryCache.removeImages(source: fetch.key.url) }
-            let original = store.original(loaded, of: fetch, loader)
+            let outdatesMemory = outdatesMemory(id, fetch)
+            if outdatesMemory { memoryCache.removeImages(source: fetch.key.url) }
+            let original = store.original(loaded, of: fetch, loader, outdatesMemory: !outdatesMemory)
             var data = FetchedData(loaded: loaded, origin: .loader, storeOriginal: original?.store)
             data.storedAt = original?.date
             data.reservation = budget.holdBody(loaded.data.count, isInFile: loaded.isInFile)

@@ -113,7 +113,7 @@ final class StaleImageStage: Sendable {
                 reservation.shrink(to: cost.final)
                 image = try maker.transform(decoded, for: job.request)
             } catch {
-                if let count = error.unreservedPixelCount, count > state.pixelCount ?? 0 {
+                if let count = error.pixelCount(after: state.pixelCount) {
                     memory?.shrink(to: 0)
                     state.pixelCount = count
                     return show(id, original, after: state)

@@ -41,7 +41,7 @@ final class StoreStage: Sendable {
         let response = response.living(for: job.request.diskLifetime, from: clock.now)
         if let freshness = response.freshness(clock.now) {
             let now = clock.now.timeIntervalSince1970
-            image.storage.staleTime = now + freshness.remaining
+            image.storage.staleTime = now + response.timeInMemory(freshness)
             image.storage.servingLimit = now + freshness.remainingDespiteErrors
         }
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
@@ -99,23 +99,33 @@ extension StoreStage {
 }
 
 extension ResponseMetadata {
-    /// The freshness of an image in memory; `nil` when the server says nothing about it. What it does not want to be stored at
-    /// all cannot be validated either.
+    /// The freshness of an image in memory; `nil` when the server says nothing about it.
     fileprivate func freshness(_ now: Date) -> Freshness? {
         guard cacheControl != nil || expires != nil || lastModifiedDate != nil || ownLifetime != nil else { return nil }
-        let freshness = Freshness(self, now: now)
-        return freshness.directives.isNoStore ? nil : freshness
+        return Freshness(self, now: now)
     }
+
+    /// The seconds for which an image in memory serves without asking the server.
+    fileprivate func timeInMemory(_ freshness: Freshness) -> Double {
+        if freshness.directives.isNoStore, ownLifetime == nil { return Self.shortestUse }
+        return location == nil ? freshness.remaining : max(freshness.remaining, Self.shortestUse)
+    }
+
+    /// What is not to be stored cannot be validated, and to find out where a redirect leads now takes two requests: a list that scrolls
+    /// back would load all of them again at once.
+    private static let shortestUse = 60.0
 }
 
 // Originals.
 extension StoreStage {
     /// The work that puts the bytes of a fetch into the disk cache, and the date of the entry; `nil` when they are not
     /// to be cached. It is done once they have decoded, so that the cache never has what is no image.
+    /// - Parameter outdatesMemory: Whether the memory cache may still have images of an earlier version then.
     func original(
         _ loaded: LoaderResult,
         of fetch: JobGraph.Fetch,
-        _ loader: any DataLoading
+        _ loader: any DataLoading,
+        outdatesMemory: Bool
     ) -> (store: OnceClosure, date: Date)? {
         let (key, url, date) = (fetch.key.url, fetch.request.url, clock.now)
         // What was loaded past the caches replaces what they hold.
@@ -133,10 +143,8 @@ extension StoreStage {
                 guard let image, let serialized = serializer.serialize(image, data, url) else { return }
                 data = serialized
             }
-            // A load that read no cache may find that the image in memory is of an earlier version.
-            if !fetch.key.queriesOriginals, let old = dataCache?.entry(for: key), old.data != data {
-                memoryCache.removeImages(source: key)
-            }
+            // A load that has read no cache does not know whether it brings another version than that in memory.
+            if outdatesMemory, !fetch.key.queriesOriginals { memoryCache.removeImages(source: key) }
             // Renditions of the version before would be served again once this original is evicted.
             renditions.cache?.outdateVariants(of: key)
             var entry = CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: date)

@@ -43,7 +43,7 @@ struct DiskCaches: Sendable {
         DiskCache(directory: "\(directory)/\(section.directoryName)", limits: limits, hashes: .standard)
     }
 
-    /// Makes the directory, tags it as a cache, and removes the directories of earlier layouts. Runs on the I/O queue.
+    /// Makes the directory, tags it as a cache, and removes the directories of earlier layouts. It may block.
     func prepare() {
         do {
             try FileManager.default.createDirectory(

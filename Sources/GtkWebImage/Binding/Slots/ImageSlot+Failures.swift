@@ -52,8 +52,3 @@ extension ImageSlot {
         prepareLoad()
     }
 }
-
-extension ImageError {
-    /// Whether the network may be missing, rather than the image.
-    var isConnectivityFailure: Bool { [.offline, .hostNotFound, .connectionFailed].contains(code) }
-}

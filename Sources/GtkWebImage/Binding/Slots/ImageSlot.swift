@@ -386,7 +386,7 @@ final class ImageSlot {
             // Whoever observes the progress may have set another image.
             if current?.task === task {
                 if !error.isCancelled { showFailure() }
-                if error.isConnectivityFailure { restartWhenOnline() }
+                if error.isConnectivity { restartWhenOnline() }
             }
             task.complete(result)
         }

@@ -31,6 +31,14 @@ package final class DiskCache: DataCaching {
         /// Why that is so.
         var lastingFailure: StoreFailure?
 
+        /// The seconds of a pause.
+        static let pause = 60.0
+
+        func isPaused(_ now: Double) -> Bool {
+            // A clock that was set back has passed the beginning as well.
+            now < pausedUntil && now >= pausedUntil - Self.pause
+        }
+
         mutating func nextWork() -> Work? {
             if let base = outdated.first { return .removeVariants(base) }
             return staged.first().map { .write($0) }
@@ -236,7 +244,7 @@ extension DiskCache {
 
     /// - Returns: Why the entry is not accepted.
     private func stage(_ entry: CacheEntry, completion: Completion?, in state: inout State) -> StoreFailure? {
-        guard now() >= state.pausedUntil else { return state.lastingFailure }
+        guard !state.isPaused(now()) else { return state.lastingFailure }
         guard entry.data.count <= largestEntry else { return .tooLarge(limit: largestEntry) }
         guard state.staged.byteCount(with: entry) <= Self.stagedLimit else { return .tooMuchWaits }
         state.staged.insert(entry, completion: completion)
@@ -360,7 +368,7 @@ extension DiskCache {
     private func write(_ entry: CacheEntry) -> StoreFailure? {
         // The limit may have been measured since the entry was accepted.
         guard entry.data.count <= largestEntry else { return .tooLarge(limit: largestEntry) }
-        if let failure = state.withLock({ now() < $0.pausedUntil ? $0.lastingFailure : nil }) { return failure }
+        if let failure = state.withLock({ $0.isPaused(now()) ? $0.lastingFailure : nil }) { return failure }
         do {
             let pieces = try CacheEntryFile.encode(entry, hashes)
             let path = filePath(for: entry.key)
@@ -382,7 +390,7 @@ extension DiskCache {
     }
 
     /// Whether the disk is neither full nor read-only, as far as is known.
-    var mayWrite: Bool { state.withLock { now() >= $0.pausedUntil } }
+    var mayWrite: Bool { state.withLock { !$0.isPaused(now()) } }
 
     /// Takes note of bytes that were written beside the entries.
     func noteGrowth(_ byteCount: Int) {
@@ -398,7 +406,7 @@ extension DiskCache {
     /// Writes nothing for a minute, because the disk is full or read-only. A full disk gets half of the cache back.
     private func pause(after error: FileError) {
         state.withLock { state in
-            state.pausedUntil = now() + 60
+            state.pausedUntil = now() + State.pause
             state.lastingFailure = .failed("\(error)")
         }
         if error.isNoRoom { trim(toFraction: 0.5) }

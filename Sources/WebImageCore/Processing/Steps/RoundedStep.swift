@@ -72,7 +72,7 @@ struct RoundedStep: PixelTransforming {
             for y in 0..<source.size.height {
                 let row = target + y * source.size.width
                 let isEdge = y < margin || y >= source.size.height - margin
-                let inner = isEdge ? source.size.width : margin
+                let inner = isEdge ? source.size.width : min(margin, source.size.width)
                 func change(_ x: Int) {
                     let (px, py) = (Double(x) + 0.5, Double(y) + 0.5)
                     let distance = depth(px, py, width: width, height: height, radius: radius, corners: corners)
@@ -84,8 +84,8 @@ struct RoundedStep: PixelTransforming {
                     }
                     row[x] = inside >= 1 ? pixel : pixel.scaled(by: inside)
                 }
-                for x in 0..<min(inner, source.size.width) { change(x) }
-                if !isEdge { for x in max(margin, source.size.width - margin)..<source.size.width { change(x) } }
+                for x in 0..<inner { change(x) }
+                for x in max(inner, source.size.width - margin)..<source.size.width { change(x) }
             }
         }
     }

@@ -61,6 +61,8 @@ extension CurlTransfer {
         var part: PartialBody?
         /// The bytes that were kept from an interrupted transfer; `nil` when the body was not resumed.
         var resumedCount: Int64?
+        /// Whether the request names a version that need not be sent again.
+        var isConditional = false
         /// Whether the server gets a user name and a password.
         var hasCredential = false
         /// What becomes of the bytes beside the body.

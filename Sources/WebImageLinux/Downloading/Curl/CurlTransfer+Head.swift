@@ -82,7 +82,7 @@ extension CurlTransfer {
     }
 
     private func refusal(of head: ResponseHead) -> ImageError? {
-        if head.status == 304, key.validators != nil { return nil }
+        if head.status == 304, exchange.isConditional { return nil }
         guard configuration.acceptedStatusCodes.contains(head.status) else { return badStatus(head) }
         if head.status == 206, !exchange.request.headers.keys.contains(where: { $0.lowercased() == "range" }) {
             return error(.badResponse, "The server sent a part of the body although the whole was requested")

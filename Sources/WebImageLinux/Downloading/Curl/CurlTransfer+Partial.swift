@@ -42,7 +42,7 @@ extension CurlTransfer {
         let changed = head.headers["last-modified"].flatMap(ResponseHead.date)
         return PartialBody.Version(
             url: exchange.request.url,
-            metadata: head.metadata(exchange.request, requestTime: exchange.requestTime, responseTime: Date()),
+            metadata: metadata(of: head),
             hasStrongDate: changed.map { sent.timeIntervalSince($0) >= 60 } ?? false,
             totalCount: exchange.expectedCount
         )

@@ -158,11 +158,24 @@ extension CurlTransfer {
         } else {
             acceptCodings(handle, &fields)
         }
-        if let validators = key.validators {
-            if let etag = validators.etag { fields["If-None-Match"] = etag }
-            if let date = validators.lastModified { fields["If-Modified-Since"] = date }
-        }
+        let (etag, date) = validators
+        if let etag { fields["If-None-Match"] = etag }
+        if let date { fields["If-Modified-Since"] = date }
+        exchange.isConditional = etag != nil || date != nil
         handle.setHeaders(fields)
+    }
+
+    /// The validators of the resource that is requested. Those of a response that a redirect led to say nothing of another one, which
+    /// may be older and still have to be shown. An entity tag also counts for another query of the same path: that of a signed URL
+    /// differs each time.
+    private var validators: (etag: String?, date: String?) {
+        guard let validators = key.validators else { return (nil, nil) }
+        let target = exchange.target.absoluteString
+        let location = validators.location ?? key.url.absoluteString
+        func path(_ url: String) -> Substring { url.prefix { $0 != "?" && $0 != "#" } }
+        return (
+            path(location) == path(target) ? validators.etag : nil, location == target ? validators.lastModified : nil
+        )
     }
 
     private func acceptCodings(_ handle: CurlHandle, _ fields: inout [String: String]) {

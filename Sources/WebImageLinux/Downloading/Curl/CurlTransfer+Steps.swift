@@ -94,6 +94,7 @@ extension CurlTransfer {
     /// Follows the redirect of the exchange, to wherever the app wants.
     func followRedirect() -> Outcome {
         redirectCount += 1
+        noteRedirect()
         guard let target = redirectTarget else { return .failed(badRedirect("its target is not a URL")) }
         guard redirectCount <= configuration.maximumRedirects else {
             return .failed(badRedirect("it is one more than the limit of \(configuration.maximumRedirects)"))
@@ -105,6 +106,14 @@ extension CurlTransfer {
                 try await handler(redirect).map { .target($0) } ?? .refusal
             }
         )
+    }
+
+    private func noteRedirect() {
+        guard let head = exchange.head else { return }
+        let request = redirects?.request ?? exchange.request
+        let metadata = head.metadata(request, requestTime: exchange.requestTime, responseTime: Date())
+        let redirect = RedirectMetadata(status: head.status, metadata: metadata)
+        redirects = (request, (redirects?.responses ?? []) + [redirect])
     }
 
     private var redirectTarget: URL? {

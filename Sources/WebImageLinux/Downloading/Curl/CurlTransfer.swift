@@ -65,6 +65,8 @@ final class CurlTransfer {
     var redirectCount = 0
     /// Where redirects have led so far.
     var redirectTargets: [URL] = []
+    /// What they have said about caching, and the request that the first of them has answered.
+    var redirects: (request: RequestModifier.Request, responses: [RedirectMetadata])?
     /// The exchange that is being prepared.
     var step: Step
     /// Whether the modifier was asked for another request after a status 401.
@@ -267,9 +269,19 @@ extension CurlTransfer {
         }
     }
 
+    /// The metadata of a response, with the limits of the redirects that have led to it.
+    func metadata(of head: ResponseHead) -> ResponseMetadata {
+        // The next request is compared with the one before the first redirect.
+        let request = redirects?.request ?? exchange.request
+        var metadata = head.metadata(request, requestTime: exchange.requestTime, responseTime: Date())
+        guard let redirects else { return metadata }
+        metadata.location = exchange.target.absoluteString
+        return metadata.limited(by: redirects.responses)
+    }
+
     private func loaderResult() -> LoaderResult {
         let head = exchange.head ?? exchange.readHead()
-        var metadata = head.metadata(exchange.request, requestTime: exchange.requestTime, responseTime: Date())
+        var metadata = metadata(of: head)
         var metrics = TransferMetrics()
         if let handle = exchange.handle { metrics.measure(handle) }
         metrics.waiting = waitingTime ?? .zero

@@ -104,9 +104,26 @@ private final class SpillFile {
     }
 
     var data: Data {
-        guard count > 0, let start = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
-            return Data()
+        guard count > 0 else { return Data() }
+        // A process has a limited number of mappings, and may have one of addresses.
+        guard let start = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
+            return contents
         }
         return Data(bytesNoCopy: start, count: count, deallocator: .custom { munmap($0, $1) })
+    }
+
+    private var contents: Data {
+        var data = Data(count: count)
+        let readCount = data.withUnsafeMutableBytes { buffer in
+            var position = 0
+            while position < buffer.count {
+                let result = pread(descriptor, buffer.baseAddress! + position, buffer.count - position, off_t(position))
+                if result < 0, errno == EINTR { continue }
+                guard result > 0 else { break }
+                position += result
+            }
+            return position
+        }
+        return data.prefix(readCount)
     }
 }

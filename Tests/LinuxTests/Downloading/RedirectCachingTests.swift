@@ -1,0 +1,139 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+/// Images that are cached by the URL of a redirect.
+@Suite("What redirects say about caching")
+struct RedirectCachingTests {
+    private static let red = TestImage.solid(0xFF0000, size: PixelSize(width: 8, height: 8))
+    private static let green = TestImage.solid(0x00FF00, size: PixelSize(width: 9, height: 9))
+    private let directory = TemporaryDirectory()
+
+    private func manager(_ change: (inout ImageDownloader.Configuration) -> Void = { _ in }) -> ImageManager {
+        var configuration = ImageManager.Configuration()
+        configuration.diskCache = ImageManager.Configuration.DiskCache(directory: directory.path)
+        configuration.downloader = ImageDownloader(change)
+        configuration.retryPolicy = .never
+        return ImageManager(configuration: configuration)
+    }
+
+    private func load(
+        _ url: URL,
+        _ manager: ImageManager,
+        _ policy: CachePolicy = .standard
+    ) async throws -> ImageResponse {
+        manager.cache.removeAllFromMemory()
+        var request = ImageRequest(url: url, cachePolicy: policy)
+        request.cacheAccess = .awaitingWrites
+        return try await manager.response(for: request)
+    }
+
+    /// A server that redirects from /a, to an image that is fresh for a year.
+    private func server(_ status: Int, _ cacheControl: String?) throws -> LocalImageServer {
+        try LocalImageServer { request in
+            guard request.path == "/a" else {
+                var response = ServerResponse.ok(Self.red, contentType: "image/png")
+                response.headers += [("ETag", "\"1\""), ("Cache-Control", "max-age=31536000, immutable")]
+                return response.conditional(on: request)
+            }
+            var headers = [("Location", "/b")]
+            if let cacheControl { headers.append(("Cache-Control", cacheControl)) }
+            return ServerResponse(status: status, headers: headers)
+        }
+    }
+
+    @Test(
+        "An image is fresh for as long as all redirects to it, of which temporary ones have to say so",
+        arguments: [
+            (301, nil, true), (308, nil, true), (301, "no-cache", false), (302, nil, false), (307, nil, false),
+            (302, "max-age=60", true), (307, "max-age=0", false), (302, "no-store", false), (308, "no-store", false),
+        ] as [(Int, String?, Bool)]
+    )
+    func freshness(status: Int, cacheControl: String?, isFresh: Bool) async throws {
+        let (server, manager) = (try server(status, cacheControl), manager())
+        #expect(try await load(server.url("/a"), manager).source == .loader)
+        // When it is loaded again, then the image is on disk in any case, and the redirect is asked for where it has to be
+        let again = try await load(server.url("/a"), manager)
+        #expect(again.source == (isFresh ? .disk : .revalidated))
+        #expect(server.requests.map(\.path) == (isFresh ? ["/a", "/b"] : ["/a", "/b", "/a", "/b"]))
+        // What is immutable is the image, not where the redirect leads
+        #expect(try await load(server.url("/a"), manager, .refresh).source == .revalidated)
+    }
+
+    @Test("A redirect that leads elsewhere now brings that image, which may be older than the one before")
+    func otherTarget() async throws {
+        let target = Mutex("/new")
+        let server = try LocalImageServer { request in
+            guard request.path != "/a" else { return .redirect(to: target.withLock { $0 }) }
+            var response = ServerResponse.ok(request.path == "/new" ? Self.red : Self.green, contentType: "image/png")
+            response.headers.append(("Last-Modified", "Fri, 21 Nov 2025 00:00:00 GMT"))
+            // As a server compares the dates: nothing has changed since the newer one.
+            if request.headers["if-modified-since"] != nil { response = ServerResponse(status: 304) }
+            return response
+        }
+        let manager = manager()
+        #expect(try await load(server.url("/a"), manager).image.pixelSize.width == 8)
+        target.withLock { $0 = "/old" }
+        let other = try await load(server.url("/a"), manager)
+        #expect(other.image.pixelSize.width == 9 && other.source == .loader)
+        #expect(try await load(server.url("/a"), manager).source == .revalidated)
+    }
+
+    @Test("The entity tag of a signed URL counts for its next signature, and not for another path")
+    func signedTarget() async throws {
+        let target = Mutex("/b?signature=1")
+        let server = try LocalImageServer { request in
+            guard request.path != "/a" else { return .redirect(to: target.withLock { $0 }) }
+            var response = ServerResponse.ok(request.path == "/b" ? Self.red : Self.green, contentType: "image/png")
+            response.headers.append(("ETag", "\"1\""))
+            return response.conditional(on: request)
+        }
+        let manager = manager()
+        _ = try await load(server.url("/a"), manager)
+        target.withLock { $0 = "/b?signature=2" }
+        #expect(try await load(server.url("/a"), manager).source == .revalidated)
+        target.withLock { $0 = "/c?signature=3" }
+        #expect(try await load(server.url("/a"), manager).image.pixelSize.width == 9)
+    }
+
+    @Test("A response that varies by a field which another origin does not get answers the same request again")
+    func vary() async throws {
+        let other = try LocalImageServer { _ in
+            var response = ServerResponse.ok(Self.red, contentType: "image/png")
+            response.headers += [("Vary", "Authorization"), ("Cache-Control", "max-age=60")]
+            return response
+        }
+        let target = other.url("/b").absoluteString
+        let server = try LocalImageServer { _ in
+            ServerResponse(status: 301, headers: [("Location", target), ("Vary", "X-Theme")])
+        }
+        let token = Mutex("1")
+        let manager = manager {
+            $0.requestModifier = RequestModifier(key: "token") { request in
+                var request = request
+                request.headers["Authorization"] = token.withLock { $0 }
+                return request
+            }
+        }
+        _ = try await load(server.url("/a"), manager)
+        #expect(other.requests.map { $0.headers["authorization"] } == [nil])
+        #expect(try await load(server.url("/a"), manager).source == .disk)
+        // That of another user is another one
+        token.withLock { $0 = "2" }
+        #expect(try await load(server.url("/a"), manager).source == .loader)
+    }
+
+    @Test("In memory such an image serves for a minute, so that a list that scrolls back does not load it again")
+    func memory() async throws {
+        let server = try server(302, "no-store")
+        let manager = manager()
+        let request = ImageRequest(url: server.url("/a"))
+        _ = try await manager.response(for: request)
+        #expect(try await manager.response(for: request).source == .memory)
+        #expect(server.requests.count == 2)
+    }
+}
