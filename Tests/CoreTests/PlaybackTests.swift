@@ -276,6 +276,45 @@ struct AnimationPlayerTests {
         #expect(Set(seen) == [0, 1, 2] && seen.count >= 7 && player.currentLoop > 0, "\(seen)")
     }
 
+    @Test("A frame that the system keeps from being decoded for a moment does not end the animation")
+    func passingFailure() async throws {
+        let frames = FakeFrames(count: 4)
+        frames.unavailableDecodes = 1
+        let player = try player(frames)
+        var seen: [Int] = []
+        player.onFrame = { seen.append($0) }
+        player.play()
+        // The frame is tried again after a second.
+        #expect(await polled { frames.decoded.count > 1 })
+        await settle()
+        await advance(1)
+        #expect(Set(seen).isSuperset(of: [1, 2, 3]) && player.currentLoop > 0, "\(seen)")
+    }
+
+    @Test("Steps wrap around at the last intact frame")
+    func stepsOfDamaged() async throws {
+        let frames = FakeFrames(count: 6)
+        frames.damagedFrom = 3
+        let player = try player(frames)
+        player.play()
+        await settle()
+        await advance(1)
+        player.stop()
+        await settle()
+        player.step(by: -1)
+        await settle()
+        #expect(player.currentFrameIndex == 2)
+        player.step()
+        await settle()
+        #expect(player.currentFrameIndex == 0)
+    }
+
+    private func polled(_ condition: @escaping @Sendable () -> Bool) async -> Bool {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: EventLog<Int>.poll(seconds: 60, until: condition)) }
+        }
+    }
+
     @Test("Off screen an animation pauses, releases its frames and later continues from the same frame")
     func hidden() async throws {
         let player = try player(FakeFrames(count: 30))
@@ -442,6 +481,8 @@ private final class FakeFrames: FrameDecoding, @unchecked Sendable {
     private let count: Int
     private let size: PixelSize
     var damagedFrom = Int.max
+    /// How many decodes fail because there is no decoder.
+    var unavailableDecodes = 0
     var beforeEach: @Sendable () -> Void = {}
 
     static let byteCount = 8 * 8 * 3
@@ -456,7 +497,13 @@ private final class FakeFrames: FrameDecoding, @unchecked Sendable {
 
     func frame(at index: Int) throws(ImageError) -> PixelBuffer {
         beforeEach()
-        lock.withLock { order.append(index) }
+        let isUnavailable = lock.withLock {
+            order.append(index)
+            return order.count <= unavailableDecodes
+        }
+        guard !isUnavailable else {
+            throw ImageError(.decoderUnavailable, url: nil, reason: "There is no decoder", remedy: "None.")
+        }
         guard index < damagedFrom else {
             throw ImageError(.badImageData, url: nil, reason: "It is damaged", remedy: "None.")
         }

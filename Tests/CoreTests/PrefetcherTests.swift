@@ -296,6 +296,37 @@ struct PrefetcherTests {
         #expect(results.all[0].loadedCount == 5)
     }
 
+    @Test("A prefetcher that nobody keeps goes on when the network is back, and is released then")
+    func released() {
+        let fixture = ManagerFixture(dispatcher: MainQueue())
+        fixture.network.status = NetworkStatus(isAvailable: false)
+        let results = EventLog<PrefetchResult>()
+        var prefetcher: ImagePrefetcher? = ImagePrefetcher(manager: fixture.manager)
+        weak let known = prefetcher
+        let tasks = (0..<2).map { _ in prefetcher?.prefetch(urls(fixture, 5)) { results.add($0) } }
+        prefetcher = nil
+        tasks[1]?.cancel()
+        fixture.network.status = NetworkStatus()
+        #expect(results.wait { $0.count == 2 })
+        #expect(results.all.map(\.loadedCount).sorted() == [0, 5])
+        // The app may keep the handles.
+        #expect(EventLog<Int>.poll { known == nil })
+        withExtendedLifetime(tasks) {}
+    }
+
+    @Test("A prefetcher whose batches are cancelled while they wait is released")
+    func releasedWhileConstrained() {
+        let fixture = ManagerFixture(dispatcher: MainQueue())
+        fixture.network.status = NetworkStatus(isAvailable: false)
+        var prefetcher: ImagePrefetcher? = ImagePrefetcher(manager: fixture.manager)
+        weak let known = prefetcher
+        let task = prefetcher?.prefetch(urls(fixture, 5))
+        prefetcher = nil
+        #expect(known != nil)
+        task?.cancel()
+        #expect(EventLog<Int>.poll { known == nil })
+    }
+
     @Test("A paused prefetcher starts no load")
     func paused() {
         let fixture = ManagerFixture(dispatcher: MainQueue())

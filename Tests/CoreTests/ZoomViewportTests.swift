@@ -89,6 +89,32 @@ struct ZoomViewportTests {
         }
     }
 
+    @Test(
+        "A number that is no place or no zoom does not end the program",
+        arguments: [Double.nan, .infinity, -.infinity, 1e308, -1e308, 0, .leastNonzeroMagnitude]
+    )
+    func oddNumbers(number: Double) {
+        for change in 0..<6 {
+            var view = viewport()
+            switch change {
+            case 0: view.maximumZoom = number
+            case 1: view.set(2, about: Point(x: number, y: 0))
+            case 2: view.set(number, about: Point(x: 0, y: number))
+            case 3: view.pan(by: Point(x: number, y: number))
+            case 4: view.move(to: Point(x: number, y: number))
+            default:
+                view.maximumZoom = number
+                view.resize(to: Point(x: 300, y: 200))
+            }
+            for zoom in [number, 2, 1] {
+                view.set(zoom)
+                #expect(view.visibleRect.isInside(image) && view.zoom >= view.fittingZoom, "\(change): \(view)")
+                #expect(view.center.x.isFinite && view.center.y.isFinite && view.zoom.isFinite)
+                _ = view.grid.tiles(covering: view.visibleRect)
+            }
+        }
+    }
+
     @Test("A rectangle before any orientation is applied has the same pixels")
     func orientations() {
         let stored = PixelSize(width: 7, height: 5)

@@ -128,6 +128,16 @@ struct ImageServiceTests {
     }
 
     @Test(
+        "A shape may be any number",
+        arguments: [1e-300, .leastNonzeroMagnitude, 1e300, -1, 0, .nan, .infinity] as [Double]
+    )
+    func oddShapes(ratio: Double) throws {
+        var service = try ImageService.template("https://host/{width}x{height}?{url}")
+        service.aspectRatio = ratio
+        #expect(Self.path(service).hasPrefix("/384x"))
+    }
+
+    @Test(
         "A template that makes no URLs is refused",
         arguments: ["", "{width}", "https://host/{url}", "https://host/{width}", "{url}{width}", "///{width}{url}"]
     )

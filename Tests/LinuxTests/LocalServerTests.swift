@@ -44,6 +44,25 @@ struct LocalServerTests {
         #expect(exchange("\r\n\r\n", port: server.port).hasPrefix("HTTP/1.1 400"))
     }
 
+    @Test(
+        "A range is answered with its bytes, and what is none with the whole",
+        arguments: [
+            ("bytes=2-4", 206, "cde"), ("bytes=7-", 206, "hij"), ("bytes=-3", 206, "hij"),
+            ("bytes=-99", 206, "abcdefghij"),
+            ("bytes=8-99", 206, "ij"), ("bytes=5-2", 200, "abcdefghij"), ("bytes=-", 200, "abcdefghij"),
+            ("bytes=a-b", 200, "abcdefghij"), ("bytes=1-2,4-5", 200, "abcdefghij"), ("bytes=10-", 416, ""),
+            ("bytes=-0", 416, ""), ("bytes=99999999999999999999-", 200, "abcdefghij"),
+        ]
+    )
+    func ranges(range: String, status: Int, body: String) throws {
+        let server = try LocalImageServer { .ok(Data("abcdefghij".utf8), contentType: "image/png").conditional(on: $0) }
+        let answer = exchange(
+            "GET /x HTTP/1.1\r\nRange: \(range)\r\nConnection: close\r\n\r\n",
+            port: server.port
+        )
+        #expect(answer.hasPrefix("HTTP/1.1 \(status)") && answer.hasSuffix("\r\n\r\n\(body)"), "\(answer)")
+    }
+
     @Test("A server may be stopped and released at any moment of a connection, 200 times in a row")
     func stopping() throws {
         for _ in 0..<200 {

@@ -191,6 +191,17 @@ extension Scenario {
             PlaybackEnvironment.isPowerSaving = { true }
             PlaybackEnvironment.reconsider()
             expect(!player.isPlaying)
+            // What is paused or stopped by hand meanwhile stays so.
+            for stop in [player.pause, player.stop] {
+                stop()
+                PlaybackEnvironment.isPowerSaving = { false }
+                PlaybackEnvironment.reconsider()
+                expect(!player.isPlaying)
+                player.play()
+                PlaybackEnvironment.isPowerSaving = { true }
+                PlaybackEnvironment.reconsider()
+                expect(!player.isPlaying)
+            }
             // Started by hand it plays all the same.
             player.play()
             expect(player.isPlaying)

@@ -288,5 +288,62 @@ extension Scenario {
                 })
             )
         },
+
+        Scenario("Headers and the placeholder of a list box are no rows, and rows that are filtered out are not bound")
+        {
+            let stage = try Stage()
+            let (scrolled, list) = (gtk_scrolled_window_new()!, gtk_list_box_new()!)
+            gtk_list_box_set_placeholder(list.opaque, gtk_label_new("Nothing here"))
+            // A header before every tenth row.
+            gtk_list_box_set_header_func(
+                list.opaque,
+                { row, _, _ in
+                    guard let row, gtk_list_box_row_get_index(row) % 10 == 0 else { return }
+                    if gtk_list_box_row_get_header(row) == nil {
+                        gtk_list_box_row_set_header(row, gtk_label_new("Header"))
+                    }
+                },
+                nil,
+                nil
+            )
+            gtk_widget_set_vexpand(scrolled, 1)
+            gtk_scrolled_window_set_child(scrolled.opaque, list)
+            stage.append(scrolled)
+            var bound: Set<Int> = []
+            let rows = LazyRowBinder(container: list) { row, index in
+                expectEqual(
+                    String(cString: g_type_name_from_instance(row.assumingMemoryBound(to: GTypeInstance.self))),
+                    "GtkListBoxRow"
+                )
+                bound.insert(index)
+            } unbind: { _, index in
+                bound.remove(index)
+            }
+            stage.present()
+            // Given an empty list, then nothing is bound
+            rows.update()
+            expect(bound.isEmpty, "\(bound)")
+            // When there are rows, then those on screen are bound, by their own numbers
+            for _ in 0..<200 {
+                let row = gtk_list_box_row_new()!
+                gtk_widget_set_size_request(row, -1, 60)
+                gtk_list_box_insert(list.opaque, row, -1)
+            }
+            @MainActor func isBound(_ wanted: (Set<Int>) -> Bool) -> Bool {
+                MainLoopPump.run(until: {
+                    rows.update()
+                    return wanted(bound)
+                })
+            }
+            expect(isBound { $0.count > 5 && $0.count < 60 && $0 == Set(0..<$0.count) }, "\(bound.sorted())")
+            // When nine of ten are filtered out, then those that moved into view are bound and no others
+            gtk_list_box_set_filter_func(
+                list.opaque,
+                { row, _ in gtk_list_box_row_get_index(row) % 10 == 0 ? 1 : 0 },
+                nil,
+                nil
+            )
+            expect(isBound { $0.count > 5 && $0.contains(50) && $0.allSatisfy { $0 % 10 == 0 } }, "\(bound.sorted())")
+        },
     ]
 }

@@ -182,6 +182,22 @@ extension Scenario {
             expect(view.image == nil && !view.isLoading && view.pixelByteCount == 0)
         },
 
+        Scenario("A completion is called where there is no URL, and where a view goes that was never mapped") {
+            let results = Answers<Result<TiledImage, ImageError>>()
+            let (stage, view) = try zoomed(path: "/missing")
+            view.setImage(with: URL?.none, manager: stage.manager) { results.all.append($0) }
+            expect(results.all.isEmpty && MainLoopPump.run(until: { results.all.count == 1 }))
+            var hidden: ZoomView? = ZoomView()
+            hidden?.setImage(with: stage.server.url("/one"), manager: stage.manager) { results.all.append($0) }
+            expect(hidden?.isLoading == true)
+            hidden = nil
+            expect(MainLoopPump.run(until: { results.all.count == 2 }))
+            let errors = results.all.compactMap { result -> ImageError.Code? in
+                if case .failure(let error) = result { error.code } else { nil }
+            }
+            expectEqual(errors, [.invalidURL, .cancelled])
+        },
+
         Scenario("A view that is closed while it decodes starts no further decodes") {
             let coder = HeldRegions()
             let (stage, view) = try zoomed { configuration in

@@ -55,21 +55,18 @@ public final class LazyRowBinder {
         MainThreadMeter.measure {
             guard let container = container.pointer, let near = nearRows(of: container) else { return }
             bound = near
-            var index = 0
-            var row = gtk_widget_get_first_child(container)
-            while let current = row {
-                row = gtk_widget_get_next_sibling(current)
+            for (index, row) in rows(of: container).enumerated() {
                 // The row itself carries the mark, because rows are added, removed and reordered.
-                let object = UnsafeMutableRawPointer(current).assumingMemoryBound(to: GObject.self)
+                let object = row.assumingMemoryBound(to: GObject.self)
                 let isBound = g_object_get_qdata(object, Self.quark) != nil
-                if !isBound, near.contains(index) {
+                let isNear = near.contains(index) && isLaidOut(row)
+                if !isBound, isNear {
                     g_object_set_qdata(object, Self.quark, object)
-                    bind(UnsafeMutableRawPointer(current), index)
-                } else if isBound, !near.contains(index) {
+                    bind(row, index)
+                } else if isBound, !isNear {
                     g_object_set_qdata(object, Self.quark, nil)
-                    unbind(UnsafeMutableRawPointer(current), index)
+                    unbind(row, index)
                 }
-                index += 1
             }
         }
     }
@@ -100,25 +97,45 @@ public final class LazyRowBinder {
         }
     }
 
+    /// The rows of a list. Its headers and its placeholder are children as well.
+    private func rows(of container: UnsafeMutablePointer<GtkWidget>) -> [UnsafeMutableRawPointer] {
+        let types = [gtk_list_box_row_get_type(), gtk_flow_box_child_get_type()]
+        let isList = [gtk_list_box_get_type(), gtk_flow_box_get_type()].contains {
+            UnsafeMutableRawPointer(container).isInstance(of: $0)
+        }
+        var rows: [UnsafeMutableRawPointer] = []
+        var child = gtk_widget_get_first_child(container)
+        while let current = child {
+            let row = UnsafeMutableRawPointer(current)
+            if !isList || types.contains(where: row.isInstance) { rows.append(row) }
+            child = gtk_widget_get_next_sibling(current)
+        }
+        return rows
+    }
+
+    /// Whether a row has a place. One that is filtered out keeps that which it had.
+    private func isLaidOut(_ row: UnsafeMutableRawPointer) -> Bool {
+        let row = row.assumingMemoryBound(to: GtkWidget.self)
+        return gtk_widget_get_visible(row) != 0 && gtk_widget_get_child_visible(row) != 0
+    }
+
     /// Finds the rows by their positions, since rows may differ in height.
     private func nearRows(of container: UnsafeMutablePointer<GtkWidget>) -> Range<Int>? {
         guard let scrolled = gtk_widget_get_ancestor(container, gtk_scrolled_window_get_type()) else { return nil }
         let height = Double(gtk_widget_get_height(scrolled))
         let margin = height * prefetchScreens
-        var (first, last, index) = (Int.max, -1, 0)
-        var row = gtk_widget_get_first_child(container)
-        while let current = row {
+        var (first, last) = (Int.max, -1)
+        for (index, row) in rows(of: container).enumerated() where isLaidOut(row) {
+            let row = row.assumingMemoryBound(to: GtkWidget.self)
             var (origin, position) = (graphene_point_t(x: 0, y: 0), graphene_point_t(x: 0, y: 0))
-            _ = gtk_widget_compute_point(current, scrolled, &origin, &position)
+            _ = gtk_widget_compute_point(row, scrolled, &origin, &position)
             let y = Double(position.y)
-            if y + Double(gtk_widget_get_height(current)) > -margin, y < height + margin {
+            if y + Double(gtk_widget_get_height(row)) > -margin, y < height + margin {
                 first = min(first, index)
                 last = index
             } else if last >= 0 {
                 break
             }
-            index += 1
-            row = gtk_widget_get_next_sibling(current)
         }
         return last >= first ? first..<last + 1 : 0..<0
     }

@@ -52,6 +52,11 @@ final class ZoomContent {
     deinit {
         loading?.cancel()
         decoding?.task.cancel()
+        guard let pending else { return }
+        // The last release may be on any thread.
+        MainLoopDispatcher.shared.dispatch {
+            MainActor.assumeIsolated { pending.completion?(.failure(.cancelled(pending.request.url))) }
+        }
     }
 
     var isLoading: Bool { pending != nil || loading != nil || decoding != nil || !missingTiles.isEmpty }
@@ -134,6 +139,7 @@ final class ZoomContent {
         decoding = nil
         tiles.removeAll()
         failed = []
+        if base != nil { error = nil }
     }
 
     // Moving.
@@ -219,6 +225,7 @@ final class ZoomContent {
         switch result {
         case .success(let made):
             for (key, texture, byteCount) in made { tiles.insert(texture, byteCount: byteCount, for: key) }
+            if failed.isEmpty { error = nil }
             failed.formUnion(wanted.filter { !tiles.contains($0) })
             tiles.trim(to: tileLimit, keeping: Set(visibleTiles))
         case .failure(let error):

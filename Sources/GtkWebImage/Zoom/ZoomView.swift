@@ -56,15 +56,14 @@ public final class ZoomView: GtkWidgetConvertible {
         memoryLimit: Int = 256 << 20,
         completion: (@MainActor @Sendable (Result<TiledImage, ImageError>) -> Void)? = nil
     ) {
-        content.load(
-            request.map {
-                ZoomContent.Load(
-                    request: $0.imageRequest,
-                    manager: manager,
-                    memoryLimit: memoryLimit,
-                    completion: completion
-                )
+        guard let request = request?.imageRequest else {
+            content.load(nil)
+            return MainLoopDispatcher.shared.dispatch {
+                MainActor.assumeIsolated { completion?(.failure(.noURL(clearedBy: "setImage(with: nil)"))) }
             }
+        }
+        content.load(
+            ZoomContent.Load(request: request, manager: manager, memoryLimit: memoryLimit, completion: completion)
         )
     }
 

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// Decodes the pixels of single frames, in any order.
 package protocol FrameSource: AnyObject, Sendable {

@@ -46,7 +46,9 @@ private struct Writing {
     private static let lowestQuality = 0.3
 
     /// Whether a lower quality makes a smaller file.
-    private var hasQuality: Bool { !options.isLossless && format.descriptor?.isLossy != false }
+    private var hasQuality: Bool {
+        format.descriptor?.isLossy != false && !(options.isLossless && format == .webp)
+    }
 
     func encode(_ image: WebImage) throws(ImageError) -> Data {
         let whole = try image.pixels.scaled(to: size(of: image.pixelSize))

@@ -1,11 +1,6 @@
 import FoundationEssentials
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Measures how fast bodies have arrived lately over the network: all bytes, divided by the time in which any have arrived, so that
 /// transfers at the same time add up. What is half a minute older counts half as much.

@@ -1,11 +1,6 @@
 import Dispatch
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Beside stage 6, on the I/O queue: writes accepted entries to the disk caches when the decode queue is idle, or once too many
 /// bytes wait. What is on its way to the screen needs the processor more.

@@ -1,10 +1,5 @@
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// What callers ask of the job graph, in the order in which they have asked.
 ///

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// Rows of pixels in memory, top to bottom and without padding, so that GTK's GL renderer uploads them in one call.
 ///

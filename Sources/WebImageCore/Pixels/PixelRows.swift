@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// Rows of pixels as decoders write them: with padding, in stored orientation, perhaps with straight alpha.
 package struct PixelRows {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// A blurred image in some thirty characters, as a placeholder. The algorithm is that of
 /// https://github.com/woltapp/blurhash, whose names the code keeps.

@@ -1,10 +1,6 @@
 public import FoundationEssentials
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// A blurred image in some twenty-five bytes, with aspect ratio and alpha, as a placeholder. The code keeps the names
 /// of the original algorithm (l, p, q, a), https://evanw.github.io/thumbhash.

@@ -4,7 +4,8 @@ import Synchronization
 /// Loads images into the caches before they are shown. It loads a few at a time, URLs at the lowest
 /// priority, so that visible images come first.
 ///
-/// It pauses while the machine is offline, on a metered network, or saving power. It can be used from any thread.
+/// It pauses while the machine is offline, on a metered network, or saving power. A prefetcher that is released goes on until its
+/// batches have finished. It can be used from any thread.
 public final class ImagePrefetcher: Sendable {
     private struct State {
         /// The unfinished batches, in the order in which they were requested.
@@ -125,7 +126,8 @@ public final class ImagePrefetcher: Sendable {
             manager.dependencies.dispatcher,
             progress: progress,
             completion: completion,
-            onEnd: { [weak self] in self?.count($0, $1) }
+            // A batch keeps its prefetcher as long as it has images to load.
+            onEnd: { self.count($0, $1) }
         )
         guard !requests.isEmpty else {
             task.finishIfDone()

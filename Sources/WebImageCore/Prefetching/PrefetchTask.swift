@@ -5,6 +5,7 @@ import Synchronization
 public final class PrefetchTask: Sendable {
     typealias Progress = @MainActor @Sendable (_ finished: Int, _ total: Int) -> Void
     typealias Completion = @MainActor @Sendable (PrefetchResult) -> Void
+    typealias EndHandler = @Sendable (URL, Result<ImageResponse, ImageError>) -> Void
 
     fileprivate struct State {
         /// The requests that have not started, in reverse order.
@@ -18,11 +19,11 @@ public final class PrefetchTask: Sendable {
         var sharedPriority: ImagePriority?
         var progress: Progress?
         var completion: Completion?
+        /// The handler that is called when an image has finished. It keeps the prefetcher.
+        var onEnd: EndHandler?
     }
 
     private let dispatcher: any CallbackDispatching
-    /// The handler that is called when an image has finished.
-    private let onEnd: @Sendable (URL, Result<ImageResponse, ImageError>) -> Void
     private let state: Mutex<State>
 
     init(
@@ -30,16 +31,16 @@ public final class PrefetchTask: Sendable {
         _ dispatcher: any CallbackDispatching,
         progress: Progress?,
         completion: @escaping Completion,
-        onEnd: @escaping @Sendable (URL, Result<ImageResponse, ImageError>) -> Void
+        onEnd: @escaping EndHandler
     ) {
         self.dispatcher = dispatcher
-        self.onEnd = onEnd
         state = Mutex(
             State(
                 waiting: requests.reversed(),
                 result: PrefetchResult(requestedCount: requests.count),
                 progress: progress,
-                completion: completion
+                completion: completion,
+                onEnd: onEnd
             )
         )
     }
@@ -49,14 +50,14 @@ public final class PrefetchTask: Sendable {
 
     /// Cancels the images that have not finished, and calls the completion. A finished batch does not change.
     public func cancel() {
-        let (running, dropped) = state.withLock { state in
+        let (running, dropped, onEnd) = state.withLock { state in
             let dropped = state.waiting
             state.result.cancelledCount += dropped.count
             state.waiting = []
             state.isCancelled = true
-            return (state.running.values, dropped)
+            return (state.running.values, dropped, state.onEnd)
         }
-        for request in dropped.reversed() { onEnd(request.url, .failure(.cancelled(request.url))) }
+        for request in dropped.reversed() { onEnd?(request.url, .failure(.cancelled(request.url))) }
         for task in running { task.cancel() }
         finishIfDone()
     }
@@ -104,26 +105,29 @@ public final class PrefetchTask: Sendable {
     }
 
     func finish(_ number: UInt64, of url: URL, with result: Result<ImageResponse, ImageError>) {
-        let report = state.withLock { state -> (@Sendable () -> Void)? in
-            guard state.running.removeValue(forKey: number) != nil else { return nil }
+        let (report, onEnd) = state.withLock { state -> ((@Sendable () -> Void)?, EndHandler?) in
+            guard state.running.removeValue(forKey: number) != nil else { return (nil, state.onEnd) }
             state.result.count(result)
-            guard let progress = state.progress else { return nil }
+            guard let progress = state.progress else { return (nil, state.onEnd) }
             let counts = state.result
-            return { MainActor.assumeIsolated { progress(counts.finishedCount, counts.requestedCount) } }
+            let report: @Sendable () -> Void = {
+                MainActor.assumeIsolated { progress(counts.finishedCount, counts.requestedCount) }
+            }
+            return (report, state.onEnd)
         }
-        onEnd(url, result)
+        onEnd?(url, result)
         if let report { dispatcher.dispatch(report) }
         finishIfDone()
     }
 
     func finishIfDone() {
-        // Both closures leave, so that they are released with the lock free.
-        let ending = state.withLock { state -> (Completion, Progress?, PrefetchResult)? in
+        // All closures leave, so that they are released with the lock free.
+        let ending = state.withLock { state -> (Completion, Progress?, EndHandler?, PrefetchResult)? in
             guard state.result.isFinished, let completion = state.completion.take() else { return nil }
-            return (completion, state.progress.take(), state.result)
+            return (completion, state.progress.take(), state.onEnd.take(), state.result)
         }
         defer { withExtendedLifetime(ending) {} }
-        guard let (completion, _, result) = ending else { return }
+        guard let (completion, _, _, result) = ending else { return }
         dispatcher.dispatch { MainActor.assumeIsolated { completion(result) } }
     }
 }

@@ -1,10 +1,6 @@
 import FoundationEssentials
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// What tells the present bytes of a file from earlier ones without reading them.
 package struct FileVersion: Hashable, Sendable {

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import Glibc
 
 /// The file system as the disk cache uses it. Tests replace it with a faulty one.
 package protocol FileStoring: Sendable {
@@ -43,12 +44,6 @@ package struct StoredFile: Sendable {
         self.changed = changed
     }
 }
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// A failed system call.
 package struct FileError: Error, CustomStringConvertible {

@@ -1,9 +1,5 @@
 #if THREAD_SANITIZER
-    #if canImport(Glibc)
-        import Glibc
-    #else
-        import Musl
-    #endif
+    import Glibc
 
     /// The replacement of Mutex in `THREAD_SANITIZER=1 swift test --sanitize=thread`.
     ///

@@ -1,11 +1,6 @@
 import Dispatch
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// A fixed number of threads that run work by priority, and within a priority in the order of arrival or by the age of loads.
 ///

@@ -51,10 +51,14 @@ package struct ZoomViewport: Hashable, Sendable {
 
     /// Changes the zoom. The image does not move below a point of the view, as far as its edges allow.
     package mutating func set(_ zoom: Double, about point: Point? = nil) {
-        let point = point ?? Point(x: viewSize.x / 2, y: viewSize.y / 2)
+        var point = point ?? Point(x: viewSize.x / 2, y: viewSize.y / 2)
+        // A point far away moves the image to its edge, and infinity has no direction.
+        point.x = point.x.bounded(to: -Self.farthest...Self.farthest, ifNaN: viewSize.x / 2)
+        point.y = point.y.bounded(to: -Self.farthest...Self.farthest, ifNaN: viewSize.y / 2)
         let fixed = imagePoint(at: point)
         let least = fittingZoom
-        self.zoom = zoom.bounded(to: least...max(maximumZoom, least), ifNaN: least)
+        let most = max(maximumZoom.bounded(to: 0...Self.largestZoom, ifNaN: 0), least)
+        self.zoom = zoom.bounded(to: least...most, ifNaN: least)
         isFitting = self.zoom == least
         center.x = fixed.x - (point.x - viewSize.x / 2) / self.zoom
         center.y = fixed.y - (point.y - viewSize.y / 2) / self.zoom
@@ -63,16 +67,20 @@ package struct ZoomViewport: Hashable, Sendable {
 
     /// Moves the image by a distance in the view.
     package mutating func pan(by distance: Point) {
-        center.x -= distance.x / zoom
-        center.y -= distance.y / zoom
-        clamp()
+        move(to: Point(x: center.x - distance.x / zoom, y: center.y - distance.y / zoom))
     }
 
     /// Shows a point of the image in the middle, as far as its edges allow.
     package mutating func move(to point: Point) {
-        center = point
+        center.x = point.x.bounded(to: -Self.farthest...Self.farthest, ifNaN: center.x)
+        center.y = point.y.bounded(to: -Self.farthest...Self.farthest, ifNaN: center.y)
         clamp()
     }
+
+    /// Device pixels per pixel of the image: more than any screen has.
+    private static let largestZoom = 1e6
+    /// The largest coordinate, with which all calculations are exact enough.
+    private static let farthest = 1e9
 
     /// The point of the image below a point of the view.
     package func imagePoint(at point: Point) -> Point {
@@ -91,10 +99,10 @@ package struct ZoomViewport: Hashable, Sendable {
     /// The visible part of the image.
     package var visibleRect: PixelRect {
         let origin = origin
-        let left = max(Int((-origin.x / zoom).rounded(.down)), 0)
-        let top = max(Int((-origin.y / zoom).rounded(.down)), 0)
-        let right = min(Int(((viewSize.x - origin.x) / zoom).rounded(.up)), imageSize.width)
-        let bottom = min(Int(((viewSize.y - origin.y) / zoom).rounded(.up)), imageSize.height)
+        let left = max(Int(bounded: (-origin.x / zoom).rounded(.down)), 0)
+        let top = max(Int(bounded: (-origin.y / zoom).rounded(.down)), 0)
+        let right = min(Int(bounded: ((viewSize.x - origin.x) / zoom).rounded(.up)), imageSize.width)
+        let bottom = min(Int(bounded: ((viewSize.y - origin.y) / zoom).rounded(.up)), imageSize.height)
         return PixelRect(x: left, y: top, width: max(right - left, 0), height: max(bottom - top, 0))
     }
 

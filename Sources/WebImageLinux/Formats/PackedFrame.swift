@@ -143,7 +143,7 @@ struct WrittenFrames {
             defer { index += 1 }
             return (pixels, animation.durations[index])
         } catch {
-            guard index > 1 else { throw error }
+            guard index > 1, error.code == .badImageData else { throw error }
             index = animation.frameCount
             return nil
         }

@@ -74,7 +74,7 @@ public struct ImageService: Sendable {
             aspectRatio: ratio,
             isApplied: { !isOwn($0) && isApplied($0) }
         ) { source, width in
-            let height = ratio.flatMap { ratio in width.map { max(1, Int((Double($0) / ratio).rounded())) } }
+            let height = ratio.flatMap { ratio in width.map { max(1, Int(bounded: (Double($0) / ratio).rounded())) } }
             return URL(string: makeText(source.absoluteString, Target(width: width, height: height)))
         }
     }

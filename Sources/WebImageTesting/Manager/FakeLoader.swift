@@ -48,14 +48,15 @@ public final class FakeLoader: DataLoading {
 
     /// Delivers bytes to the held loads of a URL.
     /// - Parameters:
-    ///   - data: The next bytes of the file, for progressive loads. Others get only the report.
+    ///   - data: The next bytes of the file, for progressive loads. Others get the report only, and all bytes once they become
+    ///     progressive.
     ///   - url: The URL of the loads.
     ///   - received: The byte count for the progress report. Default: the count of `data`.
     ///   - expected: The total byte count for the progress report. Default: unknown.
     public func send(_ data: Data, for url: URL, received: Int64? = nil, expected: Int64? = nil) {
         for load in running(url) {
             load.send(.progress(received: received ?? Int64(data.count), expected: expected))
-            if load.wantsData { load.send(.data(data)) }
+            load.receive(data)
         }
     }
 
@@ -127,6 +128,8 @@ private final class FakeLoad: FetchOperation {
     private struct State {
         var priority: ImagePriority
         var wantsData: Bool
+        /// The bytes that have not been delivered.
+        var held = Data()
         var isCancelled = false
     }
 
@@ -150,11 +153,18 @@ private final class FakeLoad: FetchOperation {
     }
 
     var priority: ImagePriority { state.withLock { $0.priority } }
-    var wantsData: Bool { state.withLock { $0.wantsData } }
     var isNearlyComplete: Bool { nearlyComplete() }
 
     func send(_ event: LoaderEvent) {
         if !state.withLock({ $0.isCancelled }) { onEvent(event) }
+    }
+
+    func receive(_ data: Data) {
+        let delivered = state.withLock { state in
+            state.held += data
+            return state.wantsData ? exchange(&state.held, with: Data()) : nil
+        }
+        if let delivered { send(.data(delivered)) }
     }
 
     func cancel() {
@@ -170,6 +180,10 @@ private final class FakeLoad: FetchOperation {
     }
 
     func startStreaming() {
-        state.withLock { $0.wantsData = true }
+        let delivered = state.withLock { state in
+            state.wantsData = true
+            return exchange(&state.held, with: Data())
+        }
+        if !delivered.isEmpty { send(.data(delivered)) }
     }
 }

@@ -77,11 +77,18 @@ extension ServerResponse {
     }
 
     private func part(_ range: Substring) -> ServerResponse {
-        let ends = range.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
-        guard ends.count == 2, let start = ends[0], start < body.count else {
+        let texts = range.split(separator: "-", omittingEmptySubsequences: false)
+        let ends = texts.map { Int($0) }
+        // What is no range of bytes, or not a single one, is ignored (RFC 9110, 14.2).
+        guard ends.count == 2, zip(texts, ends).allSatisfy({ $0.isEmpty || $1 != nil }), ends[0] ?? ends[1] != nil,
+            ends[0] ?? 0 <= ends[1] ?? .max || ends[0] == nil
+        else { return self }
+        // Without a first byte, the number is that of the last bytes.
+        let start = ends[0] ?? max(body.count - (ends[1] ?? 0), 0)
+        guard start < body.count else {
             return ServerResponse(status: 416, headers: [("Content-Range", "bytes */\(body.count)")])
         }
-        let end = min(ends[1] ?? body.count - 1, body.count - 1)
+        let end = ends[0] == nil ? body.count - 1 : min(ends[1] ?? body.count - 1, body.count - 1)
         var response = self
         response.status = 206
         response.headers.append(("Content-Range", "bytes \(start)-\(end)/\(body.count)"))

@@ -10,14 +10,22 @@ import WebImageTesting
 private final class PaintedFrames: FrameDecoding {
     private let size: PixelSize
     private let damaged: Int?
+    private let failure: ImageError.Code
     private let paint: @Sendable (Int, Int, Int) -> UInt32
 
-    init(_ size: PixelSize, damaged: Int?, _ paint: @escaping @Sendable (Int, Int, Int) -> UInt32) {
-        (self.size, self.damaged, self.paint) = (size, damaged, paint)
+    init(
+        _ size: PixelSize,
+        damaged: Int?,
+        by failure: ImageError.Code,
+        _ paint: @escaping @Sendable (Int, Int, Int) -> UInt32
+    ) {
+        (self.size, self.damaged, self.failure, self.paint) = (size, damaged, failure, paint)
     }
 
     func frame(at index: Int) throws(ImageError) -> PixelBuffer {
-        guard index != damaged else { throw DecodeOptions().badData("The frame is damaged") }
+        guard index != damaged else {
+            throw ImageError(failure, url: nil, reason: "The frame is not there", remedy: "None.")
+        }
         return PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
             for y in 0..<size.height {
                 for x in 0..<size.width {
@@ -49,6 +57,7 @@ struct AnimationEncoderTests {
         size: PixelSize = PixelSize(width: 24, height: 16),
         drawn: PixelSize? = nil,
         damaged: Int? = nil,
+        by failure: ImageError.Code = .badImageData,
         _ paint: @escaping @Sendable (Int, Int, Int) -> UInt32
     ) -> WebImage {
         let animation = ImageAnimation(
@@ -57,7 +66,7 @@ struct AnimationEncoderTests {
             size: size,
             hasAlpha: true,
             byteCount: 0
-        ) { PaintedFrames(drawn ?? size, damaged: damaged, paint) }
+        ) { PaintedFrames(drawn ?? size, damaged: damaged, by: failure, paint) }
         guard let first = try? animation.makeDecoder().frame(at: 0) else {
             preconditionFailure("The first frame is never damaged")
         }
@@ -271,7 +280,9 @@ struct AnimationEncoderTests {
     func smallest() throws {
         for color: UInt32 in [0, 0xFF, 0x1122_33FF] {
             let size = PixelSize(width: 1, height: 1)
-            let image = WebImage(pixels: try PaintedFrames(size, damaged: nil) { _, _, _ in color }.frame(at: 0))
+            let image = WebImage(
+                pixels: try PaintedFrames(size, damaged: nil, by: .badImageData) { _, _, _ in color }.frame(at: 0)
+            )
             #expect(try colors(decode(registry.encode(image, as: .gif))) == [color])
         }
     }
@@ -288,7 +299,7 @@ struct AnimationEncoderTests {
                 return hasGaps && x == 0 && y == 0
                     ? 0 : number << 24 | (number * 7 & 255) << 16 | (number >> 8) << 8 | 0xFF
             }
-            let image = WebImage(pixels: try PaintedFrames(size, damaged: nil, paint).frame(at: 0))
+            let image = WebImage(pixels: try PaintedFrames(size, damaged: nil, by: .badImageData, paint).frame(at: 0))
             let written = try decode(registry.encode(image, as: .gif))
             let isExact = count <= (hasGaps ? 255 : 256)
             #expect((colors(written) == colors(image)) == isExact)
@@ -329,6 +340,9 @@ struct AnimationEncoderTests {
         let error = thrownError {
             try registry.encode(animation(durations, damaged: 1, paint), as: format, options: Self.anew)
         }
+        // An animation whose frames only cannot be had now must not be taken for a shorter one.
+        let unread = animation(durations, damaged: 2, by: .decoderUnavailable, paint)
+        #expect(throws: ImageError.self) { try registry.encode(unread, as: format, options: Self.anew) }
         #expect(error?.code == .badImageData)
     }
 

@@ -183,6 +183,11 @@ struct EncoderTests {
             if format != .png, limit == 40_000 { #expect(back.pixelSize == image.pixelSize) }
         }
         var options = EncodeOptions()
+        // Only WebP is written without loss.
+        (options.isLossless, options.maximumByteCount) = (true, 40_000)
+        if format == .jpeg {
+            #expect(try decode(registry.encode(image, as: format, options: options)).pixelSize == image.pixelSize)
+        }
         options.maximumByteCount = 5
         #expect(throws: ImageError.self) { try registry.encode(image, as: format, options: options) }
     }

@@ -22,9 +22,11 @@ extension ImageSlot {
     }
 
     /// Loads the image again when the network is back. The completions have received their error by then.
-    func restartWhenOnline() {
+    ///
+    /// - Parameter error: Why it has failed.
+    func restartWhenOnline(after error: ImageError) {
         let manager = current?.request.manager
-        current?.networkObservation = manager?.observeNetwork { [weak self] status in
+        let restart: @Sendable (NetworkStatus) -> Void = { [weak self] status in
             guard status.isAvailable else { return }
             MainLoopDispatcher.shared.dispatch {
                 MainActor.assumeIsolated {
@@ -33,6 +35,9 @@ extension ImageSlot {
                 }
             }
         }
+        current?.networkObservation = manager?.observeNetwork(restart)
+        // The network may be back since the load was decided. Other errors say that it is of no use at the moment.
+        if error.code == .offline, let status = manager?.networkStatus { restart(status) }
     }
 
     func restartFailed(_ trigger: Trigger) {
@@ -50,5 +55,13 @@ extension ImageSlot {
         load.ignoresFailureCache = ignoresFailureCache
         current = load
         prepareLoad()
+    }
+}
+
+extension ImageError {
+    /// The error of a call without a URL.
+    /// - Parameter call: How a widget is cleared.
+    static func noURL(clearedBy call: String) -> ImageError {
+        ImageError(.invalidURL, url: nil, reason: "There is no URL", remedy: "Call \(call) to clear a widget.")
     }
 }

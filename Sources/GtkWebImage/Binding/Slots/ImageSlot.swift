@@ -173,13 +173,7 @@ final class ImageSlot {
         end(request.options.previousLoad)
         clear(request.placeholder, request.manager)
         let task = request.manager.makeParentTask(for: .empty, completion: completion)
-        let error = ImageError(
-            .invalidURL,
-            url: nil,
-            reason: "There is no URL",
-            remedy: "Call clearImage() to clear a widget."
-        )
-        MainLoopDispatcher.shared.dispatch { task.complete(.failure(error)) }
+        MainLoopDispatcher.shared.dispatch { task.complete(.failure(.noURL(clearedBy: "clearImage()"))) }
         return task
     }
 
@@ -386,7 +380,7 @@ final class ImageSlot {
             // Whoever observes the progress may have set another image.
             if current?.task === task {
                 if !error.isCancelled { showFailure() }
-                if error.isConnectivity { restartWhenOnline() }
+                if error.isConnectivity { restartWhenOnline(after: error) }
             }
             task.complete(result)
         }

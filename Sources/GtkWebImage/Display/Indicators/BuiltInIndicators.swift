@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// A spinning arc.
 struct SpinnerIndicator: ImageIndicating {

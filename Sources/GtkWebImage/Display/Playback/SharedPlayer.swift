@@ -32,8 +32,6 @@ final class SharedPlayer {
 
     let player: AnimationPlayer
     private var viewers: [WeakViewer] = []
-    /// Whether only the system settings keep the player from playing.
-    private var isHeld = false
 
     private init?(_ image: WebImage, _ playback: ImagePlayback) {
         guard let player = AnimationPlayer(image, playback) else { return nil }
@@ -88,7 +86,7 @@ final class SharedPlayer {
 
     /// Plays as soon as the system settings allow it.
     func start() {
-        if PlaybackEnvironment.allows(player.playback) { player.play() } else { isHeld = true }
+        if PlaybackEnvironment.allows(player.playback) { player.play() } else { player.isHeld = true }
     }
 
     func setVisible(_ isVisible: Bool, for viewer: Viewer) {
@@ -99,12 +97,11 @@ final class SharedPlayer {
     /// Pauses or resumes after a change of the system settings.
     func systemSettingsChanged() {
         let isAllowed = PlaybackEnvironment.allows(player.playback)
-        if isAllowed, isHeld {
-            isHeld = false
+        if isAllowed, player.isHeld {
             player.play()
         } else if !isAllowed, player.isPlaying {
-            isHeld = true
             player.pause()
+            player.isHeld = true
         }
     }
 

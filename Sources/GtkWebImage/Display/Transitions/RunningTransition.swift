@@ -1,11 +1,6 @@
 internal import CWebImageGtk4
+import Glibc
 import WebImageCore
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// A transition in progress.
 @MainActor

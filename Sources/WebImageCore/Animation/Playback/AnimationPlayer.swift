@@ -47,6 +47,8 @@ public final class AnimationPlayer {
     private var isWaitingForMemory = false
     /// The number of frames before the first damaged one, as far as it is known.
     private var intactCount: Int
+    /// Whether only the system settings keep the player from playing, and no control has been used since.
+    package var isHeld = false
     private var isVisible = true
     private var cancelCall: (@MainActor () -> Void)?
     private var cancelRelease: (@MainActor () -> Void)?
@@ -164,6 +166,7 @@ public final class AnimationPlayer {
         set {
             guard newValue != settings else { return }
             let elapsed = elapsed
+            if settings.isAutomatic, !newValue.isAutomatic { isHeld = false }
             let changesTimeline = newValue.mode != settings.mode || newValue.loopCount != settings.loopCount
             settings = newValue
             if changesTimeline {
@@ -179,6 +182,7 @@ public final class AnimationPlayer {
 
     /// Starts or resumes playback. A finished animation starts over.
     public func play() {
+        isHeld = false
         if isFinished {
             isFinished = false
             (currentLoop, shownStep) = (0, nil)
@@ -192,6 +196,7 @@ public final class AnimationPlayer {
 
     /// Pauses at the current frame.
     public func pause() {
+        isHeld = false
         guard isPlaying else { return }
         anchor = (shownElapsed, clock.now)
         (isPlaying, isLate) = (false, false)
@@ -228,8 +233,8 @@ public final class AnimationPlayer {
 
     /// Steps by a number of frames in file order, backwards if it is negative. Steps wrap around at both ends.
     public func step(by count: Int = 1) {
-        let next = (currentFrameIndex + count % frameCount) % frameCount
-        seek(to: next < 0 ? next + frameCount : next)
+        let next = (currentFrameIndex + count % intactCount) % intactCount
+        seek(to: next < 0 ? next + intactCount : next)
     }
 
     /// Sets whether the animation is visible. An invisible one pauses, and keeps only its current frame, or all frames where it

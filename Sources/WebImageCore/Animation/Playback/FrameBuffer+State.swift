@@ -1,6 +1,11 @@
 extension FrameBuffer {
     /// What is decoded and what is wanted, behind the lock of the buffer.
     struct State {
+        struct Wait {
+            let budget: MemoryBudget?
+            let ticket: WorkQueue.Ticket?
+        }
+
         /// The animated image. It holds frame 0.
         var image: WebImage
         var animation: ImageAnimation
@@ -22,8 +27,10 @@ extension FrameBuffer {
         var awaited: Int?
         /// The frame that the player shows and retains.
         var shown: Int?
-        /// What the decoder waits with for the memory of its canvas.
-        var wait: (budget: MemoryBudget, ticket: WorkQueue.Ticket)?
+        /// What the decoder waits with, for the memory of its canvas or, without a ticket, for some time.
+        var wait: Wait?
+        /// The decodes in a row that the system has made fail.
+        var failureCount = 0
         /// Whether the decoder is to give its memory back once it has decoded its frame.
         var isReleaseDue = false
         /// Whether the queue has the decoder give its memory back, or go over to the next one.

@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 /// The frames of one animation that are decoded ahead, one after the other on the decode queue.
@@ -6,6 +7,8 @@ package final class FrameBuffer: Sendable {
     private static let guaranteedCount = 2
     /// The longest run of frames that is decoded forwards for backwards playback.
     private static let maximumRunLength = 8
+    /// The failures in a row after which a frame counts as damaged that only the system keeps from being decoded.
+    private static let mostFailures = 10
     /// The longest time that the decoder spends on the way to a frame before it hands out the one that it has reached.
     package static let longestStep = Duration.milliseconds(20)
 
@@ -75,7 +78,7 @@ package final class FrameBuffer: Sendable {
             for index in state.budgetedFrames { releaseBudget(of: index, &state) }
             return exchange(&state.wait, with: nil)
         }
-        if let wait { wait.budget.cancel(wait.ticket) }
+        if let wait, let ticket = wait.ticket { wait.budget?.cancel(ticket) }
     }
 
     /// Goes on with an image of the same file of which more frames have arrived. The frames that are decoded stay, and the decoder
@@ -101,7 +104,7 @@ package final class FrameBuffer: Sendable {
     /// The number of intact frames, as far as it is known.
     package var end: Int { state.withLock { $0.end } }
 
-    /// Whether no frame can be decoded before another animation gives memory for a canvas back.
+    /// Whether no frame can be decoded before another animation gives memory for a canvas back, or the system can do more again.
     package var waitsForMemory: Bool { state.withLock { $0.wait != nil } }
 
     /// Returns a frame if it is decoded. If not, `onFrame` is called once it is.
@@ -381,7 +384,7 @@ package final class FrameBuffer: Sendable {
         }
         let decoder = currentDecoder()
         let result = Result { () throws(ImageError) in try decodePixels(towards: index, decoder) }
-        if case .failure = result, waitsForMemory(at: index, decoder) { return false }
+        if case .failure(let error) = result, waits(at: index, decoder, after: error) { return false }
         var decoded: (index: Int, frame: WebImage)?
         if case .success(let (reached, pixels)) = result {
             let frame = image.with { content in
@@ -396,6 +399,7 @@ package final class FrameBuffer: Sendable {
         let (isExpected, hasMore, lacksRoom, isTending) = state.withLock { state in
             let isExpected: Bool
             if let decoded {
+                state.failureCount = 0
                 keep(decoded.frame, at: decoded.index, decodedFor: index, in: &state)
                 isExpected = state.awaited != nil
             } else {
@@ -428,20 +432,29 @@ package final class FrameBuffer: Sendable {
         }
     }
 
-    /// Waits where a frame lacks nothing but memory for the canvas, which another animation gives back one day.
+    /// Waits where a frame lacks nothing but memory for the canvas, which another animation gives back one day, or what the system
+    /// is short of for the moment.
     /// - Returns: `false` when the frame cannot be decoded at all.
-    private func waitsForMemory(at index: Int, _ decoder: any FrameDecoding) -> Bool {
-        guard let missing = (decoder as? any InterruptibleFrameDecoding)?.missingMemory,
-            missing.byteCount <= missing.budget.lastingLimit
-        else { return false }
-        let ticket = missing.budget.makeTicket()
-        let isClosed = state.withLock { state in
+    private func waits(at index: Int, _ decoder: any FrameDecoding, after error: ImageError) -> Bool {
+        let missing = (decoder as? any InterruptibleFrameDecoding)?.missingMemory
+        let isPassing = missing.map { $0.byteCount <= $0.budget.lastingLimit }
+        guard isPassing ?? [.decoderUnavailable, .imageTooLarge].contains(error.code) else { return false }
+        let ticket = missing?.budget.makeTicket()
+        let isClosed: Bool? = state.withLock { state in
+            if missing == nil { state.failureCount += 1 }
+            guard state.failureCount <= Self.mostFailures else { return nil }
             releaseBudget(of: index, &state)
             (state.decoding, state.isReleaseDue) = (nil, false)
-            state.wait = state.isClosed ? nil : (missing.budget, ticket)
+            state.wait = state.isClosed ? nil : State.Wait(budget: missing?.budget, ticket: ticket)
             return state.isClosed
         }
+        guard let isClosed else { return false }
         guard !isClosed else { return true }
+        guard let missing, let ticket else {
+            let queue = DispatchQueue.global(qos: .utility)
+            queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.retry() }
+            return true
+        }
         missing.budget.whenRoom(toKeep: missing.byteCount, ticket: ticket) { [weak self] in self?.retry() }
         // It may have been closed before it waited.
         if state.withLock({ $0.isClosed }) { missing.budget.cancel(ticket) }

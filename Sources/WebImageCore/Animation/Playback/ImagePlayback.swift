@@ -16,7 +16,7 @@ public struct ImagePlayback: Sendable, Hashable {
     /// Whether playback pauses while the power saver is on. Default: true.
     public var pausesInPowerSaver = true
     /// The bytes of decoded frames that one animation may keep besides the current and the next frame. Default: limited
-    /// only by the budget of all animations together.
+    /// only by the budget of all animations together. A change takes effect with the next image.
     public var maximumBufferByteCount: Int?
 
     /// Creates the default settings: the animation starts by itself and runs as often and as fast as its file says.

@@ -1,10 +1,6 @@
 import FoundationEssentials
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// A copy of cache directories that is built beside its later place. Files of a cache are replaced and never changed, so a hard
 /// link is a copy.

@@ -1,11 +1,6 @@
 import FoundationEssentials
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Moves the directories of disk caches below another directory while they are in use.
 ///

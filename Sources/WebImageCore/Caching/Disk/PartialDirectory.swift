@@ -1,10 +1,6 @@
 import FoundationEssentials
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// The directory of the files of bodies that have not arrived as a whole. Nothing in it is trusted: what is no regular file, or none of
 /// the library's, is not read, and files are opened from the directory, so that no symbolic link leads elsewhere.

@@ -1,10 +1,6 @@
 import FoundationEssentials
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// The file of a body that is arriving. Bytes are added to it until the body is complete, so that a process may end at any moment.
 ///

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// Applies a colour matrix: each channel becomes a weighted sum of all three and a constant.
 struct ColorStep: PixelTransforming {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// Raises each colour to a power.
 struct GammaStep: PixelTransforming {
