@@ -68,7 +68,7 @@ public final class ImageManager: Sendable {
 
     /// Whether the app works offline, as a setting of its user may say. Default: `false`.
     ///
-    /// Meanwhile the manager starts no load that needs the network, as on a machine without one: images come from the caches,
+    /// Meanwhile the manager asks no server, not even one of this machine or the local network: images come from the caches,
     /// others fail with ``ImageError/Code/offline`` or wait for as long as ``RetryPolicy/offlineWait`` says, and prefetchers
     /// pause. Loads that have started go on. Widgets whose load failed load again when it is `false`. Any thread.
     public var isOffline: Bool {

@@ -235,6 +235,28 @@ struct RetryTests {
         #expect(fixture.disk?.entry(for: fixture.url("a").absoluteString)?.data == file)
     }
 
+    @Test("An image that failed for want of a decoder is decoded once it is added")
+    func addedDecoder() async throws {
+        struct OwnDecoder: ImageDecoding {
+            func canDecode(_ format: ImageFormat) -> Bool { format == .unknown }
+
+            func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+                WebImage(pixels: PixelBuffer(size: PixelSize(width: 3, height: 2), format: .rgb) { $0[0] = 1 }!)
+            }
+        }
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: Data("a format of the app".utf8))
+        // The loader of this test has no answer for b: status 404.
+        for name in ["a", "b"] { _ = await thrownError { try await fixture.manager.image(for: fixture.url(name)) } }
+        let remembered = await thrownError { try await fixture.manager.image(for: fixture.url("a")) }
+        #expect(remembered?.isRemembered == true)
+        fixture.manager.coders.add(OwnDecoder())
+        #expect(try await fixture.manager.image(for: fixture.url("a")).pixelSize == PixelSize(width: 3, height: 2))
+        // What the server has denied stays so.
+        let denied = await thrownError { try await fixture.manager.image(for: fixture.url("b")) }
+        #expect(denied?.isRemembered == true)
+    }
+
     @Test("A failure is forgotten when the clock is set back")
     func clockSetBack() async {
         let fixture = ManagerFixture()

@@ -150,6 +150,27 @@ struct TransformerTests {
         #expect(middle > 0)
     }
 
+    @Test("New pixels of an app's step keep the scale, the format and, if they are as many, the natural size")
+    func newPixels() throws {
+        let source = WebImage(
+            pixels: solid(20, 10, red).pixels,
+            naturalSize: PixelSize(width: 200, height: 100),
+            scale: 2,
+            format: .jpeg,
+            isPartial: true
+        )
+        let same = ImageTransformer.custom(key: "same") { WebImage(pixels: $0.pixels) }.transform(source)
+        #expect(same?.naturalSize == source.naturalSize && same?.scale == 2)
+        #expect(same?.format == .jpeg && same?.isPartial == true)
+        let fewer = ImageTransformer.custom(key: "fewer") { [self] _ in solid(5, 5, red) }.transform(source)
+        #expect(fewer?.naturalSize == PixelSize(width: 5, height: 5) && fewer?.scale == 2)
+        let own = ImageTransformer.custom(key: "own") {
+            WebImage(pixels: $0.pixels, naturalSize: PixelSize(width: 40, height: 20), scale: 4, format: .png)
+        }
+        let chosen = own.transform(source)
+        #expect(chosen?.naturalSize.width == 40 && chosen?.scale == 4 && chosen?.format == .png)
+    }
+
     @Test("A circle is cut out of the middle, with a border of the given width")
     func circle() throws {
         let border = ImageBorder(width: 2, color: ImageColor(0x00FF00))

@@ -27,10 +27,33 @@ struct ConfigurationTests {
 
     /// Loads an image past the memory cache, and returns where it came from.
     private func source(_ manager: ImageManager, _ name: String) async throws -> ImageResponse.Source {
+        try await source(manager, url: url(name))
+    }
+
+    private func source(_ manager: ImageManager, url: URL) async throws -> ImageResponse.Source {
         manager.cache.removeAllFromMemory()
-        var request = ImageRequest(url: try url(name), cachePolicy: .cachedElseLoad)
+        var request = ImageRequest(url: url, cachePolicy: .cachedElseLoad)
         request.cacheAccess.awaitsWrites = true
         return try await manager.response(for: request).source
+    }
+
+    @Test("An app that is offline asks no server, not even one of this machine", arguments: [false, true])
+    func offlineByApp(hasProxy: Bool) async throws {
+        let image = image
+        let server = try LocalImageServer { _ in .ok(image, contentType: "image/png") }
+        let address = "http://127.0.0.1:\(server.port)"
+        let manager = manager {
+            $0.loaders = []
+            $0.downloader = ImageDownloader { if hasProxy { $0.proxy = .fixed(server.url("/")) } }
+        }
+        manager.isOffline = true
+        let url = try #require(URL(string: hasProxy ? "http://images.example.org/a.png" : "\(address)/a.png"))
+        let error = await thrownError { try await manager.image(for: url) }
+        #expect(error?.code == .offline && server.requests.isEmpty)
+        manager.isOffline = false
+        _ = try await manager.image(for: url)
+        manager.isOffline = true
+        #expect(try await source(manager, url: url) == .disk)
     }
 
     @Test("Memory keeps as many images as the limit says")

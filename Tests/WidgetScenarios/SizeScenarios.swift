@@ -199,18 +199,61 @@ extension Scenario {
             expectEqual(stage.results.first?.source, .memory)
         },
 
-        Scenario("A GtkPicture over an empty overlay has a fixed size, whatever its image and its parent") {
+        Scenario("A fixed size holds whatever the image and the parent are, and the image is decoded for it", .density)
+        {
             let stage = try Stage()
-            let picture = Picture()
-            let frame = giveASize(picture.widget, of: picture)
-            gtk_widget_set_vexpand(frame, 1)
-            stage.append(frame)
+            let (picture, button) = (Picture(), Button())
+            giveASize(button: button, picture: picture)
+            gtk_widget_set_vexpand(picture.widget, 1)
+            let row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)!
+            gtk_box_append(row.as(GtkBox.self), button.widget)
+            for widget in [picture.widget, row] { stage.append(widget) }
             stage.present()
-            picture.setImage(with: stage.url(0x336699, "800x600"), manager: stage.manager, completion: stage.completion)
-            stage.waitForResults(1)
+            let url = stage.url(0x336699, "800x600")
+            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            button.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
             stage.waitForFrame()
-            expectEqual(gtk_widget_get_width(picture.widget), 160)
-            expectEqual(gtk_widget_get_height(picture.widget), 120)
+            func size(_ widget: UnsafeMutablePointer<GtkWidget>) -> PixelSize {
+                PixelSize(width: Int(gtk_widget_get_width(widget)), height: Int(gtk_widget_get_height(widget)))
+            }
+            let child = try require(gtk_button_get_child(button.widget.as(GtkButton.self)))
+            expectEqual(size(picture.widget), PixelSize(width: 160, height: 120))
+            expectEqual(size(child), PixelSize(width: 48, height: 48))
+            let scale = Int(gtk_widget_get_scale_factor(picture.widget))
+            expectEqual(picture.currentImage?.pixelSize, PixelSize(width: 160 * scale, height: 120 * scale))
+            expectEqual(button.currentImage?.pixelSize, PixelSize(width: 48 * scale, height: 36 * scale))
+            // In a column, a button that fills it has a picture of the same size.
+            gtk_box_remove(row.as(GtkBox.self), button.widget)
+            stage.append(button.widget)
+            expect(MainLoopPump.run(until: { gtk_widget_get_width(button.widget) > 300 }))
+            expectEqual(size(child), PixelSize(width: 48, height: 48))
+            // A change applies to the image on display.
+            button.fixedImageSize = (24, 32)
+            expect(MainLoopPump.run(until: { size(child) == PixelSize(width: 24, height: 32) }))
+            expect(button.fixedImageSize?.height == 32)
+            button.fixedImageSize = nil
+            expect(MainLoopPump.run(until: { gtk_widget_get_width(child) > 300 }))
+        },
+
+        Scenario("A step of the app that makes new pixels lets the image grow with its widget", .drawing) {
+            let stage = try Stage()
+            let picture = stage.addImage()
+            constrain(picture, width: 60, height: 60, in: stage)
+            stage.present()
+            let negative = ImageTransformer(Negative())
+            picture.setImage(
+                with: stage.url(0x336699, "400x400"),
+                transformer: negative,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            expectEqual(picture.currentImage?.naturalSize, PixelSize(width: 400, height: 400))
+            constrain(picture, width: 200, height: 200, in: stage)
+            let size = PixelSize(width: 200, height: 200)
+            expect(MainLoopPump.run(until: { picture.currentImage?.pixelSize == size }))
+            expectEqual(picture.currentImage?.color, 0xCC9966)
         },
 
         Scenario("With the original size every pixel is decoded") {

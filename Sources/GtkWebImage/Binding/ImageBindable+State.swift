@@ -49,6 +49,14 @@ extension ImageBindable {
         nonmutating set { imageBinding.slot.configuration.transition = newValue }
     }
 
+    /// The size in application pixels that a GtkPicture asks for, whatever its image, such as that of an avatar on a button. The picture
+    /// of a button keeps it; another one grows where its parent has more room, unless its alignment forbids that. Without effect on
+    /// widgets that show images in other ways, such as GtkImage. Default: `nil`, for the size of the image.
+    public var fixedImageSize: (width: Int, height: Int)? {
+        get { imageBinding.existingSlot?.configuration.fixedSize }
+        nonmutating set { imageBinding.slot.configuration.fixedSize = newValue }
+    }
+
     /// How animated images play. Default: automatically, as their files say.
     public var imagePlayback: ImagePlayback {
         get { imageBinding.existingSlot?.configuration.playback ?? ImagePlayback() }

@@ -16,6 +16,8 @@ public final class CoderRegistry: Sendable {
     private let decoders: OrderedRegistry<any ImageDecoding>
     private let encoders: OrderedRegistry<any ImageEncoding>
     private let remedy: @Sendable (ImageFormat) -> String?
+    /// Those who hear of other decoders.
+    private let changes = Observers<Void>()
 
     /// - Parameters:
     ///   - decoders: The decoders in the order in which they are asked.
@@ -34,7 +36,9 @@ public final class CoderRegistry: Sendable {
     /// Adds a decoder that is asked before all others.
     @discardableResult
     public func add(_ decoder: any ImageDecoding) -> Registration {
-        Registration(coder: .decoder(decoders.add(decoder)))
+        let number = decoders.add(decoder)
+        changes.notify(())
+        return Registration(coder: .decoder(number))
     }
 
     /// Adds an encoder that is asked before all others.
@@ -42,6 +46,9 @@ public final class CoderRegistry: Sendable {
     public func add(_ encoder: any ImageEncoding) -> Registration {
         Registration(coder: .encoder(encoders.add(encoder)))
     }
+
+    /// Calls a handler when a decoder has been added, for as long as the token exists.
+    func observeAdditions(_ handler: @escaping @Sendable () -> Void) -> ObservationToken { changes.add(handler) }
 
     /// Removes a coder. It finishes the images that it is working on.
     public func remove(_ registration: Registration) {

@@ -42,7 +42,17 @@ package protocol LateHeaderLoading: DataLoading {
     func addsHeaders(to request: LoaderRequest) -> Bool
 }
 
+/// A loader that asks servers, be they those of this machine.
+package protocol NetworkLoading: DataLoading {}
+
 extension DataLoading {
+    /// Whether a load may start in a state of the network.
+    func canReach(_ url: URL, _ status: NetworkStatus) -> Bool {
+        if status.isAvailable { return true }
+        // The switch of an app is not about a connection: nobody is to be asked.
+        return !(status.isOfflineByApp && self is any NetworkLoading) && !requiresNetwork(url)
+    }
+
     /// The identity of the loader: that of the object, or for a value that of its type.
     var identity: ObjectIdentifier {
         type(of: self) is AnyClass ? ObjectIdentifier(self as AnyObject) : ObjectIdentifier(type(of: self))

@@ -50,7 +50,7 @@ final class DiskWatch: Sendable {
     private func hasOtherSource(_ request: ImageRequest?) -> Bool {
         guard let request else { return true }
         guard request.cachePolicy.asksLoader, let loader = loaders.loader(for: request) else { return false }
-        return network.status.isAvailable || !loader.requiresNetwork(request.url)
+        return loader.canReach(request.url, network.status)
     }
 
     /// Called when a read has ended.

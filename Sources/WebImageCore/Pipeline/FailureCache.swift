@@ -109,6 +109,20 @@ package final class FailureCache: Sendable {
         withExtendedLifetime(removed) {}
     }
 
+    /// Forgets the images that could not be decoded, since there are other decoders now.
+    func forgetUndecodable() {
+        let removed = state.withLock { state in
+            let old = state.entries
+            state.entries = old.compactMapValues { known in
+                let kept = known.filter { !$0.value.error.isOfDecoding }
+                return kept.isEmpty ? nil : kept
+            }
+            state.count = state.entries.values.reduce(0) { $0 + $1.count }
+            return old
+        }
+        withExtendedLifetime(removed) {}
+    }
+
     package func forgetAll() {
         withExtendedLifetime(state.withLock { exchange(&$0, with: State()) }) {}
     }

@@ -78,7 +78,7 @@ final class FetchStage: Sendable {
             !mayDecode(id, despite: error)
         {
             delivery.fail(id, error)
-        } else if loader.requiresNetwork(request.url), case let status = network.status, !status.isAvailable {
+        } else if case let status = network.status, !loader.canReach(request.url, status) {
             retry.recover(id, from: .offline(request.url, isByApp: status.isOfflineByApp))
         } else {
             start(id, loader, goingOnWith: part)

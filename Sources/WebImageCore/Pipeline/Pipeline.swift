@@ -65,9 +65,13 @@ package final class Pipeline: Sendable {
     private let fetchStage: FetchStage
     private let deliveryStage: DeliveryStage
     private let awaitedTasks: AwaitedTasks
+    private let coderObservation: ObservationToken
 
     init(_ dependencies: Dependencies) {
         self.dependencies = dependencies
+        coderObservation = dependencies.coders.observeAdditions { [weak failures = dependencies.failures] in
+            failures?.forgetUndecodable()
+        }
         preparation = RequestPreparation(dependencies)
         memory = MemoryLookUp(dependencies)
         awaitedTasks = AwaitedTasks(clock: dependencies.clock, dispatcher: dependencies.dispatcher)

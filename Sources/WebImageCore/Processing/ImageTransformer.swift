@@ -47,7 +47,8 @@ public struct ImageTransformer: Hashable, Sendable {
 
     /// Applies one step to an image and, later, to its frames.
     static func apply(_ step: any ImageTransforming, to image: WebImage) -> WebImage? {
-        guard let changed = step.transform(image) else { return nil }
+        guard let result = step.transform(image) else { return nil }
+        let changed = step is any PixelTransforming ? result : result.completed(from: image)
         guard let animation = image.animation, changed.animation == nil else { return changed }
         return changed.with { content in
             content.animation = animation.mapFrames(size: changed.pixelSize, hasAlpha: changed.pixels.hasAlpha) {
@@ -246,6 +247,24 @@ extension ImageTransformer {
     }
 }
 
+extension WebImage {
+    /// Adds what a step of an app has left out, which knows the pixels and not how the image is shown.
+    fileprivate func completed(from source: WebImage) -> WebImage {
+        guard storage !== source.storage else { return self }
+        return with { content in
+            if content.scale == 1 { content.scale = source.scale }
+            if content.format == .unknown { content.format = source.format }
+            content.displayScale = source.content.displayScale
+            content.isPartial = content.isPartial || source.isPartial
+            content.isPreview = content.isPreview || source.content.isPreview
+            guard content.naturalSize == pixelSize, pixelSize == source.pixelSize else { return }
+            content.naturalSize = source.naturalSize
+            content.sourceSize = source.content.sourceSize
+            content.decodedSize = source.content.decodedSize
+        }
+    }
+}
+
 /// A step that applies a closure.
 private struct CustomStep: ImageTransforming {
     let key: String
@@ -261,7 +280,8 @@ public protocol ImageTransforming: Sendable {
     var key: String { get }
 
     /// Returns the changed image. It is also called with partial images, and with each frame of an animated image
-    /// shortly before the frame is shown.
+    /// shortly before the frame is shown. An image that is made of new pixels (``WebImage/init(pixels:naturalSize:scale:format:isPartial:animation:)``)
+    /// keeps the scale and the format of the one before and, if it has as many pixels, its natural size.
     /// - Returns: `nil` when the step fails, which fails the load with ``ImageError/Code/transformFailed``.
     func transform(_ image: WebImage) -> WebImage?
 }

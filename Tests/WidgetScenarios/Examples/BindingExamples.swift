@@ -25,16 +25,15 @@ private func aPlaceByItself(entry: Entry, url: URL) {
     print(icon.imageProgress.fraction, icon.currentImageURL?.absoluteString ?? "nothing")
 }
 
-/// SizeScenarios runs it.
 @MainActor
-func giveASize(_ widget: UnsafeMutablePointer<GtkWidget>, of picture: Picture) -> UnsafeMutablePointer<GtkWidget> {
-    let frame = gtk_overlay_new()!
-    gtk_overlay_add_overlay(OpaquePointer(frame), widget)
-    gtk_widget_set_size_request(frame, 160, 120)
-    gtk_widget_set_halign(frame, GTK_ALIGN_CENTER)
-    gtk_widget_set_valign(frame, GTK_ALIGN_CENTER)
+func giveASize(button: Button, picture: Picture) {
+    let widget = picture.widget
+    button.fixedImageSize = (48, 48)
+
+    picture.fixedImageSize = (160, 120)
     picture.contentFit = .cover
-    return frame
+    gtk_widget_set_halign(widget, GTK_ALIGN_CENTER)
+    gtk_widget_set_valign(widget, GTK_ALIGN_CENTER)
 }
 
 @MainActor

@@ -38,7 +38,9 @@ private func byHand(url: URL, request: ImageRequest) async {
     let cache = ImageManager.shared.cache
     await cache.remove(url)
     await cache.removeAllFromDisk()
-    print(await cache.diskUsage().byteCount, cache.memoryStatistics.hitCount, cache.path(for: url) ?? "no disk cache")
+    let (disk, memory) = (await cache.diskUsage(), cache.memoryStatistics)
+    print(disk.count, disk.byteCount, memory.count, memory.byteCount, memory.hitCount)
+    print(cache.path(for: url) ?? "no disk cache")
     print(await cache.tiers(containing: request), ImageManager.shared.cacheKey(for: request))
 }
 

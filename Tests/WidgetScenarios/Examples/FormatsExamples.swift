@@ -51,9 +51,27 @@ private func desktop(picture: Picture, url: URL, movie: URL) async throws {
 }
 
 @MainActor
-private func transformers(picture: Picture, url: URL, negative: @escaping @Sendable (WebImage) -> WebImage?) {
+private func transformers(picture: Picture, url: URL) {
     picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .cover) + .rounded(12))
-    picture.setImage(with: url, transformer: .custom(key: "negative 1") { negative($0) })
+    picture.setImage(with: url, transformer: ImageTransformer(Negative()) + .circle())
+}
+
+struct Negative: ImageTransforming {
+    let key = "negative 1"
+
+    func transform(_ image: WebImage) -> WebImage? {
+        let source = image.pixels
+        let pixels = PixelBuffer(size: source.size, format: source.format) { memory in
+            source.withUnsafeBytes { bytes in
+                for start in stride(from: 0, to: bytes.count, by: source.hasAlpha ? 4 : 3) {
+                    let alpha = source.hasAlpha ? bytes[start + 3] : 255
+                    for channel in start..<start + 3 { memory[channel] = alpha - bytes[channel] }
+                    if source.hasAlpha { memory[start + 3] = alpha }
+                }
+            }
+        }
+        return pixels.map { WebImage(pixels: $0) }
+    }
 }
 
 @MainActor
@@ -104,25 +122,41 @@ private func writing(image: WebImage) throws {
 }
 
 extension ImageFormat {
-    fileprivate static let farbfeld = ImageFormat(rawValue: "farbfeld")
+    static let farbfeld = ImageFormat(rawValue: "farbfeld")
+}
+
+struct FarbfeldDecoder: ImageDecoding {
+    func canDecode(_ format: ImageFormat) -> Bool { format == .farbfeld }
+
+    func canDecode(_ head: Data, format: ImageFormat) -> Bool {
+        format == .farbfeld || head.starts(with: Array("farbfeld".utf8))
+    }
+
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        guard let pixels = pixels(of: Array(data), limit: options.maximumPixelCount) else {
+            throw ImageError(.badImageData, url: options.url, reason: "No farbfeld", remedy: "Check the file.")
+        }
+        return WebImage(pixels: pixels, scale: options.scale, format: .farbfeld)
+    }
+
+    private func pixels(of file: [UInt8], limit: Int) -> PixelBuffer? {
+        func number(at start: Int) -> Int { file[start..<start + 4].reduce(0) { $0 << 8 | Int($1) } }
+        guard file.count >= 16 else { return nil }
+        let size = PixelSize(width: number(at: 8), height: number(at: 12))
+        guard size.pixelCount <= limit, file.count == 16 + size.pixelCount * 8 else { return nil }
+        return PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
+            for pixel in 0..<size.pixelCount {
+                // Each channel has 16 bits, of which the upper eight will do.
+                let channels = (0..<4).map { Int(file[16 + pixel * 8 + $0 * 2]) }
+                for (channel, value) in channels.enumerated() {
+                    memory[pixel * 4 + channel] = UInt8(channel < 3 ? value * channels[3] / 255 : value)
+                }
+            }
+        }
+    }
 }
 
 private func addFormat() {
-    struct FarbfeldDecoder: ImageDecoding {
-        func canDecode(_ format: ImageFormat) -> Bool { format == .farbfeld }
-
-        func canDecode(_ head: Data, format: ImageFormat) -> Bool {
-            format == .farbfeld || head.starts(with: Array("farbfeld".utf8))
-        }
-
-        func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
-            guard let pixels = pixels(of: data, limit: options.maximumPixelCount) else {
-                throw ImageError(.badImageData, url: options.url, reason: "No farbfeld", remedy: "Check the file.")
-            }
-            return WebImage(pixels: pixels, scale: options.scale, format: .farbfeld)
-        }
-    }
-
     ImageManager.shared.coders.add(FarbfeldDecoder())
 }
 
@@ -131,9 +165,6 @@ private func parameters(url: URL) {
     request.decoderParameters = ["page": "3"]
     _ = request
 }
-
-/// Stands for reading the file.
-private func pixels(of data: Data, limit: Int) -> PixelBuffer? { nil }
 
 private func formats(configuration: inout ImageManager.Configuration) {
     configuration.formats.network.formUnion([.heif, ImageFormat(rawValue: "image/x-xcf")])

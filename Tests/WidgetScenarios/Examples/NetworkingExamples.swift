@@ -112,6 +112,13 @@ struct Archive: AsyncDataStreaming {
     }
 }
 
+private func retries(configuration: inout ImageManager.Configuration) {
+    configuration.retryPolicy.maximumCount = 3
+    configuration.retryPolicy.initialDelay = .seconds(1)
+    configuration.retryPolicy.offlineWait = .seconds(30)
+    configuration.retryPolicy.shouldRetry = { $0.isTransient && $0.code != .timedOut }
+}
+
 private func head(url: URL) async throws {
     let response = try await ImageManager.shared.response(for: url)
     print(response.head?.status ?? 0, response.head?.headers["x-served-by"] ?? "", response.head?.url ?? url)

@@ -38,6 +38,7 @@ private func onAButton(url: URL, button: Button, picture: Picture) {
     button.setImage(with: url)
     button.setImage(with: url, for: .normal)
     button.setBackgroundImage(with: url)
+    button.fixedImageSize = (48, 48)
     picture.setImage(with: url, transformer: .circle(border: ImageBorder(width: 2, color: .white)))
     picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .cover) + .rounded(12))
     picture.setImage(with: url, placeholder: .blurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"))

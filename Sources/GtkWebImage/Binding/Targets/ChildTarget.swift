@@ -21,6 +21,7 @@ final class ChildTarget: SlotTarget {
     func prepare() { child.put(into: widget) }
     func attach() -> Bool { child.isIn(widget) && target.attach() }
     func changed() { target.changed() }
+    func setFixedSize(_ size: (width: Int, height: Int)?) { child.setFixedSize(size) }
     func decodeSize() -> DecodeSize? { child.isIn(widget) ? target.decodeSize() : nil }
 
     /// `nil` once the app has replaced the child, as gtk_button_set_label does.
@@ -45,6 +46,14 @@ final class ImageChild {
             UnsafeMutableRawPointer(widget).objectProperty("child") != UnsafeMutableRawPointer(picture)
         else { return }
         UnsafeMutableRawPointer(widget).setObjectProperty("child", UnsafeMutableRawPointer(picture))
+    }
+
+    /// A button may be larger; its picture is not then.
+    func setFixedSize(_ size: (width: Int, height: Int)?) {
+        presenter.setFixedSize(size)
+        guard let picture = presenter.picture.pointer else { return }
+        gtk_widget_set_halign(picture, size == nil ? GTK_ALIGN_FILL : GTK_ALIGN_CENTER)
+        gtk_widget_set_valign(picture, size == nil ? GTK_ALIGN_FILL : GTK_ALIGN_CENTER)
     }
 
     func isIn(_ widget: WidgetReference) -> Bool {

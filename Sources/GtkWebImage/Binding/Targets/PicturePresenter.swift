@@ -26,6 +26,24 @@ final class PicturePresenter {
         return paintable
     }
 
+    /// Gives the GtkPicture a size, whatever it shows. It would also ask for the size of its image otherwise, and for the width that
+    /// goes with each height: its layout manager asks for nothing, so that the size request is all.
+    func setFixedSize(_ size: (width: Int, height: Int)?) {
+        guard let picture = picture.pointer else { return }
+        let measure: GtkCustomMeasureFunc = { _, _, _, minimum, natural, minimumBaseline, naturalBaseline in
+            minimum?.pointee = 0
+            natural?.pointee = 0
+            minimumBaseline?.pointee = -1
+            naturalBaseline?.pointee = -1
+        }
+        gtk_widget_set_layout_manager(
+            picture,
+            size == nil ? nil : gtk_custom_layout_new(nil, measure, { _, _, _, _ in })
+        )
+        let (width, height) = size.map { (Int32(clamping: $0.width), Int32(clamping: $0.height)) } ?? (-1, -1)
+        gtk_widget_set_size_request(picture, max(width, -1), max(height, -1))
+    }
+
     /// Whether the contents of the paintables decide which one is shown.
     var hasStates: Bool { !others.isEmpty }
 

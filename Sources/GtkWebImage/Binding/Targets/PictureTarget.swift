@@ -25,6 +25,8 @@ final class PictureTarget: SlotTarget {
         if presenter.hasStates { presenter.update() }
     }
 
+    func setFixedSize(_ size: (width: Int, height: Int)?) { presenter.setFixedSize(size) }
+
     func decodeSize() -> DecodeSize? {
         guard let picture = area else { return nil }
         let width = Int(gtk_widget_get_width(picture))

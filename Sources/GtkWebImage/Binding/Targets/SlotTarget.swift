@@ -19,10 +19,13 @@ protocol SlotTarget: AnyObject {
     func decodeSize() -> DecodeSize?
     /// The image on display.
     var image: WebImage? { get }
+    /// Gives the place of the image a size in application pixels; `nil` for that of the image.
+    func setFixedSize(_ size: (width: Int, height: Int)?)
 }
 
 extension SlotTarget {
     func prepare() {}
     func changed() {}
+    func setFixedSize(_ size: (width: Int, height: Int)?) {}
     var image: WebImage? { content?.image }
 }
