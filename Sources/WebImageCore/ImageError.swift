@@ -272,7 +272,7 @@ extension ImageError {
             .transformFailed,
             url: url,
             reason: "The transformer \(step) failed",
-            remedy: "Make sure that it handles an image of \(size) pixels. The bytes are in the disk cache."
+            remedy: "Make sure that it handles an image of \(size) pixels."
         )
     }
 
