@@ -90,6 +90,8 @@ public struct ImageError: Error, Sendable {
     package var dependsOnRequest = false
     /// Whether only frames after the first are missing, so that a request for the first one may succeed.
     package var isOfLaterFrames = false
+    /// Whether the network was not there when the load began. An error of the app says nothing of that.
+    package var isOfNetworkStatus = false
     /// The number of pixels of an image that has more than memory was taken for. It can be decoded with more.
     package var unreservedPixelCount: Int?
 
@@ -257,7 +259,7 @@ extension ImageError {
 
     /// - Parameter isByApp: Whether the app has set ``ImageManager/isOffline``.
     static func offline(_ url: URL, isByApp: Bool = false) -> ImageError {
-        ImageError(
+        var error = ImageError(
             .offline,
             url: url,
             reason: isByApp ? "The app is set to be offline" : "This machine is offline",
@@ -265,6 +267,8 @@ extension ImageError {
                 ? "Set ImageManager.isOffline to false, or RetryPolicy.offlineWait to make loads wait for that."
                 : "Connect it to a network, or set RetryPolicy.offlineWait to make loads wait for one."
         )
+        error.isOfNetworkStatus = true
+        return error
     }
 
     static func transformFailed(_ step: String, of url: URL, size: PixelSize) -> ImageError {

@@ -327,6 +327,19 @@ struct PrefetcherTests {
         #expect(EventLog<Int>.poll { known == nil })
     }
 
+    @Test("A prefetcher that is released while the app has paused it cancels its batches")
+    func releasedWhilePaused() {
+        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let results = EventLog<PrefetchResult>()
+        var prefetcher: ImagePrefetcher? = ImagePrefetcher(manager: fixture.manager)
+        weak let known = prefetcher
+        prefetcher?.isPaused = true
+        prefetcher?.prefetch(urls(fixture, 5)) { results.add($0) }
+        prefetcher = nil
+        #expect(results.wait { $0.count == 1 })
+        #expect(known == nil && results.all[0].cancelledCount == 5 && fixture.loader.requests.isEmpty)
+    }
+
     @Test("A paused prefetcher starts no load")
     func paused() {
         let fixture = ManagerFixture(dispatcher: MainQueue())

@@ -266,6 +266,32 @@ struct RevalidationTests {
         #expect(fixture.loader.requests.last?.validators == nil)
     }
 
+    @Test("An image behind a redirect serves for a minute from memory, counted from the response")
+    func redirectInMemory() async throws {
+        func answer(_ status: Int) {
+            var metadata = ResponseMetadata(contentType: "image/png")
+            (metadata.etag, metadata.responseTime) = ("\"1\"", fixture.clock.now)
+            metadata.redirects = .init([(status, ResponseMetadata())], to: fixture.url("b"), at: fixture.clock.now)
+            let data = TestImage.solid(0xFF0000, size: small)
+            fixture.loader.answer(fixture.url("a"), with: .success(LoaderResult(data: data, metadata: metadata)))
+        }
+        // Given a redirect that does not say how long it holds
+        answer(302)
+        try await load()
+        fixture.clock.advance(by: .seconds(50))
+        #expect(try await load(keepsMemory: true).source == .memory)
+        // When the image is read from disk, then the minute is that of before
+        #expect(try await load(.cachedElseLoad).source == .disk)
+        fixture.clock.advance(by: .seconds(11))
+        answerNotModified("a")
+        #expect(try await load(keepsMemory: true).source == .revalidated)
+        // A permanent one holds
+        answer(301)
+        try await load(.reload)
+        fixture.clock.advance(by: .seconds(1000))
+        #expect(try await load(keepsMemory: true).source == .memory)
+    }
+
     @Test("A response with Vary is fetched again for other header fields")
     func vary() async throws {
         var metadata = ResponseMetadata()

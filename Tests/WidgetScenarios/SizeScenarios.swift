@@ -223,7 +223,7 @@ extension Scenario {
             let scale = Int(gtk_widget_get_scale_factor(picture.widget))
             expectEqual(picture.currentImage?.pixelSize, PixelSize(width: 160 * scale, height: 120 * scale))
             expectEqual(button.currentImage?.pixelSize, PixelSize(width: 48 * scale, height: 36 * scale))
-            // In a column, a button that fills it has a picture of the same size.
+            // In a column, a button that fills it shows the image at the same size.
             gtk_box_remove(row.as(GtkBox.self), button.widget)
             stage.append(button.widget)
             expect(MainLoopPump.run(until: { gtk_widget_get_width(button.widget) > 300 }))

@@ -49,12 +49,13 @@ extension ImageBindable {
         nonmutating set { imageBinding.slot.configuration.transition = newValue }
     }
 
-    /// The size in application pixels that a GtkPicture asks for, whatever its image, such as that of an avatar on a button. The picture
-    /// of a button keeps it; another one grows where its parent has more room, unless its alignment forbids that. Without effect on
-    /// widgets that show images in other ways, such as GtkImage. Default: `nil`, for the size of the image.
+    /// The size in application pixels that a GtkPicture asks for, whatever its image, such as that of an avatar on a button. The GtkPicture
+    /// of a button keeps it in all states; another one grows where its parent has more room, unless its alignment forbids that. It takes
+    /// the place of a size request. Without effect on backgrounds, which have no size, and on widgets that show images in other ways, such
+    /// as GtkImage. Default: `nil`, for the size of the image.
     public var fixedImageSize: (width: Int, height: Int)? {
-        get { imageBinding.existingSlot?.configuration.fixedSize }
-        nonmutating set { imageBinding.slot.configuration.fixedSize = newValue }
+        get { imageBinding.existingSlot?.target.fixedSize }
+        nonmutating set { imageBinding.slot.target.fixedSize = newValue }
     }
 
     /// How animated images play. Default: automatically, as their files say.

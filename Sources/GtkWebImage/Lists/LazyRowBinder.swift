@@ -55,20 +55,25 @@ public final class LazyRowBinder {
         MainThreadMeter.measure {
             guard let container = container.pointer, let near = nearRows(of: container) else { return }
             bound = near
-            for (index, row) in rows(of: container).enumerated() {
-                // The row itself carries the mark, because rows are added, removed and reordered.
-                let object = row.assumingMemoryBound(to: GObject.self)
-                let isBound = g_object_get_qdata(object, Self.quark) != nil
+            let changes = rows(of: container).enumerated().compactMap { index, row -> (Int, Bool, GObjectBox)? in
                 let isNear = near.contains(index) && isLaidOut(row)
-                if !isBound, isNear {
-                    g_object_set_qdata(object, Self.quark, object)
-                    bind(row, index)
-                } else if isBound, !isNear {
-                    g_object_set_qdata(object, Self.quark, nil)
-                    unbind(row, index)
-                }
+                return isNear == isBound(row) ? nil : (index, isNear, GObjectBox(retaining: row))
+            }
+            for (index, isNear, row) in changes {
+                let pointer = row.pointer
+                // The handler for another row may have removed this one, or called this function.
+                let isInList = gtk_widget_get_parent(pointer.assumingMemoryBound(to: GtkWidget.self)) == container
+                guard isBound(pointer) != isNear, isInList || !isNear else { continue }
+                let object = pointer.assumingMemoryBound(to: GObject.self)
+                g_object_set_qdata(object, Self.quark, isNear ? object : nil)
+                if isNear { bind(pointer, index) } else { unbind(pointer, index) }
             }
         }
+    }
+
+    /// The row itself carries the mark, because rows are added, removed and reordered.
+    private func isBound(_ row: UnsafeMutableRawPointer) -> Bool {
+        g_object_get_qdata(row.assumingMemoryBound(to: GObject.self), Self.quark) != nil
     }
 
     private func watch() {

@@ -13,10 +13,20 @@ package struct Freshness {
     private let isOwn: Bool
 
     package init(_ metadata: ResponseMetadata, now: Date) {
-        directives = CacheDirectives(metadata.cacheControl)
+        let directives = CacheDirectives(metadata.cacheControl)
+        let lifetime = metadata.ownLifetime ?? Self.lifetime(metadata, directives)
         isOwn = metadata.ownLifetime != nil
         age = isOwn ? Self.ownAge(metadata, now: now) : Self.age(metadata, now: now)
-        lifetime = metadata.ownLifetime ?? Self.lifetime(metadata, directives)
+        guard let redirects = metadata.redirects, !isOwn, age < .infinity else {
+            (self.directives, self.lifetime) = (directives, lifetime)
+            return
+        }
+        let limits = CacheDirectives(redirects.control)
+        let elapsed = metadata.responseTime.map { max(0, now.timeIntervalSince($0)) } ?? 0
+        let own = DatedDirectives(directives, remaining: lifetime.map { [age] in $0 - age } ?? .infinity)
+        let all = own.limited(by: DatedDirectives(limits, remaining: limits.maxAge.map { $0 - elapsed } ?? .infinity))
+        self.directives = all.directives
+        self.lifetime = all.remaining < .infinity ? all.remaining + age : nil
     }
 
     package var isFresh: Bool {

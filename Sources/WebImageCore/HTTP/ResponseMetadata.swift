@@ -8,8 +8,8 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
         public var etag: String?
         /// The Last-Modified field as received.
         public var lastModified: String?
-        /// The resource that they are those of, when a redirect led there.
-        package var location: String?
+        /// The redirects to the resource that they are those of; `nil` where there were none.
+        package var redirects: Redirects?
 
         /// Makes validators.
         package init(etag: String?, lastModified: String?) {
@@ -26,7 +26,7 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     public var lastModified: String?
     /// The Last-Modified field as a date; `nil` when it cannot be parsed.
     public var lastModifiedDate: Date?
-    /// The Cache-Control field; repeated fields are joined by commas. After a redirect, what both responses allow.
+    /// The Cache-Control field; repeated fields are joined by commas.
     public var cacheControl: String?
     /// The Expires field; a value that is not a date counts as the distant past (RFC 9111, 5.3).
     public var expires: Date?
@@ -41,8 +41,8 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     public var requestTime: Date?
     /// The time at which the response arrived.
     public var responseTime: Date?
-    /// The URL to which redirects led; `nil` when there was none.
-    package var location: String?
+    /// What the redirects have said that led to the response; `nil` when there were none.
+    package var redirects: Redirects?
     /// The seconds for which the app takes the response for fresh, whatever its fields say.
     package var ownLifetime: Double?
 
@@ -55,8 +55,15 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     public var validators: Validators? {
         guard etag != nil || lastModified != nil else { return nil }
         var validators = Validators(etag: etag, lastModified: lastModified)
-        validators.location = location
+        validators.redirects = redirects
         return validators
+    }
+}
+
+extension ResponseMetadata.Validators? {
+    /// Whether both are those of one version, wherever redirects have led for it.
+    func areSame(as other: Self) -> Bool {
+        self?.etag == other?.etag && self?.lastModified == other?.lastModified
     }
 }
 
@@ -70,7 +77,7 @@ extension ResponseMetadata {
         result.cacheControl = newer.cacheControl ?? cacheControl
         result.expires = newer.expires ?? expires
         result.vary = newer.vary ?? vary
-        result.location = newer.location
+        result.redirects = newer.redirects
         // The age is that of the new response, whether or not it repeats these fields.
         result.date = newer.date
         result.age = newer.age
@@ -100,7 +107,8 @@ extension ResponseMetadata {
     /// - Parameter areComplete: Whether the request has no other fields. Otherwise only those by which content is negotiated count.
     /// - Returns: `nil` when it depends on fields that are not known.
     func isAnswer(to headers: [String: String], areComplete: Bool = true) -> Bool? {
-        guard let vary, !vary.isEmpty else { return true }
+        let vary = (redirects?.vary ?? [:]).merging(self.vary ?? [:]) { _, own in own }
+        guard !vary.isEmpty else { return true }
         guard vary["*"] == nil else { return false }
         let now = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { $1 }
         let known = areComplete ? vary : vary.filter { VaryingField.negotiating.contains($0.key) }

@@ -134,7 +134,8 @@ final class DiskStage: Sendable {
         var entry = dataCache?.entry(for: confirmation.entry.key)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
         // Another process may have removed or replaced it in the meantime.
-        if entry?.response.validators != confirmation.entry.response.validators { entry = nil }
+        let confirmed = confirmation.entry.response.validators
+        if !confirmed.areSame(as: entry?.response.validators) { entry = nil }
         guard let entry else { return goOnWithout(confirmation, id) }
         var data: FetchedData
         if let answer = confirmation.answer {

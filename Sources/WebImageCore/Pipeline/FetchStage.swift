@@ -166,7 +166,7 @@ final class FetchStage: Sendable {
         default:
             let outdatesMemory = outdatesMemory(id, fetch)
             if outdatesMemory { memoryCache.removeImages(source: fetch.key.url) }
-            let original = store.original(loaded, of: fetch, loader, outdatesMemory: !outdatesMemory)
+            let original = store.original(loaded, of: fetch, loader, mayLeaveOldImages: !outdatesMemory)
             var data = FetchedData(loaded: loaded, origin: .loader, storeOriginal: original?.store)
             data.storedAt = original?.date
             data.reservation = budget.holdBody(loaded.data.count, isInFile: loaded.isInFile)

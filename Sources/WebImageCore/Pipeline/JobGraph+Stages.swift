@@ -170,7 +170,7 @@ extension JobGraph {
         }
         let renditions = fetch.jobs.compactMap { jobs[$0].flatMap { $0.isLookingUp ? nil : $0.rendition } }
         guard renditions.count == fetch.jobs.count, let validators = renditions.first?.response.validators,
-            renditions.allSatisfy({ $0.response.validators == validators })
+            renditions.allSatisfy({ $0.response.validators.areSame(as: validators) })
         else { return nil }
         updateFetch(id) { $0.validation = .renditions }
         closeFetch(id)

@@ -41,7 +41,7 @@ final class StoreStage: Sendable {
         let response = response.living(for: job.request.diskLifetime, from: clock.now)
         if let freshness = response.freshness(clock.now) {
             let now = clock.now.timeIntervalSince1970
-            image.storage.staleTime = now + response.timeInMemory(freshness)
+            image.storage.staleTime = now + response.timeInMemory(freshness, clock.now)
             image.storage.servingLimit = now + freshness.remainingDespiteErrors
         }
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
@@ -101,18 +101,21 @@ extension StoreStage {
 extension ResponseMetadata {
     /// The freshness of an image in memory; `nil` when the server says nothing about it.
     fileprivate func freshness(_ now: Date) -> Freshness? {
-        guard cacheControl != nil || expires != nil || lastModifiedDate != nil || ownLifetime != nil else { return nil }
+        let saysNothing = cacheControl == nil && expires == nil && lastModifiedDate == nil && redirects == nil
+        guard !saysNothing || ownLifetime != nil else { return nil }
         return Freshness(self, now: now)
     }
 
     /// The seconds for which an image in memory serves without asking the server.
-    fileprivate func timeInMemory(_ freshness: Freshness) -> Double {
-        if freshness.directives.isNoStore, ownLifetime == nil { return Self.shortestUse }
-        return location == nil ? freshness.remaining : max(freshness.remaining, Self.shortestUse)
+    fileprivate func timeInMemory(_ freshness: Freshness, _ now: Date) -> Double {
+        guard ownLifetime == nil else { return freshness.remaining }
+        let rest = Self.shortestUse - (responseTime.map { now.timeIntervalSince($0) } ?? 0)
+        if freshness.directives.isNoStore { return rest }
+        return redirects == nil ? freshness.remaining : max(freshness.remaining, rest)
     }
 
-    /// What is not to be stored cannot be validated, and to find out where a redirect leads now takes two requests: a list that scrolls
-    /// back would load all of them again at once.
+    /// The seconds from a response on for which its image serves in any case. What is not to be stored cannot be validated, and to find
+    /// out where a redirect leads now takes two requests: a list that scrolls back would load all of them again at once.
     private static let shortestUse = 60.0
 }
 
@@ -120,12 +123,12 @@ extension ResponseMetadata {
 extension StoreStage {
     /// The work that puts the bytes of a fetch into the disk cache, and the date of the entry; `nil` when they are not
     /// to be cached. It is done once they have decoded, so that the cache never has what is no image.
-    /// - Parameter outdatesMemory: Whether the memory cache may still have images of an earlier version then.
+    /// - Parameter mayLeaveOldImages: Whether the memory cache may still have images of an earlier version then.
     func original(
         _ loaded: LoaderResult,
         of fetch: JobGraph.Fetch,
         _ loader: any DataLoading,
-        outdatesMemory: Bool
+        mayLeaveOldImages: Bool
     ) -> (store: OnceClosure, date: Date)? {
         let (key, url, date) = (fetch.key.url, fetch.request.url, clock.now)
         // What was loaded past the caches replaces what they hold.
@@ -144,7 +147,7 @@ extension StoreStage {
                 data = serialized
             }
             // A load that has read no cache does not know whether it brings another version than that in memory.
-            if outdatesMemory, !fetch.key.queriesOriginals { memoryCache.removeImages(source: key) }
+            if mayLeaveOldImages, !fetch.key.queriesOriginals { memoryCache.removeImages(source: key) }
             // Renditions of the version before would be served again once this original is evicted.
             renditions.cache?.outdateVariants(of: key)
             var entry = CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: date)

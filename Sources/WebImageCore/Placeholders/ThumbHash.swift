@@ -1,5 +1,4 @@
 public import FoundationEssentials
-
 import Glibc
 
 /// A blurred image in some twenty-five bytes, with aspect ratio and alpha, as a placeholder. The code keeps the names

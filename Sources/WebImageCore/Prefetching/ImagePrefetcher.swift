@@ -5,7 +5,7 @@ import Synchronization
 /// priority, so that visible images come first.
 ///
 /// It pauses while the machine is offline, on a metered network, or saving power. A prefetcher that is released goes on until its
-/// batches have finished. It can be used from any thread.
+/// batches have finished; if the app has paused it, they are cancelled. It can be used from any thread.
 public final class ImagePrefetcher: Sendable {
     private struct State {
         /// The unfinished batches, in the order in which they were requested.
@@ -17,6 +17,8 @@ public final class ImagePrefetcher: Sendable {
         var priority: ImagePriority?
         var totals = PrefetchResult()
         var onFinish: (@MainActor @Sendable (URL, PrefetchResult) -> Void)?
+        /// The prefetcher itself, as long as it has something to do that it begins without the app.
+        var itself: ImagePrefetcher?
         /// Whether a thread is starting loads. That thread looks for more requests before it stops.
         var isStarting = false
     }
@@ -40,6 +42,10 @@ public final class ImagePrefetcher: Sendable {
         let observation = manager.observeNetwork { [weak self] in self?.networkChanged($0) }
         networkObservation.withLock { $0 = observation }
         networkChanged(manager.networkStatus)
+    }
+
+    deinit {
+        for batch in state.withLock({ $0.batches }) { batch.cancel() }
     }
 
     /// Whether no further loads start. Loads in flight continue. Default: false.
@@ -126,8 +132,8 @@ public final class ImagePrefetcher: Sendable {
             manager.dependencies.dispatcher,
             progress: progress,
             completion: completion,
-            // A batch keeps its prefetcher as long as it has images to load.
-            onEnd: { self.count($0, $1) }
+            onEnd: { [weak self] in self?.count($0, $1) },
+            onFinish: { [weak self] in self?.keepItself() }
         )
         guard !requests.isEmpty else {
             task.finishIfDone()
@@ -184,6 +190,17 @@ public final class ImagePrefetcher: Sendable {
         }
         guard isFirst else { return }
         while let (batch, request) = next() { start(request, batch) }
+        keepItself()
+    }
+
+    /// Keeps the prefetcher alive while batches wait for the network.
+    private func keepItself() {
+        let released = state.withLock { state -> ImagePrefetcher? in
+            state.batches.removeAll(where: \.isFinished)
+            return exchange(&state.itself, with: state.batches.isEmpty || state.isPaused ? nil : self)
+        }
+        // This may be the last reference.
+        withExtendedLifetime(released) {}
     }
 
     private func next() -> (PrefetchTask, ImageRequest)? {

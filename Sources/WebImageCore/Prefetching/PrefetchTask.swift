@@ -19,11 +19,12 @@ public final class PrefetchTask: Sendable {
         var sharedPriority: ImagePriority?
         var progress: Progress?
         var completion: Completion?
-        /// The handler that is called when an image has finished. It keeps the prefetcher.
-        var onEnd: EndHandler?
     }
 
     private let dispatcher: any CallbackDispatching
+    /// The handlers that are called when an image, and when all have finished.
+    private let onEnd: EndHandler
+    private let onFinish: @Sendable () -> Void
     private let state: Mutex<State>
 
     init(
@@ -31,16 +32,17 @@ public final class PrefetchTask: Sendable {
         _ dispatcher: any CallbackDispatching,
         progress: Progress?,
         completion: @escaping Completion,
-        onEnd: @escaping EndHandler
+        onEnd: @escaping EndHandler,
+        onFinish: @escaping @Sendable () -> Void
     ) {
         self.dispatcher = dispatcher
+        (self.onEnd, self.onFinish) = (onEnd, onFinish)
         state = Mutex(
             State(
                 waiting: requests.reversed(),
                 result: PrefetchResult(requestedCount: requests.count),
                 progress: progress,
-                completion: completion,
-                onEnd: onEnd
+                completion: completion
             )
         )
     }
@@ -50,14 +52,14 @@ public final class PrefetchTask: Sendable {
 
     /// Cancels the images that have not finished, and calls the completion. A finished batch does not change.
     public func cancel() {
-        let (running, dropped, onEnd) = state.withLock { state in
+        let (running, dropped) = state.withLock { state in
             let dropped = state.waiting
             state.result.cancelledCount += dropped.count
             state.waiting = []
             state.isCancelled = true
-            return (state.running.values, dropped, state.onEnd)
+            return (state.running.values, dropped)
         }
-        for request in dropped.reversed() { onEnd?(request.url, .failure(.cancelled(request.url))) }
+        for request in dropped.reversed() { onEnd(request.url, .failure(.cancelled(request.url))) }
         for task in running { task.cancel() }
         finishIfDone()
     }
@@ -105,30 +107,28 @@ public final class PrefetchTask: Sendable {
     }
 
     func finish(_ number: UInt64, of url: URL, with result: Result<ImageResponse, ImageError>) {
-        let (report, onEnd) = state.withLock { state -> ((@Sendable () -> Void)?, EndHandler?) in
-            guard state.running.removeValue(forKey: number) != nil else { return (nil, state.onEnd) }
+        let report = state.withLock { state -> (@Sendable () -> Void)? in
+            guard state.running.removeValue(forKey: number) != nil else { return nil }
             state.result.count(result)
-            guard let progress = state.progress else { return (nil, state.onEnd) }
+            guard let progress = state.progress else { return nil }
             let counts = state.result
-            let report: @Sendable () -> Void = {
-                MainActor.assumeIsolated { progress(counts.finishedCount, counts.requestedCount) }
-            }
-            return (report, state.onEnd)
+            return { MainActor.assumeIsolated { progress(counts.finishedCount, counts.requestedCount) } }
         }
-        onEnd?(url, result)
+        onEnd(url, result)
         if let report { dispatcher.dispatch(report) }
         finishIfDone()
     }
 
     func finishIfDone() {
-        // All closures leave, so that they are released with the lock free.
-        let ending = state.withLock { state -> (Completion, Progress?, EndHandler?, PrefetchResult)? in
+        // Both closures leave, so that they are released with the lock free.
+        let ending = state.withLock { state -> (Completion, Progress?, PrefetchResult)? in
             guard state.result.isFinished, let completion = state.completion.take() else { return nil }
-            return (completion, state.progress.take(), state.onEnd.take(), state.result)
+            return (completion, state.progress.take(), state.result)
         }
         defer { withExtendedLifetime(ending) {} }
-        guard let (completion, _, _, result) = ending else { return }
+        guard let (completion, _, result) = ending else { return }
         dispatcher.dispatch { MainActor.assumeIsolated { completion(result) } }
+        onFinish()
     }
 }
 

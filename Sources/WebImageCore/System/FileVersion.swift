@@ -1,5 +1,4 @@
 import FoundationEssentials
-
 import Glibc
 
 /// What tells the present bytes of a file from earlier ones without reading them.

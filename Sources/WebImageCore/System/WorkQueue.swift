@@ -256,17 +256,6 @@ package func startDetachedThread(_ body: @escaping @Sendable () -> Void) -> Int3
     return code
 }
 
-/// Starts work that the library can do without, on a thread of its own. Where the system allows no thread the work does not run;
-/// libdispatch would wait for one on the calling thread, which may be the main thread.
-package func startOptionalWork(_ work: @escaping @Sendable () -> Void) {
-    // Not as batch work: threads that GLib starts within would inherit that.
-    let code = startDetachedThread {
-        nameThisThread("gwi-setup")
-        work()
-    }
-    if code != 0 { WebImageLog.debug("The system starts no thread (error \(code)).") }
-}
-
 private final class ThreadBody: Sendable {
     let run: @Sendable () -> Void
 
@@ -291,7 +280,7 @@ private func markThisThreadAsBatch() {
 }
 
 /// Names the thread by way of procfs: pthread_setname_np is not visible from Swift.
-private func nameThisThread(_ name: String) {
+func nameThisThread(_ name: String) {
     let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }
     _ = write(file, name, min(name.utf8.count, 15))

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+public import Foundation
 import Synchronization
 public import WebImageCore
 
@@ -138,6 +138,8 @@ private final class FakeLoad: FetchOperation {
     private let onCancel: @Sendable (FakeLoad) -> Void
     private let nearlyComplete: @Sendable () -> Bool
     private let state: Mutex<State>
+    /// Held while bytes are delivered, in their order. The receiver may call this load meanwhile.
+    private let delivery = NSRecursiveLock()
 
     init(
         _ request: LoaderRequest,
@@ -160,11 +162,13 @@ private final class FakeLoad: FetchOperation {
     }
 
     func receive(_ data: Data) {
-        let delivered = state.withLock { state in
-            state.held += data
-            return state.wantsData ? exchange(&state.held, with: Data()) : nil
+        delivery.withLock {
+            let delivered = state.withLock { state in
+                state.held += data
+                return state.wantsData ? exchange(&state.held, with: Data()) : nil
+            }
+            if let delivered { send(.data(delivered)) }
         }
-        if let delivered { send(.data(delivered)) }
     }
 
     func cancel() {
@@ -180,10 +184,12 @@ private final class FakeLoad: FetchOperation {
     }
 
     func startStreaming() {
-        let delivered = state.withLock { state in
-            state.wantsData = true
-            return exchange(&state.held, with: Data())
+        delivery.withLock {
+            let delivered = state.withLock { state in
+                state.wantsData = true
+                return exchange(&state.held, with: Data())
+            }
+            if !delivered.isEmpty { send(.data(delivered)) }
         }
-        if !delivered.isEmpty { send(.data(delivered)) }
     }
 }

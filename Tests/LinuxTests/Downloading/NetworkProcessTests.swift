@@ -44,6 +44,20 @@ struct NetworkProcessTests {
         }
     }
 
+    @Test(
+        "The exit of a process waits for what the library asks the desktop, but not for long",
+        arguments: [100, 60_000]
+    )
+    func exitDuringSetup(milliseconds: Int) throws {
+        var output = ""
+        let time = try ContinuousClock().measure {
+            let process = try ChildProcess.run(BuiltProgram.path("DecodeWorker"), ["\(milliseconds)", "optional"])
+            #expect(process.exitCode == 0, "\(process.output)")
+            output = process.output
+        }
+        #expect(output.contains("ended") == (milliseconds < 1000) && time < .seconds(20), "\(time): \(output)")
+    }
+
     @Test("Closures that hold up several network threads delay the exit once")
     func heldExit() throws {
         let time = try ContinuousClock().measure {

@@ -127,13 +127,44 @@ struct RedirectCachingTests {
         #expect(try await load(server.url("/a"), manager).source == .loader)
     }
 
-    @Test("In memory such an image serves for a minute, so that a list that scrolls back does not load it again")
-    func memory() async throws {
-        let server = try server(302, "no-store")
+    @Test("A 304 that says nothing leaves the image its own limits, also behind a redirect that holds for a year")
+    func silentConfirmation() async throws {
+        let server = try LocalImageServer { request in
+            guard request.path == "/b" else {
+                let fields = [("Location", "/b"), ("Cache-Control", "max-age=31536000"), ("Vary", "X-Theme")]
+                return ServerResponse(status: 302, headers: fields)
+            }
+            if request.headers["if-none-match"] != nil { return ServerResponse(status: 304) }
+            var response = ServerResponse.ok(Self.red, contentType: "image/png")
+            response.headers += [("ETag", "\"1\""), ("Cache-Control", "max-age=0"), ("Vary", "Accept")]
+            return response
+        }
         let manager = manager()
-        let request = ImageRequest(url: server.url("/a"))
-        _ = try await manager.response(for: request)
-        #expect(try await manager.response(for: request).source == .memory)
-        #expect(server.requests.count == 2)
+        _ = try await load(server.url("/a"), manager)
+        for count in [4, 6] {
+            #expect(try await load(server.url("/a"), manager).source == .revalidated)
+            #expect(server.requests.count == count)
+        }
+    }
+
+    @Test("Of several redirects in a row, the one that holds for the shortest time counts")
+    func chain() async throws {
+        let lifetimes = ["/a": "max-age=600", "/b": "max-age=0", "/c": "max-age=600"]
+        let next = ["/a": "/b", "/b": "/c", "/c": "/d"]
+        let server = try LocalImageServer { request in
+            if let target = next[request.path], let lifetime = lifetimes[request.path] {
+                return ServerResponse(status: 307, headers: [("Location", target), ("Cache-Control", lifetime)])
+            }
+            var response = ServerResponse.ok(Self.red, contentType: "image/png")
+            response.headers += [("ETag", "\"1\""), ("Cache-Control", "max-age=600")]
+            return response.conditional(on: request)
+        }
+        let manager = manager()
+        _ = try await load(server.url("/a"), manager)
+        #expect(try await load(server.url("/a"), manager).source == .revalidated)
+        #expect(server.requests.count == 8)
+        // From behind the one that does not hold, the image is fresh
+        _ = try await load(server.url("/c"), manager)
+        #expect(try await load(server.url("/c"), manager).source == .disk)
     }
 }

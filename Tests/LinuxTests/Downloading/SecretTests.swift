@@ -14,7 +14,11 @@ struct SecretTests {
     func disk() async throws {
         let server = try LocalImageServer { request in
             let fields = [("Vary", "Authorization, Cookie, X-Key"), ("Cache-Control", "max-age=600")]
-            return ServerResponse(status: 200, headers: fields, body: Self.picture)
+            guard request.path == "/a.png" else {
+                return ServerResponse(status: 200, headers: fields, body: Self.picture)
+            }
+            let target = "http://SECRET6:SECRET7@\(request.headers["host"] ?? "")/SECRET8?token=SECRET9"
+            return ServerResponse(status: 302, headers: fields + [("Location", target)])
         }
         let directory = TemporaryDirectory()
         var configuration = ImageManager.Configuration()
@@ -36,7 +40,7 @@ struct SecretTests {
         manager.cache.removeAllFromMemory()
         request.networkOptions.headers["Cookie"] = "a=other"
         #expect(try await manager.response(for: request).source == .loader)
-        #expect(server.requests.count == 2)
+        #expect(server.requests.count == 4)
     }
 
     @Test("Loads at a time with different users in the URL share no transfer")

@@ -36,8 +36,8 @@ extension ImageSlot {
             }
         }
         current?.networkObservation = manager?.observeNetwork(restart)
-        // The network may be back since the load was decided. Other errors say that it is of no use at the moment.
-        if error.code == .offline, let status = manager?.networkStatus { restart(status) }
+        // The network may be back since the load was decided.
+        if error.isOfNetworkStatus, let status = manager?.networkStatus { restart(status) }
     }
 
     func restartFailed(_ trigger: Trigger) {

@@ -35,13 +35,7 @@ final class ImageSlot {
     /// Lists bind many images within one frame, so their way below reads the load in place: a copy retains all that it holds.
     var current: SlotLoad?
     var configuration = SlotConfiguration() {
-        didSet {
-            target.content?.playback = configuration.playback
-            let size = configuration.fixedSize
-            if size?.width != oldValue.fixedSize?.width || size?.height != oldValue.fixedSize?.height {
-                target.setFixedSize(size)
-            }
-        }
+        didSet { target.content?.playback = configuration.playback }
     }
     /// Created when the app first observes it.
     private(set) var progress: ImageProgress?

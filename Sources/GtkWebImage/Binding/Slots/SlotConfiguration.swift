@@ -7,6 +7,4 @@ struct SlotConfiguration {
     var errorPlaceholder: Placeholder?
     var retriesOnClick = false
     var playback = ImagePlayback()
-    /// The size in application pixels of the GtkPicture, whatever its image.
-    var fixedSize: (width: Int, height: Int)?
 }

@@ -21,7 +21,10 @@ final class ChildTarget: SlotTarget {
     func prepare() { child.put(into: widget) }
     func attach() -> Bool { child.isIn(widget) && target.attach() }
     func changed() { target.changed() }
-    func setFixedSize(_ size: (width: Int, height: Int)?) { child.setFixedSize(size) }
+    var fixedSize: (width: Int, height: Int)? {
+        get { child.presenter.fixedSize }
+        set { child.setFixedSize(newValue) }
+    }
     func decodeSize() -> DecodeSize? { child.isIn(widget) ? target.decodeSize() : nil }
 
     /// `nil` once the app has replaced the child, as gtk_button_set_label does.
@@ -48,9 +51,9 @@ final class ImageChild {
         UnsafeMutableRawPointer(widget).setObjectProperty("child", UnsafeMutableRawPointer(picture))
     }
 
-    /// A button may be larger; its picture is not then.
+    /// Gives the child a size, which it keeps where the widget is larger.
     func setFixedSize(_ size: (width: Int, height: Int)?) {
-        presenter.setFixedSize(size)
+        presenter.fixedSize = size
         guard let picture = presenter.picture.pointer else { return }
         gtk_widget_set_halign(picture, size == nil ? GTK_ALIGN_FILL : GTK_ALIGN_CENTER)
         gtk_widget_set_valign(picture, size == nil ? GTK_ALIGN_FILL : GTK_ALIGN_CENTER)

@@ -26,23 +26,39 @@ final class PicturePresenter {
         return paintable
     }
 
-    /// Gives the GtkPicture a size, whatever it shows. It would also ask for the size of its image otherwise, and for the width that
-    /// goes with each height: its layout manager asks for nothing, so that the size request is all.
-    func setFixedSize(_ size: (width: Int, height: Int)?) {
-        guard let picture = picture.pointer else { return }
-        let measure: GtkCustomMeasureFunc = { _, _, _, minimum, natural, minimumBaseline, naturalBaseline in
-            minimum?.pointee = 0
-            natural?.pointee = 0
-            minimumBaseline?.pointee = -1
-            naturalBaseline?.pointee = -1
+    /// The size of the GtkPicture in application pixels, whatever it shows; `nil` for that of its image.
+    ///
+    /// With a size request alone it would also ask for the size of its image, and for the width that goes with each height. Its layout
+    /// manager asks for nothing, so that the request is all.
+    var fixedSize: (width: Int, height: Int)? {
+        didSet {
+            guard let picture = picture.pointer else { return }
+            if oldValue == nil {
+                var (width, height) = (Int32(0), Int32(0))
+                gtk_widget_get_size_request(picture, &width, &height)
+                ownRequest = (width, height)
+            }
+            let measure: GtkCustomMeasureFunc = { _, _, _, minimum, natural, minimumBaseline, naturalBaseline in
+                minimum?.pointee = 0
+                natural?.pointee = 0
+                minimumBaseline?.pointee = -1
+                naturalBaseline?.pointee = -1
+            }
+            let allocate: GtkCustomAllocateFunc = { _, _, _, _ in }
+            gtk_widget_set_layout_manager(
+                picture,
+                fixedSize == nil ? nil : gtk_custom_layout_new(nil, measure, allocate)
+            )
+            let size = fixedSize.map { (width: Self.side($0.width), height: Self.side($0.height)) } ?? ownRequest
+            gtk_widget_set_size_request(picture, size.width, size.height)
         }
-        gtk_widget_set_layout_manager(
-            picture,
-            size == nil ? nil : gtk_custom_layout_new(nil, measure, { _, _, _, _ in })
-        )
-        let (width, height) = size.map { (Int32(clamping: $0.width), Int32(clamping: $0.height)) } ?? (-1, -1)
-        gtk_widget_set_size_request(picture, max(width, -1), max(height, -1))
     }
+
+    /// The size request of the app.
+    private var ownRequest: (width: Int32, height: Int32) = (-1, -1)
+
+    /// GTK cannot lay out what is longer.
+    private static func side(_ length: Int) -> Int32 { Int32(min(max(length, 0), 1 << 15)) }
 
     /// Whether the contents of the paintables decide which one is shown.
     var hasStates: Bool { !others.isEmpty }

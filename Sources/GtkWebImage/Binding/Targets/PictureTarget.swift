@@ -25,7 +25,10 @@ final class PictureTarget: SlotTarget {
         if presenter.hasStates { presenter.update() }
     }
 
-    func setFixedSize(_ size: (width: Int, height: Int)?) { presenter.setFixedSize(size) }
+    var fixedSize: (width: Int, height: Int)? {
+        get { presenter.fixedSize }
+        set { if paintable.content.hasSize { presenter.fixedSize = newValue } }
+    }
 
     func decodeSize() -> DecodeSize? {
         guard let picture = area else { return nil }

@@ -19,13 +19,16 @@ protocol SlotTarget: AnyObject {
     func decodeSize() -> DecodeSize?
     /// The image on display.
     var image: WebImage? { get }
-    /// Gives the place of the image a size in application pixels; `nil` for that of the image.
-    func setFixedSize(_ size: (width: Int, height: Int)?)
+    /// The size in application pixels that the place of the image has; `nil` for that of the image.
+    var fixedSize: (width: Int, height: Int)? { get set }
 }
 
 extension SlotTarget {
     func prepare() {}
     func changed() {}
-    func setFixedSize(_ size: (width: Int, height: Int)?) {}
+    var fixedSize: (width: Int, height: Int)? {
+        get { nil }
+        set {}
+    }
     var image: WebImage? { content?.image }
 }

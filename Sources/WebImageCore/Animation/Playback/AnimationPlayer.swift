@@ -47,7 +47,7 @@ public final class AnimationPlayer {
     private var isWaitingForMemory = false
     /// The number of frames before the first damaged one, as far as it is known.
     private var intactCount: Int
-    /// Whether only the system settings keep the player from playing, and no control has been used since.
+    /// Whether only the system settings keep the player from playing: it was not played, paused or stopped since.
     package var isHeld = false
     private var isVisible = true
     private var cancelCall: (@MainActor () -> Void)?

@@ -250,7 +250,7 @@ package final class FrameBuffer: Sendable {
         guard keepsDecoderMemory else { return }
         let isIdle = state.withLock { state in
             // One that waits for memory has none.
-            guard !state.isClosed, state.wait == nil else { return false }
+            guard !state.isClosed, state.wait?.ticket == nil else { return false }
             state.isReleaseDue = true
             return startTending(&state)
         }
@@ -259,7 +259,7 @@ package final class FrameBuffer: Sendable {
 
     /// Reserves the decoder for the queue, unless something keeps it busy. Then it is tended to after that.
     private func startTending(_ state: inout State) -> Bool {
-        guard !state.isClosed, state.decoding == nil, !state.isTending, state.wait == nil else { return false }
+        guard !state.isClosed, state.decoding == nil, !state.isTending, state.wait?.ticket == nil else { return false }
         state.isTending = true
         return true
     }
@@ -444,15 +444,18 @@ package final class FrameBuffer: Sendable {
             if missing == nil { state.failureCount += 1 }
             guard state.failureCount <= Self.mostFailures else { return nil }
             releaseBudget(of: index, &state)
-            (state.decoding, state.isReleaseDue) = (nil, false)
+            state.decoding = nil
+            if ticket != nil { state.isReleaseDue = false }
             state.wait = state.isClosed ? nil : State.Wait(budget: missing?.budget, ticket: ticket)
             return state.isClosed
         }
         guard let isClosed else { return false }
         guard !isClosed else { return true }
         guard let missing, let ticket else {
-            let queue = DispatchQueue.global(qos: .utility)
-            queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.retry() }
+            DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
+                self?.retry()
+            }
+            if state.withLock({ $0.isReleaseDue && startTending(&$0) }) { submitTending() }
             return true
         }
         missing.budget.whenRoom(toKeep: missing.byteCount, ticket: ticket) { [weak self] in self?.retry() }

@@ -1,5 +1,4 @@
 import FoundationEssentials
-
 import Glibc
 
 /// A copy of cache directories that is built beside its later place. Files of a cache are replaced and never changed, so a hard

@@ -1,5 +1,4 @@
 import FoundationEssentials
-
 import Glibc
 
 /// The directory of the files of bodies that have not arrived as a whole. Nothing in it is trusted: what is no regular file, or none of

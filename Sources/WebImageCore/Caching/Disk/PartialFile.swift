@@ -1,5 +1,4 @@
 import FoundationEssentials
-
 import Glibc
 
 /// The file of a body that is arriving. Bytes are added to it until the body is complete, so that a process may end at any moment.

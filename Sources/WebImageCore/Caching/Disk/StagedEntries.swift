@@ -83,6 +83,7 @@ extension CacheEntry {
         var fields = count(response.contentType) + count(response.etag) + count(response.lastModified)
         fields += count(response.cacheControl)
         fields += attachment?.count ?? 0
+        fields += response.redirects?.byteCount ?? 0
         for field in response.vary ?? [:] { fields += count(field.key) + count(field.value) }
         return data.count + 4 * key.utf8.count + 2 * fields + 1024
     }

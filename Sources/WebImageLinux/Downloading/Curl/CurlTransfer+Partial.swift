@@ -116,7 +116,8 @@ extension CurlTransfer {
         exchange.keeping = .no
         guard configuration.resumableByteCount > 0, isForEverybody, let request = keepingRequest,
             let store = request.partialBodies, let version = resumableVersion, version.condition != nil,
-            version.metadata.vary?["*"] == nil, !CacheDirectives(version.metadata.cacheControl).isNoStore
+            version.metadata.vary?["*"] == nil, version.metadata.redirects?.vary?["*"] == nil,
+            !CacheDirectives(version.metadata.cacheControl).isNoStore
         else { return }
         let part = exchange.resumedCount == nil ? Data() : exchange.part?.data ?? Data()
         let fields = exchange.request.fieldText

@@ -170,11 +170,13 @@ extension CurlTransfer {
     /// differs each time.
     private var validators: (etag: String?, date: String?) {
         guard let validators = key.validators else { return (nil, nil) }
-        let target = exchange.target.absoluteString
-        let location = validators.location ?? key.url.absoluteString
-        func path(_ url: String) -> Substring { url.prefix { $0 != "?" && $0 != "#" } }
+        guard let known = validators.redirects else {
+            return redirects == nil ? (validators.etag, validators.lastModified) : (nil, nil)
+        }
+        let target = exchange.target
         return (
-            path(location) == path(target) ? validators.etag : nil, location == target ? validators.lastModified : nil
+            known.isTargetButForQuery(target) ? validators.etag : nil,
+            known.isTarget(target) ? validators.lastModified : nil
         )
     }
 

@@ -112,8 +112,7 @@ extension CurlTransfer {
         guard let head = exchange.head else { return }
         let request = redirects?.request ?? exchange.request
         let metadata = head.metadata(request, requestTime: exchange.requestTime, responseTime: Date())
-        let redirect = RedirectMetadata(status: head.status, metadata: metadata)
-        redirects = (request, (redirects?.responses ?? []) + [redirect])
+        redirects = (request, (redirects?.responses ?? []) + [(head.status, metadata)])
     }
 
     private var redirectTarget: URL? {

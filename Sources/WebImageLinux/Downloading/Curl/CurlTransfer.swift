@@ -66,7 +66,7 @@ final class CurlTransfer {
     /// Where redirects have led so far.
     var redirectTargets: [URL] = []
     /// What they have said about caching, and the request that the first of them has answered.
-    var redirects: (request: RequestModifier.Request, responses: [RedirectMetadata])?
+    var redirects: (request: RequestModifier.Request, responses: [(status: Int, metadata: ResponseMetadata)])?
     /// The exchange that is being prepared.
     var step: Step
     /// Whether the modifier was asked for another request after a status 401.
@@ -269,14 +269,14 @@ extension CurlTransfer {
         }
     }
 
-    /// The metadata of a response, with the limits of the redirects that have led to it.
+    /// The metadata of a response, with what the redirects have said that have led to it.
     func metadata(of head: ResponseHead) -> ResponseMetadata {
         // The next request is compared with the one before the first redirect.
         let request = redirects?.request ?? exchange.request
-        var metadata = head.metadata(request, requestTime: exchange.requestTime, responseTime: Date())
-        guard let redirects else { return metadata }
-        metadata.location = exchange.target.absoluteString
-        return metadata.limited(by: redirects.responses)
+        let now = Date()
+        var metadata = head.metadata(request, requestTime: exchange.requestTime, responseTime: now)
+        metadata.redirects = redirects.map { .init($0.responses, to: exchange.target, at: now) }
+        return metadata
     }
 
     private func loaderResult() -> LoaderResult {

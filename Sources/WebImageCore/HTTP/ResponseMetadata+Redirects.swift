@@ -1,0 +1,109 @@
+package import FoundationEssentials
+
+extension ResponseMetadata {
+    /// What the redirects have said that led to a response.
+    ///
+    /// RFC 9111 stores each response of a chain by its own URL. A cache that stores the last one by the URL of the request may use it
+    /// for as long as it could use all of them.
+    package struct Redirects: Codable, Hashable, Sendable {
+        /// What they allow together, as a Cache-Control field whose times begin when the response arrives.
+        package var control: String
+        /// The fields that their Vary names, as ``ResponseMetadata/vary``.
+        package var vary: [String: String]?
+        /// The URL that they led to, and the part of it before the query, as salted hashes: either may contain secrets.
+        private var target: String
+        private var path: String
+
+        /// - Parameters:
+        ///   - responses: The status codes and the metadata of the redirects.
+        ///   - target: The URL that they led to.
+        ///   - time: When its response has arrived.
+        package init(_ responses: [(status: Int, metadata: ResponseMetadata)], to target: URL, at time: Date) {
+            let limits = responses.map { DatedDirectives(ofRedirect: $0.status, $0.metadata, at: time) }
+            control = limits.dropFirst().reduce(limits.first ?? DatedDirectives()) { $0.limited(by: $1) }.field
+            let varying = responses.reduce([:]) { $0.merging($1.metadata.vary ?? [:]) { first, _ in first } }
+            vary = varying.isEmpty ? nil : varying
+            let text = target.absoluteString
+            self.target = VaryingField.text(for: text)
+            path = VaryingField.text(for: Self.path(of: text))
+        }
+
+        /// Whether they led to a URL.
+        package func isTarget(_ url: URL) -> Bool { VaryingField.isText(target, of: url.absoluteString) }
+
+        /// Whether they led to a URL but for its query, such as that of a signed URL, which differs each time.
+        package func isTargetButForQuery(_ url: URL) -> Bool {
+            VaryingField.isText(path, of: Self.path(of: url.absoluteString))
+        }
+
+        private static func path(of url: String) -> String { String(url.prefix { $0 != "?" && $0 != "#" }) }
+
+        /// The bytes that it takes, roughly.
+        var byteCount: Int {
+            let fields = (vary ?? [:]).reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+            return control.utf8.count + target.utf8.count + path.utf8.count + fields
+        }
+    }
+}
+
+/// Directives with the times that they mean, in seconds from a moment on.
+struct DatedDirectives {
+    private(set) var directives = CacheDirectives(nil)
+    /// The time for which the response is fresh: infinity when nobody says.
+    private(set) var remaining = Double.infinity
+
+    init() { directives.isImmutable = true }
+
+    init(_ directives: CacheDirectives, remaining: Double) {
+        (self.directives, self.remaining) = (directives, remaining)
+    }
+
+    /// What a redirect allows of its target. A temporary one has to say for how long it holds (RFC 9110, 15.4). One that is not to be
+    /// stored is asked for again; the response that it led to may still be stored.
+    init(ofRedirect status: Int, _ metadata: ResponseMetadata, at time: Date) {
+        let freshness = Freshness(metadata, now: time)
+        directives = freshness.directives
+        remaining = freshness.lifetime.map { $0 - freshness.age } ?? .infinity
+        let isExplicit = directives.maxAge != nil || metadata.expires != nil
+        if directives.isNoStore || !isExplicit && ![301, 308].contains(status) { remaining = min(remaining, 0) }
+        directives.isNoStore = false
+    }
+
+    func limited(by other: DatedDirectives) -> DatedDirectives {
+        var result = self
+        result.remaining = min(remaining, other.remaining)
+        result.directives.isNoCache = directives.isNoCache || other.directives.isNoCache
+        result.directives.mustRevalidate = directives.mustRevalidate || other.directives.mustRevalidate
+        result.directives.isImmutable = directives.isImmutable && other.directives.isImmutable
+        result.directives.staleWhileRevalidate = result.rest(
+            of: min(end(directives.staleWhileRevalidate ?? 0), other.end(other.directives.staleWhileRevalidate ?? 0))
+        )
+        result.directives.staleIfError = result.rest(
+            of: min(end(directives.staleIfError), other.end(other.directives.staleIfError))
+        )
+        return result
+    }
+
+    /// When a time after the freshness ends; infinity when it does not.
+    private func end(_ seconds: Double?) -> Double { seconds.map { remaining + $0 } ?? .infinity }
+
+    /// The time after the freshness until an end; `nil` when it has none.
+    private func rest(of end: Double) -> Double? { end < .infinity ? max(end - remaining, 0) : nil }
+
+    /// The Cache-Control field that means the same from the moment on.
+    var field: String {
+        let seconds = [
+            ("max-age", remaining < .infinity ? max(remaining, 0) : nil),
+            ("stale-while-revalidate", directives.staleWhileRevalidate), ("stale-if-error", directives.staleIfError),
+        ]
+        let flags = [
+            ("no-cache", directives.isNoCache), ("must-revalidate", directives.mustRevalidate),
+            ("immutable", directives.isImmutable),
+        ]
+        let values = seconds.compactMap { name, value in value.map { "\(name)=\(Int64(min($0, Self.longest)))" } }
+        return (flags.filter(\.1).map(\.0) + values).joined(separator: ", ")
+    }
+
+    /// RFC 9111, 1.2.2: a larger number counts as this one.
+    private static let longest = 2_147_483_648.0
+}
