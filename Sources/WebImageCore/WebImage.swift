@@ -90,7 +90,8 @@ public struct WebImage: Sendable {
                 scale: Self.validScale(scale),
                 format: format,
                 isPartial: isPartial,
-                animation: animation
+                // One without frames is none.
+                animation: animation.flatMap { $0.frameCount > 0 ? $0 : nil }
             )
         )
     }

@@ -33,6 +33,36 @@ struct FramesTests {
         #expect(made.cost == 2 * 4 * 4 * 3)
     }
 
+    @Test("An animation without frames is none, also after one that plays")
+    func noFrames() throws {
+        func image(_ count: Int) throws -> WebImage {
+            let size = PixelSize(width: 2, height: 2)
+            let pixels = try #require(
+                PixelBuffer(size: size, format: .rgb) { _ = $0.initializeMemory(as: UInt8.self, repeating: 1) }
+            )
+            let durations = [Duration](repeating: .milliseconds(100), count: count)
+            let animation = ImageAnimation(
+                durations: durations,
+                loopCount: 0,
+                size: size,
+                hasAlpha: false,
+                byteCount: 0
+            ) {
+                OneFrame(pixels: pixels)
+            }
+            return WebImage(pixels: pixels, animation: animation)
+        }
+        #expect(try image(0).animation == nil && image(0).frameCount == 1 && image(3).frameCount == 3)
+    }
+
+    private final class OneFrame: FrameDecoding {
+        let pixels: PixelBuffer
+
+        init(pixels: PixelBuffer) { self.pixels = pixels }
+
+        func frame(at index: Int) throws(ImageError) -> PixelBuffer { pixels }
+    }
+
     @Test("Images of other sizes are scaled to that of the first, one is a still image, and none is none")
     func odd() throws {
         let frames = [(try image(0xFF0000, 4), Duration.zero), (try image(0x0000FF, 9), .seconds(1 << 40))]

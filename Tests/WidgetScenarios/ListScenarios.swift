@@ -345,5 +345,42 @@ extension Scenario {
             )
             expect(isBound { $0.count > 5 && $0.contains(50) && $0.allSatisfy { $0 % 10 == 0 } }, "\(bound.sorted())")
         },
+        Scenario("Handlers that add and remove rows get the rows that are there, by their numbers") {
+            let stage = try Stage()
+            let (scrolled, flow) = (gtk_scrolled_window_new()!, gtk_flow_box_new()!)
+            gtk_flow_box_set_max_children_per_line(flow.opaque, 1)
+            gtk_widget_set_vexpand(scrolled, 1)
+            gtk_scrolled_window_set_child(scrolled.opaque, flow)
+            stage.append(scrolled)
+            for _ in 0..<100 {
+                let child = gtk_flow_box_child_new()!
+                gtk_widget_set_size_request(child, 100, 60)
+                gtk_flow_box_insert(flow.opaque, child, -1)
+            }
+            // By their addresses, that is, in no order that their siblings know.
+            gtk_flow_box_set_sort_func(flow.opaque, { first, second, _ in first! < second! ? -1 : 1 }, nil, nil)
+            var bound: [Int] = []
+            let rows = LazyRowBinder(container: flow) { row, index in
+                let child = row.assumingMemoryBound(to: GtkFlowBoxChild.self)
+                expectEqual(Int(gtk_flow_box_child_get_index(child)), index)
+                bound.append(index)
+                // The third one removes the row after the next, and the fifth adds one at the end.
+                if bound.count == 3, let next = gtk_flow_box_get_child_at_index(flow.opaque, Int32(index) + 2) {
+                    gtk_flow_box_remove(
+                        flow.opaque,
+                        UnsafeMutableRawPointer(next).assumingMemoryBound(to: GtkWidget.self)
+                    )
+                }
+                if bound.count == 5 { gtk_flow_box_insert(flow.opaque, gtk_flow_box_child_new(), -1) }
+            } unbind: { _, _ in
+            }
+            stage.present()
+            expect(
+                MainLoopPump.run(until: {
+                    rows.update()
+                    return bound.count > 8 && rows.bound.count <= bound.count
+                })
+            )
+        },
     ]
 }

@@ -53,23 +53,52 @@ public final class LazyRowBinder {
     /// Binds and unbinds rows by their present positions. This happens by itself after each scroll and each layout.
     public func update() {
         MainThreadMeter.measure {
-            guard let container = container.pointer, let near = nearRows(of: container) else { return }
-            bound = near
-            let changes = rows(of: container).enumerated().compactMap { index, row -> (Int, Bool, GObjectBox)? in
-                let isNear = near.contains(index) && isLaidOut(row)
-                return isNear == isBound(row) ? nil : (index, isNear, GObjectBox(retaining: row))
-            }
-            for (index, isNear, row) in changes {
-                let pointer = row.pointer
-                // The handler for another row may have removed this one, or called this function.
-                let isInList = gtk_widget_get_parent(pointer.assumingMemoryBound(to: GtkWidget.self)) == container
-                guard isBound(pointer) != isNear, isInList || !isNear else { continue }
-                let object = pointer.assumingMemoryBound(to: GObject.self)
-                g_object_set_qdata(object, Self.quark, isNear ? object : nil)
-                if isNear { bind(pointer, index) } else { unbind(pointer, index) }
-            }
+            // A handler may add and remove rows, which gives the others new positions.
+            for _ in 0..<Self.mostPasses where !bindNearRows() {}
         }
     }
+
+    /// - Returns: Whether the rows are those of the beginning in the end.
+    private func bindNearRows() -> Bool {
+        guard let container = container.pointer, let near = nearRows(of: container) else { return true }
+        bound = near
+        let changes = rows(of: container).enumerated().compactMap { index, row -> (Int, Bool, GObjectBox)? in
+            let isNear = near.contains(index) && isLaidOut(row)
+            return isNear == isBound(row) ? nil : (index, isNear, GObjectBox(retaining: row))
+        }
+        for (index, isNear, row) in changes {
+            let pointer = row.pointer
+            guard isInPlace(pointer, index, of: container) else { return false }
+            // The handler for another row may have called this function.
+            guard isBound(pointer) != isNear else { continue }
+            let object = pointer.assumingMemoryBound(to: GObject.self)
+            g_object_set_qdata(object, Self.quark, isNear ? object : nil)
+            if isNear { bind(pointer, index) } else { unbind(pointer, index) }
+        }
+        return true
+    }
+
+    /// Whether a row still has its position.
+    private func isInPlace(
+        _ row: UnsafeMutableRawPointer,
+        _ index: Int,
+        of container: UnsafeMutablePointer<GtkWidget>
+    ) -> Bool {
+        guard gtk_widget_get_parent(row.assumingMemoryBound(to: GtkWidget.self)) == container else { return false }
+        return position(of: row).map { $0 == index } ?? true
+    }
+
+    /// The position of a row in its list; `nil` for a child of another container.
+    private func position(of row: UnsafeMutableRawPointer) -> Int? {
+        if row.isInstance(of: gtk_list_box_row_get_type()) {
+            return Int(gtk_list_box_row_get_index(row.assumingMemoryBound(to: GtkListBoxRow.self)))
+        }
+        guard row.isInstance(of: gtk_flow_box_child_get_type()) else { return nil }
+        return Int(gtk_flow_box_child_get_index(row.assumingMemoryBound(to: GtkFlowBoxChild.self)))
+    }
+
+    /// A handler that adds a row each time would be called without end.
+    private static let mostPasses = 100
 
     /// The row itself carries the mark, because rows are added, removed and reordered.
     private func isBound(_ row: UnsafeMutableRawPointer) -> Bool {
@@ -102,20 +131,20 @@ public final class LazyRowBinder {
         }
     }
 
-    /// The rows of a list. Its headers and its placeholder are children as well.
+    /// The rows of a list by their positions. Its headers and its placeholder are children as well, and a flow box that is sorted leaves
+    /// its children where they were among their siblings.
     private func rows(of container: UnsafeMutablePointer<GtkWidget>) -> [UnsafeMutableRawPointer] {
-        let types = [gtk_list_box_row_get_type(), gtk_flow_box_child_get_type()]
         let isList = [gtk_list_box_get_type(), gtk_flow_box_get_type()].contains {
             UnsafeMutableRawPointer(container).isInstance(of: $0)
         }
-        var rows: [UnsafeMutableRawPointer] = []
+        var rows: [(position: Int, row: UnsafeMutableRawPointer)] = []
         var child = gtk_widget_get_first_child(container)
         while let current = child {
             let row = UnsafeMutableRawPointer(current)
-            if !isList || types.contains(where: row.isInstance) { rows.append(row) }
+            if let position = isList ? position(of: row) : rows.count { rows.append((position, row)) }
             child = gtk_widget_get_next_sibling(current)
         }
-        return rows
+        return rows.sorted { $0.position < $1.position }.map(\.row)
     }
 
     /// Whether a row has a place. One that is filtered out keeps that which it had.

@@ -39,7 +39,8 @@ public struct CacheKeyFilter: Sendable {
         "sp", "sv", "sr", "spr", "skoid", "sktid", "skt", "ske", "sks", "skv",
     ]
 
-    func key(for url: URL) -> String? {
+    /// The key of a URL; `nil` for the URL itself.
+    package func key(for url: URL) -> String? {
         guard let userKey = url.userKey else { return body(url) }
         return body(URL(string: url.textWithoutUserInfo) ?? url).map { $0 + userKey }
     }

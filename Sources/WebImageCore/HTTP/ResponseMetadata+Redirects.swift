@@ -10,38 +10,39 @@ extension ResponseMetadata {
         package var control: String
         /// The fields that their Vary names, as ``ResponseMetadata/vary``.
         package var vary: [String: String]?
-        /// The URL that they led to, and the part of it before the query, as salted hashes: either may contain secrets.
+        /// The URL that they led to, with and without its signature, as salted hashes: it may contain secrets.
         private var target: String
-        private var path: String
+        private var unsigned: String
 
         /// - Parameters:
         ///   - responses: The status codes and the metadata of the redirects.
         ///   - target: The URL that they led to.
+        ///   - unsigned: The same without its signature. Default: it has none.
         ///   - time: When its response has arrived.
-        package init(_ responses: [(status: Int, metadata: ResponseMetadata)], to target: URL, at time: Date) {
+        package init(
+            _ responses: [(status: Int, metadata: ResponseMetadata)],
+            to target: URL,
+            unsigned: String? = nil,
+            at time: Date
+        ) {
             let limits = responses.map { DatedDirectives(ofRedirect: $0.status, $0.metadata, at: time) }
             control = limits.dropFirst().reduce(limits.first ?? DatedDirectives()) { $0.limited(by: $1) }.field
             let varying = responses.reduce([:]) { $0.merging($1.metadata.vary ?? [:]) { first, _ in first } }
             vary = varying.isEmpty ? nil : varying
-            let text = target.absoluteString
-            self.target = VaryingField.text(for: text)
-            path = VaryingField.text(for: Self.path(of: text))
+            self.target = VaryingField.text(for: target.absoluteString)
+            self.unsigned = VaryingField.text(for: unsigned ?? target.absoluteString)
         }
 
         /// Whether they led to a URL.
         package func isTarget(_ url: URL) -> Bool { VaryingField.isText(target, of: url.absoluteString) }
 
-        /// Whether they led to a URL but for its query, such as that of a signed URL, which differs each time.
-        package func isTargetButForQuery(_ url: URL) -> Bool {
-            VaryingField.isText(path, of: Self.path(of: url.absoluteString))
-        }
-
-        private static func path(of url: String) -> String { String(url.prefix { $0 != "?" && $0 != "#" }) }
+        /// Whether they led to a URL but for its signature, which differs each time.
+        package func isTarget(unsigned: String) -> Bool { VaryingField.isText(self.unsigned, of: unsigned) }
 
         /// The bytes that it takes, roughly.
         var byteCount: Int {
             let fields = (vary ?? [:]).reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
-            return control.utf8.count + target.utf8.count + path.utf8.count + fields
+            return control.utf8.count + target.utf8.count + unsigned.utf8.count + fields
         }
     }
 }
@@ -92,9 +93,12 @@ struct DatedDirectives {
 
     /// The Cache-Control field that means the same from the moment on.
     var field: String {
+        // One that is stale already has used up some of the time after that.
+        let used = max(-remaining, 0)
         let seconds = [
             ("max-age", remaining < .infinity ? max(remaining, 0) : nil),
-            ("stale-while-revalidate", directives.staleWhileRevalidate), ("stale-if-error", directives.staleIfError),
+            ("stale-while-revalidate", directives.staleWhileRevalidate.map { max($0 - used, 0) }),
+            ("stale-if-error", directives.staleIfError.map { max($0 - used, 0) }),
         ]
         let flags = [
             ("no-cache", directives.isNoCache), ("must-revalidate", directives.mustRevalidate),

@@ -83,21 +83,25 @@ struct RedirectCachingTests {
         #expect(try await load(server.url("/a"), manager).source == .revalidated)
     }
 
-    @Test("The entity tag of a signed URL counts for its next signature, and not for another path")
+    @Test("The entity tag of a signed URL counts for its next signature, and for no other item of the query")
     func signedTarget() async throws {
-        let target = Mutex("/b?signature=1")
+        let target = Mutex("/b?X-Amz-Signature=1&id=1")
         let server = try LocalImageServer { request in
             guard request.path != "/a" else { return .redirect(to: target.withLock { $0 }) }
-            var response = ServerResponse.ok(request.path == "/b" ? Self.red : Self.green, contentType: "image/png")
+            let isFirst = request.path == "/b" && request.query["id"] == "1"
+            var response = ServerResponse.ok(isFirst ? Self.red : Self.green, contentType: "image/png")
             response.headers.append(("ETag", "\"1\""))
             return response.conditional(on: request)
         }
         let manager = manager()
-        _ = try await load(server.url("/a"), manager)
-        target.withLock { $0 = "/b?signature=2" }
-        #expect(try await load(server.url("/a"), manager).source == .revalidated)
-        target.withLock { $0 = "/c?signature=3" }
-        #expect(try await load(server.url("/a"), manager).image.pixelSize.width == 9)
+        for other in ["/c?X-Amz-Signature=3&id=1", "/b?X-Amz-Signature=3&id=2", "/b"] {
+            target.withLock { $0 = "/b?X-Amz-Signature=1&id=1" }
+            #expect(try await load(server.url("/a"), manager).image.pixelSize.width == 8)
+            target.withLock { $0 = "/b?id=1&X-Amz-Signature=2" }
+            #expect(try await load(server.url("/a"), manager).source == .revalidated)
+            target.withLock { $0 = other }
+            #expect(try await load(server.url("/a"), manager).image.pixelSize.width == 9)
+        }
     }
 
     @Test("A response that varies by a field which another origin does not get answers the same request again")
@@ -125,6 +129,25 @@ struct RedirectCachingTests {
         // That of another user is another one
         token.withLock { $0 = "2" }
         #expect(try await load(server.url("/a"), manager).source == .loader)
+    }
+
+    @Test("A redirect that is stale when it arrives does not open the time after that anew")
+    func staleRedirect() throws {
+        let now = Date()
+        var redirect = ResponseMetadata()
+        (redirect.cacheControl, redirect.age) = ("max-age=100, stale-while-revalidate=50, stale-if-error=100", 160)
+        redirect.responseTime = now
+        let target = try #require(URL(string: "http://host/b"))
+        var metadata = ResponseMetadata()
+        (metadata.cacheControl, metadata.responseTime) = ("max-age=1000, stale-while-revalidate=1000", now)
+        metadata.redirects = .init([(302, redirect)], to: target, at: now)
+        let uses = [0, 39, 41].map { seconds in
+            CachePolicy.standard.use(of: metadata, headers: [:], now: now.addingTimeInterval(seconds))
+        }
+        #expect(uses == [.validate, .validate, .validate])
+        let error = ImageError(.connectionFailed, url: target, reason: "r", remedy: "r")
+        #expect(Freshness(metadata, now: now.addingTimeInterval(39)).isUsable(despite: error))
+        #expect(!Freshness(metadata, now: now.addingTimeInterval(41)).isUsable(despite: error))
     }
 
     @Test("A 304 that says nothing leaves the image its own limits, also behind a redirect that holds for a year")

@@ -166,8 +166,7 @@ extension CurlTransfer {
     }
 
     /// The validators of the resource that is requested. Those of a response that a redirect led to say nothing of another one, which
-    /// may be older and still have to be shown. An entity tag also counts for another query of the same path: that of a signed URL
-    /// differs each time.
+    /// may be older and still have to be shown. An entity tag also counts for another signature of the same URL, which differs each time.
     private var validators: (etag: String?, date: String?) {
         guard let validators = key.validators else { return (nil, nil) }
         guard let known = validators.redirects else {
@@ -175,7 +174,7 @@ extension CurlTransfer {
         }
         let target = exchange.target
         return (
-            known.isTargetButForQuery(target) ? validators.etag : nil,
+            known.isTarget(unsigned: target.withoutSignature) ? validators.etag : nil,
             known.isTarget(target) ? validators.lastModified : nil
         )
     }
@@ -189,6 +188,11 @@ extension CurlTransfer {
         handle.set(CURLOPT_ACCEPT_ENCODING, to: "")
         leaveDecodingToCurl()
     }
+}
+
+extension URL {
+    /// The URL without the items of its query with which the large clouds sign it.
+    var withoutSignature: String { CacheKeyFilter.withoutQueryItems().key(for: self) ?? absoluteString }
 }
 
 /// The macros of curl.h that Swift does not import.

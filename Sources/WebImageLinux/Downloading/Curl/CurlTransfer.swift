@@ -275,7 +275,10 @@ extension CurlTransfer {
         let request = redirects?.request ?? exchange.request
         let now = Date()
         var metadata = head.metadata(request, requestTime: exchange.requestTime, responseTime: now)
-        metadata.redirects = redirects.map { .init($0.responses, to: exchange.target, at: now) }
+        metadata.redirects = redirects.map { redirects in
+            let target = exchange.target
+            return .init(redirects.responses, to: target, unsigned: target.withoutSignature, at: now)
+        }
         return metadata
     }
 
