@@ -15,18 +15,22 @@ struct HangingDiskTests {
     /// A size at which images are kept as renditions, so that the disk is asked for them.
     private let shown = DecodeSize.contain(PixelSize(width: 6, height: 6))
 
-    /// A manager with four threads for the disk, all reads of which wait at the gate.
-    private func makeFixture() -> ManagerFixture {
+    /// A disk all reads of which wait at the gate.
+    private func makeStore() -> FaultyStore {
         let (gate, reads) = (gate, reads)
-        let store = FaultyStore { call, number in
+        return FaultyStore { call, number in
             guard call == "read" else { return nil }
             return .waits {
                 reads.add(number)
                 gate.wait()
             }
         }
+    }
+
+    /// A manager with four threads for such a disk.
+    private func makeFixture() -> ManagerFixture {
         let clock = watchClock
-        return ManagerFixture(hasDisk: false, resultStore: store) {
+        return ManagerFixture(hasDisk: false, resultStore: makeStore()) {
             $0.diskWatchClock = clock
             $0.diskTimeLimit = .seconds(2)
         }
@@ -101,15 +105,7 @@ struct HangingDiskTests {
 
     @Test("A load that reads no cache does not ask it on the thread of its loader", arguments: [false, true])
     func reload(isOfBytes: Bool) async throws {
-        let (gate, reads) = (gate, reads)
-        let store = FaultyStore { call, number in
-            guard call == "read" else { return nil }
-            return .waits {
-                reads.add(number)
-                gate.wait()
-            }
-        }
-        let fixture = ManagerFixture(originalStore: store)
+        let fixture = ManagerFixture(originalStore: makeStore())
         fixture.loader.answer(fixture.url("a"), with: TestImage.solid(1, size: size))
         fixture.load("a", cacheAccess: .awaitingWrites)
         #expect(await fixture.polled { fixture.outcomes.all.count == 1 && fixture.isQuiet })
