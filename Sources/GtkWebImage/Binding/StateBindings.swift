@@ -100,7 +100,8 @@ extension ButtonBindable {
         return imageBinding(for: state).preparedSlot().set(request, completion)
     }
 
-    /// Loads the image behind the child of the button in a state. All else is as with setImage.
+    /// Loads the image behind the child of the button in a state. All else is as with setImage. A GtkCheckButton has no surface for a
+    /// background: the call ends the program.
     @discardableResult
     public func setBackgroundImage(
         with source: (some ImageRequestConvertible)?,

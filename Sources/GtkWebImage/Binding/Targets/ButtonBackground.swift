@@ -22,7 +22,7 @@ final class ButtonBackground {
         }
         precondition(
             UnsafeMutableRawPointer(surface).isInstance(of: gtk_button_get_type()),
-            "Only buttons have a background image"
+            "Only buttons with a surface have a background image: GtkButton, GtkToggleButton and GtkMenuButton"
         )
         gtk_widget_insert_after(picture, surface, nil)
         let object = UnsafeMutableRawPointer(surface)
