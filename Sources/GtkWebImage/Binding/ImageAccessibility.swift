@@ -35,7 +35,7 @@ extension UnsafeMutablePointer<GtkWidget> {
     }
 }
 
-/// The state of one slot that assistive technology knows of.
+/// The state of one slot, or of a view, that assistive technology knows of.
 @MainActor
 struct SlotAccessibility {
     private var isBusy = false

@@ -60,9 +60,13 @@ public final class LazyRowBinder {
 
     /// - Returns: Whether the rows are those of the beginning in the end.
     private func bindNearRows() -> Bool {
-        guard let container = container.pointer, let near = nearRows(of: container) else { return true }
+        guard let container = container.pointer,
+            let scrolled = gtk_widget_get_ancestor(container, gtk_scrolled_window_get_type())
+        else { return true }
+        let rows = rows(of: container)
+        let near = near(rows, in: scrolled)
         bound = near
-        let changes = rows(of: container).enumerated().compactMap { index, row -> (Int, Bool, GObjectBox)? in
+        let changes = rows.enumerated().compactMap { index, row -> (Int, Bool, GObjectBox)? in
             let isNear = near.contains(index) && isLaidOut(row)
             return isNear == isBound(row) ? nil : (index, isNear, GObjectBox(retaining: row))
         }
@@ -154,12 +158,11 @@ public final class LazyRowBinder {
     }
 
     /// Finds the rows by their positions, since rows may differ in height.
-    private func nearRows(of container: UnsafeMutablePointer<GtkWidget>) -> Range<Int>? {
-        guard let scrolled = gtk_widget_get_ancestor(container, gtk_scrolled_window_get_type()) else { return nil }
+    private func near(_ rows: [UnsafeMutableRawPointer], in scrolled: UnsafeMutablePointer<GtkWidget>) -> Range<Int> {
         let height = Double(gtk_widget_get_height(scrolled))
         let margin = height * prefetchScreens
         var (first, last) = (Int.max, -1)
-        for (index, row) in rows(of: container).enumerated() where isLaidOut(row) {
+        for (index, row) in rows.enumerated() where isLaidOut(row) {
             let row = row.assumingMemoryBound(to: GtkWidget.self)
             var (origin, position) = (graphene_point_t(x: 0, y: 0), graphene_point_t(x: 0, y: 0))
             _ = gtk_widget_compute_point(row, scrolled, &origin, &position)

@@ -38,6 +38,7 @@ final class ZoomContent {
     /// Tiles that could not be decoded, which are not tried again and again.
     private var failed: Set<TileCache.Key> = []
     private var isNotifying = false
+    private var accessibility = SlotAccessibility()
 
     init(_ picture: UnsafeMutablePointer<GtkWidget>) {
         native = ZoomPaintable.make()
@@ -82,7 +83,7 @@ final class ZoomContent {
         failed = []
         pending = load
         widget.pointer?.setBusy(load != nil)
-        widget.pointer?.setDescription(nil)
+        accessibility.setFailed(false, of: widget)
         changed()
         start()
         if let unstarted { unstarted.completion?(.failure(.cancelled(unstarted.request.url))) }
@@ -127,7 +128,7 @@ final class ZoomContent {
             self.viewport = viewport
         case .failure(let error):
             self.error = error
-            if let text = ImageAccessibility.failureDescription { widget.pointer?.setDescription(text) }
+            accessibility.setFailed(true, of: widget)
             WebImageLog.notice("\(error)")
         }
         changed()

@@ -58,8 +58,9 @@ public final class ZoomView: GtkWidgetConvertible {
     ) {
         guard let request = request?.imageRequest else {
             content.load(nil)
+            let error = ImageError.noURL(remedy: "Pass a URL, or no completion to clear the view.")
             return MainLoopDispatcher.shared.dispatch {
-                MainActor.assumeIsolated { completion?(.failure(.noURL(clearedBy: "setImage(with: nil)"))) }
+                MainActor.assumeIsolated { completion?(.failure(error)) }
             }
         }
         content.load(

@@ -109,7 +109,8 @@ extension ResponseMetadata {
     /// The seconds for which an image in memory serves without asking the server.
     fileprivate func timeInMemory(_ freshness: Freshness, _ now: Date) -> Double {
         guard ownLifetime == nil else { return freshness.remaining }
-        let rest = Self.shortestUse - (responseTime.map { now.timeIntervalSince($0) } ?? 0)
+        // A response of the future is from before the clock was set back.
+        let rest = Self.shortestUse - max(responseTime.map { now.timeIntervalSince($0) } ?? 0, 0)
         if freshness.directives.isNoStore { return rest }
         return redirects == nil ? freshness.remaining : max(freshness.remaining, rest)
     }

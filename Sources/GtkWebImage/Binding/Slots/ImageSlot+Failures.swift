@@ -22,7 +22,6 @@ extension ImageSlot {
     }
 
     /// Loads the image again when the network is back. The completions have received their error by then.
-    ///
     /// - Parameter error: Why it has failed.
     func restartWhenOnline(after error: ImageError) {
         let manager = current?.request.manager
@@ -60,8 +59,7 @@ extension ImageSlot {
 
 extension ImageError {
     /// The error of a call without a URL.
-    /// - Parameter call: How a widget is cleared.
-    static func noURL(clearedBy call: String) -> ImageError {
-        ImageError(.invalidURL, url: nil, reason: "There is no URL", remedy: "Call \(call) to clear a widget.")
+    static func noURL(remedy: String) -> ImageError {
+        ImageError(.invalidURL, url: nil, reason: "There is no URL", remedy: remedy)
     }
 }

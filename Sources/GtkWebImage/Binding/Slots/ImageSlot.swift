@@ -173,7 +173,8 @@ final class ImageSlot {
         end(request.options.previousLoad)
         clear(request.placeholder, request.manager)
         let task = request.manager.makeParentTask(for: .empty, completion: completion)
-        MainLoopDispatcher.shared.dispatch { task.complete(.failure(.noURL(clearedBy: "clearImage()"))) }
+        let error = ImageError.noURL(remedy: "Call clearImage() to clear a widget.")
+        MainLoopDispatcher.shared.dispatch { task.complete(.failure(error)) }
         return task
     }
 
