@@ -168,6 +168,7 @@ struct AsyncLoaderTests {
         let cancelled = fixture.manager.load(url("b"), on: InlineDispatcher()) { _ in }
         #expect(await eventually { fixture.manager.activeCounts.fetches == 2 })
         cancelled.cancel()
+        #expect(await eventually { fixture.manager.activeCounts.fetches == 1 })
         #expect(calls.all.isEmpty)
         body.shrink(to: 0)
         _ = await task.result
