@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -114,10 +115,17 @@ void *gwi_memory_file_map(int file, size_t size) {
     const int seals = F_SEAL_SHRINK | F_SEAL_WRITE;
     int kept = fcntl(file, F_GET_SEALS);
     // An ordinary file has no seals, but an error.
-    if (size == 0 || kept < 0 || (kept & seals) != seals || lseek(file, 0, SEEK_END) < (off_t)size) return NULL;
+    if (kept < 0 || (kept & seals) != seals) return NULL;
+    return gwi_file_map(file, size);
+}
+
+void *gwi_file_map(int file, size_t size) {
+    if (size == 0 || lseek(file, 0, SEEK_END) < (off_t)size) return NULL;
     void *memory = mmap(NULL, size, PROT_READ, MAP_SHARED | MAP_POPULATE, file, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
+
+void gwi_malloc_trim(void) { malloc_trim(0); }
 
 int gwi_worker_memory(size_t size, void **memory) {
     if (!may_be_as_large(size)) return -1;

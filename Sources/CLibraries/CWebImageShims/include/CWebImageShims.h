@@ -298,6 +298,10 @@ ssize_t gwi_message_receive(int socket, void *bytes, size_t size, int *descripto
 int gwi_memory_file(const gwi_bytes *parts, size_t count);
 // Maps a file in memory for reading. Returns NULL when it is smaller, or not sealed, so that it could change or shrink.
 void *gwi_memory_file_map(int file, size_t size);
+// The same for any file that comes from someone who is trusted.
+void *gwi_file_map(int file, size_t size);
+// Gives memory back that malloc keeps; malloc_trim(3) is not in the Glibc module.
+void gwi_malloc_trim(void);
 
 // The processor time that a worker may use.
 enum { GWI_WORKER_CPU_SECONDS = 3600 };

@@ -105,11 +105,7 @@ private final class SpillFile {
 
     var data: Data {
         guard count > 0 else { return Data() }
-        // A process has a limited number of mappings, and may have one of addresses.
-        guard let start = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
-            return contents
-        }
-        return Data(bytesNoCopy: start, count: count, deallocator: .custom { munmap($0, $1) })
+        return MappedFiles.map(descriptor, byteCount: count) ?? contents
     }
 
     private var contents: Data {

@@ -84,14 +84,16 @@ final class DecodeSession {
     }
 
     private func frame(_ data: Data, _ command: DecodeCommand) throws(ImageError) -> (DecodeAnswer, Pixels?) {
-        if command.offset == 0, command.byteCount != nil {
+        let isAll = command.offset == 0 && command.byteCount != nil
+        // The end of a file that was arriving brings all of it where both processes map it.
+        if isAll, command.isArriving || animations[command.handle] == nil {
             animations[command.handle] = WorkerAnimation(command, coders)
         }
-        guard let animation = animations[command.handle], animation.byteCount == command.offset else {
+        guard let animation = animations[command.handle], isAll || animation.byteCount == command.offset else {
             return (.unknown, nil)
         }
         do throws(ImageError) {
-            try animation.append(data, isArriving: command.isArriving)
+            try animation.append(data, isAll: isAll, isArriving: command.isArriving)
             let pixels = try animation.frame(at: command.index)
             return (.frame(index: command.index, PixelDescription(pixels)), (pixels, []))
         } catch {

@@ -115,14 +115,16 @@ final class DecodeWorker: @unchecked Sendable {
         commandCount += 1
         var command = command
         command.byteCount = data?.count
-        command.carrier = WorkerCarrier(byteCount: data?.count ?? 0, room: memory.toWorker.count)
+        let file = data.flatMap { MappedFiles.descriptor(of: $0) }
+        command.carrier =
+            file == nil ? WorkerCarrier(byteCount: data?.count ?? 0, room: memory.toWorker.count) : .file
         var writer = MessageWriter()
         command.write(to: &writer)
         let deadline = ContinuousClock.now + limit
         while true {
             let isSent =
                 data.map { data in
-                    data.withUnsafeBytes { send(writer.bytes, [$0], in: command.carrier) }
+                    data.withUnsafeBytes { send(writer.bytes, [$0], in: command.carrier, file: file) }
                 } ?? send(writer.bytes, [], in: .message)
             if isSent { break }
             switch errno {
@@ -136,8 +138,13 @@ final class DecodeWorker: @unchecked Sendable {
         return try receive(command.limit ?? WorkerAnswer.Limit(command.options))
     }
 
-    private func send(_ message: [UInt8], _ bytes: [UnsafeRawBufferPointer], in carrier: WorkerCarrier) -> Bool {
-        WorkerMessage.send(message, bytes, in: carrier, memory: memory.toWorker, waits: false, on: socket)
+    private func send(
+        _ message: [UInt8],
+        _ bytes: [UnsafeRawBufferPointer],
+        in carrier: WorkerCarrier,
+        file: Int32? = nil
+    ) -> Bool {
+        WorkerMessage.send(message, bytes, in: carrier, file: file, memory: memory.toWorker, waits: false, on: socket)
     }
 
     /// Lets the worker forget a file. May be called by any thread.

@@ -30,11 +30,13 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecodi
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
         var command = DecodeCommand(.decode)
         command.options = options
-        if let kind = kind(format, options),
-            let (answer, payload) = try answer(to: command, data, format, by: kind, isCancelled: isCancelled)
-        {
-            let file = SandboxedFile(data: data, format: format)
-            return try sandbox.image(answer, payload, of: file, options: options)
+        if let kind = kind(format, options) {
+            var file = SandboxedFile(data: data, format: format)
+            // It travels in a file in any case, which an animation then keeps.
+            if data.count > SharedMemory.byteCount / 2 { file.share() }
+            if let (answer, payload) = try answer(to: command, file.data, format, by: kind, isCancelled: isCancelled) {
+                return try sandbox.image(answer, payload, of: file, options: options)
+            }
         }
         guard let coder = coder as? any CancellableImageDecoding else {
             return try coder.decode(data, options: options)
@@ -191,11 +193,13 @@ extension DecodeSandbox {
         of file: SandboxedFile,
         options: DecodeOptions
     ) throws(ImageError) -> WebImage {
+        var file = file
         guard case .image(let image) = answer, let payload else {
             if case .failure(let failure) = answer { throw failure.error(for: options.url) }
             throw options.badData("The decode worker has found no image")
         }
-        let animation = image.animation.flatMap { animation in
+        if image.animation != nil, !options.isFirstFrameOnly { file.share() }
+        let animation = image.animation.flatMap { [file] animation in
             options.isFirstFrameOnly
                 ? nil
                 : ImageAnimation(

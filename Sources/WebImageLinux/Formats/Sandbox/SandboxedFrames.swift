@@ -38,10 +38,16 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
     func frame(at index: Int) throws(ImageError) -> PixelBuffer {
         try reserve()
         if let kept {
-            let rest = file.data.count > kept.byteCount ? file.data.dropFirst(kept.byteCount) : nil
             var command = command(kept.handle, index)
-            command.offset = kept.byteCount
-            let (answer, payload) = try sandbox.perform(command, rest, at: kept.place)
+            var new: Data?
+            if file.data.count > kept.byteCount {
+                let isMapped = file.isWhole && MappedFiles.descriptor(of: file.data) != nil
+                command.offset = isMapped ? 0 : kept.byteCount
+                new = file.data.dropFirst(command.offset)
+            } else {
+                command.offset = kept.byteCount
+            }
+            let (answer, payload) = try sandbox.perform(command, new, at: kept.place)
             if case .unknown = answer {
                 self.kept = nil
             } else {
@@ -122,4 +128,15 @@ struct SandboxedFile: Sendable {
     var isWhole = true
     /// What the images of a file that is arriving share.
     var arrival: ArrivingAnimation?
+
+    /// Moves the bytes of a whole file to where the workers map them, unless they are few.
+    mutating func share() {
+        guard isWhole, data.count >= Self.leastShared, MappedFiles.descriptor(of: data) == nil,
+            let copy = MappedFiles.copy(data)
+        else { return }
+        data = copy
+    }
+
+    /// Below it a copy in a worker is not worth a descriptor.
+    private static let leastShared = 512 << 10
 }

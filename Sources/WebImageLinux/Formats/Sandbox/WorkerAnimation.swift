@@ -22,13 +22,15 @@ final class WorkerAnimation {
     var byteCount: Int { data.count }
 
     /// Takes the next bytes of the file.
-    /// - Parameter isArriving: Whether more will follow.
-    func append(_ next: Data, isArriving: Bool) throws(ImageError) {
+    /// - Parameters:
+    ///   - isAll: Whether they are all of the file so far, in memory that is kept rather than copied.
+    ///   - isArriving: Whether more will follow.
+    func append(_ next: Data, isAll: Bool, isArriving: Bool) throws(ImageError) {
         guard !isWhole else { return }
         isWhole = !isArriving
         // Bytes without a new frame change nothing, but those that end the file do.
         guard !next.isEmpty || isWhole else { return }
-        data.append(next)
+        if isAll { data = next } else { data.append(next) }
         do throws(ImageError) {
             guard let animation = try grown(by: next) else { return }
             let decoder = animation.makeDecoder()

@@ -108,6 +108,7 @@ final class WorkerChannel {
     /// The next command, and the bytes that came with it.
     /// - Returns: `nil` when the app has ended, or says what no app says.
     func receive() -> (DecodeCommand, Data)? {
+        giveMemoryBackWhenIdle()
         var file: Int32 = -1
         let count = gwi_message_receive(socket, buffer.baseAddress, buffer.count, &file, 1)
         defer { if file >= 0 { close(file) } }
@@ -127,10 +128,20 @@ final class WorkerChannel {
                     : Data(bytesNoCopy: start, count: byteCount, deallocator: .none)
             )
         case .file:
-            guard let start = gwi_memory_file_map(file, byteCount) else { return nil }
+            // The app lets nobody change it.
+            guard let start = gwi_file_map(file, byteCount) else { return nil }
             return (command, Data(bytesNoCopy: start, count: byteCount, deallocator: .custom { munmap($0, $1) }))
         }
     }
+
+    /// What malloc keeps of the last files is of no use to a worker that has nothing to do.
+    private func giveMemoryBackWhenIdle() {
+        var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        if poll(&descriptor, 1, Self.idleMilliseconds) == 0 { gwi_malloc_trim() }
+    }
+
+    /// Between two images of a list, or two frames of an animation, there is less.
+    private static let idleMilliseconds: Int32 = 250
 
     /// - Parameter pixels: The pixels, and the durations of frames behind them.
     func send(_ answer: DecodeAnswer, _ pixels: (PixelBuffer, durations: [Int64])? = nil) {

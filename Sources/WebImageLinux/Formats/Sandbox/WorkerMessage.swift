@@ -84,11 +84,14 @@ enum WorkerMessage {
     static let largestSize = largestInline + (8 << 10)
 
     /// Sends a message and the bytes that belong to it.
-    /// - Parameter memory: Where bytes go that are not in the message.
+    /// - Parameters:
+    ///   - file: A file with these bytes, if there is one, of which the other process gets a descriptor of its own.
+    ///   - memory: Where bytes go that are neither in the message nor in a file.
     static func send(
         _ message: [UInt8],
         _ bytes: [UnsafeRawBufferPointer],
         in carrier: WorkerCarrier,
+        file known: Int32? = nil,
         memory: UnsafeMutableRawBufferPointer,
         waits: Bool = true,
         on socket: Int32
@@ -96,7 +99,7 @@ enum WorkerMessage {
         message.withUnsafeBytes { message in
             var parts = [gwi_bytes(start: message.baseAddress, size: message.count)]
             let payload = bytes.filter { !$0.isEmpty }
-            var file: Int32 = -1
+            var made: Int32 = -1
             switch carrier {
             case .message: parts += payload.map { gwi_bytes(start: $0.baseAddress, size: $0.count) }
             case .sharedMemory:
@@ -105,12 +108,14 @@ enum WorkerMessage {
                     UnsafeMutableRawBufferPointer(rebasing: rest).copyMemory(from: part)
                     rest = rest.dropFirst(part.count)
                 }
+            case .file where known != nil: break
             case .file:
                 let parts = payload.map { gwi_bytes(start: $0.baseAddress, size: $0.count) }
-                file = gwi_memory_file(parts, parts.count)
-                guard file >= 0 else { return false }
+                made = gwi_memory_file(parts, parts.count)
+                guard made >= 0 else { return false }
             }
-            defer { if file >= 0 { close(file) } }
+            defer { if made >= 0 { close(made) } }
+            var file = carrier == .file ? known ?? made : -1
             return gwi_message_send(socket, parts, parts.count, &file, file >= 0 ? 1 : 0, waits) > 0
         }
     }

@@ -1,0 +1,68 @@
+internal import CWebImageShims
+import FoundationEssentials
+import Glibc
+import Synchronization
+
+/// The files without a name that this process has mapped, with their descriptors: a decode worker maps the same file instead of
+/// taking a copy of its bytes.
+enum MappedFiles {
+    private struct File {
+        let descriptor: Int32
+        let byteCount: Int
+    }
+
+    /// The files by the addresses of their bytes.
+    private static let files = Mutex<[UInt: File]>([:])
+    /// The most descriptors that are kept. A process may have some thousand, which transfers and the app need as well.
+    private static let mostDescriptors = 128
+
+    /// Maps a file for reading.
+    /// - Parameter descriptor: The file, which stays the caller's.
+    /// - Returns: `nil` when there is no room for it: a process has a limited number of mappings, and may have one of addresses.
+    static func map(_ descriptor: Int32, byteCount: Int) -> Data? {
+        guard byteCount > 0, let start = mmap(nil, byteCount, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED
+        else { return nil }
+        keepDescriptor(of: descriptor, at: start, byteCount: byteCount)
+        return Data(bytesNoCopy: start, count: byteCount, deallocator: .custom { forget($0, byteCount: $1) })
+    }
+
+    /// A copy of bytes in a file in memory, which nobody can change.
+    /// - Returns: `nil` when there is no memory, or when so many files are mapped that it would be one more copy.
+    static func copy(_ data: Data) -> Data? {
+        guard files.withLock({ $0.count < mostDescriptors }) else { return nil }
+        let descriptor = data.withUnsafeBytes { bytes in
+            var part = gwi_bytes(start: bytes.baseAddress, size: bytes.count)
+            return gwi_memory_file(&part, 1)
+        }
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        return map(descriptor, byteCount: data.count)
+    }
+
+    /// The descriptor of the file that is mapped as these bytes, valid as long as they are; `nil` for other bytes.
+    static func descriptor(of data: Data) -> Int32? {
+        data.withUnsafeBytes { bytes in
+            let file = files.withLock { $0[UInt(bitPattern: bytes.baseAddress)] }
+            return file.flatMap { $0.byteCount == bytes.count ? $0.descriptor : nil }
+        }
+    }
+
+    private static func keepDescriptor(of descriptor: Int32, at start: UnsafeMutableRawPointer, byteCount: Int) {
+        // Nobody to whom it is handed may write to it.
+        let readable = open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC)
+        guard readable >= 0 else { return }
+        let isKept = files.withLock { files in
+            guard files.count < mostDescriptors else { return false }
+            files[UInt(bitPattern: start)] = File(descriptor: readable, byteCount: byteCount)
+            return true
+        }
+        if !isKept { close(readable) }
+    }
+
+    private static func forget(_ start: UnsafeMutableRawPointer, byteCount: Int) {
+        // Another file may be mapped there as soon as this one is not.
+        let file = files.withLock { $0.removeValue(forKey: UInt(bitPattern: start)) }
+        if let file { close(file.descriptor) }
+        munmap(start, byteCount)
+    }
+}
