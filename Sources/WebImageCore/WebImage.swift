@@ -50,6 +50,18 @@ public struct WebImage: Sendable {
             set { servingBits.store(newValue.bitPattern, ordering: .relaxed) }
         }
 
+        private let varyingBox = Mutex<Box<VaryingRequest>?>(nil)
+
+        /// What the request said by the header fields on which the response depends; `nil` when it depends on none.
+        var varying: VaryingRequest? {
+            get { varyingBox.withLock { $0 }?.value }
+            set {
+                let box = newValue.map(Box.init)
+                // What was there is released with the lock free.
+                withExtendedLifetime(varyingBox.withLock { exchange(&$0, with: box) }) {}
+            }
+        }
+
         init(_ content: Content) {
             self.content = content
         }

@@ -309,6 +309,59 @@ struct RevalidationTests {
         #expect(fixture.loader.requests.last?.options.headers == ["X-Theme": "light"])
     }
 
+    @Test(
+        "An image in memory serves a request with other header fields unless its response depends on them",
+        arguments: [("x-theme", true), ("accept-encoding", false), ("accept", false), ("authorization", true)]
+    )
+    func varyInMemory(field: String, depends: Bool) async throws {
+        var metadata = ResponseMetadata()
+        (metadata.cacheControl, metadata.vary) = ("max-age=1000", [field: "a"])
+        let data = TestImage.solid(0, size: small)
+        for path in ["a", "b"] {
+            fixture.loader.answer(fixture.url(path), with: .success(LoaderResult(data: data, metadata: metadata)))
+        }
+        func load(_ path: String, _ change: (inout NetworkOptions) -> Void) async throws -> ImageResponse.Source {
+            var request = ImageRequest(url: fixture.url(path))
+            change(&request.networkOptions)
+            return try await fixture.manager.response(for: request).source
+        }
+        // Given an image for one user and theme
+        func own(_ options: inout NetworkOptions) {
+            options.headers = ["X-Theme": "dark", "X-Trace": "1"]
+            options.credential = NetworkOptions.Credential(user: "u", password: "p")
+        }
+        _ = try await load("a", own)
+        // When the same is asked for, or with a field on which nothing depends
+        #expect(try await load("a", own) == .memory)
+        #expect(
+            try await load("a") { options in
+                own(&options)
+                options.headers["X-Trace"] = "2"
+            } == .memory
+        )
+        // Then it comes from memory, but not for another user and theme
+        let other = try await load("a") { options in
+            options.headers = ["x-theme": "light"]
+            options.credential = NetworkOptions.Credential(user: "v", password: "p")
+        }
+        #expect((other == .memory) == !depends)
+        #expect(try await load("b") { _ in } == .loader)
+        #expect(try await load("b") { _ in } == .memory)
+    }
+
+    @Test("An image whose response answers no other request serves for a minute")
+    func varyByAll() async throws {
+        var metadata = ResponseMetadata()
+        metadata.vary = ["*": ""]
+        let data = TestImage.solid(0, size: small)
+        fixture.loader.answer(fixture.url("a"), with: .success(LoaderResult(data: data, metadata: metadata)))
+        _ = try await load()
+        fixture.clock.advance(by: .seconds(59))
+        #expect(try await load(keepsMemory: true).source == .memory)
+        fixture.clock.advance(by: .seconds(2))
+        #expect(try await load(keepsMemory: true).source == .loader)
+    }
+
     @Test("Bytes in the disk cache that are no image are removed")
     func undecodable() async throws {
         let disk = try #require(fixture.disk)

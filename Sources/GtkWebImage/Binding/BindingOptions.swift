@@ -8,7 +8,8 @@ public struct BindingOptions: Hashable, Sendable {
         case placeholder
         /// The placeholder, or what the widget shows already if there is none.
         case placeholderOrCurrentImage
-        /// What the widget shows already. The placeholder appears only if the load fails.
+        /// What the widget shows already, until the first partial image of a progressive load or the image itself. The placeholder
+        /// appears only if the load fails.
         case currentImage
     }
 

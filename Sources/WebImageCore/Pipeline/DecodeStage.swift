@@ -194,7 +194,7 @@ final class DecodeStage: Sendable {
 
     /// The image that was shown while the server was asked.
     private func cachedImage(of job: JobGraph.Job, _ data: FetchedData) -> WebImage? {
-        var image = memoryCache.image(for: MemoryQuery(job.request))
+        var image = memoryCache.image(for: MemoryQuery(job.request), answering: job.request)
         if image == nil, case .stale(.decoded(let stale)) = job.preview { image = stale }
         if let image { storeConfirmed(image, of: job, data) }
         return image

@@ -26,7 +26,7 @@ final class MemoryLookUp: Sendable {
     func hit(for request: ImageRequest, isRepeated: Bool = false) -> MemoryHit? {
         var query = MemoryQuery(request)
         query.isRepeated = isRepeated
-        if let image = cache.image(for: query) { return MemoryHit(image: image, url: request.url) }
+        if let image = cache.image(for: query, answering: request) { return MemoryHit(image: image, url: request.url) }
         return hit(of: request.largerVariants, for: request) { MemoryQuery($0) }
             ?? hit(of: request.servingLowerVariants.reversed(), for: request) { MemoryQuery($0) }
     }
@@ -41,10 +41,12 @@ final class MemoryLookUp: Sendable {
         if let rank = request.variantRank {
             let larger = request.largerVariants
             if let hit = hit(of: larger.reversed(), for: request, query) { return hit }
-            if let image = cache.image(for: query(request)) { return MemoryHit(image: image, url: request.url) }
+            if let image = cache.image(for: query(request), answering: request) {
+                return MemoryHit(image: image, url: request.url)
+            }
             return hit(of: (0..<rank).reversed(), for: request, query)
         }
-        return cache.image(for: query(request)).map { MemoryHit(image: $0, url: request.url) }
+        return cache.image(for: query(request), answering: request).map { MemoryHit(image: $0, url: request.url) }
     }
 
     private func hit(
@@ -55,7 +57,7 @@ final class MemoryLookUp: Sendable {
         for rank in variants {
             var query = query(request.reading(variant: rank))
             query.isRepeated = true
-            if let image = cache.image(for: query) {
+            if let image = cache.image(for: query, answering: request) {
                 return MemoryHit(image: image, url: request.with(variant: rank).url)
             }
         }

@@ -71,7 +71,7 @@ final class RetryStage: Sendable {
         let areThere = tasks.allSatisfy { task in
             // The bytes of the file are not in memory.
             guard task.request.readTiers.contains(.memory), !task.request.includesData,
-                let image = memoryCache.image(for: MemoryQuery(task.request))
+                let image = memoryCache.image(for: MemoryQuery(task.request), answering: task.request)
             else { return false }
             return now < image.storage.servingLimit
         }

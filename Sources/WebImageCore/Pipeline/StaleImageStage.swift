@@ -65,7 +65,7 @@ final class StaleImageStage: Sendable {
         defer { withExtendedLifetime(state.body) {} }
         // What was to be shown in the meantime may not be needed any more.
         guard let job = graph.job(id), case .stale(.decoding) = job.preview else { return }
-        var image = reservation == nil ? memoryCache.image(for: MemoryQuery(job.request)) : nil
+        var image = reservation == nil ? memoryCache.image(for: MemoryQuery(job.request), answering: job.request) : nil
         var memory = reservation
         defer { withExtendedLifetime(memory) {} }
         if image == nil, !state.ignoresRendition, let rendition = job.rendition,

@@ -44,6 +44,7 @@ final class StoreStage: Sendable {
             image.storage.staleTime = now + response.timeInMemory(freshness, clock.now)
             image.storage.servingLimit = now + freshness.remainingDespiteErrors
         }
+        image.storage.varying = VaryingRequest(response, job.request)
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
         guard job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.memory) }) else { return }
         let expiry = (job.request.memoryLifetime ?? memoryLifetime).map { MemoryExpiry($0, clock) }
@@ -101,7 +102,8 @@ extension StoreStage {
 extension ResponseMetadata {
     /// The freshness of an image in memory; `nil` when the server says nothing about it.
     fileprivate func freshness(_ now: Date) -> Freshness? {
-        let saysNothing = cacheControl == nil && expires == nil && lastModifiedDate == nil && redirects == nil
+        let saysNothing =
+            cacheControl == nil && expires == nil && lastModifiedDate == nil && redirects == nil && !variesByAll
         guard !saysNothing || ownLifetime != nil else { return nil }
         return Freshness(self, now: now)
     }
@@ -111,9 +113,12 @@ extension ResponseMetadata {
         guard ownLifetime == nil else { return freshness.remaining }
         // A response of the future is from before the clock was set back.
         let rest = Self.shortestUse - max(responseTime.map { now.timeIntervalSince($0) } ?? 0, 0)
-        if freshness.directives.isNoStore { return rest }
+        if freshness.directives.isNoStore || variesByAll { return rest }
         return redirects == nil ? freshness.remaining : max(freshness.remaining, rest)
     }
+
+    /// Whether the response answers no other request (`Vary: *`; RFC 9110, section 12.5.5).
+    private var variesByAll: Bool { vary?["*"] != nil || redirects?.vary?["*"] != nil }
 
     /// The seconds from a response on for which its image serves in any case. What is not to be stored cannot be validated, and to find
     /// out where a redirect leads now takes two requests: a list that scrolls back would load all of them again at once.

@@ -166,7 +166,7 @@ struct RequestTests {
         "Redirects are followed up to a limit, and to http and https only",
         arguments: [
             ("/start", nil), ("/relative", nil), ("/large", nil), ("/loop", ImageError.Code.badRedirect),
-            ("/file", .badRedirect),
+            ("/file", .badRedirect), ("/folder/empty", .badRedirect), ("/folder/fragment", .badRedirect),
             ("/ftp", .badRedirect), ("/nowhere", .badRedirect), ("/without", .badStatus),
         ]
     )
@@ -181,6 +181,9 @@ struct RequestTests {
             case "/ftp": .redirect(to: "ftp://127.0.0.1/a.png")
             case "/nowhere": .redirect(to: "http://")
             case "/without": .status(302)
+            // Both are the URL itself, not its folder.
+            case "/folder/empty": .redirect(to: "")
+            case "/folder/fragment": .redirect(to: "#top")
             default: .ok(Download.body, contentType: "image/png")
             }
         }
@@ -211,7 +214,9 @@ struct RequestTests {
             $0.headers = ["X-Api-Key": "secret", "Cookie": "session=1"]
             $0.requestModifier = .headers(["X-Signature": "secret"])
         }
-        #expect(download.failure()?.httpStatus == 401)
+        let error = download.failure()
+        #expect(error?.httpStatus == 401 && error?.url == server.url("/start"))
+        #expect(error?.reason.contains("target of a redirect, \(other.url("/b"))") == true)
         // The same host gets all of it, even after a redirect.
         #expect(server.requests.map { $0.headers["x-api-key"] } == ["secret", "secret"])
         #expect(server.requests.map { $0.headers["x-signature"] } == ["secret", "secret"])

@@ -132,7 +132,9 @@ extension CurlHandle {
         var previous: UnsafeMutablePointer<curl_header>?
         while let header = curl_easy_nextheader(easy, origin, lastRequest, previous) {
             let name = String(cString: header.pointee.name).lowercased()
-            let value = HeaderText.text(of: header.pointee.value)
+            let text = HeaderText.text(of: header.pointee.value)
+            // libcurl 7.88 leaves that of an empty field.
+            let value = text == "\r" ? "" : text
             fields[name] = fields[name].map { "\($0), \(value)" } ?? value
             previous = header
         }

@@ -184,10 +184,17 @@ extension CurlTransfer {
             case 429, 500...599: "Load the image again later; the server cannot answer now."
             default: "Check which requests the server accepts for this URL."
             }
+        let origin =
+            switch (head.status, redirectCount) {
+            case (407, _): "The proxy"
+            case (_, 0): "The server"
+            // It may be another host than that of the URL.
+            default: "The target of a redirect, \(exchange.request.url.textForMessages),"
+            }
         return ImageError(
             .badStatus,
             url: url,
-            reason: "The \(head.status == 407 ? "proxy" : "server") answered with status \(head.status)",
+            reason: "\(origin) answered with status \(head.status)",
             remedy: remedy,
             head: head,
             retryAfter: head.retryAfter

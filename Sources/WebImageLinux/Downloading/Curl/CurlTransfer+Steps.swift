@@ -116,10 +116,12 @@ extension CurlTransfer {
     }
 
     private var redirectTarget: URL? {
+        let location = exchange.head?.headers["location"] ?? ""
+        // The same resource (RFC 3986, section 4.4), for which libcurl takes its folder.
+        if location.isEmpty || location.hasPrefix("#") { return exchange.request.url }
         if let text = exchange.handle?.redirectURL { return URL(string: text) }
         // libcurl knows no target when the exchange was stopped before its end.
-        let location = exchange.head?.headers["location"]
-        return location.flatMap { URL(string: $0, relativeTo: exchange.request.url)?.absoluteURL }
+        return URL(string: location, relativeTo: exchange.request.url)?.absoluteURL
     }
 
     private func follow(_ target: URL) -> Outcome {
