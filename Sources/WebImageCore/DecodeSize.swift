@@ -1,4 +1,4 @@
-/// How large an image is decoded. Never larger than the image is, since decoding does not scale up, but for SVG that fits a box.
+/// How large an image is decoded. Never larger than the image is, since decoding does not scale up, but for SVG and PDF that fit a box.
 public enum DecodeSize: Hashable, Sendable {
     /// Every pixel of the file, however small the widget is.
     case original

@@ -209,7 +209,9 @@ package struct MissingMemory: Sendable {
 
 extension FrameDecoding {
     /// Decodes a frame, or one on the way to it where the decoder can stop.
-    func frameOrEarlier(_ index: Int, stopsEarly: () -> Bool) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
+    package func frameOrEarlier(_ index: Int, stopsEarly: () -> Bool) throws(ImageError) -> (
+        index: Int, pixels: PixelBuffer
+    ) {
         guard let decoder = self as? any InterruptibleFrameDecoding else { return (index, try frame(at: index)) }
         return try decoder.frame(towards: index, stopsEarly: stopsEarly)
     }

@@ -31,7 +31,8 @@ public protocol ImageIntercepting: Sendable {
     func intercept(_ chain: InterceptorChain) async throws(ImageError) -> ImageResponse
 
     /// Whether an image that is in memory goes through ``intercept(_:)``, too. It is then shown later than without, since the
-    /// interceptor may have an image of its own. Called within `setImage`, on the main thread. Default: no.
+    /// interceptor may have an image of its own. Called on the thread that starts the load, the main thread for `setImage`, and must not
+    /// block. Default: no.
     func interceptsMemoryHits(of request: ImageRequest) -> Bool
 }
 

@@ -190,6 +190,12 @@ public struct ImageRequest: Hashable, Sendable {
         set { change { $0.variantChoice = newValue } }
     }
 
+    /// The size for which a file is chosen among the ``variants``, if the image is decoded at another one.
+    var variantSize: DecodeSize? {
+        get { extended.variantSize }
+        set { change { $0.variantSize = newValue } }
+    }
+
     /// Makes the request one for another file of the same image.
     /// - Parameters:
     ///   - key: The key of the file in the caches; `nil` for its URL.
@@ -239,6 +245,7 @@ private struct ExtendedAttributes: Hashable, Sendable {
     var progressiveOptions = ProgressiveOptions()
     var variants: ImageVariants?
     var variantChoice: VariantChoice?
+    var variantSize: DecodeSize?
     var formatHint: ImageFormat?
     var decoderParameters: [String: String] = [:]
     var appliesOrientation = true

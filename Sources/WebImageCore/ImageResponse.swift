@@ -30,6 +30,8 @@ public struct ImageResponse: Sendable {
     public var metrics: TransferMetrics?
     /// The durations of the other stages.
     public var durations = StageDurations()
+    /// The error of the URL that was requested, when the image is that of a fallback (``ImageRequest/fallbackURLs``); `nil` otherwise.
+    public internal(set) var fallbackError: ImageError?
     /// The error that kept the cached image from being revalidated, or its ``data`` from being loaded. The image may be
     /// stale.
     public var refreshError: ImageError?

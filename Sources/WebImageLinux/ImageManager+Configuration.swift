@@ -57,7 +57,8 @@ extension ImageManager {
         /// libcurl takes the host for another one, as 2130706433 and 127.1 for 127.0.0.1, for the URL with that host.
         /// Called from any thread. Default: true.
         public var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
-        /// Whether a failure is remembered. Default: when it is permanent (404, 410, bad data).
+        /// Whether a failure is remembered. Default: when another try would fail the same way: status 404 or 410, a body that is too
+        /// large or of a type that is no image, bad data, too many pixels, an unknown format, a decoder that crashed or hung.
         public var shouldRememberFailure: (@Sendable (_ url: URL, _ error: ImageError) -> Bool)?
         /// The app's own loaders, which are asked in this order and before the library's.
         public var loaders: [any DataLoading]

@@ -357,8 +357,3 @@ struct AnimationMemoryTests {
         }
     }
 }
-
-private struct MainQueueDispatcher: CallbackDispatching {
-    var isCurrent: Bool { Thread.isMainThread }
-    func dispatch(_ work: @escaping @Sendable () -> Void) { DispatchQueue.main.async(execute: work) }
-}

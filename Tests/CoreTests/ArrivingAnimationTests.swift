@@ -192,8 +192,3 @@ struct ArrivingAnimationTests {
         try decoder.frame(at: index).withUnsafeBytes { Array($0) }
     }
 }
-
-private struct MainQueueDispatcher: CallbackDispatching {
-    var isCurrent: Bool { Thread.isMainThread }
-    func dispatch(_ work: @escaping @Sendable () -> Void) { DispatchQueue.main.async(execute: work) }
-}

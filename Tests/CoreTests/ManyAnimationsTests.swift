@@ -116,8 +116,3 @@ struct ManyAnimationsTests {
         #expect(budget.used == (Self.frameCount - 3) * Self.byteCount, "\(budget.used / Self.byteCount)")
     }
 }
-
-private struct MainQueueDispatcher: CallbackDispatching {
-    var isCurrent: Bool { Thread.isMainThread }
-    func dispatch(_ work: @escaping @Sendable () -> Void) { DispatchQueue.main.async(execute: work) }
-}

@@ -25,7 +25,7 @@ struct AnimationPlayerTests {
                 clock: clock,
                 queue: queue,
                 budget: budget,
-                dispatcher: MainDispatcher(),
+                dispatcher: MainQueueDispatcher(),
                 preparation: nil,
                 wholeByteCount: wholeByteCount
             )
@@ -49,6 +49,27 @@ struct AnimationPlayerTests {
         }
     }
 
+    @Test("A handler that jumps to another frame is not overtaken by the update that called it")
+    func jumpInHandler() async throws {
+        let frames = FakeFrames(count: 40)
+        let player = try player(frames)
+        player.pause()
+        await settle()
+        player.onFrame = { [unowned player] index in if index == 10 { player.seek(to: 30) } }
+        player.seek(to: 10)
+        await settle()
+        #expect(player.currentFrameIndex == 30)
+        // While it plays, time goes on from there, once.
+        var shown: [Int] = []
+        player.onFrame = { [unowned player] index in
+            shown.append(index)
+            if index == 32 { player.seek(to: 5) }
+        }
+        player.play()
+        await advance(0.35)
+        #expect(shown == [31, 32, 5, 6] || shown == [31, 32, 5])
+    }
+
     @Test("A still image has no player")
     func still() {
         let image = WebImage(pixels: FakeFrames.pixels(0))
@@ -59,7 +80,7 @@ struct AnimationPlayerTests {
                 clock: clock,
                 queue: queue,
                 budget: budget,
-                dispatcher: MainDispatcher(),
+                dispatcher: MainQueueDispatcher(),
                 preparation: nil
             ) == nil
         )
@@ -413,12 +434,6 @@ extension ImagePlayback {
         self.init()
         self.mode = mode
     }
-}
-
-/// Drains the main queue, as the main loop of an app does.
-private struct MainDispatcher: CallbackDispatching {
-    var isCurrent: Bool { Thread.isMainThread }
-    func dispatch(_ work: @escaping @Sendable () -> Void) { DispatchQueue.main.async(execute: work) }
 }
 
 /// Frames whose pixels hold their index, each a tenth of a second long.

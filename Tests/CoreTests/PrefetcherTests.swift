@@ -18,7 +18,7 @@ struct PrefetcherTests {
 
     @Test("All images are loaded into the caches; progress is reported for each, completion once")
     func counts() {
-        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         var urls = urls(fixture, 10)
         urls.append(fixture.url("missing"))
         urls.append(urls[0])
@@ -37,7 +37,7 @@ struct PrefetcherTests {
     @Test("An image that is refreshed in advance counts once, whether it has changed or not", arguments: [false, true])
     func refreshed(hasChanged: Bool) async throws {
         // Given a cached image
-        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         let url = fixture.url("a")
         var metadata = ResponseMetadata(contentType: "image/png")
         metadata.etag = "\"1\""
@@ -68,7 +68,7 @@ struct PrefetcherTests {
 
     @Test("Loads that their downloader cancels count as cancelled, and the batch ends")
     func cancelledByLoader() {
-        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         var urls = urls(fixture, 4)
         for index in 4..<8 {
             urls.append(fixture.url("\(index)"))
@@ -82,7 +82,7 @@ struct PrefetcherTests {
 
     @Test("Images go to memory at the size of their requests, and without a size to the disk alone")
     func sizes() {
-        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         let urls = urls(fixture, 3)
         let results = EventLog<PrefetchResult>()
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
@@ -99,7 +99,7 @@ struct PrefetcherTests {
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: urls[1])) != nil)
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: urls[2], decodeSize: small)) != nil)
         // Without a disk cache, memory is all there is.
-        let other = ManagerFixture(dispatcher: MainQueue(), hasDisk: false)
+        let other = ManagerFixture(dispatcher: MainQueueDispatcher(), hasDisk: false)
         let url = self.urls(other, 1)[0]
         ImagePrefetcher(manager: other.manager).prefetch([url]) { results.add($0) }
         #expect(results.wait { $0.count == 2 })
@@ -108,7 +108,7 @@ struct PrefetcherTests {
 
     @Test("A prefetcher reports its totals over all batches after each image")
     func totals() {
-        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         let urls = urls(fixture, 6)
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         let seen = EventLog<Int>()
@@ -129,7 +129,7 @@ struct PrefetcherTests {
 
     @Test("With destination .disk nothing is kept in memory")
     func toDisk() {
-        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         let urls = urls(fixture, 4)
         let results = EventLog<PrefetchResult>()
         ImagePrefetcher(manager: fixture.manager).prefetch(urls, to: .disk) { results.add($0) }
@@ -142,7 +142,7 @@ struct PrefetcherTests {
 
     @Test("URLs load at the lowest priority, requests at their own; callbacks come on the main actor")
     func sources() {
-        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueueDispatcher())
         let urls = urls(fixture, 2)
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         let results = EventLog<PrefetchResult>()
@@ -159,7 +159,7 @@ struct PrefetcherTests {
 
     @Test("The number of concurrent loads can be changed while they run")
     func widened() {
-        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueueDispatcher())
         let prefetcher = ImagePrefetcher(manager: fixture.manager, maximumConcurrentCount: 1)
         prefetcher.prefetch(urls(fixture, 10))
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
@@ -171,7 +171,7 @@ struct PrefetcherTests {
 
     @Test("Three loads run at a time, at the lowest priority")
     func window() {
-        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueueDispatcher())
         let urls = urls(fixture, 10)
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         let task = prefetcher.prefetch(urls)
@@ -187,7 +187,7 @@ struct PrefetcherTests {
     @Test("A change of the priority applies to loads under way, to those that wait and to later batches")
     func priority() {
         // Given a batch of which three images load
-        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueueDispatcher())
         let urls = urls(fixture, 6)
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         let requests = urls.prefix(5).map { ImageRequest(url: $0, priority: .low) }
@@ -226,7 +226,7 @@ struct PrefetcherTests {
 
     @Test("Cancelling all batches ends those of which every load has started")
     func cancelledAll() {
-        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueueDispatcher())
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         let results = EventLog<PrefetchResult>()
         prefetcher.prefetch(urls(fixture, 2)) { results.add($0) }
@@ -238,7 +238,7 @@ struct PrefetcherTests {
 
     @Test("A cancelled batch reports the right counts, and loads shared with other tasks continue")
     func cancelled() {
-        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueue())
+        let fixture = ManagerFixture(holdsResponses: true, dispatcher: MainQueueDispatcher())
         let urls = urls(fixture, 10)
         let results = EventLog<PrefetchResult>()
         let task = ImagePrefetcher(manager: fixture.manager).prefetch(urls) { results.add($0) }
@@ -256,7 +256,7 @@ struct PrefetcherTests {
 
     @Test("An empty batch ends at once, and a thousand memory hits need no deep stack")
     func cached() {
-        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         let results = EventLog<PrefetchResult>()
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         prefetcher.prefetch([URL]()) { results.add($0) }
@@ -278,7 +278,7 @@ struct PrefetcherTests {
         ]
     )
     func sparing(status: NetworkStatus) {
-        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         fixture.network.status = status
         let results = EventLog<PrefetchResult>()
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
@@ -298,7 +298,7 @@ struct PrefetcherTests {
 
     @Test("A prefetcher that nobody keeps goes on when the network is back, and is released then")
     func released() {
-        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         fixture.network.status = NetworkStatus(isAvailable: false)
         let results = EventLog<PrefetchResult>()
         var prefetcher: ImagePrefetcher? = ImagePrefetcher(manager: fixture.manager)
@@ -316,7 +316,7 @@ struct PrefetcherTests {
 
     @Test("A prefetcher whose batches are cancelled while they wait is released")
     func releasedWhileConstrained() {
-        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         fixture.network.status = NetworkStatus(isAvailable: false)
         var prefetcher: ImagePrefetcher? = ImagePrefetcher(manager: fixture.manager)
         weak let known = prefetcher
@@ -329,7 +329,7 @@ struct PrefetcherTests {
 
     @Test("A prefetcher that is released while the app has paused it cancels its batches")
     func releasedWhilePaused() {
-        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         let results = EventLog<PrefetchResult>()
         var prefetcher: ImagePrefetcher? = ImagePrefetcher(manager: fixture.manager)
         weak let known = prefetcher
@@ -342,7 +342,7 @@ struct PrefetcherTests {
 
     @Test("A paused prefetcher starts no load")
     func paused() {
-        let fixture = ManagerFixture(dispatcher: MainQueue())
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
         prefetcher.isPaused = true
         let task = prefetcher.prefetch(urls(fixture, 5))
@@ -350,14 +350,5 @@ struct PrefetcherTests {
         #expect(fixture.loader.requests.isEmpty && !task.isFinished)
         prefetcher.isPaused = false
         #expect(EventLog<Int>.poll { task.isFinished })
-    }
-}
-
-/// Calls back on the main queue, where the handlers of a prefetcher belong.
-private struct MainQueue: CallbackDispatching {
-    let isCurrent = false
-
-    func dispatch(_ work: @escaping @Sendable () -> Void) {
-        DispatchQueue.main.async(execute: work)
     }
 }

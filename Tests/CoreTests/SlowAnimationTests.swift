@@ -165,11 +165,6 @@ struct SlowAnimationTests {
     }
 }
 
-private struct MainQueueDispatcher: CallbackDispatching {
-    var isCurrent: Bool { Thread.isMainThread }
-    func dispatch(_ work: @escaping @Sendable () -> Void) { DispatchQueue.main.async(execute: work) }
-}
-
 /// Lets a thread pass each time a test admits one.
 private final class Turnstile: @unchecked Sendable {
     // The state is accessed only with the condition locked.

@@ -9,8 +9,11 @@ import WebImageTesting
 @Suite("Loading an image of several files")
 struct VariantLoadTests {
     /// A manager whose loader has the files 100, 200 and 400 of an image, which are as wide as their names say.
-    private static func makeFixture(change: (inout Pipeline.Dependencies) -> Void = { _ in }) -> ManagerFixture {
-        let fixture = ManagerFixture(change: change)
+    private static func makeFixture(
+        dispatcher: any CallbackDispatching = InlineDispatcher(),
+        change: (inout Pipeline.Dependencies) -> Void = { _ in }
+    ) -> ManagerFixture {
+        let fixture = ManagerFixture(dispatcher: dispatcher, change: change)
         for width in [100, 200, 400] {
             let image = TestImage.solid(UInt32(width), size: PixelSize(width: width, height: width))
             fixture.loader.answer(fixture.url("\(width)"), with: image)
@@ -55,6 +58,23 @@ struct VariantLoadTests {
         #expect(try await load(request(nil)).image.pixelSize.width == 400)
         #expect(started == ["200", "400"])
         #expect(fixture.load(request(150)) { _ in }.request.url == fixture.url("200"))
+    }
+
+    @Test("A prefetcher loads the file that a load at the same size would load")
+    func prefetched() async {
+        let fixture = Self.makeFixture(dispatcher: MainQueueDispatcher())
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        let (all, medium, small) = (request(nil), request(150), request(80))
+        func prefetch(_ request: ImageRequest, to destination: PrefetchDestination) async {
+            await withCheckedContinuation { continuation in
+                _ = prefetcher.prefetch([request], to: destination) { _ in continuation.resume() }
+            }
+            #expect(await fixture.polled { fixture.isQuiet })
+        }
+        await prefetch(small, to: .memoryAndDisk)
+        await prefetch(medium, to: .disk)
+        await prefetch(all, to: .memoryAndDisk)
+        #expect(fixture.loader.started.map(\.lastPathComponent) == ["100", "200", "400"])
     }
 
     @Test("An image without files is loaded from its own URL")

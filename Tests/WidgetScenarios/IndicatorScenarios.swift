@@ -216,6 +216,26 @@ extension Scenario {
             expect(!isBusy(picture.widget), "it is busy still")
         },
 
+        Scenario("A placeholder of the app keeps no handlers of what has shown it") {
+            let gate = ServerGate()
+            let stage = try Stage(gates: [0x0000FF: gate])
+            let own = ImagePaintable()
+            own.show(solid(0xFF0000))
+            let signal = g_signal_lookup("invalidate-contents", gdk_paintable_get_type())
+            @MainActor func hasHandlers() -> Bool {
+                g_signal_has_handler_pending(own.nativePaintablePointer, signal, 0, 1) != 0
+            }
+            var others = (0..<3).map { _ in ImagePaintable() }
+            for other in others {
+                let placeholder = Placeholder.paintable(own.nativePaintablePointer)
+                other.setImage(with: stage.url(0x0000FF), placeholder: placeholder, manager: stage.manager)
+            }
+            expect(hasHandlers(), "nobody follows the placeholder")
+            others.removeAll()
+            expect(MainLoopPump.run(until: { !hasHandlers() }))
+            gate.open()
+        },
+
         Scenario("A placeholder can be a colour, a paintable of the app or an image with its own URL") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])

@@ -175,11 +175,13 @@ size_t gwi_worker_load_fonts(const char **folders, size_t capacity) {
     return count;
 }
 
-uint32_t gwi_worker_close_fence(uint64_t memory, const char *const *readable, size_t count, bool has_threads) {
+uint32_t gwi_worker_close_fence(gwi_worker_limits limits, const char *const *readable, size_t count, bool has_threads) {
     uint32_t fence = 0;
     // The rest of its environment is gone once files are out of reach.
     clearenv();
-    bool isLimited = limit(RLIMIT_AS, memory) & limit(RLIMIT_CORE, 0) & limit(RLIMIT_NOFILE, 64) & limit(RLIMIT_CPU, GWI_WORKER_CPU_SECONDS);
+    bool isLimited = limit(RLIMIT_AS, limits.memory) & limit(RLIMIT_CORE, 0) & limit(RLIMIT_CPU, GWI_WORKER_CPU_SECONDS);
+    // Files in memory are not in the address space.
+    isLimited &= limit(RLIMIT_FSIZE, limits.file) & limit(RLIMIT_NOFILE, limits.descriptors);
     if (isLimited) fence |= GWI_FENCE_LIMITS;
     // Nobody reads its memory, and it leaves no core dump where the limit is not asked.
     prctl(PR_SET_DUMPABLE, 0);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -116,6 +117,9 @@ void *gwi_memory_file_map(int file, size_t size) {
     int kept = fcntl(file, F_GET_SEALS);
     // An ordinary file has no seals, but an error.
     if (kept < 0 || (kept & seals) != seals) return NULL;
+    // Holes would take this process's memory when it reads them.
+    struct stat status;
+    if (fstat(file, &status) != 0 || (uint64_t)status.st_blocks * 512 < size) return NULL;
     return gwi_file_map(file, size);
 }
 

@@ -15,6 +15,8 @@ final class FallbackStage: Sendable {
     /// - Returns: Whether there is one.
     func start(for task: ImageTask, after error: ImageError) -> Bool {
         guard let request = fallback(of: task.request, after: error, priority: task.priority) else { return false }
+        // The file of a variant that was tried first, because the caches had it, is no other image.
+        let isOther = task.request.variantChoice?.replacedRank == nil
         // Partial images are decoded only when there is a handler for them.
         let partial: @Sendable (WebImage) -> Void = { task.report(partial: $0) }
         return task.startChild(
@@ -22,7 +24,10 @@ final class FallbackStage: Sendable {
             .nonisolated(
                 progress: { task.report(received: $0, expected: $1) },
                 partial: task.showsPartialImages ? partial : nil,
-                completion: { task.finish($0.mapError { $0.following(error) }) }
+                completion: { result in
+                    let result = result.map { isOther ? $0.replacing(error) : $0 }
+                    task.finish(result.mapError { $0.following(error) })
+                }
             )
         )
     }
@@ -109,5 +114,14 @@ final class FallbackStage: Sendable {
         (request.previewURL, request.lowDataURL) = (nil, nil)
         request.cacheKey = cacheKeyFilter?.key(for: url)
         return request
+    }
+}
+
+extension ImageResponse {
+    /// The response as that of a URL that failed.
+    fileprivate func replacing(_ error: ImageError) -> ImageResponse {
+        var response = self
+        response.fallbackError = error
+        return response
     }
 }

@@ -26,7 +26,7 @@ public struct PixelSize: Hashable, Codable, Sendable {
     }
 
     /// The number of pixels. It saturates, so that a malicious header cannot cause an overflow.
-    package var pixelCount: Int { width.boundedProduct(height) }
+    public var pixelCount: Int { width.boundedProduct(height) }
 
     /// The size with at least one pixel and at most as many to a side as GTK can count (a 32-bit integer).
     package var bounded: PixelSize {

@@ -33,8 +33,8 @@ public final class ImagePrefetcher: Sendable {
     /// - Parameters:
     ///   - manager: The manager that loads the images.
     ///   - maximumConcurrentCount: The number of loads at a time. Default: 3.
-    ///   - ignoresNetworkStatus: Whether images are also prefetched on a metered network and while the machine saves
-    ///     power. Default: false.
+    ///   - ignoresNetworkStatus: Whether images are also prefetched on a metered network, while the machine saves power and
+    ///     while it is offline, when they fail. Default: false.
     public init(manager: ImageManager, maximumConcurrentCount: Int = 3, ignoresNetworkStatus: Bool = false) {
         self.manager = manager
         state = Mutex(State(maximumConcurrentCount: max(1, maximumConcurrentCount)))
@@ -156,6 +156,7 @@ public final class ImagePrefetcher: Sendable {
         // At which size the image will be shown is not known, and that of its file may be fifty times as large.
         if destination == .disk || request.decodeSize == nil && manager.dependencies.dataCache != nil {
             request.cacheAccess.writes.subtract([.memory, .renditions])
+            request.variantSize = request.resolvedDecodeSize
             request.decodeSize = .contain(PixelSize(width: 16, height: 16))
         }
         return request

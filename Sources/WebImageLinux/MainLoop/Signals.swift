@@ -67,7 +67,7 @@ private final class SignalHandler {
     }
 }
 
-/// Handlers on one GObject, which stays alive until they are disconnected.
+/// Handlers on one GObject, which stays alive until they are disconnected. They are when this object is released.
 @MainActor
 package final class SignalConnections {
     package let object: GObjectBox
@@ -82,7 +82,22 @@ package final class SignalConnections {
     }
 
     package func disconnect() {
-        for handler in handlers { object.pointer.disconnect(handler) }
+        Self.disconnect(handlers, on: object)
         handlers = []
+    }
+
+    deinit {
+        guard !handlers.isEmpty else { return }
+        let (object, handlers) = (object, handlers)
+        guard MainLoopDispatcher.shared.isCurrent else {
+            return MainLoopDispatcher.shared.dispatch {
+                MainActor.assumeIsolated { Self.disconnect(handlers, on: object) }
+            }
+        }
+        MainActor.assumeIsolated { Self.disconnect(handlers, on: object) }
+    }
+
+    private static func disconnect(_ handlers: [UInt], on object: GObjectBox) {
+        for handler in handlers { object.pointer.disconnect(handler) }
     }
 }

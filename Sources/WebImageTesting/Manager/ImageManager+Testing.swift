@@ -19,6 +19,7 @@ extension ImageManager {
         configuration.retryPolicy = .never
         configuration.failureCacheDuration = .zero
         configuration.memoryMonitor = MemoryMonitor()
+        configuration.networkMonitor = AlwaysOnline()
         configuration.decoding = .inProcess
         if let clock { configuration.clock = clock }
         change(&configuration)

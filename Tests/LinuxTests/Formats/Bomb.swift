@@ -239,6 +239,19 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         return Data(file)
     }
 
+    /// A GIF of 1000x1000 pixels whose frames are each drawn on the one before.
+    static func layers(_ count: Int) -> Data {
+        var file: [UInt8] = Array("GIF89a".utf8) + [232, 3, 232, 3, 0x80, 0, 0, 255, 0, 0, 0, 0, 255]
+        for index in 0..<count {
+            // All but the first leave a column out.
+            let (width, size): (Int, [UInt8]) = index == 0 ? (1000, [232, 3]) : (999, [231, 3])
+            file += [0x21, 0xF9, 4, 4, 10, 0, 0, 0, 0x2C, 0, 0, 0, 0] + size + [232, 3, 0, 2]
+            file += run(width * 1000)
+        }
+        file.append(0x3B)
+        return Data(file)
+    }
+
     /// LZW codes for a run of the colour 0. Each code stands for one pixel more than the one before it.
     private static func run(_ count: Int) -> [UInt8] {
         var (bytes, bits, bitCount) = ([UInt8](), 0, 0)

@@ -253,6 +253,22 @@ struct HostileTIFFTests {
         }
     }
 
+    @Test("A narrow image does not have gigabytes of pixels decoded by its tiles")
+    func manyTiles() {
+        // Given 65,536 tiles of 16x262144 pixels at the same place, for a row of a million pixels
+        let count = 1 << 16
+        let offsets = TestTIFF.Entry(tag: 324, type: 4, values: Array(repeating: 8, count: count))
+        let counts = TestTIFF.Entry(tag: 325, type: 4, values: Array(repeating: 200, count: count))
+        let changes = [
+            entry(256, 1 << 20), entry(257, 1), entry(322, 16), entry(323, 1 << 18), entry(258, 1), entry(277, 1),
+            entry(262, 1), entry(339, 1), offsets, counts,
+        ]
+        #expect(failure(TestTIFF(changes: changes).file)?.code == .badImageData)
+        // When a narrow image has tiles of usual size, then it is decoded
+        let narrow = TestTIFF(width: 2, height: 300, tileSide: 256)
+        #expect(failure(narrow.file) == nil)
+    }
+
     @Test("Counts of values that reach beyond the file are errors or ignored")
     func counts() {
         let file = TestTIFF().file

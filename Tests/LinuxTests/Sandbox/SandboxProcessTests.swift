@@ -109,6 +109,32 @@ struct SandboxProcessTests {
         }
     }
 
+    @Test("A frame far along an animation is reached in steps, between which a worker serves others")
+    func steps() throws {
+        let sandbox = DecodeSandbox(limit: 1)
+        let count = 200
+        let image = try coders(sandbox).decode(Bomb.layers(count))
+        let frames = try #require(image.animation?.makeDecoder() as? SandboxedFrames)
+        var reached: [Int] = []
+        while reached.last != count - 1 {
+            reached.append(try frames.frame(towards: count - 1) { false }.index)
+        }
+        #expect(reached.count > 1 && zip(reached, reached.dropFirst()).allSatisfy { $0 < $1 })
+        // Asked for no less than the frame, it goes all the way, backwards as well.
+        for index in [150, count - 1] { #expect(try frames.frame(at: index).size == image.pixelSize) }
+    }
+
+    @Test("A worker has limits for what it maps, and for what it writes to files in memory") func limits() throws {
+        let sandbox = DecodeSandbox(limit: 1)
+        _ = try coders(sandbox).decode(TestImage.quarters(size: Self.size, format: .png))
+        let process = try #require(sandbox.processes.first)
+        let text = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
+        for name in ["Max file size", "Max address space", "Max open files", "Max cpu time"] {
+            let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name) })
+            #expect(!line.contains("unlimited"), "\(name)")
+        }
+    }
+
     @Test("Without workers, images fail or are decoded in the process of the app, as the manager is configured")
     func unavailable() throws {
         let sandbox = DecodeSandbox(paths: ["/bin/false"], limit: 2)

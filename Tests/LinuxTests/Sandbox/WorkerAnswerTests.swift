@@ -21,11 +21,15 @@ struct WorkerAnswerTests {
         return writer.bytes
     }
 
-    private func image(carrier: WorkerCarrier, frameCount: Int = 0) -> ImageDescription {
+    private func image(
+        carrier: WorkerCarrier,
+        frameCount: Int = 0,
+        frameSize: PixelSize? = nil
+    ) -> ImageDescription {
         let animation = ImageAnimation(
             durations: Array(repeating: .seconds(1), count: frameCount),
             loopCount: 3,
-            size: pixels.size,
+            size: frameSize ?? pixels.size,
             hasAlpha: false,
             byteCount: 10
         ) { fatalError() }
@@ -82,6 +86,26 @@ struct WorkerAnswerTests {
         let plain = open(file, O_RDWR)
         defer { close(plain) }
         #expect(read(bytes, file: plain) == nil)
+    }
+
+    @Test("A file with holes is no answer, since reading it would take memory of the app") func holes() throws {
+        // The Glibc module lacks the function and its constants.
+        typealias Create = @convention(c) (UnsafePointer<CChar>, UInt32) -> Int32
+        let create = unsafeBitCast(try #require(dlsym(nil, "memfd_create")), to: Create.self)
+        let (allowsSealing, addSeals, allSeals) = (UInt32(2), Int32(1033), Int32(15))
+        let sparse = create("sparse", allowsSealing)
+        defer { close(sparse) }
+        #expect(ftruncate(sparse, off_t(pixels.byteCount)) == 0)
+        #expect(fcntl(sparse, addSeals, allSeals) == 0)
+        #expect(read(message(.image(image(carrier: .file))), file: sparse) == nil)
+    }
+
+    @Test("The frames of an animation have the size of its first image") func frameSize() {
+        let memory = pixels.withUnsafeBytes { Array($0) } + [UInt8](repeating: 0, count: 64)
+        #expect(read(message(.image(image(carrier: .sharedMemory, frameCount: 3))), memory: memory) != nil)
+        let huge = PixelSize(width: 1 << 20, height: 1 << 20)
+        let bytes = message(.image(image(carrier: .sharedMemory, frameCount: 3, frameSize: huge)))
+        #expect(read(bytes, memory: memory) == nil)
     }
 
     @Test("Pixels in the shared memory are copied, and none are read behind its end") func sharedMemory() throws {

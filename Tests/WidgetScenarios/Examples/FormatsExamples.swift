@@ -35,7 +35,7 @@ private func files(file: URL) throws {
     let copy = WebImage(texture: texture)
     print(image.pixelSize, image.format, image.frameCount, image.loopCount)
     let background = image.color(x: 0, y: 0)
-    let file = image.animation?.fileData
+    let bytes = image.animation?.fileData
     _ = (pixbuf, copy, background, file)
 }
 

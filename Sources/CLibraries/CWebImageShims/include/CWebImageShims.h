@@ -296,7 +296,7 @@ ssize_t gwi_message_send(
 ssize_t gwi_message_receive(int socket, void *bytes, size_t size, int *descriptors, size_t descriptor_count);
 // Makes a sealed file in memory. Returns its descriptor, or -1.
 int gwi_memory_file(const gwi_bytes *parts, size_t count);
-// Maps a file in memory for reading. Returns NULL when it is smaller, or not sealed, so that it could change or shrink.
+// Maps a file in memory for reading. Returns NULL when it is smaller or has holes, or is not sealed, so that it could change or shrink.
 void *gwi_memory_file_map(int file, size_t size);
 // The same for any file that comes from someone who is trusted.
 void *gwi_file_map(int file, size_t size);
@@ -318,9 +318,19 @@ enum {
 };
 // Loads the configuration of fontconfig. Returns the number of folders with fonts, which are kept.
 size_t gwi_worker_load_fonts(const char **folders, size_t capacity);
+
+typedef struct {
+    /// The bytes that may be mapped.
+    uint64_t memory;
+    /// The bytes of a file in memory.
+    uint64_t file;
+    /// The number of open files.
+    uint64_t descriptors;
+} gwi_worker_limits;
+
 // Takes all rights from this process, but to read the files below some folders. Returns what the kernel offers of that.
 // has_threads: whether threads may be started.
-uint32_t gwi_worker_close_fence(uint64_t memory, const char *const *readable, size_t count, bool has_threads);
+uint32_t gwi_worker_close_fence(gwi_worker_limits limits, const char *const *readable, size_t count, bool has_threads);
 
 /// The ring buffer in which sysprof takes marks.
 typedef struct gwi_sysprof_ring gwi_sysprof_ring;

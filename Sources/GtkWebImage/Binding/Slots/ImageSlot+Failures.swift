@@ -21,7 +21,7 @@ extension ImageSlot {
         placeholders.show(placeholder, manager, decodeSize: size)
     }
 
-    /// Loads the image again when the network is back. The completions have received their error by then.
+    /// Loads the image again when the network is back. The completions have received their error, or a fallback, by then.
     /// - Parameter error: Why it has failed.
     func restartWhenOnline(after error: ImageError) {
         let manager = current?.request.manager
@@ -40,8 +40,9 @@ extension ImageSlot {
     }
 
     func restartFailed(_ trigger: Trigger) {
-        guard let load = current, case .failed = load.state else { return }
-        restart(load, ignoresFailureCache: trigger == .user)
+        guard let load = current else { return }
+        if case .failed = load.state { return restart(load, ignoresFailureCache: trigger == .user) }
+        if trigger == .network, load.awaitsNetwork { restart(load) }
     }
 
     /// Replaces a load that has ended by another one of the same request, without its handlers: the completion was
@@ -52,6 +53,7 @@ extension ImageSlot {
         let task = ended.request.manager.makeParentTask(for: ended.image.onScreen)
         var load = SlotLoad(task: task, request: ended.request.withoutHandlers, image: ended.image)
         load.ignoresFailureCache = ignoresFailureCache
+        load.showsFallback = ended.isShown
         current = load
         prepareLoad()
     }

@@ -204,7 +204,7 @@ final class ImageSlot {
             current?.variantRank = hit.variantRank
             if let response = hit.response { return finish(task, .success(response)) }
             show(hit.image, animated: false, .newImage)
-        } else if current?.request.options.whileLoading != .currentImage {
+        } else if current?.request.options.whileLoading != .currentImage, current?.showsFallback != true {
             showPlaceholder(size)
         }
         startWhenLaidOut(size)
@@ -374,6 +374,10 @@ final class ImageSlot {
             } else {
                 show(response.image, animated: animated, continuation)
                 task.complete(result)
+            }
+            // A handler of the app may have set another image.
+            if let error = response.fallbackError, error.isConnectivity, current?.task === task {
+                restartWhenOnline(after: error)
             }
         case .failure(let error):
             current?.state = .failed(error)

@@ -45,7 +45,9 @@ struct SlotLoad: Sendable {
     var refinement = Refinement.idle
     /// The place of the file that was asked for among the variants of the image, the smallest first; `nil` without variants.
     var variantRank: Int?
-    /// Set while a load that failed without a connection waits for the network.
+    /// Whether the fallback of the load before is on display, which is better than a placeholder.
+    var showsFallback = false
+    /// Set while a load that failed without a connection, or has shown a fallback, waits for the network.
     var networkObservation: ObservationToken?
 
     init(task: ImageTask, request: BindingRequest, image: ImageRequest) {
@@ -70,8 +72,19 @@ struct SlotLoad: Sendable {
     /// Whether another request for the same image can join.
     var takesMore: Bool {
         switch state {
-        case .waitingForMap, .waitingForLayout, .suspended, .loading, .shown: true
+        case .waitingForMap, .waitingForLayout, .suspended, .loading: true
+        // The image itself may be there by now.
+        case .shown(let response): response.fallbackError?.isTransient != true
         case .failed, .detached: false
+        }
+    }
+
+    /// Whether the image on display stands for one that can be loaded once there is a connection.
+    var awaitsNetwork: Bool {
+        switch state {
+        case .failed: true
+        case .shown(let response): response.fallbackError?.isConnectivity == true
+        case .waitingForMap, .waitingForLayout, .suspended, .loading, .detached: false
         }
     }
 

@@ -43,6 +43,8 @@ public final class AnimationPlayer {
     private var hasOwnFrame = true
     /// Whether the frame that was due at the last update was not decoded.
     private var isLate = false
+    /// The number of updates, by which one notices that a handler has caused another.
+    private var updateCount = 0
     /// Whether time stands still until there is memory for a canvas.
     private var isWaitingForMemory = false
     /// The number of frames before the first damaged one, as far as it is known.
@@ -306,7 +308,11 @@ public final class AnimationPlayer {
         }
         waitForDecoder()
         let position = duePosition
+        updateCount += 1
+        let number = updateCount
         if position.step != shownStep { show(position) }
+        // A handler of the app has jumped elsewhere, and the update for that has run.
+        guard number == updateCount else { return }
         isLate = isRunning && position.step != shownStep
         if isVisible { requestFrames(at: position) }
         releaseWhileNothingMoves()

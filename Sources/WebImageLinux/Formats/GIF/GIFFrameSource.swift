@@ -7,19 +7,38 @@ final class GIFFrameSource: FrameSource {
     private let data: Data
     private let file: GIFFile
     private let options: DecodeOptions
-    /// The first frame as an incremental decoder has unpacked it, until it is drawn.
+    /// The first frame as it was unpacked, until it is drawn.
     private let first: Mutex<GIFFirstFrame?>
+    /// Whether the first frame has all of its pixels. Those that are missing are transparent, as in browsers.
+    private let isFirstWhole: Bool
 
+    /// - Parameter first: The first frame as an incremental decoder has unpacked it.
     init(_ data: Data, _ file: GIFFile, first: GIFFirstFrame? = nil, _ options: DecodeOptions) {
+        let first = first ?? file.frames.first.flatMap { Self.unpacked($0, of: file, data, options) }
+        isFirstWhole = first.map { $0.decoder.count >= file.frames[0].rect.size.pixelCount } ?? true
         self.first = Mutex(first)
         self.data = data
         self.file = file
         self.options = options
     }
 
+    /// - Returns: `nil` for one that cannot be drawn.
+    private static func unpacked(
+        _ frame: GIFFile.Frame,
+        of file: GIFFile,
+        _ data: Data,
+        _ options: DecodeOptions
+    ) -> GIFFirstFrame? {
+        guard !frame.rect.size.isEmpty, (try? file.check(frame, options)) != nil, var decoder = LZWDecoder(frame) else {
+            return nil
+        }
+        data.withUnsafeBytes { _ = decoder.decodeBlocks(of: $0, from: frame.offset + 1) }
+        return GIFFirstFrame(decoder)
+    }
+
     /// The layout of each frame. A frame outside of the canvas draws nothing.
     var layouts: [FrameLayout] {
-        file.frames.map { frame in
+        file.frames.enumerated().map { index, frame in
             let rect = frame.rect.clipped(to: file.size)
             return FrameLayout(
                 rect: rect ?? PixelRect(x: 0, y: 0, width: 0, height: 0),
@@ -27,7 +46,7 @@ final class GIFFrameSource: FrameSource {
                 disposal: rect == nil ? .keep : frame.disposal,
                 isBlended: true,
                 // Indices without a colour are not drawn either.
-                hasAlpha: rect != frame.rect || frame.transparentColor != nil
+                hasAlpha: rect != frame.rect || frame.transparentColor != nil || index == 0 && !isFirstWhole
                     || (frame.colorTable?.count ?? 0) < 1 << min(frame.literalBits, 8)
             )
         }

@@ -94,8 +94,8 @@ final class DecodeSession {
         }
         do throws(ImageError) {
             try animation.append(data, isAll: isAll, isArriving: command.isArriving)
-            let pixels = try animation.frame(at: command.index)
-            return (.frame(index: command.index, PixelDescription(pixels)), (pixels, []))
+            let (reached, pixels) = try animation.frame(towards: command.index)
+            return (.frame(index: reached, PixelDescription(pixels)), (pixels, []))
         } catch {
             if animation.isBroken { animations[command.handle] = nil }
             throw error

@@ -16,7 +16,7 @@ public struct SandboxStatus: Sendable, Hashable {
         case resources
     }
 
-    /// Whether there has been a worker.
+    /// Whether images are decoded in workers.
     public let isSandboxed: Bool
     /// The protections of the workers, of which the kernel may offer fewer than there are.
     public let protections: Set<Protection>

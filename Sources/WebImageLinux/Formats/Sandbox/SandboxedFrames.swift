@@ -12,6 +12,8 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
     private let options: DecodeOptions
     /// What a worker has of the animation.
     private var kept: Kept?
+    /// The frame that was wanted last, and the one on the way to it that was reached.
+    private var way: (index: Int, reached: Int)?
     /// The memory of the canvas, which counts as if it were this process's.
     private var reservation: MemoryBudget.Reservation?
     private(set) var missingMemory: MissingMemory?
@@ -36,6 +38,35 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
     deinit { forget() }
 
     func frame(at index: Int) throws(ImageError) -> PixelBuffer {
+        while true {
+            let (reached, pixels) = try frame(towards: index) { false }
+            if reached == index { return pixels }
+        }
+    }
+
+    /// The worker stops on the way by itself, since the frames of other animations wait for it.
+    func frame(
+        towards index: Int,
+        stopsEarly: () -> Bool
+    ) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
+        let (answer, payload) = try answer(towards: index)
+        if case .failure(let failure) = answer { throw failure.error(for: options.url) }
+        guard case .frame(let reached, _) = answer, let pixels = payload?.pixels, pixels.size == size,
+            isOnTheWay(reached, to: index)
+        else {
+            throw options.badData("The decode worker has found no such frame")
+        }
+        way = reached == index ? nil : (index, reached)
+        return (reached, pixels)
+    }
+
+    /// Whether a worker may have reached a frame, so that it reaches the one that is wanted after some more calls.
+    private func isOnTheWay(_ reached: Int, to index: Int) -> Bool {
+        guard (0...index).contains(reached) else { return false }
+        return way.map { $0.index != index || $0.reached < reached } ?? true
+    }
+
+    private func answer(towards index: Int) throws(ImageError) -> (DecodeAnswer, DecodeWorker.Payload?) {
         try reserve()
         if let kept {
             var command = command(kept.handle, index)
@@ -49,10 +80,10 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
             }
             let (answer, payload) = try sandbox.perform(command, new, at: kept.place)
             if case .unknown = answer {
-                self.kept = nil
+                forgetWay()
             } else {
                 self.kept?.byteCount = file.data.count
-                return try pixels(answer, payload)
+                return (answer, payload)
             }
         }
         let handle = sandbox.makeHandle()
@@ -63,16 +94,16 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
             inAnimations: true
         )
         kept = Kept(handle: handle, place: place, byteCount: file.data.count)
-        return try pixels(answer, payload)
+        return (answer, payload)
     }
 
-    func frame(towards index: Int, stopsEarly: () -> Bool) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
-        (index, try frame(at: index))
-    }
+    /// Another worker begins with the first frame.
+    private func forgetWay() { (kept, way) = (nil, nil) }
 
     func releaseMemory() {
         forget()
-        (kept, reservation) = (nil, nil)
+        forgetWay()
+        reservation = nil
     }
 
     func takeOver(from other: any FrameDecoding) {
@@ -80,7 +111,7 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
             other.file.arrival === arrival, other.size == size
         else { return }
         (kept, reservation) = (other.kept, other.reservation)
-        (other.kept, other.reservation) = (nil, nil)
+        (other.kept, other.way, other.reservation) = (nil, nil, nil)
     }
 
     private func command(_ handle: UInt64, _ index: Int) -> DecodeCommand {
@@ -110,14 +141,6 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
         )
         error.dependsOnRequest = true
         throw error
-    }
-
-    private func pixels(_ answer: DecodeAnswer, _ payload: DecodeWorker.Payload?) throws(ImageError) -> PixelBuffer {
-        if case .failure(let failure) = answer { throw failure.error(for: options.url) }
-        guard case .frame = answer, let pixels = payload?.pixels, pixels.size == size else {
-            throw options.badData("The decode worker has found no such frame")
-        }
-        return pixels
     }
 }
 

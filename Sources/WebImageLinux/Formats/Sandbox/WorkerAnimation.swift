@@ -56,8 +56,10 @@ final class WorkerAnimation {
         return decoder?.partialImage()?.animation
     }
 
-    func frame(at index: Int) throws(ImageError) -> PixelBuffer {
+    /// Decodes a frame, or one on the way to it when that takes long: others wait for the worker.
+    func frame(towards index: Int) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
         guard let frames else { throw options.badData("The file has one frame, so there is no frame \(index)") }
-        return try frames.frame(at: index)
+        let start = ContinuousClock.now
+        return try frames.frameOrEarlier(index) { ContinuousClock.now - start >= FrameBuffer.longestStep }
     }
 }

@@ -63,7 +63,10 @@ package enum WorkerAnswer {
         switch answer {
         case .image(let image):
             let count = image.animation?.frameCount ?? 0
-            guard limit.allows(image.pixels), count <= limit.frameCount else { throw MessageReader.Malformed() }
+            // The first image of an animation has the size of its frames.
+            guard limit.allows(image.pixels), count <= limit.frameCount,
+                image.animation.map({ $0.size == image.pixels.size }) ?? true
+            else { throw MessageReader.Malformed() }
             let payload = try Self.payload(
                 image.pixels,
                 durations: count,

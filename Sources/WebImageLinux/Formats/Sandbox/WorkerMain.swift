@@ -33,10 +33,17 @@ package enum DecodeWorkerProcess {
     /// What a test adds to the decoders of its workers. It is set before `main`, on the only thread.
     nonisolated(unsafe) package static var addedDecoders: [any ImageDecoding] = []
 
-    /// The most memory that a worker may map, whatever a file says: as much as all decodes of the app may take together, and
-    /// what the program and its libraries take.
-    private static var memoryLimit: UInt64 {
-        UInt64(mappedByteCount + SystemResources.loadingBudget.decodingLimit + (1 << 30))
+    /// What a worker may take, whatever a file says: as much memory as all decodes of the app may together, and what the program and its
+    /// libraries take; and for an answer as much as one decode may.
+    private static func limits(_ kind: WorkerKind) -> gwi_worker_limits {
+        let limit = SystemResources.loadingBudget.decodingLimit
+        return gwi_worker_limits(
+            memory: UInt64(mappedByteCount + limit + (1 << 30)),
+            // The durations of an animation come behind the pixels.
+            file: UInt64(limit + (4 << 20)),
+            // Modules and fonts are files.
+            descriptors: kind == .codecs ? 16 : 64
+        )
     }
 
     /// Loads what decoders load when they are first used.
@@ -57,7 +64,7 @@ package enum DecodeWorkerProcess {
     static func closeFence(_ kind: WorkerKind, _ readable: [UnsafePointer<CChar>?]) -> DecodeAnswer.Fence {
         // The library's own decoders have no threads, but some modules have.
         DecodeAnswer.Fence(
-            rawValue: gwi_worker_close_fence(memoryLimit, readable, readable.count, kind != .codecs)
+            rawValue: gwi_worker_close_fence(limits(kind), readable, readable.count, kind != .codecs)
         )
     }
 

@@ -79,11 +79,22 @@ struct TIFFLayout {
         // A small image can have tiles of usual size, but not of gigabytes.
         let limit = max(Int(header.width) * Int(header.height) * 4, 1 << 22)
         guard !segmentSize.isEmpty, segmentSize.pixelCount <= limit,
+            Self.decodedPixelCount(segmentSize, PixelSize(width: Int(header.width), height: Int(header.height)))
+                <= max(limit, Self.mostDecodedPixels),
             bytesPerSegment * planes.count <= Self.memoryLimit(options),
             colors == .other || header.segment_size == UInt64(bytesPerRow) * UInt64(segmentSize.height)
         else {
             throw options.badData("The TIFF is damaged: its tiles or strips of \(segmentSize) pixels make no sense")
         }
+    }
+
+    /// The pixels that are decoded of an image that is small or narrow, at most. Each of its tiles is decoded as a whole.
+    private static let mostDecodedPixels = 1 << 26
+
+    private static func decodedPixelCount(_ segment: PixelSize, _ image: PixelSize) -> Int {
+        let across = (image.width - 1) / segment.width + 1
+        let down = (image.height - 1) / segment.height + 1
+        return across.boundedProduct(down).boundedProduct(segment.pixelCount)
     }
 
     /// The most memory that the decoded tiles or strips of one place may take, in bytes: 8 for each pixel of the limit.
