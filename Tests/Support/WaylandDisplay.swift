@@ -52,7 +52,7 @@ package final class WaylandDisplay: Sendable {
         }
         let environment = [
             "XDG_RUNTIME_DIR": directory.path, "WAYLAND_DISPLAY": "gwi", "GDK_BACKEND": "wayland",
-            "GSK_RENDERER": renderer, "LIBGL_ALWAYS_SOFTWARE": "1", "GTK_A11Y": "none", "GSETTINGS_BACKEND": "memory",
+            "GSK_RENDERER": renderer, "LIBGL_ALWAYS_SOFTWARE": "1", "GTK_A11Y": "test", "GSETTINGS_BACKEND": "memory",
         ]
         return WaylandDisplay(environment: environment, directory: directory, compositor: compositor)
     }

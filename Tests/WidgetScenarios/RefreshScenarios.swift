@@ -88,6 +88,45 @@ extension Scenario {
             expectEqual(stage.results.count, 1)
             expectEqual(server.requests.count, 1)
         },
+        Scenario("A fallback gives way to the image when connectivity returns, or when the image is asked for again") {
+            let network = ManualNetwork()
+            let stage = try Stage(network: network)
+            let picture = stage.addImage()
+            stage.present()
+            let closed = try LocalImageServer { _ in .notFound }
+            let (port, url) = (closed.port, closed.url("/336699/64x48.png"))
+            closed.stop()
+            var request = ImageRequest(url: url)
+            request.fallbackURLs = [stage.url(0xAA0000)]
+            @MainActor func load() {
+                picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            }
+            load()
+            stage.waitForResults(1)
+            expectEqual(try? stage.results[0].get().fallbackError?.code, .connectionFailed)
+            expectEqual(picture.currentImage?.color, 0xAA0000)
+            // While the server cannot be reached, asking again brings the fallback again.
+            load()
+            stage.waitForResults(2)
+            expectEqual(picture.currentImage?.color, 0xAA0000)
+            let server = try LocalImageServer(port: port, handler: Stage.answer)
+            network.status = NetworkStatus(isAvailable: false)
+            network.status = NetworkStatus()
+            // The fallback stays until the image is there.
+            var colors: Set<UInt32?> = []
+            expect(
+                MainLoopPump.run(until: {
+                    colors.insert(picture.currentImage?.color)
+                    return picture.currentImage?.color == 0x336699
+                })
+            )
+            expectEqual(colors, [0xAA0000, 0x336699])
+            expectEqual(stage.results.count, 2)
+            expectEqual(server.requests.count, 1)
+            load()
+            stage.waitForResults(3)
+            expectEqual(server.requests.count, 1, "the image is there")
+        },
         Scenario("Half of the memory cache is evicted when the last window is hidden") {
             let stage = try Stage()
             let other = gtk_window_new()!

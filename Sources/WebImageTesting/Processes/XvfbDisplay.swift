@@ -44,7 +44,7 @@ public final class XvfbDisplay: Sendable {
         }
         let environment = [
             "DISPLAY": ":\(number)", "GDK_BACKEND": "x11", "GSK_RENDERER": "opengl", "LIBGL_ALWAYS_SOFTWARE": "1",
-            "GTK_A11Y": "none", "GSETTINGS_BACKEND": "memory",
+            "GTK_A11Y": "test", "GSETTINGS_BACKEND": "memory",
         ]
         return XvfbDisplay(name: ":\(number)", environment: environment, server: server)
     }
