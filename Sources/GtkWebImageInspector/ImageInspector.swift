@@ -14,7 +14,8 @@ import WebImageLinux
 public final class ImageInspector {
     private static let quark = g_quark_from_string("gtk-web-image-inspector")
 
-    private let window: Widget
+    /// `nil` once the window is gone, which others may outlive with this object.
+    private var window: Widget?
     private let manager: ImageManager
     private let showPane: ((WidgetPointer?) -> Void)?
     private var ownWindow: Widget?
@@ -45,7 +46,8 @@ public final class ImageInspector {
         let widget = window.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
         let inspector = ImageInspector(widget, manager, showPane)
         g_object_set_qdata_full(object, quark, Unmanaged.passRetained(inspector).toOpaque()) {
-            Unmanaged<ImageInspector>.fromOpaque($0!).release()
+            let inspector = Unmanaged<ImageInspector>.fromOpaque($0!).takeRetainedValue()
+            MainActor.assumeIsolated { inspector.forgetWindow() }
         }
         return inspector
     }
@@ -73,6 +75,11 @@ public final class ImageInspector {
         for signal in ["unrealize", "destroy"] { window.raw.connect(signal) { [weak self] in self?.isOpen = false } }
     }
 
+    private func forgetWindow() {
+        isOpen = false
+        window = nil
+    }
+
     /// Whether the inspector is open. In a window that is not on screen yet, it opens with the window. Default: `false`.
     public var isOpen: Bool {
         get { session != nil }
@@ -89,7 +96,7 @@ public final class ImageInspector {
     }
 
     private func open() {
-        guard gtk_widget_get_realized(window) != 0, let clock = gtk_widget_get_frame_clock(window) else { return }
+        guard let window, gtk_widget_get_realized(window) != 0, let clock = gtk_widget_get_frame_clock(window) else { return }
         opensWhenRealized = false
         let session = InspectorSession(window, clock, manager)
         self.session = session

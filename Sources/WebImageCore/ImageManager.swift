@@ -56,7 +56,7 @@ public final class ImageManager: Sendable {
     /// The decoders and encoders: the built-in ones and those that the app adds.
     public var coders: CoderRegistry { dependencies.coders }
 
-    /// Whether the machine is online, and whether there is a reason to save data or power.
+    /// Whether the machine is online, and whether there is a reason to save data or power. ``observeNetwork(_:)`` tells its changes.
     public var networkStatus: NetworkStatus { network.status }
 
     /// How fast images have arrived lately over the network, in bytes per second, by which the file of an image in several
@@ -97,8 +97,8 @@ public final class ImageManager: Sendable {
         for task in pipeline.runningDataTasks { task.cancel() }
     }
 
-    /// Calls a handler with every change of the network, on any thread, for as long as the token exists.
-    package func observeNetwork(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
+    /// Calls a handler with every change of ``networkStatus``, on any thread, for as long as the token exists.
+    public func observeNetwork(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
         network.observe(handler)
     }
 

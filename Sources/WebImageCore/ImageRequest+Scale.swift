@@ -8,8 +8,9 @@ extension ImageRequest {
     static func scale(inName url: String) -> Double {
         var bytes = url.utf8[...]
         // Few URLs get further.
-        guard bytes.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "%") }), !url.hasPrefix("data:")
-        else { return 1 }
+        guard !url.isDataURL, bytes.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "%") }) else {
+            return 1
+        }
         if let end = bytes.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) {
             bytes = bytes[..<end]
         }

@@ -70,7 +70,9 @@ public struct ImageRequest: Hashable, Sendable {
         get { extended.loader?.value }
         set { change { $0.loader = newValue.map(ComparedByIdentity.init) } }
     }
-    /// URLs that are tried in order when the image cannot be loaded. Default: none.
+    /// URLs that are tried in order when the image cannot be loaded, for whatever reason, after its retries. The load succeeds with the
+    /// first of them that loads, and ``ImageResponse/fallbackError`` says why it is not the image. A widget loads the image itself once
+    /// there is a network again, or when it is set again, unless the error is a lasting one. Default: none.
     public var fallbackURLs: [URL] {
         get { extended.fallbackURLs }
         set { change { $0.fallbackURLs = newValue } }
@@ -80,7 +82,7 @@ public struct ImageRequest: Hashable, Sendable {
         get { extended.lowDataURL }
         set { change { $0.lowDataURL = newValue } }
     }
-    /// The URL of a small version, which the partial handler receives if it arrives first. Default: none.
+    /// The URL of a small version, which the partial handler receives if it arrives before the image has loaded or failed. Default: none.
     public var previewURL: URL? {
         get { extended.previewURL }
         set { change { $0.previewURL = newValue } }

@@ -13,6 +13,11 @@ struct DataURLTests {
             ("data:,A%20brief%20note", "text/plain", Array("A brief note".utf8)),
             ("data:image/svg+xml,%3Csvg/%3E", "image/svg+xml", Array("<svg/>".utf8)),
             ("data:;base64,", "text/plain", []),
+            ("data:image/png;base64,AQID#name", "image/png", [1, 2, 3]),
+            ("data:image/png; base64,AQIDBA", "image/png", [1, 2, 3, 4]),
+            ("data:image/png;base64,AQI\n D%42A==\n", "image/png", [1, 2, 3, 4]),
+            ("data:image/png;name=\"a,b\";base64,AQID", "image/png", [1, 2, 3]),
+            ("data:image/png;name=\"a;base64,AQID", "image/png", [1, 2, 3]),
         ] as [(String, String, [UInt8])]
     )
     func wellFormed(text: String, mediaType: String, bytes: [UInt8]) throws {
@@ -21,9 +26,25 @@ struct DataURLTests {
         #expect([UInt8](url.data) == bytes)
     }
 
+    @Test("A name of many megabytes is read at once, and costs the caller of a load little")
+    func large() throws {
+        let bytes = Data((0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+        let text = "data:image/png;base64," + bytes.base64EncodedString()
+        let start = ContinuousClock.now
+        let parsed = try #require(DataURL(text))
+        // A byte at a time, it took two seconds.
+        #expect(ContinuousClock.now - start < .seconds(1))
+        #expect(parsed.data == bytes)
+        let url = try #require(URL(string: text))
+        #expect(url.userInfo == nil && url.textForKeys == text)
+        #expect(ImageRequest.scale(inName: text) == 1)
+    }
+
     @Test(
         "Malformed URLs are rejected",
-        arguments: ["data:image/png", "data:;base64,A", "data:,%4", "data:,%zz", "http://h/"]
+        arguments: [
+            "data:image/png", "data:;base64,A", "data:;base64,A=ID", "data:,%4", "data:,%zz", "data:,a%", "http://h/",
+        ]
     )
     func malformed(text: String) {
         #expect(DataURL(text) == nil)

@@ -54,6 +54,22 @@ extension Scenario {
             expect(!details.contains("hush"), details)
         },
 
+        Scenario("An inspector whose window is gone stays closed") {
+            let stage = try Stage()
+            stage.present()
+            let window = gtk_window_new()!
+            let inspector = ImageInspector.install(in: WidgetPointer(window), manager: stage.manager)
+            gtk_window_present(window.as(GtkWindow.self))
+            expect(MainLoopPump.run(until: { gtk_widget_get_realized(window) != 0 }))
+            inspector.isOpen = true
+            expect(inspector.isOpen)
+            gtk_window_destroy(window.as(GtkWindow.self))
+            expect(!inspector.isOpen)
+            inspector.isOpen = true
+            inspector.toggle()
+            expect(!inspector.isOpen)
+        },
+
         Scenario("The inspector tells images from memory, from disk and from the network apart") {
             let stage = try Stage()
             let inspector = stage.openInspector()

@@ -100,8 +100,10 @@ extension MemoryBudget {
                     Decoding takes \(count), more than the \(limit) that all decodes may take on this machine or in this \
                     control group
                     """,
-                remedy:
-                    "Give the process more memory, or use a smaller file; a JPEG that is not progressive takes the least."
+                remedy: """
+                    Use a smaller file, or a JPEG that is not progressive, which takes the least. More memory for the \
+                    process raises the limit, up to \(Magnitude.bytes(MemoryBudget.largestLimit / 16 * 10)).
+                    """
             ).dependingOnRequest()
         }
         return cost

@@ -1,43 +1,79 @@
 package import FoundationEssentials
 
-/// The parts of a `data:` URL (RFC 2397).
+/// The parts of a `data:` URL (RFC 2397), read as browsers read them (Fetch standard, "data: URL processor").
 package struct DataURL {
     package let mediaType: String
     package let data: Data
 
     package init?(_ text: String) {
-        guard text.prefix(5).lowercased() == "data:", let comma = text.firstIndex(of: ",") else { return nil }
-        var parameters = text[text.index(text.startIndex, offsetBy: 5)..<comma].split(separator: ";")
-        let payload = text[text.index(after: comma)...]
-        let isBase64 = parameters.last?.lowercased() == "base64"
-        if isBase64 { parameters.removeLast() }
-        mediaType = parameters.first.map(String.init) ?? "text/plain"
-        guard let plain = Self.percentDecoded(payload) else { return nil }
-        if isBase64 {
-            guard let decoded = Data(base64Encoded: plain.filter { !Self.whitespace.contains($0) }) else { return nil }
-            data = decoded
-        } else {
-            data = plain
-        }
+        guard text.isDataURL else { return nil }
+        var text = text
+        let parts = text.withUTF8 { Self.parts(of: $0) }
+        guard let parts else { return nil }
+        mediaType = parts.mediaType
+        data = parts.data
     }
 
-    private static let whitespace: [UInt8] = [0x20, 0x09, 0x0A, 0x0D]
+    private static func parts(of bytes: UnsafeBufferPointer<UInt8>) -> (mediaType: String, data: Data)? {
+        // A fragment is no part of the data.
+        let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
+        guard let comma = comma(in: bytes[5..<end]) else { return nil }
+        let head = String(decoding: bytes[5..<comma], as: UTF8.self)
+        var parameters = head.filter { $0 != " " }.split(separator: ";").map(String.init)
+        let isBase64 = parameters.last?.lowercased() == "base64"
+        if isBase64 { parameters.removeLast() }
+        guard let plain = percentDecoded(UnsafeBufferPointer(rebasing: bytes[(comma + 1)..<end]), isBase64: isBase64),
+            let data = isBase64 ? Data(base64Encoded: plain) : plain
+        else { return nil }
+        return (parameters.first ?? "text/plain", data)
+    }
+
+    /// The comma before the data. One in quotes is part of a parameter.
+    private static func comma(in bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
+        var isQuoted = false
+        for index in bytes.indices {
+            if bytes[index] == UInt8(ascii: "\"") { isQuoted.toggle() }
+            if bytes[index] == UInt8(ascii: ","), !isQuoted { return index }
+        }
+        // A quote that is not closed is a character like others.
+        return bytes.firstIndex(of: UInt8(ascii: ","))
+    }
 
     /// The bytes of a text with percent-encoding; `nil` when it is malformed.
-    static func percentDecoded(_ text: Substring) -> Data? {
-        var bytes = Data(capacity: text.utf8.count)
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
+    static func percentDecoded(_ text: String) -> Data? {
+        var text = text
+        return text.withUTF8 { percentDecoded($0, isBase64: false) }
+    }
+
+    /// - Parameter isBase64: Whether white space does not count, and the padding may be missing.
+    private static func percentDecoded(_ text: UnsafeBufferPointer<UInt8>, isBase64: Bool) -> Data? {
+        var isWhole = true
+        var bytes = Data(count: text.count + 4)
+        let count = bytes.withUnsafeMutableBytes { (target: UnsafeMutableRawBufferPointer) -> Int in
+            var (index, count) = (0, 0)
+            while index < text.count {
+                var byte = text[index]
+                index += 1
+                if byte == UInt8(ascii: "%") {
+                    guard index + 2 <= text.count, let high = hexValue(text[index]), let low = hexValue(text[index + 1])
+                    else {
+                        isWhole = false
+                        return 0
+                    }
+                    byte = high << 4 | low
+                    index += 2
+                }
+                if isBase64, byte <= 0x20, [0x20, 0x09, 0x0A, 0x0C, 0x0D].contains(byte) { continue }
+                target[count] = byte
+                count += 1
             }
-            guard let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue) else {
-                return nil
+            while isBase64, count % 4 > 1 {
+                target[count] = UInt8(ascii: "=")
+                count += 1
             }
-            bytes.append(high << 4 | low)
+            return count
         }
-        return bytes
+        return isWhole ? bytes.prefix(count) : nil
     }
 
     private static func hexValue(_ byte: UInt8) -> UInt8? {
@@ -48,4 +84,9 @@ package struct DataURL {
         default: nil
         }
     }
+}
+
+extension String {
+    /// Whether the text is a `data:` URL, which may have megabytes.
+    package var isDataURL: Bool { utf8.prefix(5).elementsEqual("data:".utf8) { $0 | 0x20 == $1 } }
 }

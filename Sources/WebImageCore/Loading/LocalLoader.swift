@@ -166,7 +166,7 @@ extension LocalLoader {
                 remedy: "Write it with three slashes, as in file:///path, or mount the other machine's directory."
             )
         }
-        let path = DataURL.percentDecoded(url.path(percentEncoded: true)[...])
+        let path = DataURL.percentDecoded(url.path(percentEncoded: true))
         guard let path, !path.contains(0) else {
             throw ImageError(
                 .invalidURL,

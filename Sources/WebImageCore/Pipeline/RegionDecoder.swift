@@ -34,9 +34,7 @@ struct RegionDecoder: Sendable {
                 source: source
             )
         }
-        options.size = .within(byteCount: max(memoryLimit, 4))
-        let cost = try work.budget.cost(ofDecoding: data, as: sniffed, options)
-        let final = options
+        let (final, cost) = try largestAffordable(options, data, sniffed, memoryLimit: memoryLimit)
         let image = try await work.run(byteCount: cost.byteCount, priority: request.priority, url: request.url) {
             isCancelled throws(ImageError) in
             if let coder = coder as? any CancellableImageDecoding {
@@ -55,6 +53,31 @@ struct RegionDecoder: Sendable {
             source: source
         )
     }
+}
+
+extension RegionDecoder {
+    /// The options for as many pixels as the limit and the memory of all decodes allow: the file and its pixels are in memory together
+    /// while it is decoded.
+    private func largestAffordable(
+        _ options: DecodeOptions,
+        _ data: Data,
+        _ format: ImageFormat,
+        memoryLimit: Int
+    ) throws(ImageError) -> (DecodeOptions, DecodeCost) {
+        var (options, limit) = (options, max(memoryLimit, 4))
+        while true {
+            options.size = .within(byteCount: limit)
+            do {
+                return (options, try work.budget.cost(ofDecoding: data, as: format, options))
+            } catch {
+                guard error.code == .imageTooLarge, error.dependsOnRequest, limit > Self.fewestBytes else { throw error }
+                limit -= limit / 4
+            }
+        }
+    }
+
+    /// Below it there is no detail that is worth a view of parts.
+    private static let fewestBytes = 1 << 20
 }
 
 /// Regions of a file, each decoded when it is wanted.

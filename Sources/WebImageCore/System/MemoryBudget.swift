@@ -110,6 +110,9 @@ package final class MemoryBudget: Sendable {
     private let state: Mutex<State>
     private let serial = Mutex(Serial())
 
+    /// The most that a process takes for all of its loads.
+    package static let largestLimit = 1 << 30
+
     /// The most that is of use: decoders are busy with so many bytes for longer than a transfer takes to begin.
     private static let largestBodyLimit = 32 << 20
     /// The bytes and the number of bodies that are enough to keep decoders busy while a transfer begins. More would take time

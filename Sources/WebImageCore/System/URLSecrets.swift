@@ -5,7 +5,7 @@ extension URL {
     /// The user name and password as they are in the URL; `nil` when there are none.
     package var userInfo: String? {
         let text = absoluteString
-        guard text.utf8.contains(UInt8(ascii: "@")) else { return nil }
+        guard !text.isDataURL, text.utf8.contains(UInt8(ascii: "@")) else { return nil }
         return Self.userInfoRange(in: text).map { String(text[$0].dropLast()) }
     }
 
@@ -20,7 +20,7 @@ extension URL {
     package var textForKeys: String {
         // Few URLs have either, and every request is asked several times.
         let text = absoluteString
-        guard text.utf8.contains(UInt8(ascii: "@")), let userKey else { return text }
+        guard !text.isDataURL, text.utf8.contains(UInt8(ascii: "@")), let userKey else { return text }
         return textWithoutUserInfo + userKey
     }
 

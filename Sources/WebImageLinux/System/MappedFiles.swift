@@ -13,8 +13,12 @@ enum MappedFiles {
 
     /// The files by the addresses of their bytes.
     private static let files = Mutex<[UInt: File]>([:])
-    /// The most descriptors that are kept. A process may have some thousand, which transfers and the app need as well.
-    private static let mostDescriptors = 128
+    /// The most descriptors that are kept, of those that the process may have: transfers and the app need some as well.
+    private static let mostDescriptors: Int = {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 16 }
+        return min(Int(clamping: limit.rlim_cur) / 8, 128)
+    }()
 
     /// Maps a file for reading.
     /// - Parameter descriptor: The file, which stays the caller's.

@@ -17,7 +17,7 @@ package enum SystemResources {
     /// The memory that all loads of this process together may take while they are under way: a quarter of it all, and a
     /// gigabyte at most, of which the decode of an image of 2^27 pixels takes half.
     package static let loadingBudget = MemoryBudget(
-        limit: min(memorySize / 4, 1 << 30),
+        limit: min(memorySize / 4, MemoryBudget.largestLimit),
         decoderCount: processorCount
     )
 

@@ -132,3 +132,12 @@ private func bytes(url: URL) async throws {
     task.priority = .high
     print(bytes)
 }
+
+private func metered() -> ObservationToken {
+    let followMetering: @Sendable (NetworkStatus) -> Void = { status in
+        ImageManager.shared.isOffline = status.isMetered
+    }
+    followMetering(ImageManager.shared.networkStatus)
+    let observation = ImageManager.shared.observeNetwork(followMetering)
+    return observation
+}

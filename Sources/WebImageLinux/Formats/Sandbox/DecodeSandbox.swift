@@ -177,7 +177,7 @@ package final class DecodeSandbox: Sendable {
             return answer
         } catch {
             var isAlive = false
-            if case .noMemory = error { isAlive = true }
+            if case .notSent = error { isAlive = true }
             pool.giveBack(worker, isAlive: isAlive)
             throw error
         }
@@ -198,15 +198,7 @@ package final class DecodeSandbox: Sendable {
     private func error(for failure: DecodeWorker.Failure, _ options: DecodeOptions) -> ImageError {
         switch failure {
         case .cancelled: return .cancelled(options.url)
-        case .noMemory:
-            var error = ImageError(
-                .imageTooLarge,
-                url: options.url,
-                reason: "There is no memory to hand the file to a decode worker",
-                remedy: "Decode fewer or smaller images at a time."
-            )
-            error.dependsOnRequest = true
-            return error
+        case .notSent(let number): return notSent(number, options)
         case .timedOut:
             return logged(
                 ImageError(
@@ -221,6 +213,24 @@ package final class DecodeSandbox: Sendable {
         case .notStarted: return unavailable(options, nil)
         case .malformed: return logged(crashed("after an answer that makes no sense", options))
         }
+    }
+
+    private func notSent(_ number: Int32, _ options: DecodeOptions) -> ImageError {
+        let (code, remedy): (ImageError.Code, String) =
+            switch number {
+            case EMFILE, ENFILE:
+                (.decoderUnavailable, "Raise the limit for open files, or show fewer large images at a time.")
+            case EFBIG: (.decoderUnavailable, "Raise the limit for the size of files, or set decoding to .inProcess.")
+            default: (.imageTooLarge, "Decode fewer or smaller images at a time.")
+            }
+        var error = ImageError(
+            code,
+            url: options.url,
+            reason: "The file cannot be handed to a decode worker (\(String(cString: strerror(number))))",
+            remedy: remedy
+        )
+        error.dependsOnRequest = true
+        return error
     }
 
     private func crashed(_ how: String, _ options: DecodeOptions) -> ImageError {

@@ -8,7 +8,7 @@ import WebImageCore
 ///
 /// @unchecked: one thread at a time has a worker (``WorkerPool``), but for `forget(_:)`, which sends under a lock.
 final class DecodeWorker: @unchecked Sendable {
-    /// Why a worker has not answered. It is of no use any more, but for `noMemory`.
+    /// Why a worker has not answered. It is of no use any more, but for `notSent`.
     enum Failure: Error {
         /// It has never been ready, for ``DecodeWorker/obstacle``.
         case notStarted
@@ -18,8 +18,9 @@ final class DecodeWorker: @unchecked Sendable {
         case cancelled
         /// It says what no worker says.
         case malformed
-        /// This process has no memory for the bytes.
-        case noMemory
+        /// This process cannot hand the bytes over, for want of memory, of descriptors or of large files: the error number of the
+        /// system call.
+        case notSent(Int32)
     }
 
     /// The pixels that came with an answer, and the durations behind them.
@@ -131,7 +132,7 @@ final class DecodeWorker: @unchecked Sendable {
             // It has not read yet which files to forget, or it reads nothing any more.
             case EAGAIN: try wait(for: POLLOUT, until: deadline, isCancelled: isCancelled)
             case EPIPE, ECONNRESET: throw .ended(signal: end(hasEnded: true))
-            default: throw .noMemory
+            default: throw .notSent(errno)
             }
         }
         try wait(for: POLLIN, until: deadline, isCancelled: isCancelled)

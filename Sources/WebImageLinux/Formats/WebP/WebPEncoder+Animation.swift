@@ -12,7 +12,7 @@ extension WebPEncoder {
         guard WebPAnimEncoderOptionsInit(&settings) != 0 else {
             throw .encodingFailed("This libwebp is of another version than its headers")
         }
-        settings.anim_params.loop_count = Int32(clamping: animation.loopCount)
+        settings.anim_params.loop_count = Int32(min(max(animation.loopCount, 0), Self.mostLoops))
         settings.allow_mixed = options.isLossless ? 0 : 1
         let size = animation.size
         guard let encoder = WebPAnimEncoderNew(Int32(clamping: size.width), Int32(clamping: size.height), &settings)
@@ -27,7 +27,7 @@ extension WebPEncoder {
         var frames = WrittenFrames(animation)
         while let (pixels, duration) = try frames.next() {
             try add(pixels, at: time, to: encoder, options)
-            time += duration
+            time += min(duration, Self.longestFrame)
         }
         guard WebPAnimEncoderAdd(encoder, nil, milliseconds(time), nil) != 0 else { throw Self.failure(encoder) }
         var output = WebPData()
@@ -39,6 +39,11 @@ extension WebPEncoder {
         return try options.webP.includesColorProfile
             ? Self.withProfile(output) : Data(bytes: bytes, count: output.size)
     }
+
+    /// The numbers of the file have 16 and 24 bits (RFC 9649, sections 2.7.1.1 and 2.7.1.2).
+    private static let mostLoops = 65_535
+    /// One less, since times are rounded.
+    private static let longestFrame = Duration.milliseconds((1 << 24) - 2)
 
     private func add(
         _ pixels: PixelBuffer,

@@ -1,0 +1,33 @@
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageTesting
+
+@Suite("The memory of tiled images")
+struct TiledImageMemoryTests {
+    @Test(
+        "Where the file and its pixels do not fit into the memory of decodes together, fewer pixels are kept",
+        arguments: [12_000_000, 5_000_000, 4_000_000]
+    )
+    func fewerPixels(memoryLimit: Int) async throws {
+        // Given 20 MiB for decodes, and a file of 16 MB of pixels, which are decoded before they are scaled
+        let fixture = ManagerFixture { $0.budget = MemoryBudget(limit: 32 << 20) }
+        let url = fixture.url("map")
+        fixture.loader.answer(url, with: TestImage.quarters(size: PixelSize(width: 2000, height: 2000)))
+        // When it is opened with a higher limit than that leaves room for, or with a lower one
+        let image = try await fixture.manager.tiledImage(for: url, memoryLimit: memoryLimit)
+        // Then all of it is there
+        #expect(image.size == PixelSize(width: 2000, height: 2000))
+        let region = try await image.region(PixelRect(x: 1900, y: 100, width: 50, height: 50))
+        #expect(region.pixelSize == PixelSize(width: 50, height: 50))
+    }
+
+    @Test("What takes too much at every size is an error that says by how much")
+    func tooLarge() async throws {
+        let fixture = ManagerFixture { $0.budget = MemoryBudget(limit: 16 << 20) }
+        let url = fixture.url("map")
+        fixture.loader.answer(url, with: TestImage.quarters(size: PixelSize(width: 2000, height: 2000)))
+        let error = await thrownError { try await fixture.manager.tiledImage(for: url) }
+        #expect(error?.code == .imageTooLarge && error?.reason.contains("more than the 10 MiB") == true)
+    }
+}
