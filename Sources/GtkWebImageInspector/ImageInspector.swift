@@ -96,7 +96,9 @@ public final class ImageInspector {
     }
 
     private func open() {
-        guard let window, gtk_widget_get_realized(window) != 0, let clock = gtk_widget_get_frame_clock(window) else { return }
+        guard let window, gtk_widget_get_realized(window) != 0, let clock = gtk_widget_get_frame_clock(window) else {
+            return
+        }
         opensWhenRealized = false
         let session = InspectorSession(window, clock, manager)
         self.session = session

@@ -15,7 +15,8 @@ extension ImageRequest {
     /// - Parameter quality: The variant that the connection allows, when they differ in quality.
     mutating func choose(from variants: ImageVariants, _ filter: CacheKeyFilter?, quality: Int? = nil) {
         let before = variantChoice
-        guard let rank = quality ?? variants.rank(for: variantSize ?? resolvedDecodeSize, displayScale: displayScale) else {
+        guard let rank = quality ?? variants.rank(for: variantSize ?? resolvedDecodeSize, displayScale: displayScale)
+        else {
             url = variants.url
             return
         }

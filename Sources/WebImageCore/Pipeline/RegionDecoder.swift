@@ -34,7 +34,7 @@ struct RegionDecoder: Sendable {
                 source: source
             )
         }
-        let (final, cost) = try largestAffordable(options, data, sniffed, memoryLimit: memoryLimit)
+        let (final, cost) = try largestAffordable(options, for: data, as: sniffed, memoryLimit: memoryLimit)
         let image = try await work.run(byteCount: cost.byteCount, priority: request.priority, url: request.url) {
             isCancelled throws(ImageError) in
             if let coder = coder as? any CancellableImageDecoding {
@@ -60,8 +60,8 @@ extension RegionDecoder {
     /// while it is decoded.
     private func largestAffordable(
         _ options: DecodeOptions,
-        _ data: Data,
-        _ format: ImageFormat,
+        for data: Data,
+        as format: ImageFormat,
         memoryLimit: Int
     ) throws(ImageError) -> (DecodeOptions, DecodeCost) {
         var (options, limit) = (options, max(memoryLimit, 4))
@@ -70,7 +70,9 @@ extension RegionDecoder {
             do {
                 return (options, try work.budget.cost(ofDecoding: data, as: format, options))
             } catch {
-                guard error.code == .imageTooLarge, error.dependsOnRequest, limit > Self.fewestBytes else { throw error }
+                guard error.code == .imageTooLarge, error.dependsOnRequest, limit > Self.fewestBytes else {
+                    throw error
+                }
                 limit -= limit / 4
             }
         }

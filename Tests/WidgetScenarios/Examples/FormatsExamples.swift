@@ -36,7 +36,7 @@ private func files(file: URL) throws {
     print(image.pixelSize, image.format, image.frameCount, image.loopCount)
     let background = image.color(x: 0, y: 0)
     let bytes = image.animation?.fileData
-    _ = (pixbuf, copy, background, file)
+    _ = (pixbuf, copy, background, bytes)
 }
 
 @MainActor

@@ -14,7 +14,7 @@ final class GIFFrameSource: FrameSource {
 
     /// - Parameter first: The first frame as an incremental decoder has unpacked it.
     init(_ data: Data, _ file: GIFFile, first: GIFFirstFrame? = nil, _ options: DecodeOptions) {
-        let first = first ?? file.frames.first.flatMap { Self.unpacked($0, of: file, data, options) }
+        let first = first ?? file.frames.first.flatMap { Self.unpacked($0, of: file, in: data, options) }
         isFirstWhole = first.map { $0.decoder.count >= file.frames[0].rect.size.pixelCount } ?? true
         self.first = Mutex(first)
         self.data = data
@@ -26,7 +26,7 @@ final class GIFFrameSource: FrameSource {
     private static func unpacked(
         _ frame: GIFFile.Frame,
         of file: GIFFile,
-        _ data: Data,
+        in data: Data,
         _ options: DecodeOptions
     ) -> GIFFirstFrame? {
         guard !frame.rect.size.isEmpty, (try? file.check(frame, options)) != nil, var decoder = LZWDecoder(frame) else {
