@@ -14,7 +14,7 @@ import WebImageLinux
 public final class ImageInspector {
     private static let quark = g_quark_from_string("gtk-web-image-inspector")
 
-    /// `nil` once the window is gone, which others may outlive with this object.
+    /// `nil` once the window is gone; the app may keep this object longer.
     private var window: Widget?
     private let manager: ImageManager
     private let showPane: ((WidgetPointer?) -> Void)?

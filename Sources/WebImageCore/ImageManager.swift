@@ -56,7 +56,7 @@ public final class ImageManager: Sendable {
     /// The decoders and encoders: the built-in ones and those that the app adds.
     public var coders: CoderRegistry { dependencies.coders }
 
-    /// Whether the machine is online, and whether there is a reason to save data or power. ``observeNetwork(_:)`` tells its changes.
+    /// Whether the machine is online, and whether there is a reason to save data or power. ``observeNetwork(_:)`` reports its changes.
     public var networkStatus: NetworkStatus { network.status }
 
     /// How fast images have arrived lately over the network, in bytes per second, by which the file of an image in several

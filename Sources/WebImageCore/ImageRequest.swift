@@ -71,8 +71,8 @@ public struct ImageRequest: Hashable, Sendable {
         set { change { $0.loader = newValue.map(ComparedByIdentity.init) } }
     }
     /// URLs that are tried in order when the image cannot be loaded, for whatever reason, after its retries. The load succeeds with the
-    /// first of them that loads, and ``ImageResponse/fallbackError`` says why it is not the image. A widget loads the image itself once
-    /// there is a network again, or when it is set again, unless the error is a lasting one. Default: none.
+    /// first of them that loads, and ``ImageResponse/fallbackError`` says why it is not the image. A widget that could not reach the
+    /// server loads the image itself once there is a network again, and after any transient error when it is set again. Default: none.
     public var fallbackURLs: [URL] {
         get { extended.fallbackURLs }
         set { change { $0.fallbackURLs = newValue } }

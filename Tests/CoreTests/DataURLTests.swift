@@ -16,8 +16,7 @@ struct DataURLTests {
             ("data:image/png;base64,AQID#name", "image/png", [1, 2, 3]),
             ("data:image/png; base64,AQIDBA", "image/png", [1, 2, 3, 4]),
             ("data:image/png;base64,AQI\n D%42A==\n", "image/png", [1, 2, 3, 4]),
-            ("data:image/png;name=\"a,b\";base64,AQID", "image/png", [1, 2, 3]),
-            ("data:image/png;name=\"a;base64,AQID", "image/png", [1, 2, 3]),
+            ("data:,100%", "text/plain", Array("100%".utf8)), ("data:,%4%zz%20", "text/plain", Array("%4%zz ".utf8)),
         ] as [(String, String, [UInt8])]
     )
     func wellFormed(text: String, mediaType: String, bytes: [UInt8]) throws {
@@ -26,13 +25,13 @@ struct DataURLTests {
         #expect([UInt8](url.data) == bytes)
     }
 
-    @Test("A name of many megabytes is read at once, and costs the caller of a load little")
+    @Test("A URL of many megabytes is read at once")
     func large() throws {
         let bytes = Data((0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         let text = "data:image/png;base64," + bytes.base64EncodedString()
         let start = ContinuousClock.now
         let parsed = try #require(DataURL(text))
-        // A byte at a time, it took two seconds.
+        // With a call for each byte, it took two seconds.
         #expect(ContinuousClock.now - start < .seconds(1))
         #expect(parsed.data == bytes)
         let url = try #require(URL(string: text))
@@ -43,7 +42,7 @@ struct DataURLTests {
     @Test(
         "Malformed URLs are rejected",
         arguments: [
-            "data:image/png", "data:;base64,A", "data:;base64,A=ID", "data:,%4", "data:,%zz", "data:,a%", "http://h/",
+            "data:image/png", "data:;base64,A", "data:;base64,A=ID", "data:;base64,%zz", "http://h/",
         ]
     )
     func malformed(text: String) {

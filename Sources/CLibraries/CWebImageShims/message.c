@@ -113,19 +113,20 @@ int gwi_memory_file(const gwi_bytes *parts, size_t count) {
 }
 
 void *gwi_memory_file_map(int file, size_t size) {
-    const int seals = F_SEAL_SHRINK | F_SEAL_WRITE;
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
     int kept = fcntl(file, F_GET_SEALS);
     // An ordinary file has no seals, but an error.
     if (kept < 0 || (kept & seals) != seals) return NULL;
     // Holes would take this process's memory when it reads them.
     struct stat status;
-    if (fstat(file, &status) != 0 || (uint64_t)status.st_blocks * 512 < size) return NULL;
+    if (fstat(file, &status) != 0 || status.st_size != (off_t)size || (uint64_t)status.st_blocks * 512 < size) return NULL;
     return gwi_file_map(file, size);
 }
 
 void *gwi_file_map(int file, size_t size) {
     if (size == 0 || lseek(file, 0, SEEK_END) < (off_t)size) return NULL;
-    void *memory = mmap(NULL, size, PROT_READ, MAP_SHARED | MAP_POPULATE, file, 0);
+    // Before Linux 6.7, what is sealed cannot be mapped as shared. Pages that nobody writes to are shared anyway.
+    void *memory = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 

@@ -102,7 +102,7 @@ extension MemoryBudget {
                     """,
                 remedy: """
                     Use a smaller file, or a JPEG that is not progressive, which takes the least. More memory for the \
-                    process raises the limit, up to \(Magnitude.bytes(MemoryBudget.largestLimit / 16 * 10)).
+                    process raises the limit, up to \(Magnitude.bytes(MemoryBudget.largestDecodingLimit)).
                     """
             ).dependingOnRequest()
         }

@@ -17,7 +17,7 @@ package struct DataURL {
     private static func parts(of bytes: UnsafeBufferPointer<UInt8>) -> (mediaType: String, data: Data)? {
         // A fragment is no part of the data.
         let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
-        guard let comma = comma(in: bytes[5..<end]) else { return nil }
+        guard let comma = bytes[5..<end].firstIndex(of: UInt8(ascii: ",")) else { return nil }
         let head = String(decoding: bytes[5..<comma], as: UTF8.self)
         var parameters = head.filter { $0 != " " }.split(separator: ";").map(String.init)
         let isBase64 = parameters.last?.lowercased() == "base64"
@@ -28,25 +28,20 @@ package struct DataURL {
         return (parameters.first ?? "text/plain", data)
     }
 
-    /// The comma before the data. One in quotes is part of a parameter.
-    private static func comma(in bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
-        var isQuoted = false
-        for index in bytes.indices {
-            if bytes[index] == UInt8(ascii: "\"") { isQuoted.toggle() }
-            if bytes[index] == UInt8(ascii: ","), !isQuoted { return index }
-        }
-        // A quote that is not closed is a character like others.
-        return bytes.firstIndex(of: UInt8(ascii: ","))
-    }
-
     /// The bytes of a text with percent-encoding; `nil` when it is malformed.
     static func percentDecoded(_ text: String) -> Data? {
         var text = text
-        return text.withUTF8 { percentDecoded($0, isBase64: false) }
+        return text.withUTF8 { percentDecoded($0, isBase64: false, isStrict: true) }
     }
 
-    /// - Parameter isBase64: Whether white space does not count, and the padding may be missing.
-    private static func percentDecoded(_ text: UnsafeBufferPointer<UInt8>, isBase64: Bool) -> Data? {
+    /// - Parameters:
+    ///   - isBase64: Whether white space does not count, and the padding may be missing.
+    ///   - isStrict: Whether a % without two digits is an error, rather than a character.
+    private static func percentDecoded(
+        _ text: UnsafeBufferPointer<UInt8>,
+        isBase64: Bool,
+        isStrict: Bool = false
+    ) -> Data? {
         var isWhole = true
         var bytes = Data(count: text.count + 4)
         let count = bytes.withUnsafeMutableBytes { (target: UnsafeMutableRawBufferPointer) -> Int in
@@ -55,13 +50,13 @@ package struct DataURL {
                 var byte = text[index]
                 index += 1
                 if byte == UInt8(ascii: "%") {
-                    guard index + 2 <= text.count, let high = hexValue(text[index]), let low = hexValue(text[index + 1])
-                    else {
+                    if index + 2 <= text.count, let high = hexValue(text[index]), let low = hexValue(text[index + 1]) {
+                        byte = high << 4 | low
+                        index += 2
+                    } else if isStrict {
                         isWhole = false
                         return 0
                     }
-                    byte = high << 4 | low
-                    index += 2
                 }
                 if isBase64, byte <= 0x20, [0x20, 0x09, 0x0A, 0x0C, 0x0D].contains(byte) { continue }
                 target[count] = byte

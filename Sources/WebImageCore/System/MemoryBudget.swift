@@ -110,8 +110,9 @@ package final class MemoryBudget: Sendable {
     private let state: Mutex<State>
     private let serial = Mutex(Serial())
 
-    /// The most that a process takes for all of its loads.
+    /// The most that a process takes for all of its loads, and for decodes.
     package static let largestLimit = 1 << 30
+    package static let largestDecodingLimit = largestLimit / 16 * 10
 
     /// The most that is of use: decoders are busy with so many bytes for longer than a transfer takes to begin.
     private static let largestBodyLimit = 32 << 20

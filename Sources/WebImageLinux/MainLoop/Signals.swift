@@ -67,7 +67,7 @@ private final class SignalHandler {
     }
 }
 
-/// Handlers on one GObject, which stays alive until they are disconnected. They are when this object is released.
+/// Handlers on one GObject, which stays alive until they are disconnected. Releasing this object disconnects them.
 @MainActor
 package final class SignalConnections {
     package let object: GObjectBox

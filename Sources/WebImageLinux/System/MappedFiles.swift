@@ -24,10 +24,17 @@ enum MappedFiles {
     /// - Parameter descriptor: The file, which stays the caller's.
     /// - Returns: `nil` when there is no room for it: a process has a limited number of mappings, and may have one of addresses.
     static func map(_ descriptor: Int32, byteCount: Int) -> Data? {
-        guard byteCount > 0, let start = mmap(nil, byteCount, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED
+        mapped(descriptor, byteCount: byteCount)?.data
+    }
+
+    private static func mapped(_ descriptor: Int32, byteCount: Int) -> (data: Data, isKept: Bool)? {
+        // Before Linux 6.7, a sealed file cannot be mapped as shared. Pages that nobody writes to are shared anyway.
+        guard byteCount > 0, let start = mmap(nil, byteCount, PROT_READ, MAP_PRIVATE, descriptor, 0),
+            start != MAP_FAILED
         else { return nil }
-        keepDescriptor(of: descriptor, at: start, byteCount: byteCount)
-        return Data(bytesNoCopy: start, count: byteCount, deallocator: .custom { forget($0, byteCount: $1) })
+        let isKept = keepDescriptor(of: descriptor, at: start, byteCount: byteCount)
+        let data = Data(bytesNoCopy: start, count: byteCount, deallocator: .custom { forget($0, byteCount: $1) })
+        return (data, isKept)
     }
 
     /// A copy of bytes in a file in memory, which nobody can change.
@@ -40,7 +47,7 @@ enum MappedFiles {
         }
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        return map(descriptor, byteCount: data.count)
+        return mapped(descriptor, byteCount: data.count).flatMap { $0.isKept ? $0.data : nil }
     }
 
     /// The descriptor of the file that is mapped as these bytes, valid as long as they are; `nil` for other bytes.
@@ -51,16 +58,21 @@ enum MappedFiles {
         }
     }
 
-    private static func keepDescriptor(of descriptor: Int32, at start: UnsafeMutableRawPointer, byteCount: Int) {
-        // Nobody to whom it is handed may write to it.
+    private static func keepDescriptor(
+        of descriptor: Int32,
+        at start: UnsafeMutableRawPointer,
+        byteCount: Int
+    ) -> Bool {
+        // Nobody to whom it is handed may write to a file on disk. One in memory is sealed.
         let readable = open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC)
-        guard readable >= 0 else { return }
+        guard readable >= 0 else { return false }
         let isKept = files.withLock { files in
             guard files.count < mostDescriptors else { return false }
             files[UInt(bitPattern: start)] = File(descriptor: readable, byteCount: byteCount)
             return true
         }
         if !isKept { close(readable) }
+        return isKept
     }
 
     private static func forget(_ start: UnsafeMutableRawPointer, byteCount: Int) {

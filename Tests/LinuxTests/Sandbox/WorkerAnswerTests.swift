@@ -93,11 +93,19 @@ struct WorkerAnswerTests {
         typealias Create = @convention(c) (UnsafePointer<CChar>, UInt32) -> Int32
         let create = unsafeBitCast(try #require(dlsym(nil, "memfd_create")), to: Create.self)
         let (allowsSealing, addSeals, allSeals) = (UInt32(2), Int32(1033), Int32(15))
-        let sparse = create("sparse", allowsSealing)
-        defer { close(sparse) }
-        #expect(ftruncate(sparse, off_t(pixels.byteCount)) == 0)
-        #expect(fcntl(sparse, addSeals, allSeals) == 0)
-        #expect(read(message(.image(image(carrier: .file))), file: sparse) == nil)
+        let bytes = message(.image(image(carrier: .file)))
+        // One that is a hole, and one with as many blocks behind its first half
+        for (length, start) in [(pixels.byteCount, 0), (2 << 20, 1 << 20)] {
+            let sparse = create("sparse", allowsSealing)
+            defer { close(sparse) }
+            #expect(ftruncate(sparse, off_t(length)) == 0)
+            if start > 0 {
+                let filled = [UInt8](repeating: 1, count: length - start)
+                #expect(pwrite(sparse, filled, filled.count, off_t(start)) == filled.count)
+            }
+            #expect(fcntl(sparse, addSeals, allSeals) == 0)
+            #expect(read(bytes, file: sparse) == nil)
+        }
     }
 
     @Test("The frames of an animation have the size of its first image") func frameSize() {

@@ -296,9 +296,9 @@ ssize_t gwi_message_send(
 ssize_t gwi_message_receive(int socket, void *bytes, size_t size, int *descriptors, size_t descriptor_count);
 // Makes a sealed file in memory. Returns its descriptor, or -1.
 int gwi_memory_file(const gwi_bytes *parts, size_t count);
-// Maps a file in memory for reading. Returns NULL when it is smaller or has holes, or is not sealed, so that it could change or shrink.
+// Maps a file in memory for reading. Returns NULL when it has another size or holes, or is not sealed, so that it could change.
 void *gwi_memory_file_map(int file, size_t size);
-// The same for any file that comes from someone who is trusted.
+// Maps any file for reading, whose sender must be trusted. Returns NULL when it is smaller.
 void *gwi_file_map(int file, size_t size);
 // Gives memory back that malloc keeps; malloc_trim(3) is not in the Glibc module.
 void gwi_malloc_trim(void);
@@ -322,7 +322,7 @@ size_t gwi_worker_load_fonts(const char **folders, size_t capacity);
 typedef struct {
     /// The bytes that may be mapped.
     uint64_t memory;
-    /// The bytes of a file in memory.
+    /// The size of a file that is written, such as one in memory.
     uint64_t file;
     /// The number of open files.
     uint64_t descriptors;

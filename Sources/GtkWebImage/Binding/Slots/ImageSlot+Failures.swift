@@ -42,7 +42,7 @@ extension ImageSlot {
     func restartFailed(_ trigger: Trigger) {
         guard let load = current else { return }
         if case .failed = load.state { return restart(load, ignoresFailureCache: trigger == .user) }
-        if trigger == .network, load.awaitsNetwork { restart(load) }
+        if trigger == .network, load.isFallbackShown { restart(load) }
     }
 
     /// Replaces a load that has ended by another one of the same request, without its handlers: the completion was
@@ -53,7 +53,7 @@ extension ImageSlot {
         let task = ended.request.manager.makeParentTask(for: ended.image.onScreen)
         var load = SlotLoad(task: task, request: ended.request.withoutHandlers, image: ended.image)
         load.ignoresFailureCache = ignoresFailureCache
-        load.showsFallback = ended.isShown
+        load.showsFallback = ended.isFallbackShown
         current = load
         prepareLoad()
     }

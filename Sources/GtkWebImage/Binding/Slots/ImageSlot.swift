@@ -127,10 +127,12 @@ final class ImageSlot {
     private func replaceLoad(with request: BindingRequest, _ completion: Completion?) -> ImageTask {
         guard let image = request.image else { return clear(for: request, completion) }
         if let task = join(request, completion) { return task }
+        let showsFallback = current.map { $0.isFallbackShown && $0.request.isEquivalent(to: request) } ?? false
         end(request.options.previousLoad)
         let task = request.manager.makeParentTask(for: image.onScreen, completion: completion)
         task.setPlace(self)
         current = SlotLoad(task: task, request: request, image: image)
+        current?.showsFallback = showsFallback
         prepareLoad()
         return task
     }

@@ -45,7 +45,7 @@ struct SlotLoad: Sendable {
     var refinement = Refinement.idle
     /// The place of the file that was asked for among the variants of the image, the smallest first; `nil` without variants.
     var variantRank: Int?
-    /// Whether the fallback of the load before is on display, which is better than a placeholder.
+    /// Whether the load before has left its fallback on display, which is better than a placeholder.
     var showsFallback = false
     /// Set while a load that failed without a connection, or has shown a fallback, waits for the network.
     var networkObservation: ObservationToken?
@@ -79,13 +79,9 @@ struct SlotLoad: Sendable {
         }
     }
 
-    /// Whether the image on display stands for one that can be loaded once there is a connection.
-    var awaitsNetwork: Bool {
-        switch state {
-        case .failed: true
-        case .shown(let response): response.fallbackError?.isConnectivity == true
-        case .waitingForMap, .waitingForLayout, .suspended, .loading, .detached: false
-        }
+    /// Whether a fallback is on display in place of the image.
+    var isFallbackShown: Bool {
+        if case .shown(let response) = state { response.fallbackError != nil } else { false }
     }
 
     var requests: [BindingRequest] { [request] + joined }

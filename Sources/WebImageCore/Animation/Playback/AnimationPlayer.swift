@@ -382,11 +382,13 @@ public final class AnimationPlayer {
         shownStep = position.step
         let loops = position.loop - currentLoop
         currentLoop = position.loop
+        let number = updateCount
         if isNewFrame {
             onChange?()
             onFrame?(position.frame)
         }
-        if loops > 0 { onLoop?(position.loop) }
+        // A handler may have jumped elsewhere.
+        if loops > 0, number == updateCount { onLoop?(position.loop) }
     }
 
     /// Returns the frame due, or else the latest earlier one that is decoded. If decoding is too slow, frames are skipped,

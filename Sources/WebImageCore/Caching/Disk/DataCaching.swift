@@ -2,8 +2,8 @@ public import FoundationEssentials
 
 /// A store for the bytes of images, on disk or wherever an app has room.
 ///
-/// Several threads of the I/O queue call it at a time. Every method but store(_:) may block, and those that name a file or count
-/// failures, which are called on the thread of whoever asks.
+/// Several threads of the I/O queue call it at a time. Every method may block but store(_:) and those that name a file or count
+/// failures; the latter are called on the thread of whoever asks.
 public protocol DataCaching: Sendable {
     /// The entry of a key; `nil` when there is none, or it is damaged.
     func entry(for key: String) -> CacheEntry?

@@ -233,6 +233,11 @@ package final class DecodeSandbox: Sendable {
         return error
     }
 
+    /// The error for a frame on the way to which worker after worker was lost.
+    func lostFrame(_ options: DecodeOptions) -> ImageError {
+        unavailable(options, "they end before the frame is reached")
+    }
+
     private func crashed(_ how: String, _ options: DecodeOptions) -> ImageError {
         ImageError(
             .decoderCrashed,

@@ -14,6 +14,11 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
     private var kept: Kept?
     /// The frame that was wanted last, and the one on the way to it that was reached.
     private var way: (index: Int, reached: Int)?
+    /// How often a worker was lost since the last frame that was wanted and reached.
+    private var restartCount = 0
+
+    /// Workers are ended when memory is short, which must not have an animation begin again and again.
+    private static let mostRestarts = 5
     /// The memory of the canvas, which counts as if it were this process's.
     private var reservation: MemoryBudget.Reservation?
     private(set) var missingMemory: MissingMemory?
@@ -50,13 +55,17 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
         stopsEarly: () -> Bool
     ) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
         let (answer, payload) = try answer(towards: index)
-        if case .failure(let failure) = answer { throw failure.error(for: options.url) }
+        if case .failure(let failure) = answer {
+            way = nil
+            throw failure.error(for: options.url)
+        }
         guard case .frame(let reached, _) = answer, let pixels = payload?.pixels, pixels.size == size,
             isOnTheWay(reached, to: index)
         else {
             throw options.badData("The decode worker has found no such frame")
         }
         way = reached == index ? nil : (index, reached)
+        if reached == index { restartCount = 0 }
         return (reached, pixels)
     }
 
@@ -81,6 +90,11 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
             let (answer, payload) = try sandbox.perform(command, new, at: kept.place)
             if case .unknown = answer {
                 forgetWay()
+                restartCount += 1
+                guard restartCount <= Self.mostRestarts else {
+                    restartCount = 0
+                    throw sandbox.lostFrame(options)
+                }
             } else {
                 self.kept?.byteCount = file.data.count
                 return (answer, payload)

@@ -34,16 +34,11 @@ package enum DecodeWorkerProcess {
     nonisolated(unsafe) package static var addedDecoders: [any ImageDecoding] = []
 
     /// What a worker may take, whatever a file says: as much memory as all decodes of the app may together, and what the program and its
-    /// libraries take; and for an answer as much as one decode may.
+    /// libraries take; and for an answer as much again.
     private static func limits(_ kind: WorkerKind) -> gwi_worker_limits {
-        let limit = SystemResources.loadingBudget.decodingLimit
-        return gwi_worker_limits(
-            memory: UInt64(mappedByteCount + limit + (1 << 30)),
-            // The durations of an animation come behind the pixels.
-            file: UInt64(limit + (4 << 20)),
-            // Modules and fonts are files.
-            descriptors: kind == .codecs ? 16 : 64
-        )
+        let memory = UInt64(mappedByteCount + SystemResources.loadingBudget.decodingLimit + (1 << 30))
+        // Modules and fonts are files.
+        return gwi_worker_limits(memory: memory, file: memory, descriptors: kind == .codecs ? 16 : 64)
     }
 
     /// Loads what decoders load when they are first used.

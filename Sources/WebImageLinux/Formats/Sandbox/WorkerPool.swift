@@ -270,13 +270,10 @@ final class WorkerPool: Sendable {
     private func noteFailedStart(_ reason: String, _ number: UInt64? = nil, isShortage: Bool = false) {
         let isLast = state.withLock { state in
             state.failedStarts += 1
-            // Workers that run go on, whatever became of this one.
-            let hasOthers = state.count > 1
-            if !state.hasStarted, !hasOthers { state.status = .unavailable(reason) }
+            if !state.hasStarted { state.status = .unavailable(reason) }
             guard state.failedStarts >= Self.mostFailedStarts else { return false }
             state.retryTime = .now + (isShortage ? Self.shortagePause : state.pause)
             if !isShortage { state.pause = min(state.pause * 2, Self.longestPause) }
-            guard !hasOthers else { return false }
             defer { state.status = .unavailable(reason) }
             return state.failedStarts == Self.mostFailedStarts
         }
