@@ -50,10 +50,10 @@ public struct WebImage: Sendable {
             set { servingBits.store(newValue.bitPattern, ordering: .relaxed) }
         }
 
-        private let varyingBox = Mutex<Box<VaryingRequest>?>(nil)
+        private let varyingBox = Mutex<Box<VaryingFields>?>(nil)
 
         /// What the request said by the header fields on which the response depends; `nil` when it depends on none.
-        var varying: VaryingRequest? {
+        var varying: VaryingFields? {
             get { varyingBox.withLock { $0 }?.value }
             set {
                 let box = newValue.map(Box.init)

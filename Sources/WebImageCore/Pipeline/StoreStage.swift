@@ -44,7 +44,7 @@ final class StoreStage: Sendable {
             image.storage.staleTime = now + response.timeInMemory(freshness, clock.now)
             image.storage.servingLimit = now + freshness.remainingDespiteErrors
         }
-        image.storage.varying = VaryingRequest(response, job.request)
+        image.storage.varying = VaryingFields(response, job.request)
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
         guard job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.memory) }) else { return }
         let expiry = (job.request.memoryLifetime ?? memoryLifetime).map { MemoryExpiry($0, clock) }

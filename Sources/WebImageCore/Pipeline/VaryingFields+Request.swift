@@ -1,0 +1,38 @@
+extension VaryingFields {
+    /// - Returns: `nil` when the image is the same for all requests.
+    init?(_ response: ResponseMetadata, _ request: ImageRequest) {
+        guard response.vary != nil || response.redirects?.vary != nil else { return nil }
+        let fields = Set((response.vary ?? [:]).keys).union((response.redirects?.vary ?? [:]).keys)
+        // A coding changes nothing in the image.
+        let names = fields.subtracting(["accept-encoding", "*"]).sorted()
+        guard !names.isEmpty else { return nil }
+        self.init(names: names, request)
+    }
+
+    private init(names: [String], _ request: ImageRequest) {
+        let options = request.boxedNetworkOptions?.value
+        let fields = (options?.headers ?? [:]).map { ($0.key.lowercased(), $0.value) }
+        let headers = Dictionary(fields) { $1 }
+        let values = names.map { name in
+            switch name {
+            // Both become fields when the request is sent.
+            case "authorization":
+                let credential = options?.credential.map { "\($0.user):\($0.password)" } ?? request.url.userInfo
+                return headers[name] ?? credential ?? ""
+            case "cookie" where options?.handlesCookies == true: return "the cookies of the manager"
+            default: return headers[name] ?? ""
+            }
+        }
+        self.init(names: names, values: values, modifier: options?.requestModifier)
+    }
+
+    /// Whether the response answers another request as well.
+    fileprivate func matches(_ request: ImageRequest) -> Bool { VaryingFields(names: names, request) == self }
+}
+
+extension MemoryCaching {
+    /// The image for a query, unless its response depends on header fields that a request does not have.
+    func image(for query: MemoryQuery, answering request: ImageRequest) -> WebImage? {
+        image(for: query).flatMap { $0.storage.varying?.matches(request) ?? true ? $0 : nil }
+    }
+}
