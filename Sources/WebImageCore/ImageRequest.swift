@@ -291,19 +291,6 @@ private struct Uncompared<Value: Sendable>: Hashable, Sendable {
     func hash(into hasher: inout Hasher) {}
 }
 
-/// A large value that is rarely present, in the space of a reference.
-final class Box<Value: Hashable & Sendable>: Hashable, Sendable {
-    let value: Value
-
-    init(_ value: Value) {
-        self.value = value
-    }
-
-    static func == (lhs: Box, rhs: Box) -> Bool { lhs === rhs || lhs.value == rhs.value }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(value) }
-}
-
 /// A URL or an ``ImageRequest``: what every loading call takes.
 public protocol ImageRequestConvertible: Sendable {
     /// The request to load. That of a URL has the default values of ``ImageRequest``.

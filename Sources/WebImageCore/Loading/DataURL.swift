@@ -80,8 +80,3 @@ package struct DataURL {
         }
     }
 }
-
-extension String {
-    /// Whether the text is a `data:` URL, which may have megabytes.
-    package var isDataURL: Bool { utf8.prefix(5).elementsEqual("data:".utf8) { $0 | 0x20 == $1 } }
-}
