@@ -143,12 +143,24 @@ struct HangingDiskTests {
         #expect(await fixture.polled { fixture.outcomes.all.count == 1 })
         // Given threads that are busy for long, and a load that is served without them
         gate.close()
-        for _ in 0..<2 { queue.submit { [gate] in gate.wait() } }
+        let busy = EventLog<Int>()
+        for number in 0..<2 {
+            queue.submit { [gate] in
+                busy.add(number)
+                gate.wait()
+            }
+        }
+        #expect(await fixture.polled { busy.all.count == 2 })
         fixture.manager.cache.removeAllFromMemory()
         fixture.load("a")
-        watchClock.advance(by: .seconds(2))
-        watchClock.advance(by: .seconds(2))
-        #expect(await fixture.polled { fixture.outcomes.all.last == .image(size, .loader) })
+        // The load may not have begun to wait when the clock is first advanced.
+        #expect(
+            await fixture.polled {
+                watchClock.advance(by: .seconds(2))
+                return fixture.outcomes.all.count == 2
+            }
+        )
+        #expect(fixture.outcomes.all.last == .image(size, .loader))
         // When they are free again, then the disk is read
         gate.open()
         #expect(await fixture.polled { queue.pendingCount == 0 })
