@@ -15,7 +15,7 @@ final class FallbackStage: Sendable {
     /// - Returns: Whether there is one.
     func start(for task: ImageTask, after error: ImageError) -> Bool {
         guard let request = fallback(of: task.request, after: error, priority: task.priority) else { return false }
-        // The file of a variant that was tried first, because the caches had it, is no other image.
+        // A cached file that was tried in place of the variant that fits shows the same image.
         let isOther = task.request.variantChoice?.replacedRank == nil
         // Partial images are decoded only when there is a handler for them.
         let partial: @Sendable (WebImage) -> Void = { task.report(partial: $0) }

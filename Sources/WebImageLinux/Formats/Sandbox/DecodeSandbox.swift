@@ -235,7 +235,12 @@ package final class DecodeSandbox: Sendable {
 
     /// The error for a frame on the way to which worker after worker was lost.
     func lostFrame(_ options: DecodeOptions) -> ImageError {
-        unavailable(options, "they end before the frame is reached")
+        ImageError(
+            .decoderUnavailable,
+            url: options.url,
+            reason: "Several decode workers have ended before they reached a frame of the animation",
+            remedy: "Find out what ends them, such as a shortage of memory. The frame is tried again when it is wanted."
+        )
     }
 
     private func crashed(_ how: String, _ options: DecodeOptions) -> ImageError {
