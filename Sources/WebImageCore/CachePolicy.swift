@@ -70,14 +70,14 @@ extension CachePolicy {
     /// How a response in the disk cache is used (RFC 9111, 4).
     /// - Parameters:
     ///   - headers: The header fields that a request would send now.
-    ///   - areComplete: Whether these are all, but for what content is negotiated by. Default: true.
+    ///   - late: The fields that are known only when the request is sent. Default: none.
     package func use(
         of response: ResponseMetadata,
         headers: [String: String],
-        areComplete: Bool = true,
+        lacking late: LateFields = .none,
         now: Date
     ) -> StoredResponseUse {
-        switch response.isAnswer(to: headers, areComplete: areComplete) {
+        switch response.isAnswer(to: headers, lacking: late) {
         case false?: return .ignore
         // A date does not tell the versions of one moment apart.
         case nil: return asksLoader && response.etag != nil ? .confirm : .ignore

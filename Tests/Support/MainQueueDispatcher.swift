@@ -1,5 +1,5 @@
 import Foundation
-package import WebImageCore
+import WebImageCore
 
 /// Dispatches to the main queue, which the test program runs.
 package struct MainQueueDispatcher: CallbackDispatching {

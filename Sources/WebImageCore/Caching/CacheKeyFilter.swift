@@ -45,3 +45,8 @@ public struct CacheKeyFilter: Sendable {
         return body(URL(string: url.textWithoutUserInfo) ?? url).map { $0 + userKey }
     }
 }
+
+extension URL {
+    /// The URL without the items of its query with which the large clouds sign it.
+    package var withoutSignature: String { CacheKeyFilter.withoutQueryItems().key(for: self) ?? absoluteString }
+}

@@ -20,7 +20,7 @@ public struct ResponseModifier: Hashable, Sendable {
 
     /// A modifier that sets header fields, such as a Cache-Control that the server lacks.
     public static func headers(_ headers: [String: String]) -> ResponseModifier {
-        let lowercased = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { $1 }
+        let lowercased = headers.fieldsByLowercasedName
         return ResponseModifier(key: "headers(\(lowercased.sorted { $0.key < $1.key }))") { response in
             var response = response
             response.headers.merge(lowercased) { $1 }

@@ -16,7 +16,7 @@ public struct RequestModifier: Hashable, Sendable {
         public var url: URL
         /// The HTTP method. Default: GET.
         public var method: String
-        /// The header fields that the library sets, by name.
+        /// The header fields that the library sets, by name. A field that is set in another case replaces the one that was there.
         public var headers: [String: String]
         /// The request body, for methods that have one. Default: none.
         public var body: Data?
@@ -94,7 +94,7 @@ public struct RequestModifier: Hashable, Sendable {
     public static func headers(_ headers: [String: String]) -> RequestModifier {
         RequestModifier(key: "headers(\(headers.sorted { $0.key < $1.key }))") { request in
             var request = request
-            request.headers.merge(headers) { $1 }
+            request.headers = request.headers.replacingFields(with: headers)
             return request
         }
     }

@@ -104,14 +104,14 @@ extension ResponseMetadata {
     }
 
     /// Whether the header fields that Vary names have the values of the original request (RFC 9111, 4.1).
-    /// - Parameter areComplete: Whether the request has no other fields. Otherwise only those by which content is negotiated count.
-    /// - Returns: `nil` when it depends on fields that are not known.
-    func isAnswer(to headers: [String: String], areComplete: Bool = true) -> Bool? {
+    /// - Parameter late: The fields that are known only when the request is sent.
+    /// - Returns: `nil` when it depends on one of them.
+    func isAnswer(to headers: [String: String], lacking late: LateFields = .none) -> Bool? {
         let vary = (redirects?.vary ?? [:]).merging(self.vary ?? [:]) { _, own in own }
         guard !vary.isEmpty else { return true }
         guard vary["*"] == nil else { return false }
-        let now = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { $1 }
-        let known = areComplete ? vary : vary.filter { VaryingField.negotiating.contains($0.key) }
+        let now = headers.fieldsByLowercasedName
+        let known = vary.filter { !late.contain($0.key) }
         guard known.allSatisfy({ VaryingField.isText($0.value, of: now[$0.key] ?? "") }) else { return false }
         return known.count == vary.count ? true : nil
     }

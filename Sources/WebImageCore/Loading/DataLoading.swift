@@ -38,8 +38,26 @@ extension DataLoading {
 
 /// A loader that learns some of the header fields of a request only when it sends the request.
 package protocol LateHeaderLoading: DataLoading {
-    /// Whether ``DataLoading/headers(for:)`` may lack fields of a request.
-    func addsHeaders(to request: LoaderRequest) -> Bool
+    /// The fields that ``DataLoading/headers(for:)`` lacks, or of which it does not know the value.
+    func lateFields(of request: LoaderRequest) -> LateFields
+}
+
+/// The header fields of a request that are known only when it is sent.
+package enum LateFields: Sendable, Equatable {
+    case none
+    /// Those with certain names, in lower case.
+    case named(Set<String>)
+    /// All but those by which content is negotiated.
+    case any
+
+    /// - Parameter name: The name of a field, in lower case.
+    func contain(_ name: String) -> Bool {
+        switch self {
+        case .none: false
+        case .named(let names): names.contains(name)
+        case .any: !VaryingField.negotiating.contains(name)
+        }
+    }
 }
 
 /// A loader that asks servers, be they those of this machine.
@@ -151,6 +169,8 @@ public struct LoaderResult: Sendable {
     public var metrics: TransferMetrics?
     /// Whether the bytes are in a file that is mapped into memory.
     package var isInFile = false
+    /// Whether the bytes are the range that the app has asked for, rather than the whole (RFC 9110, section 15.3.7).
+    package var isRange = false
 
     /// Makes the result of a load.
     public init(

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The options of a network request. Loads with different options share no fetch, but they have the same cache keys.
 public struct NetworkOptions: Hashable, Sendable {
     /// A user name and a password for HTTP authentication, Basic or Digest as the server requests.
@@ -15,6 +17,9 @@ public struct NetworkOptions: Hashable, Sendable {
 
         /// The user name without the password, since a description may end up in a log.
         public var description: String { "Credential of \(user)" }
+
+        /// The value of Authorization with the scheme Basic (RFC 7617). It also stands for the credential where responses depend on it.
+        package var basicField: String { "Basic " + Data("\(user):\(password)".utf8).base64EncodedString() }
     }
 
     /// Additional header fields. They are sent to the host of the URL, and not to one that it redirects to. Default: none.

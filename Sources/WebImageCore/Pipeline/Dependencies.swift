@@ -99,13 +99,15 @@ extension LoaderRegistry {
     /// (RFC 9111, section 4.1).
     func use(of entry: CacheEntry, for request: ImageRequest, now: Date) -> StoredResponseUse {
         let response = entry.response.living(for: request.diskLifetime, from: entry.storedAt)
-        guard response.vary != nil else { return request.cachePolicy.use(of: response, headers: [:], now: now) }
+        guard response.vary != nil || response.redirects?.vary != nil else {
+            return request.cachePolicy.use(of: response, headers: [:], now: now)
+        }
         let loaderRequest = LoaderRequest(url: request.url, options: request.networkOptions)
         let loader = loader(for: request)
         return request.cachePolicy.use(
             of: response,
             headers: loader?.headers(for: loaderRequest) ?? [:],
-            areComplete: (loader as? any LateHeaderLoading)?.addsHeaders(to: loaderRequest) != true,
+            lacking: (loader as? any LateHeaderLoading)?.lateFields(of: loaderRequest) ?? .none,
             now: now
         )
     }

@@ -13,14 +13,18 @@ package final class FailureCache: Sendable {
         }
     }
 
-    /// What a failure depends on beside the URL: servers deny images to those who may not see them, also with 404.
+    /// What a failure depends on beside the cache key: servers deny images to those who may not see them, also with 404, and of the
+    /// URLs that have one key some may have the image.
     private struct Origin: Hashable {
+        /// The hash of the URL without its signature, when it is not the key itself.
+        let url: Int
         /// The hash of the options and of the user name and password, which are secrets that need not stay in memory.
         let secrets: Int
         let loader: ObjectIdentifier?
 
         init(_ request: ImageRequest) {
             var hasher = Hasher()
+            url = request.cacheKey == nil ? 0 : request.url.withoutSignature.hashValue
             hasher.combine(request.boxedNetworkOptions)
             hasher.combine(request.url.userInfo)
             secrets = hasher.finalize()

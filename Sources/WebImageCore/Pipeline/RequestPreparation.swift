@@ -41,6 +41,11 @@ final class RequestPreparation: Sendable {
         if request.cacheKey == nil, let filter = cacheKeyFilter {
             request.cacheKey = filter.key(for: request.url)
         }
+        // A range is not the image: it neither comes from what is kept, nor is kept in its place.
+        if request.boxedNetworkOptions?.value.headers.field("range") != nil {
+            request.cacheAccess.reads = []
+            request.cacheAccess.writes = []
+        }
         // Radii and widths of lines are those of one size.
         if request.transformer != nil { request.acceptsLarger = false }
         return request

@@ -140,6 +140,8 @@ extension StoreStage {
         // What was loaded past the caches replaces what they hold.
         if loader.isOfFiles, !fetch.key.queriesOriginals { outdateRenditions(of: key) }
         guard dataCache != nil, loader.shouldCacheOnDisk(url), fetch.key.storesOriginals else { return nil }
+        // A range answers no request for the whole (RFC 9111, section 3.3).
+        guard !loaded.isRange else { return nil }
         guard !CacheDirectives(loaded.metadata.cacheControl).isNoStore else {
             removeFromDisk(key)
             return nil

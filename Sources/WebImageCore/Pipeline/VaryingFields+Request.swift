@@ -11,8 +11,7 @@ extension VaryingFields {
 
     private init(names: [String], _ request: ImageRequest) {
         let options = request.boxedNetworkOptions?.value
-        let fields = (options?.headers ?? [:]).map { ($0.key.lowercased(), $0.value) }
-        let headers = Dictionary(fields) { $1 }
+        let headers = options?.headers.fieldsByLowercasedName ?? [:]
         let values = names.map { name in
             switch name {
             // Both become fields when the request is sent.

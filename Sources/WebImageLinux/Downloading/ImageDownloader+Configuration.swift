@@ -192,15 +192,23 @@ extension ImageDownloader.Configuration {
     ///     neither the options' header fields nor credentials.
     /// - Returns: The request without what the request modifier makes of it.
     func request(_ url: URL, options: NetworkOptions, isSameOrigin: Bool) -> RequestModifier.Request {
-        var headers = headers
-        headers["User-Agent"] = headers["User-Agent"] ?? userAgent
+        var headers = ["User-Agent": userAgent].replacingFields(with: headers)
         if isSameOrigin {
-            headers.merge(options.headers) { $1 }
+            headers = headers.replacingFields(with: options.headers)
         } else {
             headers = headers.filter { !Self.secretFields.contains($0.key.lowercased()) }
         }
         if let headerFilter { headers = headerFilter(url, headers) }
         return RequestModifier.Request(url: url, headers: headers)
+    }
+
+    /// The credential that is known for a request before its server asks for one.
+    func credential(
+        for request: RequestModifier.Request,
+        of load: LoaderRequest
+    ) -> NetworkOptions.Credential? {
+        let own = request.url.isSameOrigin(as: load.url) ? load.options.credential : nil
+        return own ?? credential?(request.url) ?? .init(userOf: request.url)
     }
 
     /// The public keys for the host of a URL, as libcurl takes them; `nil` when none are pinned.

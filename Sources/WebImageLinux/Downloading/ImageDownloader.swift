@@ -69,7 +69,7 @@ public final class ImageDownloader: NetworkLoading, LateHeaderLoading {
         commands.post(.stop)
     }
 
-    /// The settings. A change applies to the transfers that start after it.
+    /// The settings. A change applies to the transfers that leave the queue after it.
     public var configuration: Configuration {
         get { commands.configuration }
         set { commands.configuration = newValue }
@@ -120,21 +120,29 @@ public final class ImageDownloader: NetworkLoading, LateHeaderLoading {
         return !HostReachability.isLocal(host)
     }
 
-    /// The header fields of a request, after the header filter and the request modifier. An asynchronous modifier is asked only when
-    /// the request is sent: its fields are missing, and a cached response that varies by such a field is validated by its server.
+    /// The header fields of a request, after the header filter and the request modifier, with the credential that is known for its
+    /// server. An asynchronous modifier and the challenge handler are asked only when the request is sent, and cookies are added
+    /// then: these fields are missing, and a cached response that varies by one of them is validated by its server.
     public func headers(for request: LoaderRequest) -> [String: String] {
         let configuration = configuration
         let plain = configuration.request(request.url, options: request.options, isSameOrigin: true)
-        guard let modifier = request.options.requestModifier ?? configuration.requestModifier,
-            case .immediate(let modify) = modifier.function
-        else { return plain.headers }
-        return modify(plain)?.headers ?? [:]
+        let modifier = request.options.requestModifier ?? configuration.requestModifier
+        guard case .immediate(let modify) = modifier?.function else {
+            return plain.adding(configuration.credential(for: plain, of: request)).headers
+        }
+        guard var modified = modify(plain) else { return [:] }
+        modified.headers = modified.headers.withUniqueNames(since: plain.headers)
+        return modified.adding(configuration.credential(for: modified, of: request)).headers
     }
 
-    package func addsHeaders(to request: LoaderRequest) -> Bool {
+    package func lateFields(of request: LoaderRequest) -> LateFields {
+        let configuration = configuration
         let modifier = request.options.requestModifier ?? configuration.requestModifier
-        if case .asynchronous = modifier?.function { return true }
-        return false
+        if case .asynchronous = modifier?.function { return .any }
+        var names: Set<String> = []
+        if configuration.challengeHandler != nil { names.insert("authorization") }
+        if request.options.handlesCookies { names.insert("cookie") }
+        return names.isEmpty ? .none : .named(names)
     }
 
     /// Starts a transfer, or joins the transfer of an equal request. Events arrive on the network thread; where the system starts

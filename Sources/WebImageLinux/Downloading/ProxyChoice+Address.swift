@@ -7,7 +7,8 @@ extension ProxyChoice {
     /// The value of an environment variable.
     static let variable: @Sendable (String) -> String? = { getenv($0).map { String(cString: $0) } }
 
-    /// The proxy of a URL; `nil` when it is loaded without one. libcurl looks at no_proxy also where the proxy was set.
+    /// The proxy of a URL; `nil` when it is loaded without one. libcurl looks at no_proxy also where the proxy was
+    /// set, unless it is told not to.
     /// - Parameter variable: Returns the value of an environment variable.
     func address(for url: URL, in variable: (String) -> String? = Self.variable) -> String? {
         let address: String?
@@ -15,6 +16,7 @@ extension ProxyChoice {
         case .environment: address = Self.address(ofEnvironmentFor: url, variable)
         case .direct: address = nil
         case .proxy(let known): address = known
+        case .fixed(let known): return known
         }
         guard let address, !Self.isExcepted(url, variable) else { return nil }
         return address

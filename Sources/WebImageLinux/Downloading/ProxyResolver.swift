@@ -11,6 +11,8 @@ enum ProxyChoice: Sendable, Equatable {
     case direct
     /// A proxy in the form that CURLOPT_PROXY takes.
     case proxy(String)
+    /// A proxy for all hosts, also for those that no_proxy names.
+    case fixed(String)
 }
 
 /// Looks up the desktop's proxies on a separate thread, because an automatic configuration script is loaded from the

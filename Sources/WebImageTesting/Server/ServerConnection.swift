@@ -60,7 +60,7 @@ struct ServerConnection {
             || request?.headers["connection"]?.lowercased() == "close"
         guard socket.send(head(of: response, closes: closes)) else { return .close }
         if isHead { return closes ? .close : .keepAlive }
-        let end = sendBody(response.body, faults)
+        let end = response.hasBody ? sendBody(response.body, faults) : .keepAlive
         if case .keepAlive = end, closes { return .close }
         return end
     }
@@ -68,10 +68,11 @@ struct ServerConnection {
     private func head(of response: ServerResponse, closes: Bool) -> Data {
         var text = "HTTP/1.1 \(response.status) \(Self.reason(response.status))\r\n"
         for (name, value) in response.headers { text += "\(name): \(value)\r\n" }
-        let hasBody = response.status != 304 && response.status != 204
-        if response.faults.isChunked {
+        if !response.hasBody {
+            // The length would be that of a body that does not follow.
+        } else if response.faults.isChunked {
             text += "Transfer-Encoding: chunked\r\n"
-        } else if !response.faults.endsWithConnection, hasBody {
+        } else if !response.faults.endsWithConnection {
             text += "Content-Length: \(response.faults.declaredLength ?? response.body.count)\r\n"
         }
         text += closes ? "Connection: close\r\n\r\n" : "\r\n"
@@ -135,4 +136,9 @@ struct ServerConnection {
         ]
         return reasons[status] ?? "Status"
     }
+}
+
+extension ServerResponse {
+    /// Whether a body may follow the head (RFC 9110, section 6.4.1).
+    fileprivate var hasBody: Bool { status != 304 && status != 204 }
 }

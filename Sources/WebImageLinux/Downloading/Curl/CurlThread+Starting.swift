@@ -40,6 +40,7 @@ extension CurlThread {
         active[transfer.number] = transfer
         transfer.hasToken = bucket != nil
         guard !transfer.noteDequeued() else { return chooseProxy(for: transfer) }
+        transfer.configuration = configuration
         if transfer.key.validators == nil {
             transfer.resumed = resumableBodies.take(transfer.key) ?? transfer.takeStoredPart()
         }
@@ -97,7 +98,7 @@ extension CurlThread {
         switch configuration.proxy {
         case .none: transfer.useProxy(.direct)
         case .environment: transfer.useProxy(.environment)
-        case .fixed(let url): transfer.useProxy(.proxy(url.absoluteString))
+        case .fixed(let url): transfer.useProxy(.fixed(url.absoluteString))
         case .system:
             let (commands, number) = (commands, transfer.number)
             let url = transfer.exchange.request.url

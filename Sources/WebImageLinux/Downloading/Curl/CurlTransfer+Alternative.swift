@@ -21,7 +21,7 @@ extension CurlTransfer {
         }
         // Proxies carry TCP only.
         switch exchange.proxy {
-        case .proxy: return false
+        case .proxy, .fixed: return false
         case .environment: return !ProxyResolver.isSetForTLSByEnvironment
         case .direct: return true
         }

@@ -63,8 +63,8 @@ extension CurlTransfer {
         var resumedCount: Int64?
         /// Whether the request names a version that need not be sent again.
         var isConditional = false
-        /// Whether the server gets a user name and a password.
-        var hasCredential = false
+        /// The user name and password that the server gets, but for those in the URL.
+        var credential: NetworkOptions.Credential?
         /// What becomes of the bytes beside the body.
         var keeping = Keeping.undecided
         /// The bytes of the body at the last progress report.
@@ -112,6 +112,9 @@ extension CurlTransfer {
 
         /// Whether the exchange goes over TLS or not at all.
         var isSecure: Bool { requiresTLS || request.url.scheme?.lowercased() == "https" }
+
+        /// The request with the credential that libcurl adds.
+        var wholeRequest: RequestModifier.Request { request.adding(credential ?? .init(userOf: request.url)) }
 
         /// The host that is asked, in lower case.
         var host: String { request.url.host()?.lowercased() ?? "" }

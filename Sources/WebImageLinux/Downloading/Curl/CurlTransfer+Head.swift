@@ -13,7 +13,8 @@ extension CurlTransfer {
             return
         }
         exchange.firstByteAt = .now
-        let coding = exchange.isDecodedByCurl ? nil : head.headers["content-encoding"]
+        // A 304 may name the coding of the body that it does not have (RFC 9110, section 15.4.5).
+        let coding = exchange.isDecodedByCurl || head.status == 304 ? nil : head.headers["content-encoding"]
         observers.notify(.responded(key.url, head))
         if let modifier = key.options.responseModifier ?? configuration.responseModifier {
             guard let modified = modifier.modify(head) else {
@@ -84,7 +85,7 @@ extension CurlTransfer {
     private func refusal(of head: ResponseHead) -> ImageError? {
         if head.status == 304, exchange.isConditional { return nil }
         guard configuration.acceptedStatusCodes.contains(head.status) else { return badStatus(head) }
-        if head.status == 206, !exchange.request.headers.keys.contains(where: { $0.lowercased() == "range" }) {
+        if head.status == 206, exchange.request.headers.field("range") == nil {
             return error(.badResponse, "The server sent a part of the body although the whole was requested")
         }
         guard let accepted = configuration.acceptedContentTypes, let type = head.headers["content-type"] else {

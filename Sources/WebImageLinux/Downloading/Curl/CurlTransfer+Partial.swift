@@ -35,7 +35,9 @@ extension CurlTransfer {
     private var resumableVersion: PartialBody.Version? {
         guard let head = exchange.head, key.validators == nil, exchange.request.method == "GET",
             exchange.decoder == nil, head.headers["content-encoding"] == nil,
-            head.headers["accept-ranges"]?.lowercased() != "none"
+            head.headers["accept-ranges"]?.lowercased() != "none",
+            // A part of a range that the app has asked for has another place in the whole.
+            exchange.request.headers.field("range") == nil, exchange.resumedCount != nil || head.status == 200
         else { return nil }
         if exchange.resumedCount != nil { return exchange.part?.version }
         let sent = head.headers["date"].flatMap(ResponseHead.date) ?? exchange.requestTime
@@ -130,7 +132,7 @@ extension CurlTransfer {
     /// what is kept.
     private var isForEverybody: Bool {
         let (request, options) = (exchange.request, key.options)
-        guard !exchange.hasCredential, !options.handlesCookies, !options.allowsInvalidCertificates,
+        guard exchange.credential == nil, !options.handlesCookies, !options.allowsInvalidCertificates,
             configuration.clientCertificate == nil, request.url.userInfo == nil, key.url.userInfo == nil
         else { return false }
         return request.headers.allSatisfy { name, value in

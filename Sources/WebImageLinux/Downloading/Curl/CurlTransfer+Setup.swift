@@ -11,7 +11,7 @@ extension CurlTransfer {
     ///   - accepted: The credentials that servers and proxies have accepted before.
     func configure(_ handle: CurlHandle, share: UnsafeMutableRawPointer, accepted: CredentialStore) {
         attach(handle)
-        handle.set(CURLOPT_URL, to: exchange.request.url.absoluteString)
+        handle.set(CURLOPT_URL, to: CurlAddress.text(of: exchange.request.url))
         handle.set(CURLOPT_SHARE, to: share)
         handle.set(CURLOPT_NOSIGNAL, to: 1)
         // libcurl would otherwise wait for getaddrinfo(3) when it ends a transfer, and all others with it.
@@ -104,16 +104,21 @@ extension CurlTransfer {
     /// configuration, or what the handler has answered to an earlier load.
     private func setCredential(_ handle: CurlHandle, _ accepted: CredentialStore) {
         let url = exchange.request.url
-        let own = url.isSameOrigin(as: key.url) ? key.options.credential : nil
-        exchange.hasCredential = true
+        let isSameOrigin = url.isSameOrigin(as: key.url)
+        let own = isSameOrigin ? key.options.credential : nil
         if let answer = answer(ofProxy: false, { credentials[$0] }) {
-            handle.setCredential(answer.credential, schemes: CurlMacro.authentication(answer.scheme))
+            set(answer.credential, CurlMacro.authentication(answer.scheme))
         } else if let credential = own ?? configuration.credential?(url) {
-            handle.setCredential(credential, schemes: CurlMacro.authBasic | CurlMacro.authDigest)
+            set(credential, CurlMacro.authBasic | CurlMacro.authDigest)
         } else if let answer = answer(ofProxy: false, accepted.credential) {
-            handle.setCredential(answer.credential, schemes: CurlMacro.authentication(answer.scheme))
-        } else {
-            exchange.hasCredential = false
+            set(answer.credential, CurlMacro.authentication(answer.scheme))
+        } else if isSameOrigin, url.userInfo == nil, let credential = NetworkOptions.Credential(userOf: key.url) {
+            // The target of a redirect has not repeated the user of the URL.
+            set(credential, CurlMacro.authBasic)
+        }
+        func set(_ credential: NetworkOptions.Credential, _ schemes: Int) {
+            handle.setCredential(credential, schemes: schemes)
+            exchange.credential = credential
         }
     }
 
@@ -135,9 +140,11 @@ extension CurlTransfer {
         case .environment: break
         case .direct: return handle.set(CURLOPT_PROXY, to: "")
         // A user in the address would go before the answer of the app.
-        case .proxy(let address):
+        case .proxy(let address), .fixed(let address):
             handle.set(CURLOPT_PROXY, to: answer == nil ? address : CurlAddress.withoutUser(address))
         }
+        // libcurl would look at no_proxy otherwise.
+        if case .fixed = exchange.proxy { handle.set(CURLOPT_NOPROXY, to: "") }
         guard let answer else { return }
         handle.set(CURLOPT_PROXYAUTH, to: CurlMacro.authentication(answer.scheme))
         handle.set(CURLOPT_PROXYUSERNAME, to: answer.credential.user)
@@ -149,18 +156,17 @@ extension CurlTransfer {
         if let body = request.body { body.withUnsafeBytes { handle.setBody($0) } }
         if request.method != "GET" || request.body != nil { handle.set(CURLOPT_CUSTOMREQUEST, to: request.method) }
         var fields = request.headers
-        if let resumed, let condition = resumed.version.condition, resumed.isPart(ofAnswerTo: request) {
+        if let resumed, fields.field("range") == nil, let condition = resumed.version.condition, resumed.isPart(ofAnswerTo: request) {
             exchange.part = resumed
-            fields["Range"] = "bytes=\(resumed.data.count)-"
-            fields["If-Range"] = condition
+            fields = fields.replacingFields(with: ["Range": "bytes=\(resumed.data.count)-", "If-Range": condition])
             // A resumed body has to come unencoded.
             for name in fields.keys where name.lowercased() == "accept-encoding" { fields[name] = nil }
         } else {
             acceptCodings(handle, &fields)
         }
         let (etag, date) = validators
-        if let etag { fields["If-None-Match"] = etag }
-        if let date { fields["If-Modified-Since"] = date }
+        if let etag { fields = fields.replacingFields(with: ["If-None-Match": etag]) }
+        if let date { fields = fields.replacingFields(with: ["If-Modified-Since": date]) }
         exchange.isConditional = etag != nil || date != nil
         handle.setHeaders(fields)
     }
@@ -180,7 +186,7 @@ extension CurlTransfer {
     }
 
     private func acceptCodings(_ handle: CurlHandle, _ fields: inout [String: String]) {
-        guard fields.keys.contains(where: { $0.lowercased() == "accept-encoding" }) else {
+        guard fields.field("accept-encoding") != nil else {
             fields["Accept-Encoding"] = ContentDecoder.accepted
             return
         }
@@ -188,11 +194,6 @@ extension CurlTransfer {
         handle.set(CURLOPT_ACCEPT_ENCODING, to: "")
         leaveDecodingToCurl()
     }
-}
-
-extension URL {
-    /// The URL without the items of its query with which the large clouds sign it.
-    var withoutSignature: String { CacheKeyFilter.withoutQueryItems().key(for: self) ?? absoluteString }
 }
 
 /// The macros of curl.h that Swift does not import.

@@ -29,17 +29,19 @@ extension CurlTransfer {
         step = next
         let isSameOrigin = next.target.isSameOrigin(as: key.url)
         var request = configuration.request(next.target, options: key.options, isSameOrigin: isSameOrigin)
-        guard isSameOrigin, let modifier else { return use(request) }
+        guard isSameOrigin, let modifier else { return use(request, insteadOf: request) }
         if let refused = next.refused, let response = exchange.head {
             request.refusal = RequestModifier.Refusal(headers: refused.request.headers, response: response)
         }
         switch modifier.function {
         case .immediate(let modify):
-            return use(modify(request))
+            return use(modify(request), insteadOf: request)
         case .asynchronous(let modify):
             let subject = "The request modifier \(modifier.key)"
             return .question(
-                AppQuestion(subject, refusal: refusedRequest) { [request] in .request(try await modify(request)) }
+                AppQuestion(subject, refusal: refusedRequest) { [request] in
+                    .request(try await modify(request), insteadOf: request)
+                }
             )
         }
     }
@@ -50,7 +52,13 @@ extension CurlTransfer {
     ///
     /// It fails with `invalidRequest` when the request modifier refuses the request, and with `invalidURL` without a host, for which
     /// libcurl takes the first component of the path.
-    private func use(_ request: RequestModifier.Request?) -> Outcome {
+    /// - Parameter plain: The request before the modifier.
+    private func use(_ request: RequestModifier.Request?, insteadOf plain: RequestModifier.Request) -> Outcome {
+        let request = request.map { modified in
+            var request = modified
+            request.headers = modified.headers.withUniqueNames(since: plain.headers)
+            return request
+        }
         if let refused = step.refused, request?.isSame(as: refused.request) ?? true {
             return askForCredential(insteadOf: refused.error)
         }
@@ -80,7 +88,7 @@ extension CurlTransfer {
     /// Goes on with an answer of the app.
     func goOn(with answer: AppQuestion.Answer, to question: AppQuestion) -> Outcome {
         switch answer {
-        case .request(let request): use(request)
+        case .request(let request, let plain): use(request, insteadOf: plain)
         case .target(let target): follow(target)
         case .credential(let credential, let space): use(credential, for: space)
         case .refusal: .failed(question.refusal)
@@ -110,7 +118,7 @@ extension CurlTransfer {
 
     private func noteRedirect() {
         guard let head = exchange.head else { return }
-        let request = redirects?.request ?? exchange.request
+        let request = redirects?.request ?? exchange.wholeRequest
         let metadata = head.metadata(request, requestTime: exchange.requestTime, responseTime: Date())
         redirects = (request, (redirects?.responses ?? []) + [(head.status, metadata)])
     }

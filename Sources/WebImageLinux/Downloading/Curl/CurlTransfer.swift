@@ -39,7 +39,8 @@ final class CurlTransfer {
 
     let key: TransferKey
     let number: TransferNumber
-    let configuration: ImageDownloader.Configuration
+    /// That of the downloader when the transfer leaves the queue.
+    var configuration: ImageDownloader.Configuration
     let observers: Observers<ImageDownloader.Event>
     private(set) var operations: [CurlFetchOperation] = []
     private let createdAt = ContinuousClock.now
@@ -272,7 +273,7 @@ extension CurlTransfer {
     /// The metadata of a response, with what the redirects have said that have led to it.
     func metadata(of head: ResponseHead) -> ResponseMetadata {
         // The next request is compared with the one before the first redirect.
-        let request = redirects?.request ?? exchange.request
+        let request = redirects?.request ?? exchange.wholeRequest
         let now = Date()
         var metadata = head.metadata(request, requestTime: exchange.requestTime, responseTime: now)
         metadata.redirects = redirects.map { redirects in
@@ -302,6 +303,7 @@ extension CurlTransfer {
         }
         var result = LoaderResult(data: exchange.body.data, metadata: metadata, head: head, metrics: metrics)
         result.isInFile = exchange.body.isInFile
+        result.isRange = head.status == 206 && exchange.resumedCount == nil
         return result
     }
 }

@@ -55,7 +55,7 @@ extension ResponseHead {
     private static let maximumVaryingCount = 32
 
     private static func varying(_ names: String, _ headers: [String: String]) -> [String: String] {
-        let sent = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { $1 }
+        let sent = headers.fieldsByLowercasedName
         let fields = names.lowercased().split(separator: ",").map { $0.filter { !$0.isWhitespace } }
         guard fields.count <= maximumVaryingCount else { return ["*": ""] }
         return Dictionary(fields.filter { !$0.isEmpty }.map { ($0, VaryingField.text(for: sent[$0] ?? "")) }) { $1 }
