@@ -332,10 +332,13 @@ public final class ImageManager: Sendable {
     /// The caches of the manager: what they contain, and how images are added and removed.
     public var cache: ImageCache { ImageCache(manager: self) }
 
-    /// Evicts images from the memory cache. The library does so by itself when the system is short of memory, and when
-    /// no window of the app is on screen. Images that are shown are not affected.
+    /// Evicts images from the memory cache, and drops interrupted bodies that could be resumed. The library does so by itself when the
+    /// system is short of memory, and when no window of the app is on screen. Images that are shown are not affected.
     public func trimMemory(for pressure: MemoryPressure) {
         dependencies.memoryCache.trim(toShare: pressure.share)
+        for case let loader as any MemoryTrimming in dependencies.loaders.all {
+            loader.trimMemory(toShare: pressure.share)
+        }
     }
 
     /// The pieces of work that wait or run, storing included, for benchmarks that wait for the end.

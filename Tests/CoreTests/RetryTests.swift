@@ -197,6 +197,36 @@ struct RetryTests {
         #expect(await isRemembered(secret) == false)
     }
 
+    @Test("The failure of a URL says nothing of another with the same key, but of the same one with another signature")
+    func rememberedForURL() async {
+        let fixture = ManagerFixture()
+        let (old, new) = (fixture.url("old"), fixture.url("new"))
+        let signed = ["1", "2"].map { URL(string: "\(fixture.url("signed"))?Signature=\($0)")! }
+        for url in [old] + signed {
+            let head = ResponseHead(url: url, status: 404)
+            let error = ImageError(.badStatus, url: url, reason: "r", remedy: "r", head: head)
+            fixture.loader.answer(url, with: .failure(error))
+        }
+        fixture.loader.answer(new, with: Self.picture)
+        func request(_ url: URL, key: String = "avatar") -> ImageRequest {
+            var request = ImageRequest(url: url)
+            request.cacheKey = key
+            return request
+        }
+        // Given a URL that has no image
+        _ = try? await fixture.manager.image(for: request(old))
+        // Then another one with the same key is asked, also as a fallback
+        await #expect(throws: Never.self) { try await fixture.manager.image(for: request(new)) }
+        fixture.manager.cache.removeAllFromMemory()
+        var withFallback = request(old)
+        withFallback.fallbackURLs = [new]
+        await #expect(throws: Never.self) { try await fixture.manager.image(for: withFallback) }
+        // But a signed URL is not asked for with each signature
+        for url in signed { _ = try? await fixture.manager.image(for: request(url, key: "signed")) }
+        #expect(fixture.loader.requests.count { $0.url == signed[0] } == 1)
+        #expect(fixture.loader.requests.count { $0.url == signed[1] } == 0)
+    }
+
     @Test("A truncated animation is remembered as a failure, but not for requests of its first frame")
     func truncatedAnimation() async throws {
         let fixture = ManagerFixture()

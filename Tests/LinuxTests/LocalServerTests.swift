@@ -32,6 +32,21 @@ struct LocalServerTests {
         }
     }
 
+    @Test("No body follows a 304, also where bodies are sent in chunks", arguments: [true, false])
+    func notModified(isChunked: Bool) throws {
+        let server = try LocalImageServer { request in
+            var response = ServerResponse.ok(Data(count: 10), contentType: "image/png")
+            response.headers.append(("ETag", "\"1\""))
+            response.faults.isChunked = isChunked
+            return response.conditional(on: request)
+        }
+        let request = "GET /a HTTP/1.1\r\nIf-None-Match: \"1\"\r\n"
+        let answer = exchange("\(request)\r\n\(request)Connection: close\r\n\r\n", port: server.port)
+        let heads = answer.components(separatedBy: "\r\n\r\n")
+        #expect(heads.count == 3 && heads.last == "", "\(answer)")
+        #expect(heads.prefix(2).allSatisfy { $0.hasPrefix("HTTP/1.1 304") && !$0.contains("Transfer-Encoding") })
+    }
+
     @Test("Every query is parsed, whatever it lacks")
     func queries() throws {
         let server = try LocalImageServer { _ in .status(200) }

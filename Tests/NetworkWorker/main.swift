@@ -11,8 +11,8 @@ import WebImageLinux
 // NetworkWorker exit URL AUTHORITIES MILLISECONDS, NetworkWorker exit-openssl URL AUTHORITIES MILLISECONDS,
 // NetworkWorker resolve URL SECONDS, NetworkWorker descriptors URL,
 // NetworkWorker part URL DIRECTORY kill|exit|end BYTES, NetworkWorker sysprof URL DIRECTORY,
-// NetworkWorker cancels URL COUNT, NetworkWorker bodies URL COUNT, NetworkWorker cookies URL COUNT, NetworkWorker hold URL COUNT,
-// NetworkWorker settings URL MODULES.
+// NetworkWorker cancels URL COUNT, NetworkWorker bodies URL COUNT, NetworkWorker cookies URL COUNT, NetworkWorker parts URL COUNT, NetworkWorker hold URL COUNT,
+// NetworkWorker settings URL MODULES, NetworkWorker proxy URL PROXY.
 
 let arguments = CommandLine.arguments
 var configuration = ImageDownloader.Configuration()
@@ -194,6 +194,12 @@ case "cancels", "bodies":
     load(downloader, url).end.wait()
     waitForRest(downloader)
     print("descriptors", openDescriptorCount() - before)
+case "parts":
+    let downloader = ImageDownloader(configuration: configuration)
+    load(downloader, url.appending(path: "first")).end.wait()
+    let before = allocated_byte_count()
+    for number in 0..<Int(arguments[3])! { load(downloader, url.appending(path: "\(number)")).end.wait() }
+    print("bytes", Int(allocated_byte_count()) - Int(before))
 case "cookies":
     let downloader = ImageDownloader(configuration: configuration)
     func run(_ count: Int) {
@@ -203,6 +209,9 @@ case "cookies":
     let before = allocated_byte_count()
     run(Int(arguments[3])!)
     print("bytes", Int(allocated_byte_count()) - Int(before))
+case "proxy":
+    configuration.proxy = .fixed(URL(string: arguments[3])!)
+    measure("proxied", ImageDownloader(configuration: configuration), url)
 case "settings":
     open("org.gnome.system.proxy", with: "g_settings_new", whileLoading: arguments[3])
 case "file":

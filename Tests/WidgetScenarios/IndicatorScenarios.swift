@@ -176,6 +176,46 @@ extension Scenario {
             expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) == 0)
         },
 
+        Scenario("A click on the icon of an entry retries it") {
+            let log = EventLog<Int>()
+            let stage = try Stage { request in
+                log.add(1)
+                return log.all.count == 1 ? .notFound : Stage.answer(request)
+            }
+            let entry = Entry()
+            gtk_widget_set_size_request(entry.widget, 300, -1)
+            stage.append(entry.widget)
+            stage.present()
+            entry.errorPlaceholder = .icon("image-missing-symbolic")
+            entry.retriesImageOnClick = true
+            entry.setImage(with: stage.url(0x00FF00), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            stage.waitForFrame()
+            try stage.click(entry, x: 0.06, until: { entry.currentImage != nil })
+            expectEqual(entry.currentImage?.color, 0x00FF00)
+        },
+
+        Scenario("An indicator that is not visible yet hides no image of another state") {
+            let gate = ServerGate()
+            let stage = try Stage(gates: [0x0000FF: gate])
+            let button = Button()
+            stage.append(button.widget)
+            stage.present()
+            button.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            stage.waitForFrame()
+            let width = gtk_widget_get_width(button.widget)
+            // When the image of the state that the button gets loads with an indicator that is to appear much later
+            button.imageBinding(for: .insensitive).imageIndicator = .activity(size: 32, delay: .seconds(1000))
+            button.setImage(with: stage.url(0x0000FF), for: .insensitive, manager: stage.manager)
+            gtk_widget_set_sensitive(button.widget, 0)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            stage.waitForFrame()
+            expectEqual(gtk_widget_get_width(button.widget), width)
+            gate.open()
+            stage.waitUntilIdle()
+        },
+
         Scenario("The error placeholder and the retry disappear as soon as another image is set") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])

@@ -166,6 +166,28 @@ extension Scenario {
             expectEqual(try iconColor(of: stage.window), nil)
         },
 
+        Scenario("A window keeps the icon of its name until it has an image, and gets it back", .drawing) {
+            let stage = try Stage()
+            gtk_window_set_icon_name(stage.window.as(GtkWindow.self), "image-missing")
+            stage.present()
+            guard broadway == nil else { return }
+            let named = try iconColor(of: stage.window)
+            expect(named != nil, "the theme has no such icon")
+            let window = WidgetPointer(stage.window)
+            window.setImage(with: stage.server.url("/no"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            expectEqual(try iconColor(of: stage.window), named)
+            window.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(2)
+            expectEqual(try iconColor(of: stage.window), 0x336699)
+            window.clearImage()
+            expectEqual(try iconColor(of: stage.window), named)
+            expectEqual(
+                gtk_window_get_icon_name(stage.window.as(GtkWindow.self)).map { String(cString: $0) },
+                "image-missing"
+            )
+        },
+
         Scenario("The application icon applies to all windows, including later ones", .drawing) {
             let stage = try Stage()
             stage.present()

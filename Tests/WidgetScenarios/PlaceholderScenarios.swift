@@ -64,6 +64,67 @@ extension Scenario {
             expectEqual(shownColor(picture), 0x778899)
         },
 
+        Scenario(
+            "A widget that keeps its current image keeps it also when the load fails, unless there is a placeholder"
+        ) {
+            let stage = try Stage()
+            let picture = stage.addImage()
+            stage.present()
+            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            for (number, placeholder) in [nil, Placeholder.color(.black)].enumerated() {
+                picture.setImage(
+                    with: stage.server.url("/missing\(number).png"),
+                    placeholder: placeholder,
+                    options: BindingOptions(whileLoading: .currentImage),
+                    manager: stage.manager,
+                    completion: stage.completion
+                )
+                stage.waitForResults(number + 2)
+                expectEqual(picture.currentImage?.color, placeholder == nil ? 0x336699 : nil)
+            }
+        },
+
+        Scenario("A placeholder that is an image is loaded when the load starts, at the size of the widget") {
+            // Given a server that holds the images
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                if !request.path.hasPrefix("/00aa00") { response.faults.gate = gate }
+                return response
+            }
+            let picture = Picture()
+            gtk_widget_set_size_request(picture.widget, 100, 75)
+            let placeholder = Placeholder.url(stage.url(0x00AA00, "400x300"))
+            picture.setImage(
+                with: stage.url(0x336699),
+                placeholder: placeholder,
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            // Then nothing is loaded for a widget that nobody sees, or whose loads are suspended
+            MainLoopPump.runPending()
+            expectEqual(stage.server.requests.count, 0)
+            WidgetPointer(UnsafeMutableRawPointer(stage.box)).areImageLoadsSuspended = true
+            gtk_widget_set_halign(picture.widget, GTK_ALIGN_CENTER)
+            stage.append(picture.widget)
+            stage.present()
+            expectEqual(stage.server.requests.count, 0)
+            // When they go on, then the placeholder is shown
+            WidgetPointer(UnsafeMutableRawPointer(stage.box)).areImageLoadsSuspended = false
+            expect(MainLoopPump.run(until: { shownColor(picture) == 0x00AA00 }))
+            expect(picture.currentImage == nil)
+            // And that of a failure, or without an image, as soon as the widget is visible
+            gate.open()
+            stage.waitForResults(1)
+            gtk_widget_set_visible(picture.widget, 0)
+            picture.clearImage(placeholder: .url(stage.url(0x00BB00, "400x300")), manager: stage.manager)
+            stage.waitUntilIdle()
+            expectEqual(stage.server.requests.count, 2)
+            gtk_widget_set_visible(picture.widget, 1)
+            expect(MainLoopPump.run(until: { stage.server.requests.count == 3 }))
+        },
+
         Scenario("Without a URL the placeholder is shown and the completion is called later") {
             let stage = try Stage()
             let picture = stage.addImage()

@@ -28,7 +28,8 @@ struct Scenario: Sendable {
     static let all: [Scenario] =
         mainLoop + showing + placeholders + rebinding + lifetime + sizes + failures + refreshing + widgets + progressive
         + observation + places + states + transitions + indicators + lists + interop + names + teardown + animations
-        + animationsInView + soaks + displays + trees + desktop + variants + focus + blending + interceptors + zoom
+        + animationsInView + handlers + soaks + displays + trees + desktop + variants + focus + blending + interceptors
+        + zoom
         + inspector + inspectorViews
 }
 

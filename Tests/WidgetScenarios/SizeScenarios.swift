@@ -300,6 +300,75 @@ extension Scenario {
             expectEqual(stage.server.requests.count, 1)
         },
 
+        Scenario("A larger image that fails for a reason that may pass is requested again when the widget is shown") {
+            let log = EventLog<Int>()
+            let stage = try Stage { request in
+                log.add(1)
+                return log.all.count == 2 ? .status(503) : Stage.answer(request)
+            }
+            let picture = stage.addImage()
+            constrain(picture, width: 100, height: 80, in: stage)
+            stage.present()
+            var request = ImageRequest(url: stage.url(0x336699, "800x600"))
+            request.cacheAccess = .memoryOnly
+            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            constrain(picture, width: 300, height: 240, in: stage)
+            @MainActor func isRefined(_ requestCount: Int) -> Bool {
+                MainLoopPump.run(until: {
+                    gtk_widget_queue_draw(stage.window)
+                    return log.all.count == requestCount && stage.isIdle
+                })
+            }
+            expect(isRefined(2))
+            expectEqual(picture.currentImage?.pixelSize.width, 100)
+            gtk_widget_set_visible(picture.widget, 0)
+            expect(stage.waitForFrame())
+            gtk_widget_set_visible(picture.widget, 1)
+            expect(isRefined(3))
+            expect(MainLoopPump.run(until: { picture.currentImage?.pixelSize.width == 300 }))
+        },
+
+        Scenario("A stretched image gets more pixels also where its widget grows in one direction only", .drawing) {
+            let stage = try Stage()
+            let picture = Picture()
+            gtk_picture_set_content_fit(picture.widget.opaque, GTK_CONTENT_FIT_FILL)
+            gtk_widget_set_halign(picture.widget, GTK_ALIGN_CENTER)
+            gtk_widget_set_valign(picture.widget, GTK_ALIGN_CENTER)
+            stage.append(picture.widget)
+            picture.fixedImageSize = (200, 20)
+            stage.present()
+            picture.setImage(with: stage.url(0x336699, "800x800"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            expectEqual(picture.currentImage?.pixelSize, PixelSize(width: 200, height: 20))
+            picture.fixedImageSize = (200, 200)
+            expect(
+                MainLoopPump.run(until: {
+                    gtk_widget_queue_draw(stage.window)
+                    return picture.currentImage?.pixelSize == PixelSize(width: 200, height: 200)
+                })
+            )
+        },
+
+        Scenario("An icon that a style sheet makes larger is decoded at that size", .drawing) {
+            let stage = try Stage()
+            let image = Image()
+            let provider = gtk_css_provider_new()!
+            gwi_css_provider_load(provider, "image { -gtk-icon-size: 96px; }")
+            gwi_widget_add_style_provider(image.widget, OpaquePointer(provider), 600)
+            stage.append(image.widget)
+            stage.present()
+            image.setImage(with: stage.url(0x336699, "400x400"), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            expect(
+                MainLoopPump.run(until: {
+                    gtk_widget_queue_draw(stage.window)
+                    return image.currentImage?.pixelSize == PixelSize(width: 96, height: 96)
+                })
+            )
+            g_object_unref(UnsafeMutableRawPointer(provider))
+        },
+
         Scenario("A larger image that fails is requested once, not with every frame") {
             let log = EventLog<Int>()
             let stage = try Stage { request in

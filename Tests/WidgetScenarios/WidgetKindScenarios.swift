@@ -59,6 +59,23 @@ extension Scenario {
             expect(stage.waitForFrame())
         },
 
+        Scenario("A scrolled window shows its image, which GTK puts into a viewport") {
+            let stage = try Stage()
+            let scrolled = gtk_scrolled_window_new()!
+            gtk_widget_set_size_request(scrolled, 200, 200)
+            stage.append(scrolled)
+            stage.present()
+            let pointer = WidgetPointer(UnsafeMutableRawPointer(scrolled))
+            for (number, color) in [UInt32(0x336699), 0x445566].enumerated() {
+                pointer.setImage(with: stage.url(color), manager: stage.manager, completion: stage.completion)
+                stage.waitForResults(number + 1)
+                expectEqual(pointer.currentImage?.color, color)
+            }
+            // And nothing once the app has given it another child
+            gtk_scrolled_window_set_child(scrolled.opaque, gtk_label_new("text"))
+            expect(pointer.currentImage == nil)
+        },
+
         Scenario("A label that the app sets on a button stays when an earlier load ends") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)

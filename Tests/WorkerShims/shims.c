@@ -43,5 +43,6 @@ int take_descriptors(int *descriptors) {
 }
 
 size_t allocated_byte_count(void) {
-    return mallinfo2().uordblks;
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
 }

@@ -100,8 +100,17 @@ void gwi_main_queue_on_misplaced(gwi_misplaced_handler handler) {
 typedef struct {
     GSource source;
     gwi_timed_function function;
+    gwi_ready_function is_ready;
     void *context;
+    int depth;
 } TimedSource;
+
+// A main loop that runs within the work, such as that of a modal dialog, has the rest of it to do.
+static gboolean timed_source_prepare(GSource *source, gint *timeout) {
+    TimedSource *self = (TimedSource *)source;
+    *timeout = -1;
+    return self->depth > 0 && self->is_ready(self->context);
+}
 
 static gboolean timed_source_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
     (void)callback;
@@ -109,18 +118,23 @@ static gboolean timed_source_dispatch(GSource *source, GSourceFunc callback, gpo
     TimedSource *self = (TimedSource *)source;
     // The ready time is cleared before the work runs, so that one that is set meanwhile is kept.
     g_source_set_ready_time(source, -1);
+    self->depth += 1;
     gint64 pause = self->function(self->context);
+    self->depth -= 1;
     if (pause >= 0) g_source_set_ready_time(source, g_get_monotonic_time() + pause);
     return G_SOURCE_CONTINUE;
 }
 
-static GSourceFuncs timed_source_functions = {.dispatch = timed_source_dispatch};
+static GSourceFuncs timed_source_functions = {.prepare = timed_source_prepare, .dispatch = timed_source_dispatch};
 
-GSource *gwi_timed_source_new(gwi_timed_function function, void *context, int priority, const char *name) {
+GSource *gwi_timed_source_new(gwi_timed_function function, gwi_ready_function is_ready, void *context, int priority,
+                              const char *name) {
     GSource *source = g_source_new(&timed_source_functions, sizeof(TimedSource));
     ((TimedSource *)source)->function = function;
+    ((TimedSource *)source)->is_ready = is_ready;
     ((TimedSource *)source)->context = context;
     g_source_set_priority(source, priority);
+    g_source_set_can_recurse(source, TRUE);
     g_source_set_static_name(source, name);
     return source;
 }

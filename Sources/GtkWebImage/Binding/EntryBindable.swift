@@ -8,6 +8,16 @@ public enum EntryIconPosition: String, Sendable {
     case secondary
 }
 
+extension EntryIconPosition {
+    /// - Parameter native: A GtkEntryIconPosition.
+    init(native: UInt) {
+        self = UInt32(truncatingIfNeeded: native) == GTK_ENTRY_ICON_SECONDARY.rawValue ? .secondary : .primary
+    }
+
+    /// The operation key of the icon.
+    var key: OperationKey { self == .primary ? .image : OperationKey(rawValue: "icon.secondary") }
+}
+
 /// A GtkEntry of any binding, whose image is its primary icon. A class conforms by naming its pointer, as with
 /// ``PictureBindable``.
 @preconcurrency @MainActor
@@ -19,7 +29,6 @@ extension EntryBindable {
 
     /// The place of an icon.
     public func iconBinding(at position: EntryIconPosition) -> ImageBinding {
-        let key: OperationKey = position == .primary ? .image : OperationKey(rawValue: "icon.secondary")
-        return ImageBinding(nativeWidgetPointer, key, in: .widget(.icon(position)))
+        ImageBinding(nativeWidgetPointer, position.key, in: .widget(.icon(position)))
     }
 }

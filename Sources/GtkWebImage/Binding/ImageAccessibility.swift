@@ -35,23 +35,46 @@ extension UnsafeMutablePointer<GtkWidget> {
     }
 }
 
-/// The state of one slot, or of a view, that assistive technology knows of.
+/// What assistive technology knows of the loads of one widget, of which there may be several.
 @MainActor
-struct SlotAccessibility {
-    private var isBusy = false
+final class WidgetAccessibility {
+    private let widget: WidgetReference
+    private var busyCount = 0
+    private var failureCount = 0
     /// Whether the widget has the description of a failure.
     private var isDescribed = false
 
-    mutating func setBusy(_ isBusy: Bool, of widget: WidgetReference?) {
-        guard isBusy != self.isBusy else { return }
-        self.isBusy = isBusy
-        widget?.pointer?.setBusy(isBusy)
+    init(_ widget: WidgetReference) {
+        self.widget = widget
     }
 
-    mutating func setFailed(_ hasFailed: Bool, of widget: WidgetReference?) {
-        let text = hasFailed ? ImageAccessibility.failureDescription : nil
+    fileprivate func countBusy(_ isBusy: Bool) {
+        busyCount += isBusy ? 1 : -1
+        if busyCount == (isBusy ? 1 : 0) { widget.pointer?.setBusy(isBusy) }
+    }
+
+    fileprivate func countFailure(_ hasFailed: Bool) {
+        failureCount += hasFailed ? 1 : -1
+        let text = failureCount > 0 ? ImageAccessibility.failureDescription : nil
         guard (text != nil) != isDescribed else { return }
         isDescribed = text != nil
-        widget?.pointer?.setDescription(text)
+        widget.pointer?.setDescription(text)
+    }
+}
+
+/// What one slot, or a view, contributes to that.
+@MainActor
+struct SlotAccessibility {
+    /// `nil` where there is no widget, or the image is none of its content.
+    let widget: WidgetAccessibility?
+    var isBusy = false {
+        didSet { if isBusy != oldValue { widget?.countBusy(isBusy) } }
+    }
+    var hasFailed = false {
+        didSet { if hasFailed != oldValue { widget?.countFailure(hasFailed) } }
+    }
+
+    init(_ widget: WidgetAccessibility?) {
+        self.widget = widget
     }
 }

@@ -6,6 +6,7 @@ public import WebImageCore
 extension ImageBindable {
     /// Cancels the load, if it has not ended. Its completion receives `ImageError.Code.cancelled`.
     public func cancelCurrentImageLoad() {
+        imageBinding.existingSlot?.cancel()
         imageBinding.task?.cancel()
     }
 

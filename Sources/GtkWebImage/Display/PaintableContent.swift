@@ -38,6 +38,8 @@ final class PaintableContent {
     var hasSize = true
     /// Whether each drawing has something in it, be it transparent, as at the start of a transition from nothing.
     var isNeverBlank = false
+    /// Called when the indicator becomes visible, some time after the load has begun.
+    var onIndicator: (() -> Void)?
     /// Called when the content on display has no size of its own, before the widget hears of it.
     var onSizeLost: (() -> Void)?
     /// How animated images play. A change applies to the image on display, too.
@@ -60,7 +62,7 @@ final class PaintableContent {
     var image: WebImage? { displayed.isPlaceholder ? nil : displayed.content.image }
 
     /// Whether nothing is visible.
-    var isEmpty: Bool { displayed.content.isNothing && indicator == nil }
+    var isEmpty: Bool { displayed.content.isNothing && indicator?.isVisible != true }
 
     /// Whether the content has a size of its own. A colour has none, nor has an indicator that is alone.
     var hasIntrinsicSize: Bool { displayed.content.size.width > 0 && displayed.content.size.height > 0 }
@@ -149,6 +151,9 @@ final class PaintableContent {
         bridge.invalidateContents()
     }
 
+    /// Draws the content once more.
+    func redraw() { bridge.invalidateContents() }
+
     // Playback
 
     private var drawingWidget: UnsafeMutablePointer<GtkWidget>? { isDrawnByWidget ? styleWidget?() : nil }
@@ -191,6 +196,7 @@ final class PaintableContent {
         running.start { [weak self] in
             self?.bridge.invalidateContents()
             self?.updateTicker()
+            self?.onIndicator?()
         }
     }
 

@@ -38,11 +38,12 @@ final class ZoomContent {
     /// Tiles that could not be decoded, which are not tried again and again.
     private var failed: Set<TileCache.Key> = []
     private var isNotifying = false
-    private var accessibility = SlotAccessibility()
+    private var accessibility: SlotAccessibility
 
     init(_ picture: UnsafeMutablePointer<GtkWidget>) {
         native = ZoomPaintable.make()
         widget = WidgetReference(UnsafeMutableRawPointer(picture))
+        accessibility = SlotAccessibility(WidgetAccessibility(widget))
         ZoomPaintable.connect(native, to: self)
         let object = UnsafeMutableRawPointer(picture)
         object.connect("map") { [weak self] in self?.start() }
@@ -82,8 +83,8 @@ final class ZoomContent {
         tiles.removeAll()
         failed = []
         pending = load
-        widget.pointer?.setBusy(load != nil)
-        accessibility.setFailed(false, of: widget)
+        accessibility.isBusy = load != nil
+        accessibility.hasFailed = false
         changed()
         start()
         if let unstarted { unstarted.completion?(.failure(.cancelled(unstarted.request.url))) }
@@ -114,7 +115,7 @@ final class ZoomContent {
 
     private func finish(_ result: Result<(TiledImage, WebImage, Int), ImageError>) {
         loading = nil
-        widget.pointer?.setBusy(false)
+        accessibility.isBusy = false
         switch result {
         case .success(let (image, base, reduction)):
             (self.image, self.base) = (image, (base, reduction))
@@ -128,7 +129,7 @@ final class ZoomContent {
             self.viewport = viewport
         case .failure(let error):
             self.error = error
-            accessibility.setFailed(true, of: widget)
+            accessibility.hasFailed = true
             WebImageLog.notice("\(error)")
         }
         changed()

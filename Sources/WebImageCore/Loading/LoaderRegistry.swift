@@ -25,6 +25,9 @@ public final class LoaderRegistry: Sendable {
         loaders.remove(registration.number)
     }
 
+    /// All loaders, in the order in which they are asked.
+    var all: [any DataLoading] { loaders.all }
+
     /// The first loader that takes a URL.
     public func loader(for url: URL) -> (any DataLoading)? {
         loaders.first { $0.canLoad(url) }

@@ -35,6 +35,9 @@ package final class OrderedRegistry<Element: Sendable>: Sendable {
         withExtendedLifetime(removed) {}
     }
 
+    /// The elements in the order in which they are asked.
+    package var all: [Element] { state.withLock { $0.entries }.map(\.element) }
+
     /// The first element, in the order in which they are asked, that meets a condition. The condition is evaluated with no
     /// lock held.
     package func first(where condition: (Element) -> Bool) -> Element? {

@@ -10,7 +10,7 @@ public import WebImageCore
 /// where the server supports it, or HTTP/3 where the server offers it and libcurl has it. An interrupted
 /// transfer is resumed where the server supports range requests. When a downloader is released, it completes the
 /// transfers that are running. All members may be used from any thread.
-public final class ImageDownloader: NetworkLoading, LateHeaderLoading {
+public final class ImageDownloader: NetworkLoading, LateHeaderLoading, MemoryTrimming {
     /// An event in the life of a transfer, for a network log or a busy indicator.
     public enum Event: Sendable {
         /// The transfer has left the queue, and its request is being sent. There are no events for a request that is
@@ -87,6 +87,10 @@ public final class ImageDownloader: NetworkLoading, LateHeaderLoading {
     /// Cancels every transfer. Their requests fail with ``/WebImageCore/ImageError/Code/cancelled``.
     public func cancelAllTransfers() {
         commands.post(.cancelAll)
+    }
+
+    package func trimMemory(toShare share: Double) {
+        commands.post(.trimParts(toShare: share))
     }
 
     /// The events of all transfers from now on. A slow reader loses the oldest once 1,000 events are buffered.

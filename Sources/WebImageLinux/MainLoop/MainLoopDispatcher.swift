@@ -39,6 +39,12 @@ package final class MainLoopDispatcher: CallbackDispatching {
             return !isAwake
         }
 
+        /// Whether there is work. Otherwise the source is to be woken for the next.
+        mutating func isReady() -> Bool {
+            isAwake = !work.isEmpty
+            return isAwake
+        }
+
         /// Removes the first closure and releases what it captures.
         mutating func pop() -> (@Sendable () -> Void)? {
             if let body = work.popFirst() { return body }
@@ -63,6 +69,9 @@ package final class MainLoopDispatcher: CallbackDispatching {
         let context = Unmanaged.passUnretained(self).toOpaque()
         let made = gwi_timed_source_new(
             { context in Unmanaged<MainLoopDispatcher>.fromOpaque(context!).takeUnretainedValue().drain() },
+            { context in
+                Unmanaged<MainLoopDispatcher>.fromOpaque(context!).takeUnretainedValue().hasWorkForNestedLoop() ? 1 : 0
+            },
             context,
             Self.priority,
             "GtkWebImage delivery"
@@ -79,6 +88,9 @@ package final class MainLoopDispatcher: CallbackDispatching {
         let wakes = queue.withLock { $0.push(work) }
         if wakes, let source = source.withLock({ $0 }) { g_source_set_ready_time(source.pointer, 0) }
     }
+
+    /// Whether a main loop that a closure runs has work to do; otherwise the next work wakes it.
+    private func hasWorkForNestedLoop() -> Bool { queue.withLock { $0.isReady() } }
 
     /// Runs the waiting closures until the time budget is used.
     /// - Returns: The microseconds until the rest is due; -1 when nothing is left.

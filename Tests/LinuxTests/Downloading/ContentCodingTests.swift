@@ -70,6 +70,14 @@ struct ContentCodingTests {
         }
     }
 
+    @Test("A 304 may name any coding, since it has no body", arguments: ["br", "gzip"])
+    func notModified(coding: String) throws {
+        let server = try LocalImageServer { _ in ServerResponse(status: 304, headers: [("Content-Encoding", coding)]) }
+        let validators = ResponseMetadata.Validators(etag: "\"1\"", lastModified: nil)
+        let request = LoaderRequest(url: server.url("/a"), validators: validators)
+        #expect(try Download(ImageDownloader(), request).end().isNotModified)
+    }
+
     @Test("A gzip file of several members is all of them")
     func members() throws {
         let (download, _) = try load(Self.gzip + Self.gzip + Self.gzip, "gzip")

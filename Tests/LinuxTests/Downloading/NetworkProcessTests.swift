@@ -44,6 +44,20 @@ struct NetworkProcessTests {
         }
     }
 
+    @Test("A proxy that the app has set is for all hosts, also those that no_proxy names")
+    func fixedProxy() throws {
+        let server = try LocalImageServer { _ in .ok(Data(count: 3), contentType: "image/png") }
+        let proxy = try LocalImageServer { _ in .ok(Data(count: 5), contentType: "image/png") }
+        for name in ["no_proxy", "NO_PROXY"] {
+            let process = try run(
+                ["proxy", server.url("/a").absoluteString, proxy.baseURL.absoluteString],
+                environment: [name: "127.0.0.1"]
+            )
+            #expect(process.output.hasPrefix("proxied 5 "), "\(process.output)")
+        }
+        #expect(server.requests.isEmpty && proxy.requests.count == 2)
+    }
+
     @Test(
         "The exit of a process waits for what the library asks the desktop, but not for long",
         arguments: [100, 60_000]
@@ -154,6 +168,20 @@ struct NetworkProcessTests {
         let left = try #require(words.firstIndex(of: "descriptors").flatMap { Int(words[$0 + 1]) }, "\(process.output)")
         // Those of the six connections to a host.
         #expect(left <= 6, "\(process.output)")
+    }
+
+    @Test("An interrupted body takes the memory of what has arrived, not of what was announced")
+    func parts() throws {
+        let body = Data(count: 2_000_000)
+        let server = try LocalImageServer { _ in
+            var response = ServerResponse.ok(body, contentType: "image/png")
+            response.headers.append(("ETag", "\"1\""))
+            response.faults.closeAfterBytes = 30_000
+            return response
+        }
+        let process = try run(["parts", server.url("/a").absoluteString, "40"])
+        let growth = process.output.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) }
+        #expect(growth.map { $0 > 40 * 20_000 && $0 < 40 * 100_000 } == true, "\(process.output)")
     }
 
     @Test("Loads with cookies leave no memory behind")

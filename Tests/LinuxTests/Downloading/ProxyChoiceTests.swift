@@ -38,6 +38,8 @@ struct ProxyChoiceTests {
         let variables = ["http_proxy": "one.example", "no_proxy": names]
         #expect((ProxyChoice.environment.address(for: plain) { variables[$0] } == nil) == isExcepted)
         #expect((ProxyChoice.proxy("http://p.example").address(for: plain) { variables[$0] } == nil) == isExcepted)
+        // The proxy that the app has set is for all hosts.
+        #expect(ProxyChoice.fixed("http://p.example").address(for: plain) { variables[$0] } == "http://p.example")
     }
 
     @Test("An address that a range of no_proxy may contain has none, nor has one in brackets that it names")

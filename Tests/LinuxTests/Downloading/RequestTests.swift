@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 import WebImageCore
@@ -196,6 +197,41 @@ struct RequestTests {
             #expect(loaded.metrics?.redirectCount == (path == "/start" ? 2 : 1))
         }
         #expect(server.requests.count <= 11)
+    }
+
+    @Test("The user of a URL stays for redirects to the same origin, however they are written, and goes nowhere else")
+    func userOfURL() throws {
+        let other = try LocalImageServer { _ in .ok(Download.body, contentType: "image/png") }
+        let places = Mutex<[String: String]>([:])
+        let server = try LocalImageServer { request in
+            guard request.headers["authorization"] == "Basic dTpw" else {
+                return ServerResponse(status: 401, headers: [("WWW-Authenticate", "Basic realm=\"x\"")])
+            }
+            let place = places.withLock { $0[request.path] }
+            return place.map { .redirect(to: $0) } ?? .ok(Download.body, contentType: "image/png")
+        }
+        places.withLock {
+            $0 = ["/a": server.url("/b").absoluteString, "/b": "/c", "/d": other.url("/e").absoluteString]
+        }
+        for path in ["/a", "/d"] {
+            let url = server.url(path).absoluteString.replacing("http://", with: "http://u:p@")
+            #expect(try Download(ImageDownloader(), #require(URL(string: url))).end().data == Download.body)
+        }
+        #expect(server.requests.map(\.path) == ["/a", "/b", "/c", "/d"])
+        #expect(other.requests.map { $0.headers["authorization"] } == [nil])
+    }
+
+    @Test("A transfer that waits is sent as the downloader is configured when its turn comes")
+    func configurationOfTurn() throws {
+        let server = try server()
+        let downloader = ImageDownloader()
+        downloader.isSuspended = true
+        let download = Download(downloader, server.url("/a"))
+        #expect(EventLog<Int>.poll { downloader.transferCounts.waiting == 1 })
+        downloader.configuration.headers["X-Token"] = "new"
+        downloader.isSuspended = false
+        _ = try download.end()
+        #expect(server.requests.map { $0.headers["x-token"] } == ["new"])
     }
 
     @Test("Secrets for one host are not sent to another that it redirects to")

@@ -304,6 +304,37 @@ struct ResumeTests {
         #expect((server.requests[1].headers["range"] != nil) == isContinued)
     }
 
+    @Test("Each interrupted body counts with what it takes beside its bytes, and the oldest are dropped first")
+    func small() throws {
+        // Given three small bodies, with room for two
+        let server = try LocalImageServer { request in
+            var response = ServerResponse.ok(Download.body, contentType: "image/png")
+            response.headers.append(("ETag", "\"1\""))
+            if request.headers["range"] == nil { response.faults.closeAfterBytes = 2000 }
+            return response.conditional(on: request)
+        }
+        let downloader = ImageDownloader { $0.resumableByteCount = 9000 }
+        for name in ["a", "b", "c"] {
+            #expect(Download(downloader, server.url("/\(name)")).failure()?.code == .transferIncomplete)
+        }
+        #expect(Download(downloader, server.url("/a")).failure()?.code == .transferIncomplete)
+        #expect(try Download(downloader, server.url("/c")).end().data == Download.body)
+        #expect(server.requests.suffix(2).map { $0.headers["range"] } == [nil, "bytes=2000-"])
+    }
+
+    @Test("Interrupted bodies go when memory is short", arguments: [MemoryPressure.low, .critical])
+    func shortMemory(pressure: MemoryPressure) throws {
+        let server = try server()
+        var configuration = ImageManager.Configuration()
+        configuration.diskCache = nil
+        configuration.downloader = ImageDownloader { $0.resumableByteCount = 150_000 }
+        let manager = ImageManager(configuration: configuration)
+        #expect(Download(configuration.downloader, server.url("/a")).failure()?.code == .transferIncomplete)
+        manager.trimMemory(for: pressure)
+        _ = try Download(configuration.downloader, server.url("/a")).end()
+        #expect((server.requests[1].headers["range"] == nil) == (pressure == .critical))
+    }
+
     @Test("A failed connection keeps the interrupted body")
     func outage() throws {
         let first = try server()

@@ -51,7 +51,9 @@ void gwi_main_queue_on_misplaced(gwi_misplaced_handler handler);
 // Makes a source that is dispatched at its ready time (g_source_set_ready_time). The function returns the microseconds
 // until the next dispatch, or -1 to wait for the next call of g_source_set_ready_time.
 typedef gint64 (*gwi_timed_function)(void *context);
-GSource *gwi_timed_source_new(gwi_timed_function function, void *context, int priority, const char *name);
+typedef gboolean (*gwi_ready_function)(void *context);
+GSource *gwi_timed_source_new(gwi_timed_function function, gwi_ready_function is_ready, void *context, int priority,
+                              const char *name);
 
 // Returns whether the caller runs on the main thread of the process.
 gboolean gwi_is_main_thread(void);

@@ -6,6 +6,8 @@ import WebImageLinux
 extension ImageSlot {
     func widgetMapped() {
         target.content?.widgetMapped()
+        startPlaceholderIfVisible(current?.decodeSize(in: target) ?? target.decodeSize())
+        current?.allowRefinement()
         guard let load = current, let pointer = widget?.pointer else { return }
         switch load.state {
         case .waitingForMap:
@@ -45,6 +47,7 @@ extension ImageSlot {
 
     /// Starts what has waited while the loads of the widget were suspended.
     func widgetResumed() {
+        startPlaceholderIfVisible(current?.decodeSize(in: target) ?? target.decodeSize())
         guard let load = current, case .suspended = load.state, !load.task.isCancelled else { return }
         startWhenLaidOut(load.decodeSize(in: target))
     }
@@ -52,6 +55,9 @@ extension ImageSlot {
     func widgetUnrooted() {
         current?.cancelRefinement()
         current?.refinement = .idle
+        placeholders.cancelLoad()
+        // What the app has cancelled does not begin anew in another window.
+        guard current?.task.isCancelled == false else { return }
         switch current?.state {
         case .waitingForMap, .waitingForLayout, .suspended, .loading:
             // The child task is ignored from now on; the task calls its completions itself.

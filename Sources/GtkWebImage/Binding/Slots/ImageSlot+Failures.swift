@@ -1,24 +1,39 @@
+internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
 // Placeholders, failures and the loads that follow them.
 extension ImageSlot {
     func showFailure() {
-        accessibility.setFailed(true, of: widget)
+        accessibility.hasFailed = true
         guard let load = current, load.request.options.display != .manual, !load.showsPreview else { return }
         if let placeholder = configuration.errorPlaceholder {
-            placeholders.show(placeholder, load.request.manager, decodeSize: load.decodeSize(in: target))
-        } else if load.request.options.whileLoading == .currentImage {
-            showPlaceholder(load.decodeSize(in: target))
+            placeholders.show(placeholder, load.request.manager)
+        } else if load.request.options.whileLoading == .currentImage, load.request.placeholder != nil {
+            showPlaceholder()
         }
+        startPlaceholderIfVisible(load.decodeSize(in: target))
     }
 
-    /// - Parameter size: The size to decode a placeholder at that is an image; `nil` while the widget has none.
-    func showPlaceholder(_ size: DecodeSize?) {
+    /// Shows the placeholder of the request. One that is an image itself is loaded when the load starts.
+    func showPlaceholder() {
         guard let manager = current?.request.manager else { return }
         let placeholder = current?.request.placeholder
         if placeholder == nil, current?.request.options.whileLoading == .placeholderOrCurrentImage { return }
-        placeholders.show(placeholder, manager, decodeSize: size)
+        placeholders.show(placeholder, manager)
+    }
+
+    /// Loads a placeholder that is an image itself and does not belong to a load that is to start, unless the widget is hidden or its
+    /// loads are suspended. Then it is loaded when that is over.
+    /// - Parameter size: The size to decode it at; `nil` while the widget has none.
+    func startPlaceholderIfVisible(_ size: DecodeSize?) {
+        guard placeholders.isWaiting, current?.isToStart != true else { return }
+        if let widget {
+            guard let pointer = widget.pointer, gtk_widget_get_mapped(pointer) != 0,
+                !SuspendedWidgets.contain(pointer)
+            else { return }
+        }
+        placeholders.load(at: size ?? .original)
     }
 
     /// Loads the image again when the network is back. The completions have received their error, or a fallback, by then.

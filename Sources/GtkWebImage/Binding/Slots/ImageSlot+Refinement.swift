@@ -9,10 +9,15 @@ extension ImageSlot {
         guard let image = target.image, !image.isPartial, let area = target.area else { return }
         let scale = area.deviceScale
         // 10 % slack: slight upscaling is invisible, and resizing a window must not decode at every step.
-        let isTooSmall =
-            Double(image.decodedSize.width) * 1.1 < width * scale
-            && Double(image.decodedSize.height) * 1.1 < height * scale
-        if isTooSmall { refineIfNeeded(image) }
+        let isTooNarrow = Double(image.decodedSize.width) * 1.1 < width * scale
+        let isTooLow = Double(image.decodedSize.height) * 1.1 < height * scale
+        target.didDraw(width: width, height: height)
+        if isTooNarrow && isTooLow || (isTooNarrow || isTooLow) && isStretched(image) { refineIfNeeded(image) }
+    }
+
+    /// Whether an image was decoded at other proportions than those of its file, so that each side counts.
+    private func isStretched(_ image: WebImage) -> Bool {
+        if case .stretch = current?.decodeSize(in: target) { image.hasMorePixels } else { false }
     }
 
     private func refineIfNeeded(_ image: WebImage) {
@@ -36,7 +41,8 @@ extension ImageSlot {
                 current?.refinement = .idle
                 showRefined(response.image)
             case .failure(let error):
-                current?.refinement = error.isCancelled ? .idle : .failed
+                current?.refinement = error.isCancelled ? .idle : .failed(isTransient: error.isTransient)
+                if error.isTransient { refineLater(task) }
             }
         }
         let refining = load.request.manager.makeTask(
@@ -47,6 +53,17 @@ extension ImageSlot {
         current?.variantRank = refining.request.variantRank
         refining.start()
     }
+
+    /// Lets the image be refined once more after a while.
+    private func refineLater(_ task: ImageTask) {
+        _ = DelayedCall(after: Self.refinementPause) { [weak self] in
+            guard let self, current?.task === task else { return }
+            current?.allowRefinement()
+            target.content?.redraw()
+        }
+    }
+
+    private static let refinementPause = Duration.seconds(10)
 
     /// Shows the same image in more pixels. The widget keeps its size, though the larger file of an image has another one.
     private func showRefined(_ image: WebImage) {
@@ -61,5 +78,7 @@ extension ImageSlot {
 
 extension WebImage {
     /// Whether it was decoded at a smaller size than that of its file.
-    fileprivate var hasMorePixels: Bool { decodedSize.width < naturalSizeBeforeTransform.width }
+    fileprivate var hasMorePixels: Bool {
+        decodedSize.width < naturalSizeBeforeTransform.width || decodedSize.height < naturalSizeBeforeTransform.height
+    }
 }

@@ -40,19 +40,21 @@ final class ImageSlot {
     /// Created when the app first observes it.
     private(set) var progress: ImageProgress?
     let placeholders: PlaceholderPresenter
-    var accessibility = SlotAccessibility()
+    var accessibility: SlotAccessibility
 
-    init(_ target: any SlotTarget, _ widget: WidgetReference?) {
+    init(_ target: any SlotTarget, _ widget: WidgetReference?, accessibility: WidgetAccessibility?) {
         self.target = target
         self.widget = widget
+        self.accessibility = SlotAccessibility(accessibility)
         placeholders = PlaceholderPresenter(target)
         target.content?.onDraw = { [weak self] in self?.didDraw(width: $0, height: $1) }
+        target.content?.onIndicator = { [weak self] in self?.target.changed() }
     }
 
     deinit {
         current?.task.cancel()
         current?.cancelRefinement()
-        placeholders.cancel()
+        placeholders.cancelLoad()
     }
 
     // What the app calls
@@ -63,20 +65,26 @@ final class ImageSlot {
     }
 
     func cancel() {
-        current?.task.cancel()
+        placeholders.cancel()
+        guard let task = current?.task else { return }
+        task.cancel()
+        // A load that has left its window with the widget would begin anew with it.
+        if current?.task === task, case .detached = current?.state { current = nil }
     }
 
     /// Cancels the load and shows a placeholder, or nothing.
     func clear(_ placeholder: Placeholder?, _ manager: ImageManager) {
         end(.cancelled)
-        progress?.reset(to: .idle)
-        placeholders.show(placeholder, manager, decodeSize: target.decodeSize())
+        // Last, since whoever observes the progress may set another image.
+        defer { progress?.reset(to: .idle) }
+        placeholders.show(placeholder, manager)
+        startPlaceholderIfVisible(target.decodeSize())
     }
 
     /// Cancels the load and shows an image that the app has.
     func show(_ image: WebImage, _ transition: ImageTransition?, focus: ImagePoint) {
         end(.cancelled)
-        progress?.reset(to: .shown)
+        defer { progress?.reset(to: .shown) }
         guard target.attach() else { return }
         target.content?.show(image, transition: transition, focus: focus)
         target.changed()
@@ -133,8 +141,20 @@ final class ImageSlot {
         task.setPlace(self)
         current = SlotLoad(task: task, request: request, image: image)
         current?.showsFallback = showsFallback
+        if request.progress != nil || request.partial != nil { dropHandlersAtEnd(of: task) }
         prepareLoad()
         return task
+    }
+
+    /// What handlers capture may hold the widget, and so the slot.
+    private func dropHandlersAtEnd(of task: ImageTask) {
+        task.addCompletion { [weak self] _ in
+            MainActor.assumeIsolated {
+                guard let self, self.current?.task === task else { return }
+                let dropped = self.current?.dropHandlers()
+                withExtendedLifetime(dropped) {}
+            }
+        }
     }
 
     /// Adds a completion to the current load if it is for the same image. The load is not disturbed, and the widget only
@@ -147,6 +167,7 @@ final class ImageSlot {
         if current?.isShown == true, let image = request.image, request.manager.revalidatesCachedImage(of: image) {
             return nil
         }
+        current?.allowRefinement()
         // The app may have put something else into the widget since then.
         if request.options.display != .manual, target.attach() { target.changed() }
         if let completion {
@@ -157,11 +178,12 @@ final class ImageSlot {
     }
 
     private func addHandlers(of request: BindingRequest) {
+        if current?.hasHandlers == false, let task = current?.task { dropHandlersAtEnd(of: task) }
         switch current?.state {
         case .waitingForMap, .waitingForLayout, .suspended:
-            current?.joined.append(request)
+            current?.join(request)
         case .loading:
-            current?.joined.append(request)
+            current?.join(request)
             if request.progress != nil { reportProgress() }
             // It may set another image, so it comes last.
             if let image = current?.partialImage { request.partial?(image) }
@@ -190,7 +212,7 @@ final class ImageSlot {
         // nothing to finish, and its completion must not be lost.
         if ended?.isShown == false, fate == .cancelled || ended?.hasStarted == false { ended?.task.cancel() }
         endLoading()
-        accessibility.setFailed(false, of: widget)
+        accessibility.hasFailed = false
     }
 
     /// Shows a memory hit within the call of the app: no placeholder, no turn of the main loop, no flicker. Otherwise
@@ -207,7 +229,7 @@ final class ImageSlot {
             if let response = hit.response { return finish(task, .success(response)) }
             show(hit.image, animated: false, .newImage)
         } else if current?.request.options.whileLoading != .currentImage, current?.showsFallback != true {
-            showPlaceholder(size)
+            showPlaceholder()
         }
         startWhenLaidOut(size)
     }
@@ -258,9 +280,9 @@ final class ImageSlot {
         }
         current?.state = .loading
         current?.startCount += 1
+        placeholders.load(at: size)
         target.content?.beginLoading(configuration.indicator)
-        if configuration.indicator != nil { target.changed() }
-        accessibility.setBusy(true, of: widget)
+        accessibility.isBusy = true
         if let sequence = current?.request.sequence {
             startSequence(sequence, size)
         } else {
@@ -361,14 +383,15 @@ final class ImageSlot {
     /// Puts the image in place, then completes the task.
     func finish(_ task: ImageTask, _ result: ImageResult) {
         guard current?.task === task else { return task.complete(result) }
-        current?.joined = []
         endLoading()
         switch result {
         case .success(let response):
             current?.state = .shown(response)
             current?.partialImage = nil
             progress?.state = .shown
-            accessibility.setFailed(false, of: widget)
+            // Whoever observes the progress may have set another image.
+            guard current?.task === task else { return task.complete(result) }
+            accessibility.hasFailed = false
             let continuation = current?.showsPartialImage == true ? Continuation.sameImage : .newImage
             let animated = response.source != .memory && continuation == .newImage
             if current?.request.options.awaitsTransition == true {
@@ -396,7 +419,7 @@ final class ImageSlot {
     func endLoading() {
         target.content?.endLoading()
         if configuration.indicator != nil { target.changed() }
-        accessibility.setBusy(false, of: widget)
+        accessibility.isBusy = false
     }
 }
 

@@ -6,6 +6,8 @@ import WebImageCore
 @MainActor
 final class PlaceholderPresenter {
     private let target: any SlotTarget
+    /// The placeholder on display that is an image itself and is not loaded yet.
+    private var waiting: (url: URL, manager: ImageManager)?
     /// The load of the newest placeholder, cancelled from the slot's `deinit` on any thread.
     private nonisolated let task = Mutex<ImageTask?>(nil)
 
@@ -13,20 +15,33 @@ final class PlaceholderPresenter {
         self.target = target
     }
 
-    func show(_ placeholder: Placeholder?, _ manager: ImageManager, decodeSize: DecodeSize?) {
+    /// Shows a placeholder. One that is an image itself waits for ``load(at:)``.
+    func show(_ placeholder: Placeholder?, _ manager: ImageManager) {
         cancel()
         guard target.attach() else { return }
         target.content?.show(placeholder)
         target.changed()
-        if case .url(let url) = placeholder?.kind { load(url, with: manager, decodeSize ?? .original) }
+        if case .url(let url) = placeholder?.kind { waiting = (url, manager) }
     }
 
+    /// Whether a placeholder waits for its load.
+    var isWaiting: Bool { waiting != nil }
+
     /// Cancels the load of the placeholder. One on display stays.
-    nonisolated func cancel() {
+    func cancel() {
+        waiting = nil
+        cancelLoad()
+    }
+
+    /// Cancels the load of the placeholder, as at the end of the slot.
+    nonisolated func cancelLoad() {
         task.withLock { $0.take() }?.cancel()
     }
 
-    private func load(_ url: URL, with manager: ImageManager, _ decodeSize: DecodeSize) {
+    /// Loads the placeholder that waits.
+    /// - Parameter decodeSize: The size of the widget.
+    func load(at decodeSize: DecodeSize) {
+        guard let (url, manager) = waiting.take() else { return }
         var request = ImageRequest(url: url, priority: .veryHigh, decodeSize: decodeSize)
         request.acceptsLarger = true
         request.preparation = TexturePreparation()

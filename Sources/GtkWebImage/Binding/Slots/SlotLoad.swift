@@ -21,16 +21,18 @@ struct SlotLoad: Sendable {
     enum Refinement: Sendable {
         case idle
         case loading(ImageTask)
-        /// It is not tried again, or each frame would start a load.
-        case failed
+        /// It is not tried again, or each frame would start a load. After a failure that may pass it is, when the widget is mapped, the
+        /// image is set or the network has changed, and after a while.
+        case failed(isTransient: Bool)
     }
 
     /// The handle that callers hold. It loads through child tasks, one for each start.
     let task: ImageTask
-    let request: BindingRequest
+    /// Without its handlers from the end of the load on: what they capture may hold the widget.
+    private(set) var request: BindingRequest
     let image: ImageRequest
     /// Later requests for the same image, whose handlers hear of this load.
-    var joined: [BindingRequest] = []
+    private(set) var joined: [BindingRequest] = []
     /// The newest partial image, for those that join.
     var partialImage: WebImage?
     var state = State.waitingForMap
@@ -56,11 +58,28 @@ struct SlotLoad: Sendable {
         self.image = image
     }
 
+    mutating func join(_ request: BindingRequest) { joined.append(request) }
+
+    /// - Returns: The requests with the handlers, which the caller releases when nobody is looking at this load: the objects of the app
+    ///   that go with them may use the widget.
+    mutating func dropHandlers() -> [BindingRequest] {
+        defer { (request, joined) = (request.withoutHandlers, []) }
+        return requests
+    }
+
     /// Whether a child task exists that can run to its end.
     var hasStarted: Bool {
         switch state {
         case .waitingForMap, .waitingForLayout, .suspended: false
         case .loading, .shown, .failed, .detached: true
+        }
+    }
+
+    /// Whether the load waits for its start.
+    var isToStart: Bool {
+        switch state {
+        case .waitingForMap, .waitingForLayout, .suspended: !task.isCancelled
+        case .loading, .shown, .failed, .detached: false
         }
     }
 
@@ -86,6 +105,8 @@ struct SlotLoad: Sendable {
 
     var requests: [BindingRequest] { [request] + joined }
 
+    var hasHandlers: Bool { requests.contains { $0.progress != nil || $0.partial != nil } }
+
     var wantsProgress: Bool { request.progress != nil || joined.contains { $0.progress != nil } }
 
     var canRefine: Bool {
@@ -95,6 +116,11 @@ struct SlotLoad: Sendable {
 
     func cancelRefinement() {
         if case .loading(let task) = refinement { task.cancel() }
+    }
+
+    /// Lets a refinement that has failed for a reason that may be over be tried again.
+    mutating func allowRefinement() {
+        if case .failed(isTransient: true) = refinement { refinement = .idle }
     }
 
     /// The size to decode at; `nil` while the widget has none.

@@ -17,11 +17,13 @@ final class WidgetSlots {
     private var appTasks: [OperationKey: ImageTask] = [:]
     /// `nil` for a paintable.
     let presenters: WidgetPresenters?
+    private let accessibility: WidgetAccessibility?
     private var listensToClicks = false
 
     private init(_ widget: WidgetReference?) {
         self.widget = widget
         presenters = widget.map(WidgetPresenters.init)
+        accessibility = widget.map(WidgetAccessibility.init)
     }
 
     deinit {
@@ -71,7 +73,10 @@ final class WidgetSlots {
     /// Returns the slot of a key, created with `makeTarget` if there is none yet.
     func slot(for key: OperationKey, _ makeTarget: () -> any SlotTarget) -> ImageSlot {
         if let slot = slots[key] { return slot }
-        let slot = ImageSlot(makeTarget(), widget)
+        let target = makeTarget()
+        // The icon of a window is not part of what is in the window.
+        let isContent = !(target is WindowIconTarget)
+        let slot = ImageSlot(target, widget, accessibility: isContent ? accessibility : nil)
         slots[key] = slot
         return slot
     }
@@ -126,6 +131,15 @@ final class WidgetSlots {
     func listenToClicks() {
         guard !listensToClicks, let pointer = widget?.pointer else { return }
         listensToClicks = true
+        let object = UnsafeMutableRawPointer(pointer)
+        if object.isInstance(of: gtk_entry_get_type()) {
+            // The icons take the clicks on them.
+            object.connectWithArgument("icon-press") { [weak self] position in
+                let key = EntryIconPosition(native: position).key
+                self?.slots[key]?.widgetClicked()
+            }
+            return
+        }
         let gesture = gtk_gesture_click_new()!
         UnsafeMutableRawPointer(gesture).connect("pressed") { [weak self] in self?.forEach { $0.widgetClicked() } }
         gtk_widget_add_controller(pointer, gesture)

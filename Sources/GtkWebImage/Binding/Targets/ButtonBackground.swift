@@ -32,7 +32,7 @@ final class ButtonBackground {
         }
         let surfaceReference = WidgetReference(object)
         let style = CoveringStyle(picture)
-        for signal in ["map", "notify::css-classes"] {
+        for signal in ["map", "notify::css-classes", "state-flags-changed"] {
             object.connect(signal) { style.update(surfaceReference, reference) }
         }
         style.update(surfaceReference, reference)

@@ -45,9 +45,7 @@ final class ImageChild {
 
     /// Makes the GtkPicture the child of the widget, unless it is.
     func put(into widget: WidgetReference) {
-        guard let widget = widget.pointer, let picture = presenter.picture.pointer,
-            UnsafeMutableRawPointer(widget).objectProperty("child") != UnsafeMutableRawPointer(picture)
-        else { return }
+        guard !isIn(widget), let widget = widget.pointer, let picture = presenter.picture.pointer else { return }
         UnsafeMutableRawPointer(widget).setObjectProperty("child", UnsafeMutableRawPointer(picture))
     }
 
@@ -60,7 +58,12 @@ final class ImageChild {
     }
 
     func isIn(_ widget: WidgetReference) -> Bool {
-        guard let widget = widget.pointer, let picture = presenter.picture.pointer else { return false }
-        return UnsafeMutableRawPointer(widget).objectProperty("child") == UnsafeMutableRawPointer(picture)
+        guard let widget = widget.pointer, let picture = presenter.picture.pointer,
+            let child = UnsafeMutableRawPointer(widget).objectProperty("child")
+        else { return false }
+        if child == UnsafeMutableRawPointer(picture) { return true }
+        // GtkScrolledWindow puts a widget that cannot scroll into a viewport of its own.
+        return child.isInstance(of: gtk_viewport_get_type())
+            && gtk_widget_get_parent(picture).map { $0 == child } ?? false
     }
 }

@@ -13,6 +13,8 @@ final class PropertyTarget: SlotTarget {
     private let isWithdrawnWithoutSize: Bool
     /// Whether the paintable is out of the widget, since it has no size.
     private var isWithdrawn = false
+    /// The side at which the image was drawn last. A style sheet may give icons another size than their widget says (-gtk-icon-size).
+    private var drawnSide = 0.0
     /// The side of the image in application pixels, for widgets that show images at the size of icons.
     private let iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?
 
@@ -44,6 +46,10 @@ final class PropertyTarget: SlotTarget {
         return shown == paintable.nativePaintablePointer || isWithdrawn && shown == nil
     }
 
+    func didDraw(width: Double, height: Double) {
+        drawnSide = max(width, height)
+    }
+
     func changed() {
         if isWithdrawnWithoutSize, attach() { place() }
     }
@@ -59,7 +65,7 @@ final class PropertyTarget: SlotTarget {
     func decodeSize() -> DecodeSize? {
         guard let widget = widget.pointer else { return nil }
         if let iconSize {
-            let side = iconSize(widget)
+            let side = max(iconSize(widget), Int(bounded: drawnSide.rounded(.up)))
             return .contain(PixelSize(width: side, height: side).scaled(by: widget.deviceScale))
         }
         return widget.coveringSize

@@ -13,6 +13,9 @@ protocol SlotTarget: AnyObject {
     func attach() -> Bool
     /// Called after the paintable has changed.
     func changed()
+    /// Called when the image has been drawn, with the size in application pixels. It runs within GTK's snapshot, so it must not change
+    /// any widget.
+    func didDraw(width: Double, height: Double)
     /// The widget that draws the image and whose size counts.
     var area: UnsafeMutablePointer<GtkWidget>? { get }
     /// The size to decode at, in pixels; `nil` while the widget has none.
@@ -26,6 +29,7 @@ protocol SlotTarget: AnyObject {
 extension SlotTarget {
     func prepare() {}
     func changed() {}
+    func didDraw(width: Double, height: Double) {}
     var fixedSize: (width: Int, height: Int)? {
         get { nil }
         set {}

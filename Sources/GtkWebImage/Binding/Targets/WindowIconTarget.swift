@@ -11,6 +11,7 @@ final class WindowIconTarget: SlotTarget {
     let paintable = ImagePaintable()
     var content: PaintableContent? { paintable.content }
     private let window: WidgetReference
+    private let icon = WindowIcon()
 
     init(window: WidgetReference) {
         self.window = window
@@ -24,7 +25,7 @@ final class WindowIconTarget: SlotTarget {
     func decodeSize() -> DecodeSize? { .contain(PixelSize(width: 128, height: 128)) }
 
     func changed() {
-        window.pointer?.setWindowIcon(paintable.image)
+        window.pointer.map { icon.show(paintable.image, in: [$0]) }
     }
 }
 
@@ -32,6 +33,7 @@ final class WindowIconTarget: SlotTarget {
 @MainActor
 final class ApplicationIconTarget: SlotTarget {
     private let paintable = ImagePaintable()
+    private let icon = WindowIcon()
 
     init() {
         Toplevels.follow { [weak self] window in
@@ -50,11 +52,34 @@ final class ApplicationIconTarget: SlotTarget {
     func decodeSize() -> DecodeSize? { .contain(PixelSize(width: 128, height: 128)) }
 
     func changed() {
-        for window in Toplevels.all { window.setWindowIcon(paintable.image) }
+        icon.show(paintable.image, in: Toplevels.all)
+    }
+}
+
+/// The image that windows have as their icon. Until there is one, they keep the icon that their name stands for.
+@MainActor
+private final class WindowIcon {
+    private var isSet = false
+
+    func show(_ image: WebImage?, in windows: [UnsafeMutablePointer<GtkWidget>]) {
+        guard image != nil || isSet else { return }
+        isSet = image != nil
+        for window in windows {
+            window.setWindowIcon(image)
+            if image == nil { window.restoreWindowIcon() }
+        }
     }
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
+    /// Gives the window the icon that its name stands for. GTK looks for it when the name changes.
+    fileprivate func restoreWindowIcon() {
+        let window = UnsafeMutableRawPointer(self).assumingMemoryBound(to: GtkWindow.self)
+        let name = gtk_window_get_icon_name(window).map { String(cString: $0) }
+        gtk_window_set_icon_name(window, "")
+        gtk_window_set_icon_name(window, name)
+    }
+
     /// Sets the icon of the window's surface, if the window has a surface.
     func setWindowIcon(_ image: WebImage?) {
         guard let surface = gtk_native_get_surface(OpaquePointer(self)) else { return }

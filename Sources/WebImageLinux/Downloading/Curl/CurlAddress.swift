@@ -25,12 +25,6 @@ enum CurlAddress {
         return text(CURLUPART_URL, of: parser, 0).flatMap { URL(string: $0) }
     }
 
-    /// The URL for libcurl. Without all of Foundation, Swift writes a host that is not ASCII with percent escapes, which libcurl refuses.
-    static func text(of url: URL) -> String {
-        guard url.host()?.contains("%") == true else { return url.absoluteString }
-        return (normalized(url) ?? url).absoluteString
-    }
-
     /// The host of a URL in the form in which libcurl would connect to it.
     static func host(of url: URL) -> String { (normalized(url) ?? url).host()?.lowercased() ?? "" }
 

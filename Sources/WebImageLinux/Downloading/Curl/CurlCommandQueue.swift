@@ -13,6 +13,8 @@ enum CurlCommand: Sendable {
     /// Bodies have been decoded, so that there is room for others.
     case useRoom
     case cancelAll
+    /// Memory is short: the bodies that may be resumed keep a share of their limit.
+    case trimParts(toShare: Double)
     /// The configuration, or whether the downloader is suspended, has changed.
     case configure(isNew: Bool)
     case stop

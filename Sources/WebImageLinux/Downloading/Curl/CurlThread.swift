@@ -190,6 +190,8 @@ extension CurlThread {
             isWaitingForRoom = false
         case .cancelAll:
             for transfer in transfers.values { finish(transfer, .failure(.cancelled(transfer.url))) }
+        case .trimParts(let share):
+            resumableBodies.trim(to: Int(Double(configuration.resumableByteCount) * share))
         case .configure(let isNew):
             if isNew { accepted.removeAll() }
             configure()

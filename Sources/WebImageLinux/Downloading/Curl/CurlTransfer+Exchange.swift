@@ -113,9 +113,6 @@ extension CurlTransfer {
         /// Whether the exchange goes over TLS or not at all.
         var isSecure: Bool { requiresTLS || request.url.scheme?.lowercased() == "https" }
 
-        /// The request with the credential that libcurl adds.
-        var wholeRequest: RequestModifier.Request { request.adding(credential ?? .init(userOf: request.url)) }
-
         /// The host that is asked, in lower case.
         var host: String { request.url.host()?.lowercased() ?? "" }
 

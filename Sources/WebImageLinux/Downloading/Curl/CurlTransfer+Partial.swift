@@ -28,7 +28,7 @@ extension CurlTransfer {
         guard exchange.body.count > 0, exchange.expectedCount.map({ exchange.body.count <= $0 }) ?? true,
             let version = resumableVersion
         else { return nil }
-        return PartialBody(data: exchange.body.data, version: version)
+        return PartialBody(data: exchange.body.compactData(expected: exchange.expectedCount), version: version)
     }
 
     /// The version that arrives, if the server may continue a part of it.

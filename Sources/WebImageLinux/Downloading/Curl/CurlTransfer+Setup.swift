@@ -11,7 +11,7 @@ extension CurlTransfer {
     ///   - accepted: The credentials that servers and proxies have accepted before.
     func configure(_ handle: CurlHandle, share: UnsafeMutableRawPointer, accepted: CredentialStore) {
         attach(handle)
-        handle.set(CURLOPT_URL, to: CurlAddress.text(of: exchange.request.url))
+        handle.set(CURLOPT_URL, to: exchange.request.url.absoluteString)
         handle.set(CURLOPT_SHARE, to: share)
         handle.set(CURLOPT_NOSIGNAL, to: 1)
         // libcurl would otherwise wait for getaddrinfo(3) when it ends a transfer, and all others with it.
@@ -156,7 +156,9 @@ extension CurlTransfer {
         if let body = request.body { body.withUnsafeBytes { handle.setBody($0) } }
         if request.method != "GET" || request.body != nil { handle.set(CURLOPT_CUSTOMREQUEST, to: request.method) }
         var fields = request.headers
-        if let resumed, fields.field("range") == nil, let condition = resumed.version.condition, resumed.isPart(ofAnswerTo: request) {
+        if let resumed, fields.field("range") == nil, let condition = resumed.version.condition,
+            resumed.isPart(ofAnswerTo: request)
+        {
             exchange.part = resumed
             fields = fields.replacingFields(with: ["Range": "bytes=\(resumed.data.count)-", "If-Range": condition])
             // A resumed body has to come unencoded.

@@ -118,7 +118,7 @@ extension CurlTransfer {
 
     private func noteRedirect() {
         guard let head = exchange.head else { return }
-        let request = redirects?.request ?? exchange.wholeRequest
+        let request = redirects?.request ?? wholeRequest
         let metadata = head.metadata(request, requestTime: exchange.requestTime, responseTime: Date())
         redirects = (request, (redirects?.responses ?? []) + [(head.status, metadata)])
     }

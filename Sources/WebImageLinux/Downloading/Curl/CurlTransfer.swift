@@ -273,7 +273,7 @@ extension CurlTransfer {
     /// The metadata of a response, with what the redirects have said that have led to it.
     func metadata(of head: ResponseHead) -> ResponseMetadata {
         // The next request is compared with the one before the first redirect.
-        let request = redirects?.request ?? exchange.wholeRequest
+        let request = redirects?.request ?? wholeRequest
         let now = Date()
         var metadata = head.metadata(request, requestTime: exchange.requestTime, responseTime: now)
         metadata.redirects = redirects.map { redirects in

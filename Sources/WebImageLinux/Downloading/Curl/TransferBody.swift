@@ -60,6 +60,16 @@ struct TransferBody {
     /// The whole body. A file is mapped into memory rather than read.
     var data: Data { file?.data ?? memory }
 
+    /// The whole body in memory of about its own size, although there is room for more.
+    /// - Parameter expected: The bytes that there was room for; `nil` when that was not known.
+    func compactData(expected: Int64?) -> Data {
+        guard file == nil, let expected, min(expected, Int64(Self.reserveLimit)) > memory.count + memory.count / 4
+        else {
+            return data
+        }
+        return memory.withUnsafeBytes { Data($0) }
+    }
+
     private mutating func spill() {
         guard let file = SpillFile(), memory.withUnsafeBytes({ file.append($0) }) else {
             hasFailed = true

@@ -12,6 +12,15 @@ extension RequestModifier.Request {
     }
 }
 
+extension CurlTransfer {
+    /// The request with what libcurl adds to it, as far as responses may depend on it. The cookies themselves are not known.
+    var wholeRequest: RequestModifier.Request {
+        var request = exchange.request.adding(exchange.credential ?? .init(userOf: exchange.request.url))
+        if key.options.handlesCookies, request.headers.field("cookie") == nil { request.headers["Cookie"] = "some" }
+        return request
+    }
+}
+
 extension NetworkOptions.Credential {
     /// The user name and password of a URL; `nil` when it has none.
     init?(userOf url: URL) {
