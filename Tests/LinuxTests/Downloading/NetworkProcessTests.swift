@@ -179,9 +179,9 @@ struct NetworkProcessTests {
             response.faults.closeAfterBytes = 30_000
             return response
         }
-        let process = try run(["parts", server.url("/a").absoluteString, "40"])
+        let process = try run(["parts", server.url("/a").absoluteString, "200"])
         let growth = process.output.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) }
-        #expect(growth.map { $0 > 40 * 20_000 && $0 < 40 * 100_000 } == true, "\(process.output)")
+        #expect(growth.map { $0 > 200 * 10_000 && $0 < 200 * 60_000 } == true, "\(process.output)")
     }
 
     @Test("Loads with cookies leave no memory behind")
