@@ -48,6 +48,8 @@ extension ImageCache {
                     dataCache.accept(entry) { write.finish($0, request.url) }
                 }
                 guard isNewest else { return write.finish(.removed, request.url) }
+                // A load may have read the file before in the meantime.
+                parts.versions.change(entry.key)
                 parts.renditionCache?.outdateVariants(of: entry.key)
                 finish(write, of: entry, in: dataCache, for: request.url)
             } catch {
@@ -77,12 +79,14 @@ extension ImageCache {
     ) -> CacheWrite {
         let (write, request) = (CacheWrite(), manager.pipeline.prepare(request.imageRequest))
         parts.storeOrder.outdate(request.sourceKey)
+        parts.versions.change(request.sourceKey)
+        let (dataCache, entry) = (dataCache(for: request, write), entry(data, response, for: request))
+        if let dataCache {
+            parts.storeOrder.perform(entry.key) { dataCache.accept(entry) { write.finish($0, request.url) } }
+        }
         outdate(request.sourceKey)
         if let image { storeInMemory(image, request) }
-        guard let dataCache = dataCache(for: request, write) else { return write }
-        let entry = entry(data, response, for: request)
-        parts.storeOrder.perform(entry.key) { dataCache.accept(entry) { write.finish($0, request.url) } }
-        finish(write, of: entry, in: dataCache, for: request.url)
+        if let dataCache { finish(write, of: entry, in: dataCache, for: request.url) }
         return write
     }
 
@@ -130,6 +134,7 @@ extension ImageCache {
 
     /// Removes what the caches have of earlier versions of an image, but for the original.
     private func outdate(_ key: String) {
+        parts.versions.change(key)
         parts.failures.forget(key)
         parts.memoryCache.removeImages(source: key)
         parts.renditionCache?.outdateVariants(of: key)

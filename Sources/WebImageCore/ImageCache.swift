@@ -172,8 +172,9 @@ extension ImageCache {
     }
 
     private func remove(_ key: String, _ tiers: CacheTiers) {
-        if tiers.contains(.memory) { parts.memoryCache.removeImages(source: key) }
         if tiers.contains(.originals) { removeOriginal(key) }
+        // What a load has read of the original until then is not kept any more.
+        if tiers.contains(.memory) { parts.memoryCache.removeImages(source: key) }
         if tiers.contains(.renditions) { parts.renditionCache?.removeVariants(of: key) }
     }
 
@@ -182,14 +183,19 @@ extension ImageCache {
     }
 
     private func removeOriginal(_ key: String) {
-        guard let dataCache = parts.dataCache else { return }
-        parts.storeOrder.perform(key) { dataCache.remove(key) }
+        parts.versions.change(key)
+        if let dataCache = parts.dataCache { parts.storeOrder.perform(key) { dataCache.remove(key) } }
+        // A load may have read it before it was removed.
+        parts.versions.change(key)
     }
 
     private func removeAllFromDiskBlocking() {
+        parts.versions.changeAll()
         if let dataCache = parts.dataCache {
             parts.storeOrder.performForAll(dataCache.removeAll) { dataCache.remove($0) }
         }
+        // A load may have read them before they were removed.
+        parts.versions.changeAll()
         parts.renditionCache?.removeAll()
     }
 

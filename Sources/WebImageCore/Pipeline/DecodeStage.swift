@@ -170,7 +170,7 @@ final class DecodeStage: Sendable {
     ) throws(ImageError) -> Outcome {
         var durations = StageDurations()
         let image = try sharedImage(of: job, id: id, data, &durations, with: memory)
-        next.storeInMemory(image, for: job, response: data.loaded.metadata)
+        next.storeInMemory(image, for: job, response: data.loaded.metadata, mark: data.mark)
         var outcome = outcome(image, of: job, data, durations: durations)
         outcome.decoded = image
         return outcome
@@ -204,7 +204,7 @@ final class DecodeStage: Sendable {
     private func storeConfirmed(_ image: WebImage, of job: JobGraph.Job, _ data: FetchedData) {
         // A confirmed rendition has the fields of the 304 only.
         let response = job.rendition?.response.renewed(by: data.loaded.metadata) ?? data.loaded.metadata
-        next.storeInMemory(image, for: job, response: response)
+        next.storeInMemory(image, for: job, response: response, mark: data.mark ?? job.renditionMark)
     }
 
     /// The image with all steps of its transformer, each of them made once for all jobs of the fetch.

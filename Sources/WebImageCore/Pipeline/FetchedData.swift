@@ -16,6 +16,8 @@ struct FetchedData: Sendable {
     var failures: (earlier: [ImageError.Attempt], start: Date?) = ([], nil)
     /// The date of the original on disk, if there is one or will be: ``CacheEntry/storedAt``.
     var storedAt: Date?
+    /// When the bytes were read or have arrived; `nil` when there are none.
+    var mark: ImageVersions.Mark?
     /// Set when several jobs decode the bytes.
     var coalescer: DecodeCoalescer?
     /// The time for reading the disk cache.
