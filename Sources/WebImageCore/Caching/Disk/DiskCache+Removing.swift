@@ -16,7 +16,8 @@ extension DiskCache {
 
     package func removeAll() {
         let dropped = state.withLock { state in
-            state.size = 0
+            // Another process may store at the same time, so that the next write counts.
+            state.size = nil
             return state.staged.removeAll()
         }
         writing.withLock { _ in attempt { try files.removeTree(directory) } }
