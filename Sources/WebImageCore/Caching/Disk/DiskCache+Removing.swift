@@ -58,6 +58,17 @@ extension DiskCache {
 }
 
 extension DiskCache {
+    /// Goes on in another directory, and forgets what it knew of the disk before.
+    func moved(to directory: String) {
+        self.directory = directory
+        state.withLock { state in
+            state.size = nil
+            state.pausedUntil = -.infinity
+            state.lastingFailure = nil
+            state.hasLoggedFailure = false
+        }
+    }
+
     /// Runs a body while none of the caches writes or removes a file. Entries that are stored meanwhile wait.
     static func withoutWriting<R: Sendable>(
         _ caches: [DiskCache],

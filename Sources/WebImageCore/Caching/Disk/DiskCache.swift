@@ -106,7 +106,7 @@ package final class DiskCache: DataCaching {
     var isWritingUrgent: Bool { state.withLock { $0.staged.byteCount > Self.urgentByteCount } }
 
     package var usage: CacheUsage {
-        limits.measure()
+        limits.measure(directory)
         let stored = files.files(below: directory).filter { !$0.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
         return CacheUsage(
             count: stored.count(where: isEntry),
@@ -309,7 +309,7 @@ extension DiskCache {
             return !state.isFlushing
         }
         guard isFirst else { return }
-        limits.measure()
+        limits.measure(directory)
         while let work = nextWork() {
             switch work {
             case .removeVariants(let base): removeOutdatedVariants(of: base)
@@ -322,7 +322,7 @@ extension DiskCache {
     /// - Parameter shouldStop: Asked after each entry.
     /// - Returns: Whether there are more.
     func flush(until shouldStop: () -> Bool) -> Bool {
-        limits.measure()
+        limits.measure(directory)
         repeat {
             switch state.withLock({ $0.nextWork() }) {
             case nil: return false
