@@ -12,7 +12,7 @@ extension ImageCache {
     ///
     /// Loads decode the file at the size that they ask for and apply their transformer. An image that was transformed already is
     /// therefore stored in memory only, or for a request without the transformer. What the caches have of other versions of the
-    /// image is removed; a load that runs meanwhile may still deliver one.
+    /// image is removed, also when the file cannot be written; a load that runs meanwhile may still deliver one, and does not keep it.
     /// - Parameters:
     ///   - image: A complete image.
     ///   - request: A URL or an ``ImageRequest``.
@@ -62,7 +62,7 @@ extension ImageCache {
 
     /// Stores the bytes of an image on disk, as if they had been loaded. Loads find them when this call returns.
     ///
-    /// What the caches have of other versions of the image is removed.
+    /// What the caches have of other versions of the image is removed, also when the bytes cannot be written.
     /// - Parameters:
     ///   - data: The file of the image.
     ///   - request: A URL or an ``ImageRequest``.

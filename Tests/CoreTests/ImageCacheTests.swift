@@ -197,6 +197,31 @@ struct ImageCacheTests {
         #expect(disk.entry(for: key)?.data == Data([1]))
     }
 
+    @Test("What is renewed beside an image leaves the date of its file alone")
+    func datesOfRenewals() throws {
+        let folder = TemporaryDirectory()
+        let disk = DiskCache(directory: folder.path, limits: DiskLimits(sizeLimit: 1 << 30), hashes: .standard)
+        let entry = CacheEntry(key: "a", data: Data([1]), storedAt: .distantPast)
+        func date() -> Double? { disk.files(limit: 1).first?.storedAt.timeIntervalSince1970 }
+        // Given an entry that was stored long ago
+        disk.store(entry)
+        disk.flush()
+        let long = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
+        utimensat(AT_FDCWD, disk.filePath(for: "a"), long, 0)
+        // When the server confirms it, and data is put beside it
+        disk.change(entry) { $0.response.etag = "1" }
+        disk.flush()
+        #expect(date() == 1000)
+        _ = disk.update("a", completion: nil) { $0.attachment = Data([7]) }
+        disk.flush()
+        // Then it is as old as before, until another version is stored
+        #expect(date() == 1000 && disk.entry(for: "a")?.attachment == Data([7]))
+        disk.store(entry)
+        _ = disk.update("a", completion: nil) { $0.attachment = Data([8]) }
+        disk.flush()
+        #expect(date() ?? 0 > 1_000_000)
+    }
+
     @Test("An entry expires by its last use, its storage date or its last change")
     func expiry() throws {
         for expiry in [CacheExpiry.lastUse, .stored, .lastChange] {

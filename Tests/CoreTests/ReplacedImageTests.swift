@@ -6,7 +6,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-@Suite("Images that are replaced or removed while a load works with them")
+@Suite("Images that are replaced or removed while a load works with them, or by one that cannot be kept")
 struct ReplacedImageTests {
     /// What becomes of an image.
     enum Change: CaseIterable, Sendable {
@@ -107,6 +107,104 @@ struct ReplacedImageTests {
         let last = versions.mark()
         versions.changeAll()
         #expect(!versions.isCurrent(last, of: "b") && versions.isCurrent(versions.mark(), of: "b"))
+    }
+}
+
+// Versions that cannot be kept.
+extension ReplacedImageTests {
+    @Test("A reload that brings more than is kept, or what a serializer refuses, leaves nothing of the version before")
+    func refusedReloads() async throws {
+        for isRefused in [true, false] {
+            let serializer = CacheSerializer { image, data, _ in image.pixelSize.height == 300 ? data : nil }
+            let fixture = ManagerFixture(sizeLimit: 40_000, serializer: isRefused ? serializer : nil)
+            let (manager, url) = (fixture.manager, fixture.url("a"))
+            // Given an image on disk, with a rendition
+            fixture.loader.answer(url, with: old)
+            let small = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 40, height: 40)))
+            _ = try await manager.image(for: small)
+            #expect(await fixture.polled { fixture.isQuiet && fixture.disk?.usage.count == 1 })
+            // When a load replaces it by one that is not kept
+            let large = TestImage.make(size: PixelSize(width: 400, height: 200)) { x, y in
+                UInt32(truncatingIfNeeded: (x &* 7919 &+ y &* 104_729) &* (x ^ y &* 31)) & 0xFFFFFF
+            }
+            fixture.loader.answer(url, with: large)
+            _ = try await manager.image(for: ImageRequest(url: url, cachePolicy: .reload))
+            #expect(await fixture.polled { fixture.isQuiet })
+            // Then neither is there, for the next process either
+            #expect(await manager.cache.tiers(containing: small).isDisjoint(with: .disk))
+            #expect(fixture.disk?.usage.count == 0 && fixture.results.usage.count == 0)
+        }
+    }
+
+    /// Why an entry is not kept.
+    enum Obstacle: CaseIterable, Sendable {
+        case size, fullDisk, pause
+    }
+
+    @Test("An entry that is not kept takes the one before with it, on disk and at once", arguments: Obstacle.allCases)
+    func refusedEntries(obstacle: Obstacle) throws {
+        let (directory, isFull, ends) = (TemporaryDirectory(), EventLog<Int>(), EventLog<StoreFailure?>())
+        let store = FaultyStore { call, _ in call == "write" && !isFull.all.isEmpty ? .fails(ENOSPC) : nil }
+        let limits = DiskLimits(sizeLimit: 100_000)
+        let cache = DiskCache(directory: directory.path, limits: limits, hashes: .standard, files: store)
+        func entry(_ key: String, _ count: Int) -> CacheEntry {
+            CacheEntry(key: key, data: Data(count: count), storedAt: Date(timeIntervalSince1970: Double(count)))
+        }
+        // Given an entry in its file, and an entry that cannot be kept in its place
+        for key in ["a", "b"] { cache.store(entry(key, 10)) }
+        cache.flush()
+        if obstacle != .size { isFull.add(1) }
+        if obstacle == .pause {
+            cache.store(entry("c", 10))
+            cache.flush()
+        }
+        // When the latter is stored
+        cache.store(entry("a", obstacle == .size ? 25_001 : 20)) { ends.add($0) }
+        // Then the former is not found from that moment on
+        #expect(
+            cache.entry(for: "a")?.data.count != 10 && cache.metadata(for: "a")?.storedAt != entry("a", 10).storedAt
+        )
+        #expect(cache.contains("a") == (obstacle == .fullDisk))
+        cache.flush()
+        // And its file is gone when the writing has ended, while a renewal leaves the file
+        #expect(ends.all.count == 1 && ends.all.first != .some(nil))
+        #expect(!cache.contains("a") && !FileStore().exists(cache.filePath(for: "a")))
+        if obstacle != .size {
+            cache.change(entry("b", 10)) { $0.response.etag = "new" }
+            cache.flush()
+            #expect(cache.entry(for: "b")?.data.count == 10)
+        }
+        // And the next version is kept as soon as it can be
+        guard obstacle == .size else { return }
+        cache.store(entry("a", 30))
+        cache.flush()
+        #expect(cache.entry(for: "a")?.data.count == 30)
+    }
+
+    @Test("An entry that is stored after one that was refused stays, whoever removes the file of the latter")
+    func refusedBefore() {
+        let directory = TemporaryDirectory()
+        let cache = DiskCache(directory: directory.path, limits: DiskLimits(sizeLimit: 100_000), hashes: .standard)
+        let ends = EventLog<StoreFailure?>()
+        for count in [10, 30_000, 20] {
+            cache.store(CacheEntry(key: "a", data: Data(count: count), storedAt: .distantPast)) { ends.add($0) }
+        }
+        cache.waitUntilWritten("a")
+        cache.flush()
+        #expect(cache.entry(for: "a")?.data.count == 20)
+        #expect(ends.all == [.removed, .tooLarge(limit: 25_000), nil])
+    }
+
+    @Test("A key that is too long for its file is refused rather than written in vain")
+    func longKey() {
+        let directory = TemporaryDirectory()
+        let cache = DiskCache(directory: directory.path, limits: DiskLimits(sizeLimit: 1 << 30), hashes: .standard)
+        let ends = EventLog<StoreFailure?>()
+        let key = "http://host/" + String(repeating: "k", count: 5_000_000)
+        cache.store(CacheEntry(key: key, data: Data([1]), storedAt: .distantPast)) { ends.add($0) }
+        cache.flush()
+        #expect(ends.all == [.metadataTooLarge] && cache.failureCount == 0)
+        #expect(cache.entry(for: key) == nil && cache.usage.count == 0)
     }
 }
 

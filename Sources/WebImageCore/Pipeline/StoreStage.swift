@@ -295,7 +295,7 @@ extension StoreStage {
         if CacheDirectives(response.cacheControl).isNoStore { return removeFromDisk(key) }
         for (var entry, mark) in found where versions.isCurrent(mark, of: key) {
             entry.response = renewed(entry.response, by: response)
-            cache.store(entry)
+            cache.storeRenewed(entry)
         }
         writer.schedule()
     }

@@ -10,7 +10,8 @@ package protocol FileStoring: Sendable {
     func readTail(_ path: String, byteCount: Int) throws -> (Data, size: Int)
     func exists(_ path: String) -> Bool
     /// Writes a file atomically: a reader sees the old one, the new one, or none.
-    func write(_ pieces: [Data], to path: String) throws
+    /// - Parameter keepsDate: Whether the file keeps the date of the last write that it has.
+    func write(_ pieces: [Data], to path: String, keepsDate: Bool) throws
     /// Writes bytes into a file that is open.
     /// - Parameter path: The path of the file, for errors.
     func write(_ bytes: Data, to descriptor: Int32, at offset: Int, path: String) throws
@@ -169,7 +170,7 @@ package struct FileStore: FileStoring {
         return Data(bytesNoCopy: memory, count: filled, deallocator: .free)
     }
 
-    package func write(_ pieces: [Data], to path: String) throws {
+    package func write(_ pieces: [Data], to path: String, keepsDate: Bool = false) throws {
         guard Self.allowsFile(of: pieces.reduce(0) { $0 + $1.count }) else {
             throw FileError(call: "write", path: path, number: EFBIG)
         }
@@ -179,6 +180,10 @@ package struct FileStore: FileStoring {
         do {
             defer { close(descriptor) }
             for piece in pieces { try writeAll(piece, to: descriptor, path: temporary) }
+            var status = stat()
+            if keepsDate, stat(path, &status) == 0 {
+                futimens(descriptor, [timespec(tv_sec: 0, tv_nsec: Self.leaveAlone), status.st_mtim])
+            }
         } catch {
             unlink(temporary)
             throw error

@@ -4,6 +4,8 @@ import FoundationEssentials
 package enum StoreFailure: Error, Sendable, Equatable {
     /// The bytes are more than a quarter of what the cache may hold.
     case tooLarge(limit: Int)
+    /// The key and what else is kept beside the bytes is more than a reader accepts.
+    case metadataTooLarge
     /// So much waits to be written already that the entry was not accepted.
     case tooMuchWaits
     /// A system call has failed, just now or within the last minute.
@@ -36,6 +38,11 @@ package enum StoreFailure: Error, Sendable, Equatable {
                 "The disk cache keeps no image of more than \(Magnitude.bytes(limit)), a quarter of its limit",
                 "Raise ImageManager.Configuration.DiskCache.sizeLimit, or store a smaller file."
             )
+        case .metadataTooLarge:
+            (
+                "The cache key and what the server has said are more than \(Self.metadataLimit)",
+                "Give the request a shorter cacheKey."
+            )
         case .tooMuchWaits:
             ("Too much waits to be written to the disk", "Wait for earlier images to be written before storing more.")
         case .failed(let message):
@@ -65,6 +72,8 @@ package enum StoreFailure: Error, Sendable, Equatable {
             (Self.attachmentReason(byteCount), "Keep a key to the data instead, and the data elsewhere.")
         }
     }
+
+    private static var metadataLimit: Magnitude { .bytes(CacheEntryFile.maximumMetadataLength) }
 
     private static func attachmentReason(_ byteCount: Int) -> String {
         let (count, limit) = Magnitude.bytes(byteCount, exceeding: CacheEntry.maximumAttachmentByteCount)
