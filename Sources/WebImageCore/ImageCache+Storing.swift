@@ -99,7 +99,7 @@ extension ImageCache {
     /// Puts data of the app beside the original of an image on disk.
     ///
     /// It stays while the server confirms the image, and goes with the image: when that is removed, evicted, or replaced by
-    /// another version.
+    /// another version. An image that the app brings in a read-only directory has none unless it is stored as well.
     /// - Parameters:
     ///   - data: At most ``CacheEntry/maximumAttachmentByteCount`` bytes; `nil` removes them.
     ///   - request: A URL or an ``ImageRequest``.

@@ -197,6 +197,35 @@ struct ImageCacheTests {
         #expect(disk.entry(for: key)?.data == Data([1]))
     }
 
+    @Test("An update of an image in a read-only directory shows at once, and nothing hides it")
+    func updatedReadOnlyDirectories() async throws {
+        // Given an image in such a directory that is shown as a thumbnail
+        let (folder, bundle) = (TemporaryDirectory(), TemporaryDirectory())
+        let limits = DiskLimits(sizeLimit: 1 << 30, readOnlyDirectories: [bundle.path])
+        let disk = DiskCache(directory: folder.path, limits: limits, hashes: .standard)
+        let fixture = ManagerFixture { $0.dataCache = disk }
+        let (manager, url) = (fixture.manager, fixture.url("a"))
+        let file = "\(bundle.path)/\(try #require(disk.fileName(for: url.absoluteString)))"
+        try FileStore().write([picture], to: file)
+        let small = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 40, height: 40)))
+        #expect(try await manager.image(for: small).naturalSize.width == 400)
+        // When data is put beside it, which would take a copy
+        let failure = await #expect(throws: ImageError.self) {
+            try await manager.cache.setAttachment(Data([7]), for: url)
+        }
+        #expect(failure?.reason.contains("readOnlyDirectories") == true)
+        #expect(await fixture.polled { fixture.isQuiet })
+        // Then the next version of the app shows its own image
+        try FileStore().write([TestImage.solid(1, size: PixelSize(width: 200, height: 100))], to: file)
+        manager.cache.removeAllFromMemory()
+        #expect(try await manager.image(for: small).naturalSize.width == 200)
+        #expect(disk.usage.count == 0 && fixture.results.usage.count == 0)
+        // And data is kept with an image that was stored as well
+        try await manager.cache.store(picture, for: url).waitUntilWritten()
+        try await manager.cache.setAttachment(Data([7]), for: url)
+        #expect(await manager.cache.attachment(for: url) == Data([7]))
+    }
+
     @Test("What is renewed beside an image leaves the date of its file alone")
     func datesOfRenewals() throws {
         let folder = TemporaryDirectory()

@@ -264,6 +264,8 @@ extension StoreStage {
     /// Runs on the decoding thread, after delivery: a full I/O queue cannot pile up pixels.
     private func storeRendition(_ image: WebImage, of job: JobGraph.Job, from data: FetchedData) {
         let response = data.loaded.metadata
+        // An update of the app may bring another file under the same name, and nothing would outdate the rendition.
+        guard data.entry?.isBundled != true else { return }
         guard let cache = renditions.cache, !CacheDirectives(response.cacheControl).isNoStore,
             let entry = renditions.entry(
                 for: image,

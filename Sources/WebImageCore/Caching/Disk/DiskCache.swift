@@ -197,9 +197,16 @@ extension DiskCache {
     private func bundledEntry(for key: String) -> CacheEntry? {
         for path in bundledPaths(for: key) {
             guard let file = (try? read(path, atMost: Self.largestBundledFile)) ?? nil else { continue }
-            return parsed(file, key) ?? CacheEntry(key: key, data: file, storedAt: .distantPast)
+            var entry = parsed(file, key) ?? CacheEntry(key: key, data: file, storedAt: .distantPast)
+            entry.isBundled = true
+            return entry
         }
         return nil
+    }
+
+    /// Whether the only file of a key is one that the cache does not write to.
+    func hasOnlyBundledFile(_ key: String) -> Bool {
+        !files.exists(filePath(for: key)) && bundledPaths(for: key).contains { files.exists($0) }
     }
 
     private func bundledPaths(for key: String) -> [String] {
@@ -327,7 +334,9 @@ extension DiskCache {
             entry.data = known.data
             return entry
         }
-        return storedEntry(for: key) ?? bundledEntry(for: key)
+        if let entry = storedEntry(for: key) { return entry }
+        // What the server says of a bundled image is kept with a copy. Other data is not: the copy would hide newer versions.
+        return known?.isBundled == true ? bundledEntry(for: key) : nil
     }
 
     package func flush() {

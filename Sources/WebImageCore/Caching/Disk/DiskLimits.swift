@@ -6,7 +6,7 @@ package struct DiskLimits: Sendable {
     /// Seconds.
     package var maximumAge: Double
     package var expiry: CacheExpiry
-    /// Directories that are searched after a miss and never written to.
+    /// Directories that are searched after a miss and never written to. Their images have no renditions.
     package var readOnlyDirectories: [String]
 
     /// - Parameter sizeLimit: Bytes on disk.

@@ -22,6 +22,8 @@ package enum StoreFailure: Error, Sendable, Equatable {
     case isPartial
     /// There is no entry that could be changed.
     case noEntry
+    /// The entry is in a directory that the cache does not write to.
+    case isBundled
     /// There is more data of the app than an entry keeps.
     case attachmentTooLarge(byteCount: Int)
 
@@ -68,6 +70,11 @@ package enum StoreFailure: Error, Sendable, Equatable {
             ("The image is a partial one", "Store the image that the completion of its load receives.")
         case .noEntry:
             ("The disk cache has no original of this image", "Load or store the image first.")
+        case .isBundled:
+            (
+                "The image is only in one of Configuration.DiskCache.readOnlyDirectories",
+                "Store its bytes in the cache first."
+            )
         case .attachmentTooLarge(let byteCount):
             (Self.attachmentReason(byteCount), "Keep a key to the data instead, and the data elsewhere.")
         }
