@@ -91,11 +91,14 @@ final class StoreStage: Sendable {
         }
         let waiting = tasks.filter { $0.request.cacheAccess.awaitsWrites }
         guard !waiting.isEmpty else { return }
-        queue.submit {
-            self.dataCache?.waitUntilWritten(job.key.fetch.url)
-            self.renditions.cache?.waitUntilWritten(job.key.rendition)
-            for task in waiting { deliver(to: task) }
+        let deliverWaiting = { @Sendable [self] in
+            _ = queue.submit { [self] in
+                dataCache?.waitUntilWritten(job.key.fetch.url)
+                renditions.cache?.waitUntilWritten(job.key.rendition)
+                for task in waiting { deliver(to: task) }
+            }
         }
+        if let store = data.storeOriginal { store.whenDone(deliverWaiting) } else { deliverWaiting() }
     }
 }
 
@@ -167,7 +170,7 @@ extension StoreStage {
         of version: Version,
         _ loader: any DataLoading,
         mayLeaveOldImages: Bool
-    ) -> (store: OnceClosure, date: Date)? {
+    ) -> (store: OriginalStore, date: Date)? {
         let (fetch, mark, date) = (version.fetch, version.mark, clock.now)
         let (key, url) = (fetch.key.url, fetch.request.url)
         // What was loaded past the caches replaces what they hold.
@@ -179,13 +182,16 @@ extension StoreStage {
             removeFromDisk(key)
             return nil
         }
-        let store = OnceClosure(needsImage: serializer != nil) { [self] image in
+        let begin = { @Sendable [self] in
             guard versions.isCurrent(mark, of: key) else { return }
             if version.replacesCached { versions.change(key, to: mark) }
             // A load that has read no cache does not know whether it brings another version than that in memory.
             if mayLeaveOldImages, !fetch.key.queriesOriginals { memoryCache.removeImages(source: key) }
             // Renditions of the version before would be served again once this original is evicted.
             renditions.cache?.outdateVariants(of: key)
+        }
+        let store = OriginalStore(needsWholeImage: serializer != nil, begin: begin) { [self] image in
+            guard versions.isCurrent(mark, of: key) else { return }
             // What is kept is for all requests.
             let image = image?.upright
             var data = loaded.data
