@@ -12,7 +12,7 @@ extension ImageCache {
     ///
     /// Loads decode the file at the size that they ask for and apply their transformer. An image that was transformed already is
     /// therefore stored in memory only, or for a request without the transformer. What the caches have of other versions of the
-    /// image is removed; a load that runs meanwhile may still deliver one.
+    /// image is removed, also when the file cannot be written; a load that runs meanwhile may still deliver one, and does not keep it.
     /// - Parameters:
     ///   - image: A complete image.
     ///   - request: A URL or an ``ImageRequest``.
@@ -48,6 +48,8 @@ extension ImageCache {
                     dataCache.accept(entry) { write.finish($0, request.url) }
                 }
                 guard isNewest else { return write.finish(.removed, request.url) }
+                // A load may have read the file before in the meantime.
+                parts.versions.change(entry.key)
                 parts.renditionCache?.outdateVariants(of: entry.key)
                 finish(write, of: entry, in: dataCache, for: request.url)
             } catch {
@@ -60,7 +62,7 @@ extension ImageCache {
 
     /// Stores the bytes of an image on disk, as if they had been loaded. Loads find them when this call returns.
     ///
-    /// What the caches have of other versions of the image is removed.
+    /// What the caches have of other versions of the image is removed, also when the bytes cannot be written.
     /// - Parameters:
     ///   - data: The file of the image.
     ///   - request: A URL or an ``ImageRequest``.
@@ -77,12 +79,14 @@ extension ImageCache {
     ) -> CacheWrite {
         let (write, request) = (CacheWrite(), manager.pipeline.prepare(request.imageRequest))
         parts.storeOrder.outdate(request.sourceKey)
+        parts.versions.change(request.sourceKey)
+        let (dataCache, entry) = (dataCache(for: request, write), entry(data, response, for: request))
+        if let dataCache {
+            parts.storeOrder.perform(entry.key) { dataCache.accept(entry) { write.finish($0, request.url) } }
+        }
         outdate(request.sourceKey)
         if let image { storeInMemory(image, request) }
-        guard let dataCache = dataCache(for: request, write) else { return write }
-        let entry = entry(data, response, for: request)
-        parts.storeOrder.perform(entry.key) { dataCache.accept(entry) { write.finish($0, request.url) } }
-        finish(write, of: entry, in: dataCache, for: request.url)
+        if let dataCache { finish(write, of: entry, in: dataCache, for: request.url) }
         return write
     }
 
@@ -95,7 +99,7 @@ extension ImageCache {
     /// Puts data of the app beside the original of an image on disk.
     ///
     /// It stays while the server confirms the image, and goes with the image: when that is removed, evicted, or replaced by
-    /// another version.
+    /// another version. An image that the app brings in a read-only directory has none unless it is stored as well.
     /// - Parameters:
     ///   - data: At most ``CacheEntry/maximumAttachmentByteCount`` bytes; `nil` removes them.
     ///   - request: A URL or an ``ImageRequest``.
@@ -130,6 +134,7 @@ extension ImageCache {
 
     /// Removes what the caches have of earlier versions of an image, but for the original.
     private func outdate(_ key: String) {
+        parts.versions.change(key)
         parts.failures.forget(key)
         parts.memoryCache.removeImages(source: key)
         parts.renditionCache?.outdateVariants(of: key)

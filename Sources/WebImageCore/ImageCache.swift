@@ -103,7 +103,8 @@ public struct ImageCache: Sendable {
     /// No entry is lost, and when the process is killed in the middle the old or the new directory is complete. The manager uses the new
     /// one from then on; the app names it in `ImageManager.Configuration.DiskCache.directory` at its next start. Other managers and
     /// processes that share the old directory begin an empty cache in it.
-    /// - Parameter path: The absolute path of a directory that does not exist yet or is empty.
+    /// - Parameter path: The absolute path of a directory that does not exist yet or is empty. Where a file system is mounted, name a
+    ///   directory below.
     /// - Throws: ``ImageError/Code/notMoved``; the cache is where it was. Cancelling the awaiting Swift task does not end the move.
     public func moveDirectory(to path: String) async throws(ImageError) {
         let caches = [parts.dataCache as? DiskCache, parts.renditionCache].compactMap { $0 }
@@ -172,8 +173,9 @@ extension ImageCache {
     }
 
     private func remove(_ key: String, _ tiers: CacheTiers) {
-        if tiers.contains(.memory) { parts.memoryCache.removeImages(source: key) }
         if tiers.contains(.originals) { removeOriginal(key) }
+        // What a load has read of the original until then is not kept any more.
+        if tiers.contains(.memory) { parts.memoryCache.removeImages(source: key) }
         if tiers.contains(.renditions) { parts.renditionCache?.removeVariants(of: key) }
     }
 
@@ -182,14 +184,19 @@ extension ImageCache {
     }
 
     private func removeOriginal(_ key: String) {
-        guard let dataCache = parts.dataCache else { return }
-        parts.storeOrder.perform(key) { dataCache.remove(key) }
+        parts.versions.change(key)
+        if let dataCache = parts.dataCache { parts.storeOrder.perform(key) { dataCache.remove(key) } }
+        // A load may have read it before it was removed.
+        parts.versions.change(key)
     }
 
     private func removeAllFromDiskBlocking() {
+        parts.versions.changeAll()
         if let dataCache = parts.dataCache {
             parts.storeOrder.performForAll(dataCache.removeAll) { dataCache.remove($0) }
         }
+        // A load may have read them before they were removed.
+        parts.versions.changeAll()
         parts.renditionCache?.removeAll()
     }
 

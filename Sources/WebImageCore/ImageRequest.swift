@@ -45,6 +45,9 @@ public struct ImageRequest: Hashable, Sendable {
         set { ownScale = WebImage.validScale(newValue) }
     }
     /// The key of the image in the caches. Default: what the manager's ``CacheKeyFilter`` returns, else the URL.
+    ///
+    /// Texts that Swift takes for equal, such as "é" as one character or as "e" with an accent, are one key in memory and two files on
+    /// disk. Normalise what people or file systems have named.
     public var cacheKey: String? {
         didSet { if cacheKey != oldValue { scaleInName = Self.scale(inName: cacheKey ?? url.absoluteString) } }
     }

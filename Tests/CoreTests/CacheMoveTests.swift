@@ -102,6 +102,51 @@ struct CacheMoveTests {
         #expect(disk("\(folder.path)/again/originals").entry(for: "http://host/b")?.data == file)
     }
 
+    @Test(
+        "A cache that was moved off a read-only disk writes at once, with the limit of the new place"
+    )
+    func otherDisk() async throws {
+        // Given a disk that fails for the next minute, as far as the cache knows
+        let isReadOnly = EventLog<Int>()
+        let store = FaultyStore { call, _ in call == "write" && !isReadOnly.all.isEmpty ? .fails(EROFS) : nil }
+        let limit = MeasuredLimit(assuming: 1_000_000) { $0.hasPrefix("\(folder.path)/new") ? 2_000_000 : 1_000_000 }
+        let limits = DiskLimits(size: limit, maximumAge: 1000, expiry: .lastUse, readOnlyDirectories: [])
+        let disk = DiskCache(directory: "\(folder.path)/old/o", limits: limits, hashes: .standard, files: store)
+        disk.store(CacheEntry(key: "a", data: Data([1]), storedAt: Date()))
+        disk.flush()
+        isReadOnly.add(1)
+        disk.store(CacheEntry(key: "b", data: Data([1]), storedAt: Date()))
+        disk.flush()
+        #expect(!disk.contains("b") && disk.usage.byteLimit == 1_000_000)
+        // When it is moved to another one
+        let fixture = ManagerFixture(hasResults: false) { $0.dataCache = disk }
+        try await fixture.manager.cache.moveDirectory(to: "\(folder.path)/new")
+        // Then it knows nothing of the old one
+        disk.store(CacheEntry(key: "b", data: Data([1]), storedAt: Date()))
+        #expect(disk.contains("a") && disk.contains("b") && disk.usage.byteLimit == 2_000_000)
+    }
+
+    /// An empty directory where a file system is mounted.
+    private static let mountPoint: String? = {
+        let mounts = (try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? ""
+        return mounts.split(separator: "\n").lazy.compactMap {
+            $0.split(separator: " ").dropFirst().first.map(String.init)
+        }
+        .first { (try? FileManager.default.contentsOfDirectory(atPath: $0).isEmpty) == true }
+    }()
+
+    @Test(
+        "A mount point is refused before anything is copied, and the error says what to name",
+        .enabled(if: mountPoint != nil)
+    )
+    func mountPoints() async throws {
+        let target = try #require(Self.mountPoint)
+        let error = await failure(target)
+        #expect(error?.code == .notMoved && error?.reason == "A file system is mounted at \(target)")
+        #expect(error?.remedy.contains("below it") == true)
+        #expect(names(target) == [])
+    }
+
     @Test("The dates of entries stay, so that the oldest are still evicted first")
     func dates() async throws {
         let other = OtherPlace(beside: folder)

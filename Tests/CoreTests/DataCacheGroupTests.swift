@@ -1,5 +1,6 @@
-import FoundationEssentials
+import Foundation
 import Synchronization
+import TestSupport
 import Testing
 import WebImageCore
 import WebImageTesting
@@ -25,6 +26,32 @@ struct DataCacheGroupTests {
         #expect(group().entry(for: "a") == entry("a"))
         #expect(first.entry(for: "a") == entry("a"))
         #expect(group().entry(for: "b") == nil)
+    }
+
+    @Test(
+        "What is stored or removed while a slow cache is read is not undone",
+        arguments: ["store", "remove", "removeAll"]
+    )
+    func slowReads(change: String) async {
+        // Given a group whose last cache is being read
+        let (slow, group) = (DictionaryCache(), DataCacheGroup([]))
+        group.caches = [first, slow]
+        slow.store(entry("a", 1))
+        slow.gate.close()
+        let read = EventLog<CacheEntry?>()
+        Thread.detachNewThread { read.add(group.entry(for: "a")) }
+        #expect(await eventually { slow.readCount == 1 })
+        // When the entry changes
+        switch change {
+        case "store": group.store(entry("a", 2))
+        case "remove": group.remove("a")
+        default: group.removeAll()
+        }
+        slow.gate.open()
+        #expect(await eventually { !read.all.isEmpty })
+        // Then what was read is not copied
+        #expect(read.all == [entry("a", 1)])
+        #expect(first.entry(for: "a") == (change == "store" ? entry("a", 2) : nil))
     }
 
     @Test("In concurrent order the first answer wins")
@@ -121,8 +148,18 @@ struct DataCacheGroupTests {
 /// An app's own cache, which keeps its entries in a dictionary.
 private final class DictionaryCache: DataCaching {
     private let entries = Mutex<[String: CacheEntry]>([:])
+    private let reads = EventLog<String>()
+    /// Holds readers that have found what they read while it is closed.
+    let gate = Gate()
 
-    func entry(for key: String) -> CacheEntry? { entries.withLock { $0[key] } }
+    var readCount: Int { reads.all.count }
+
+    func entry(for key: String) -> CacheEntry? {
+        let entry = entries.withLock { $0[key] }
+        reads.add(key)
+        gate.wait()
+        return entry
+    }
     func store(_ entry: CacheEntry) { entries.withLock { $0[entry.key] = entry } }
     func remove(_ key: String) { entries.withLock { $0[key] = nil } }
     func removeAll() { entries.withLock { $0 = [:] } }

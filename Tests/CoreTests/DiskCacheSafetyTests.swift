@@ -400,11 +400,42 @@ struct DiskCacheSafetyTests {
         #expect(FileStore().files(below: directory.path + "/alias").count == 1)
     }
 
+    @Test("All that is there is removed while another process stores", arguments: 0..<5)
+    func removesAllWhileStoring(round: Int) {
+        // Given a cache, and others that store in the same directory
+        let mine = cache()
+        let keys = (0..<400).map { "\(round) \($0)" }
+        for key in keys { mine.store(entry(key, 10)) }
+        mine.flush()
+        let (isStopped, ends, stored) = (EventLog<Int>(), EventLog<Int>(), EventLog<Int>())
+        for thread in 0..<2 {
+            let other = cache()
+            Thread.detachNewThread {
+                var number = 0
+                while isStopped.all.isEmpty {
+                    other.store(CacheEntry(key: "other \(thread) \(number)", data: Data([1]), storedAt: .distantPast))
+                    other.flush()
+                    number += 1
+                    if number == 50 { stored.add(1) }
+                }
+                ends.add(1)
+            }
+        }
+        #expect(stored.wait { $0.count == 2 })
+        // When all is removed
+        mine.removeAll()
+        // Then nothing is left of what was there before
+        let left = keys.filter { mine.contains($0) }
+        isStopped.add(1)
+        #expect(ends.wait { $0.count == 2 })
+        #expect(left.isEmpty && mine.failureCount == 0, "\(left.count) are left, \(mine.failureCount) calls failed")
+    }
+
     @Test("The free space is found out by the thread that writes, and by no other")
     func measuredLimit() {
         let measured = EventLog<Bool>()
         let caller = pthread_self()
-        let limit = MeasuredLimit(assuming: 1 << 20) {
+        let limit = MeasuredLimit(assuming: 1 << 20) { _ in
             measured.add(pthread_equal(caller, pthread_self()) == 0)
             return 40_000
         }

@@ -35,6 +35,16 @@ struct DiskCacheTests {
         #expect(makeCache().entry(for: "http://host/b.png") == nil)
     }
 
+    @Test("A URL that ends like a file that is being written has an entry like all others")
+    func temporaryNames() throws {
+        let cache = makeCache()
+        for end in ["tmp", "TMP", "png"] { cache.store(entry("http://host/a.\(end)?x=1")) }
+        cache.flush()
+        #expect(cache.usage.count == 3 && cache.files(limit: 10).count == 3)
+        #expect(cache.fileName(for: "http://host/a.tmp?x=1")?.hasSuffix(".tmp") == false)
+        #expect(cache.fileName(for: "http://host/a.png?x=1")?.hasSuffix(".png") == true)
+    }
+
     @Test("An entry that is removed during its write stays removed", arguments: [true, false])
     func removedWhileWritten(removesAll: Bool) {
         // Given a slow write

@@ -197,6 +197,60 @@ struct ImageCacheTests {
         #expect(disk.entry(for: key)?.data == Data([1]))
     }
 
+    @Test("An update of an image in a read-only directory shows at once, and nothing hides it")
+    func updatedReadOnlyDirectories() async throws {
+        // Given an image in such a directory that is shown as a thumbnail
+        let (folder, bundle) = (TemporaryDirectory(), TemporaryDirectory())
+        let limits = DiskLimits(sizeLimit: 1 << 30, readOnlyDirectories: [bundle.path])
+        let disk = DiskCache(directory: folder.path, limits: limits, hashes: .standard)
+        let fixture = ManagerFixture { $0.dataCache = disk }
+        let (manager, url) = (fixture.manager, fixture.url("a"))
+        let file = "\(bundle.path)/\(try #require(disk.fileName(for: url.absoluteString)))"
+        try FileStore().write([picture], to: file)
+        let small = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 40, height: 40)))
+        #expect(try await manager.image(for: small).naturalSize.width == 400)
+        // When data is put beside it, which would take a copy
+        let failure = await #expect(throws: ImageError.self) {
+            try await manager.cache.setAttachment(Data([7]), for: url)
+        }
+        #expect(failure?.reason.contains("readOnlyDirectories") == true)
+        #expect(await fixture.polled { fixture.isQuiet })
+        // Then the next version of the app shows its own image
+        try FileStore().write([TestImage.solid(1, size: PixelSize(width: 200, height: 100))], to: file)
+        manager.cache.removeAllFromMemory()
+        #expect(try await manager.image(for: small).naturalSize.width == 200)
+        #expect(disk.usage.count == 0 && fixture.results.usage.count == 0)
+        // And data is kept with an image that was stored as well
+        try await manager.cache.store(picture, for: url).waitUntilWritten()
+        try await manager.cache.setAttachment(Data([7]), for: url)
+        #expect(await manager.cache.attachment(for: url) == Data([7]))
+    }
+
+    @Test("What is renewed beside an image leaves the date of its file alone")
+    func datesOfRenewals() throws {
+        let folder = TemporaryDirectory()
+        let disk = DiskCache(directory: folder.path, limits: DiskLimits(sizeLimit: 1 << 30), hashes: .standard)
+        let entry = CacheEntry(key: "a", data: Data([1]), storedAt: .distantPast)
+        func date() -> Double? { disk.files(limit: 1).first?.storedAt.timeIntervalSince1970 }
+        // Given an entry that was stored long ago
+        disk.store(entry)
+        disk.flush()
+        let long = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
+        utimensat(AT_FDCWD, disk.filePath(for: "a"), long, 0)
+        // When the server confirms it, and data is put beside it
+        disk.change(entry) { $0.response.etag = "1" }
+        disk.flush()
+        #expect(date() == 1000)
+        _ = disk.update("a", completion: nil) { $0.attachment = Data([7]) }
+        disk.flush()
+        // Then it is as old as before, until another version is stored
+        #expect(date() == 1000 && disk.entry(for: "a")?.attachment == Data([7]))
+        disk.store(entry)
+        _ = disk.update("a", completion: nil) { $0.attachment = Data([8]) }
+        disk.flush()
+        #expect(date() ?? 0 > 1_000_000)
+    }
+
     @Test("An entry expires by its last use, its storage date or its last change")
     func expiry() throws {
         for expiry in [CacheExpiry.lastUse, .stored, .lastChange] {

@@ -31,6 +31,7 @@ struct ManagerFixture {
         dispatcher: any CallbackDispatching = InlineDispatcher(),
         hasDisk: Bool = true,
         hasResults: Bool = true,
+        sizeLimit: Int = 100_000_000,
         originalStore: any FileStoring = FileStore(),
         resultStore: any FileStoring = FileStore(),
         retryPolicy: RetryPolicy = .never,
@@ -42,7 +43,7 @@ struct ManagerFixture {
         loader = FakeLoader(holdsResponses: holdsResponses)
         let cache = DiskCache(
             directory: directory.path + "/originals",
-            limits: DiskLimits(sizeLimit: 100_000_000),
+            limits: DiskLimits(sizeLimit: sizeLimit),
             hashes: .standard,
             files: originalStore
         )

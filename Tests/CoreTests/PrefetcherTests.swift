@@ -127,6 +127,26 @@ struct PrefetcherTests {
         #expect(EventLog<Int>.poll { prefetcher.totals == expected })
     }
 
+    @Test(
+        "What is prefetched to the disk alone is not transformed",
+        arguments: [PrefetchDestination.disk, .memoryAndDisk]
+    )
+    func transformers(destination: PrefetchDestination) async throws {
+        // Given a transformer that needs more than the few pixels that are decoded for that
+        let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: TestImage.solid(1, size: PixelSize(width: 80, height: 60)))
+        let transformer = ImageTransformer.custom(key: "large") { $0.pixelSize.width >= 80 ? $0 : nil }
+        let request = ImageRequest(url: url, transformer: transformer)
+        // When it is prefetched without a size
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        let task = prefetcher.prefetch([request], to: destination)
+        #expect(await eventually { task.isFinished })
+        // Then the load has succeeded, and its file serves the next one
+        #expect(prefetcher.totals.loadedCount == 1 && prefetcher.totals.failedCount == 0)
+        #expect(try await fixture.manager.response(for: request).source == .disk)
+    }
+
     @Test("With destination .disk nothing is kept in memory")
     func toDisk() {
         let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())

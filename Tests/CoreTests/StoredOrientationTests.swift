@@ -59,10 +59,9 @@ struct StoredOrientationLoadTests {
         #expect(ImageKey(request(url, stored: false)) == ImageKey(ImageRequest(url: url)))
     }
 
-    @Test("What all requests share is upright: the ThumbHash, and the image of a serializer")
-    func shared() async throws {
-        let half = DecodeOptions(size: .contain(PixelSize(width: 120, height: 120)))
-        let upright = ThumbHash(of: try WebImage(data: Self.file, options: half))
+    @Test("What all requests share is upright: the ThumbHash, and the image of a serializer", arguments: [true, false])
+    func shared(isThumbnail: Bool) async throws {
+        let upright = ThumbHash(of: try WebImage(data: Self.file))
         let sizes = EventLog<PixelSize>()
         let fixture = ManagerFixture(
             serializer: CacheSerializer { image, data, _ in
@@ -72,10 +71,12 @@ struct StoredOrientationLoadTests {
         ) { $0.keepsThumbHashes = true }
         let url = fixture.url("a")
         fixture.loader.answer(url, with: Self.file)
-        _ = try await fixture.manager.image(for: request(url, stored: true))
+        var request = request(url, stored: true)
+        if !isThumbnail { request.decodeSize = nil }
+        _ = try await fixture.manager.image(for: request)
         #expect(await fixture.polled { fixture.isQuiet })
         #expect(await fixture.manager.cache.thumbHash(for: url) == upright)
-        #expect(sizes.all == [Self.half.transposed])
+        #expect(sizes.all == [Self.size.transposed])
     }
 
     @Test("A ThumbHash, which is upright, is not shown for an image as it is stored")

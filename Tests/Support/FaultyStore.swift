@@ -56,10 +56,10 @@ package final class FaultyStore: FileStoring {
 
     package func exists(_ path: String) -> Bool { store.exists(path) }
 
-    package func write(_ pieces: [Data], to path: String) throws {
+    package func write(_ pieces: [Data], to path: String, keepsDate: Bool) throws {
         let isShort = try meet("write", path)
         let whole = Data(pieces.joined())
-        try store.write([isShort ? whole.prefix(whole.count / 2) : whole], to: path)
+        try store.write([isShort ? whole.prefix(whole.count / 2) : whole], to: path, keepsDate: keepsDate)
     }
 
     package func write(_ bytes: Data, to descriptor: Int32, at offset: Int, path: String) throws {

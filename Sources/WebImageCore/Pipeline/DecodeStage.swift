@@ -170,7 +170,7 @@ final class DecodeStage: Sendable {
     ) throws(ImageError) -> Outcome {
         var durations = StageDurations()
         let image = try sharedImage(of: job, id: id, data, &durations, with: memory)
-        next.storeInMemory(image, for: job, response: data.loaded.metadata)
+        next.storeInMemory(image, for: job, response: data.loaded.metadata, mark: data.mark)
         var outcome = outcome(image, of: job, data, durations: durations)
         outcome.decoded = image
         return outcome
@@ -204,7 +204,7 @@ final class DecodeStage: Sendable {
     private func storeConfirmed(_ image: WebImage, of job: JobGraph.Job, _ data: FetchedData) {
         // A confirmed rendition has the fields of the 304 only.
         let response = job.rendition?.response.renewed(by: data.loaded.metadata) ?? data.loaded.metadata
-        next.storeInMemory(image, for: job, response: response)
+        next.storeInMemory(image, for: job, response: response, mark: data.mark ?? job.renditionMark)
     }
 
     /// The image with all steps of its transformer, each of them made once for all jobs of the fetch.
@@ -250,7 +250,75 @@ final class DecodeStage: Sendable {
         durations.decoding = .now - start
         observers.notify(job.request.url, .decoded(durations.decoding))
         // Bytes that decode are worth storing, whatever a transformer makes of them.
-        data.storeOriginal?.perform(image)
+        if let store = data.storeOriginal { keep(data, store, for: job, showing: image) }
         return image
+    }
+}
+
+// Originals that are kept as another file.
+extension DecodeStage {
+    private func keep(
+        _ data: FetchedData,
+        _ store: OriginalStore,
+        for job: JobGraph.Job,
+        showing image: WebImage
+    ) {
+        guard store.needsWholeImage, !job.request.showsWhole(image) else { return store.perform(image) }
+        if store.postpone() { makeWhole(data, for: job.asWhole, store, pixelCount: nil) }
+    }
+
+    /// Decodes the whole image for what is kept: the job has it smaller, or without its frames.
+    /// - Parameter pixelCount: How many pixels the decoder has found, more than there was memory for.
+    private func makeWhole(
+        _ data: FetchedData,
+        for job: JobGraph.Job,
+        _ store: OriginalStore,
+        pixelCount: Int?
+    ) {
+        do throws(ImageError) {
+            let cost = try maker.cost(of: data, for: job, pixelCount: pixelCount, makesRendition: false)
+            let isSlow = scheduler.isSlow(data, for: job.request)
+            scheduler.submit(cost.decoding, isSlow: isSlow) { [self] memory in
+                // Another job may have had the whole image meanwhile.
+                guard store.isPending else { return }
+                do throws(ImageError) {
+                    store.end(with: try maker.decode(data, for: job, (memory, cost.pixelCount)) { !store.isPending })
+                } catch {
+                    memory.shrink(to: 0)
+                    if let count = error.pixelCount(after: pixelCount) {
+                        makeWhole(data, for: job, store, pixelCount: count)
+                    } else {
+                        giveUp(store, error)
+                    }
+                }
+            }
+        } catch {
+            giveUp(store, error)
+        }
+    }
+
+    private func giveUp(_ store: OriginalStore, _ error: ImageError) {
+        WebImageLog.debug("The image is not kept on disk: \(error)")
+        store.end(with: nil)
+    }
+}
+
+extension ImageRequest {
+    /// Whether an image of this request is all that its file holds, before it is transformed.
+    fileprivate func showsWhole(_ image: WebImage) -> Bool {
+        image.decodedSize == image.naturalSize && !isFirstFrameOnly && pixelFormat == nil && convertsToSRGB
+    }
+}
+
+extension JobGraph.Job {
+    /// The same job for the whole image.
+    fileprivate var asWhole: JobGraph.Job {
+        var request = request
+        request.decodeSize = .original
+        request.isFirstFrameOnly = false
+        request.pixelFormat = nil
+        request.convertsToSRGB = true
+        request.appliesOrientation = true
+        return JobGraph.Job(key: key, request: request, tasks: [], priority: .low, phase: .decoding(nil))
     }
 }

@@ -57,6 +57,8 @@ extension Pipeline {
         package var observers = Observers<LoadTraceEvent>()
         /// The order of what the app stores.
         package var storeOrder = StoreOrder()
+        /// What has become of the images that loads work with.
+        package var versions = ImageVersions()
         package var network: any NetworkMonitoring = AlwaysOnline()
         package var clock: any TimeKeeping = SystemClock()
         let speedMeter = SpeedMeter()

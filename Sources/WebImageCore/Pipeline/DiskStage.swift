@@ -9,6 +9,7 @@ final class DiskStage: Sendable {
     private let loaders: LoaderRegistry
     private let clock: any TimeKeeping
     private let budget: MemoryBudget
+    private let versions: ImageVersions
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let watch: DiskWatch
@@ -34,6 +35,7 @@ final class DiskStage: Sendable {
         loaders = dependencies.loaders
         clock = dependencies.clock
         budget = dependencies.budget
+        versions = dependencies.versions
         observers = dependencies.observers
         self.graph = graph
         self.watch = watch
@@ -66,7 +68,7 @@ final class DiskStage: Sendable {
         // Also where nothing is read: the threads are not waiting for the disk.
         defer { watch.end() }
         guard let request = graph.request(of: id), hasRoom(for: id, again: { self.lookUp(id, $0) }) else { return }
-        let start = ContinuousClock.now
+        let (start, mark) = (ContinuousClock.now, versions.mark())
         let entry = dataCache?.entry(for: request.sourceKey)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
         guard let entry else {
@@ -76,6 +78,7 @@ final class DiskStage: Sendable {
             return
         }
         var data = FetchedData(stored: entry, origin: .disk)
+        data.mark = mark
         data.readingDuration = .now - start
         observers.notify(request.url, .diskHit(data.readingDuration))
         data.reservation = budget.holdBody(entry.data.count)
@@ -130,7 +133,7 @@ final class DiskStage: Sendable {
     private func readNow(_ id: JobGraph.Fetch.ID, _ confirmation: Confirmation) {
         defer { watch.end() }
         guard hasRoom(for: id, again: { self.readConfirmed(id, confirmation, priority: $0) }) else { return }
-        let start = ContinuousClock.now
+        let (start, mark) = (ContinuousClock.now, versions.mark())
         var entry = dataCache?.entry(for: confirmation.entry.key)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
         // Another process may have removed or replaced it in the meantime.
@@ -145,6 +148,7 @@ final class DiskStage: Sendable {
             data = FetchedData(stored: entry, origin: .disk)
             data.refreshError = confirmation.refreshError
         }
+        data.mark = mark
         data.readingDuration = .now - start
         data.reservation = budget.holdBody(entry.data.count)
         decode.decode(id, data)

@@ -165,9 +165,11 @@ final class FetchStage: Sendable {
             next.decode(id, FetchedData(loaded: loaded, origin: .revalidated, storeOriginal: nil))
         default:
             let outdatesMemory = outdatesMemory(id, fetch)
+            let version = store.version(of: fetch, replacesCached: outdatesMemory || !fetch.key.queriesOriginals)
             if outdatesMemory { memoryCache.removeImages(source: fetch.key.url) }
-            let original = store.original(loaded, of: fetch, loader, mayLeaveOldImages: !outdatesMemory)
+            let original = store.original(loaded, of: version, loader, mayLeaveOldImages: !outdatesMemory)
             var data = FetchedData(loaded: loaded, origin: .loader, storeOriginal: original?.store)
+            data.mark = version.mark
             data.storedAt = original?.date
             data.reservation = budget.holdBody(loaded.data.count, isInFile: loaded.isInFile)
             next.decode(id, data)

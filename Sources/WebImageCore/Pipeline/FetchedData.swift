@@ -9,13 +9,15 @@ struct FetchedData: Sendable {
     /// The format of the bytes, recognised once for all that ask.
     let format: ImageFormat
     /// Puts the bytes into the disk cache, when it is first called.
-    let storeOriginal: OnceClosure?
+    let storeOriginal: OriginalStore?
     /// Why these bytes serve although the server should have been asked about them.
     var refreshError: ImageError?
     /// The attempts that failed before these bytes came, and when the one began that brought them.
     var failures: (earlier: [ImageError.Attempt], start: Date?) = ([], nil)
     /// The date of the original on disk, if there is one or will be: ``CacheEntry/storedAt``.
     var storedAt: Date?
+    /// When the bytes were read or have arrived; `nil` when there are none.
+    var mark: ImageVersions.Mark?
     /// Set when several jobs decode the bytes.
     var coalescer: DecodeCoalescer?
     /// The time for reading the disk cache.
@@ -27,7 +29,7 @@ struct FetchedData: Sendable {
     /// Runs when the last job has decoded the bytes.
     var completion: OnDeinit?
 
-    init(loaded: LoaderResult, origin: ImageResponse.Source, storeOriginal: OnceClosure?) {
+    init(loaded: LoaderResult, origin: ImageResponse.Source, storeOriginal: OriginalStore?) {
         self.loaded = loaded
         format = ImageFormat(sniffing: loaded.data)
         self.origin = origin
@@ -68,21 +70,69 @@ struct Confirmation: Sendable {
     var refreshError: ImageError?
 }
 
-/// Work that only the first of several callers does.
-final class OnceClosure: Sendable {
-    private let needsImage: Bool
-    private let work: Mutex<(@Sendable (WebImage?) -> Void)?>
-
-    /// - Parameter needsImage: Whether only a caller with an image can do the work.
-    init(needsImage: Bool, _ work: @escaping @Sendable (WebImage?) -> Void) {
-        self.needsImage = needsImage
-        self.work = Mutex(work)
+/// The storing of an original, which the first of several jobs does that decode it.
+final class OriginalStore: Sendable {
+    private struct State {
+        var begin: (@Sendable () -> Void)?
+        var store: (@Sendable (WebImage?) -> Void)?
+        var isPostponed = false
+        var waiting: [@Sendable () -> Void] = []
     }
+
+    /// Whether the whole image is needed, at its own size and with all frames.
+    let needsWholeImage: Bool
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - needsWholeImage: Whether only a caller with the whole image can store.
+    ///   - begin: Called once it is clear that the bytes are an image.
+    ///   - store: Called after that with the image, if it was decoded.
+    init(
+        needsWholeImage: Bool,
+        begin: @escaping @Sendable () -> Void,
+        store: @escaping @Sendable (WebImage?) -> Void
+    ) {
+        self.needsWholeImage = needsWholeImage
+        state = Mutex(State(begin: begin, store: store))
+    }
+
+    /// Whether nobody has stored yet.
+    var isPending: Bool { state.withLock { $0.store != nil } }
 
     /// - Parameter image: The decoded image, if it was decoded.
     func perform(_ image: WebImage?) {
-        guard image != nil || !needsImage else { return }
-        work.withLock { $0.take() }?(image)
+        guard image != nil || !needsWholeImage else { return }
+        end(with: image)
+    }
+
+    /// Does the work without an image where it needs one, which could not be decoded.
+    func end(with image: WebImage?) {
+        let (begin, store) = state.withLock { ($0.begin.take(), $0.store.take()) }
+        begin?()
+        store?(image)
+        for body in state.withLock({ exchange(&$0.waiting, with: []) }) { body() }
+    }
+
+    /// Leaves the work to whoever decodes the whole image.
+    /// - Returns: Whether that is the caller.
+    func postpone() -> Bool {
+        let (begin, isFirst) = state.withLock { state in
+            let isFirst = state.store != nil && !state.isPostponed
+            if isFirst { state.isPostponed = true }
+            return (state.begin.take(), isFirst)
+        }
+        begin?()
+        return isFirst
+    }
+
+    /// Runs a body once what was postponed is done, or within this call when nothing was.
+    func whenDone(_ body: @escaping @Sendable () -> Void) {
+        let isDone = state.withLock { state in
+            let isDone = state.store == nil || !state.isPostponed
+            if !isDone { state.waiting.append(body) }
+            return isDone
+        }
+        if isDone { body() }
     }
 }
 

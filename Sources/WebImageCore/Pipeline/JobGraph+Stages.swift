@@ -9,12 +9,19 @@ extension JobGraph {
     }
 
     /// Ends a look-up that found nothing to show as it is: the job needs bytes.
-    /// - Parameter rendition: The rendition that the server is to validate.
-    mutating func endLookUp(_ id: Job.ID, rendition: CacheEntry?) -> [Effect] {
+    /// - Parameters:
+    ///   - rendition: The rendition that the server is to validate.
+    ///   - mark: When that was read.
+    mutating func endLookUp(
+        _ id: Job.ID,
+        rendition: CacheEntry?,
+        mark: ImageVersions.Mark? = nil
+    ) -> [Effect] {
         guard case .lookingUp(let fetch, _) = jobs[id]?.phase else { return [] }
         updateJob(id) { job in
             job.phase = .waiting(fetch)
             job.rendition = rendition
+            job.renditionMark = mark
         }
         if rendition != nil { endPreview(of: id) }
         return startFetch(fetch)
@@ -227,6 +234,13 @@ extension JobGraph {
 
     func renditions(of id: Fetch.ID) -> [CacheEntry] {
         (fetches[id]?.jobs ?? []).compactMap { jobs[$0]?.rendition }
+    }
+
+    /// The renditions of a fetch, each with the moment at which it was read.
+    func markedRenditions(of id: Fetch.ID) -> [(entry: CacheEntry, mark: ImageVersions.Mark?)] {
+        (fetches[id]?.jobs ?? []).compactMap { id in
+            jobs[id].flatMap { job in job.rendition.map { ($0, job.renditionMark) } }
+        }
     }
 
     /// Lets a fetch rest until the loader is asked again.

@@ -52,6 +52,8 @@ struct JobGraph: Sendable {
         var preview = Preview.none
         /// The rendition that the server is asked about.
         var rendition: CacheEntry?
+        /// When that was read.
+        var renditionMark: ImageVersions.Mark?
         /// Whether a rendition was found, and its file is asked whether it has changed.
         var isConfirming = false
 

@@ -11,6 +11,7 @@ final class RenditionStage: Sendable {
     private let maker: ImageMaker
     private let scheduler: DecodeScheduler
     private let renditions: RenditionTier
+    private let versions: ImageVersions
     private let store: StoreStage
     private let delivery: DeliveryStage
 
@@ -27,6 +28,7 @@ final class RenditionStage: Sendable {
         dataCache = dependencies.dataCache
         ioQueue = dependencies.ioQueue
         observers = dependencies.observers
+        versions = dependencies.versions
         self.graph = graph
         self.watch = watch
         self.maker = maker
@@ -34,6 +36,13 @@ final class RenditionStage: Sendable {
         self.renditions = renditions
         self.store = store
         self.delivery = delivery
+    }
+
+    /// A rendition that was read.
+    private struct Found: Sendable {
+        let entry: CacheEntry
+        let mark: ImageVersions.Mark
+        let readingDuration: Duration
     }
 
     func lookUp(_ id: JobGraph.Job.ID, _ priority: ImagePriority) {
@@ -46,13 +55,15 @@ final class RenditionStage: Sendable {
         defer { watch.end() }
         guard let job = graph.job(id) else { return }
         let start = ContinuousClock.now
+        let mark = versions.mark()
         guard let cache = renditions.cache, let entry = cache.entry(for: job.key.rendition), let info = entry.rendition
         else {
             graph.update { $0.endLookUp(id, rendition: nil) }
             return
         }
+        let found = Found(entry: entry, mark: mark, readingDuration: .now - start)
         if job.request.cachePolicy.asksForChanges, let files = renditions.fileLoader(for: job.request) {
-            return confirm(entry, of: id, job, with: files, readingDuration: .now - start)
+            return confirm(found, of: id, job, with: files)
         }
         let original = dataCache?.metadata(for: job.key.fetch.url)
         guard original == nil || original?.storedAt == info.source else {
@@ -63,12 +74,12 @@ final class RenditionStage: Sendable {
         }
         switch renditions.use(of: original ?? entry, for: job.request) {
         case .use:
-            decode(entry, id, readingDuration: .now - start, completion: nil)
+            decode(found, id, completion: nil)
         case .useAndRefresh:
             let refresh = OnDeinit { [graph] in graph.apply([.refresh(job.request)]) }
-            decode(entry, id, readingDuration: .now - start, completion: refresh)
+            decode(found, id, completion: refresh)
         case .validate:
-            graph.update { $0.endLookUp(id, rendition: entry) }
+            graph.update { $0.endLookUp(id, rendition: entry, mark: mark) }
         case .confirm, .ignore:
             graph.update { $0.endLookUp(id, rendition: nil) }
         }
@@ -76,16 +87,15 @@ final class RenditionStage: Sendable {
 
     /// Uses the rendition of a file that has not changed.
     private func confirm(
-        _ entry: CacheEntry,
+        _ found: Found,
         of id: JobGraph.Job.ID,
         _ job: JobGraph.Job,
-        with files: LocalLoader,
-        readingDuration: Duration
+        with files: LocalLoader
     ) {
         graph.withLock { $0.confirmRendition(of: id) }
         files.findVersion(of: job.request.url, priority: job.priority) { [self] version in
-            if let version, version.etag == entry.response.etag {
-                decode(entry, id, readingDuration: readingDuration, completion: nil)
+            if let version, version.etag == found.entry.response.etag {
+                decode(found, id, completion: nil)
             } else {
                 // A file that is not there may be on a medium that comes back.
                 if version != nil { store.outdateRenditions(of: job.key.fetch.url) }
@@ -95,38 +105,32 @@ final class RenditionStage: Sendable {
     }
 
     /// - Parameter completion: Released once the image is in the memory cache, so that a refresh cannot overtake it.
-    private func decode(
-        _ entry: CacheEntry,
-        _ id: JobGraph.Job.ID,
-        readingDuration: Duration,
-        completion: OnDeinit?
-    ) {
+    private func decode(_ found: Found, _ id: JobGraph.Job.ID, completion: OnDeinit?) {
         guard let (priority, effects) = graph.withLock({ $0.useRendition(id) }) else { return }
         if observers.isActive, let url = graph.job(id)?.request.url {
-            observers.notify(url, .renditionHit(readingDuration))
+            observers.notify(url, .renditionHit(found.readingDuration))
         }
         graph.apply(effects)
         scheduler.submit(id, making: .image, priority: priority, isSlow: false) {
-            self.show(entry, id, readingDuration: readingDuration, completion: completion)
+            self.show(found, id, completion: completion)
         }
     }
 
     /// - Parameter reservation: The memory for the pixels, when the job has waited for it.
     private func show(
-        _ entry: CacheEntry,
+        _ found: Found,
         _ id: JobGraph.Job.ID,
-        readingDuration: Duration,
         completion: OnDeinit?,
         reservation: MemoryBudget.Reservation? = nil
     ) {
         guard let job = graph.job(id) else { return }
-        let byteCount = entry.pixelByteCount
+        let (entry, byteCount) = (found.entry, found.entry.pixelByteCount)
         // It was made where there is more memory. Decoding the original says what is wrong.
         guard scheduler.canReserve(byteCount) else { return graph.update { $0.discardRendition(id) } }
         let memory =
             reservation
             ?? scheduler.reserve(byteCount, for: id, making: .image, isSlow: false) {
-                self.show(entry, id, readingDuration: readingDuration, completion: completion, reservation: $0)
+                self.show(found, id, completion: completion, reservation: $0)
             }
         guard let memory else { return }
         defer { withExtendedLifetime(memory) {} }
@@ -136,9 +140,9 @@ final class RenditionStage: Sendable {
             graph.update { $0.discardRendition(id) }
             return
         }
-        store.storeInMemory(image, for: job, response: entry.response)
+        store.storeInMemory(image, for: job, response: entry.response, mark: found.mark)
         var response = ImageResponse(image: image, source: .disk, url: job.request.url)
-        response.durations.reading = readingDuration
+        response.durations.reading = found.readingDuration
         response.durations.decoding = .now - start
         for task in graph.withLock({ $0.finishJob(id) }) { delivery.deliver(response, to: task) }
     }

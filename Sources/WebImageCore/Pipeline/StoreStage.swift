@@ -10,6 +10,8 @@ final class StoreStage: Sendable {
     private let keepsThumbHashes: Bool
     private let clock: any TimeKeeping
     private let memoryLifetime: Duration?
+    private let versions: ImageVersions
+    private let storeOrder: StoreOrder
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
     private let renditions: RenditionTier
@@ -29,6 +31,8 @@ final class StoreStage: Sendable {
         keepsThumbHashes = dependencies.keepsThumbHashes
         clock = dependencies.clock
         memoryLifetime = dependencies.memoryLifetime
+        versions = dependencies.versions
+        storeOrder = dependencies.storeOrder
         observers = dependencies.observers
         self.graph = graph
         self.renditions = renditions
@@ -36,8 +40,15 @@ final class StoreStage: Sendable {
     }
 
     /// Prepares an image for display, and keeps it in the memory cache.
-    /// - Parameter response: What the server has said about the bytes of the image.
-    func storeInMemory(_ image: WebImage, for job: JobGraph.Job, response: ResponseMetadata) {
+    /// - Parameters:
+    ///   - response: What the server has said about the bytes of the image.
+    ///   - mark: When these were read or have arrived. The memory cache does not keep an image that was replaced or removed since.
+    func storeInMemory(
+        _ image: WebImage,
+        for job: JobGraph.Job,
+        response: ResponseMetadata,
+        mark: ImageVersions.Mark?
+    ) {
         let response = response.living(for: job.request.diskLifetime, from: clock.now)
         if let freshness = response.freshness(clock.now) {
             let now = clock.now.timeIntervalSince1970
@@ -46,9 +57,15 @@ final class StoreStage: Sendable {
         }
         image.storage.varying = VaryingFields(response, job.request)
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
-        guard job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.memory) }) else { return }
+        let key = job.key.image
+        guard job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.memory) }),
+            versions.isCurrent(mark, of: key.source)
+        else { return }
         let expiry = (job.request.memoryLifetime ?? memoryLifetime).map { MemoryExpiry($0, clock) }
-        memoryCache.store(MemoryEntry(image, for: job.key.image, expiry: expiry, storedAt: clock.now))
+        let entry = MemoryEntry(image, for: key, expiry: expiry, storedAt: clock.now)
+        memoryCache.store(entry)
+        // Whoever has replaced the image meanwhile may have cleared the cache before.
+        if !versions.isCurrent(mark, of: key.source) { memoryCache.remove(entry) }
     }
 
     /// Ends a job: delivers its image or error, and stores what was decoded.
@@ -74,11 +91,14 @@ final class StoreStage: Sendable {
         }
         let waiting = tasks.filter { $0.request.cacheAccess.awaitsWrites }
         guard !waiting.isEmpty else { return }
-        queue.submit {
-            self.dataCache?.waitUntilWritten(job.key.fetch.url)
-            self.renditions.cache?.waitUntilWritten(job.key.rendition)
-            for task in waiting { deliver(to: task) }
+        let deliverWaiting = { @Sendable [self] in
+            _ = queue.submit { [self] in
+                dataCache?.waitUntilWritten(job.key.fetch.url)
+                renditions.cache?.waitUntilWritten(job.key.rendition)
+                for task in waiting { deliver(to: task) }
+            }
         }
+        if let store = data.storeOriginal { store.whenDone(deliverWaiting) } else { deliverWaiting() }
     }
 }
 
@@ -127,16 +147,32 @@ extension ResponseMetadata {
 
 // Originals.
 extension StoreStage {
+    /// The bytes of a fetch among those of its image.
+    struct Version: Sendable {
+        let fetch: JobGraph.Fetch
+        let mark: ImageVersions.Mark
+        /// Whether the caches may have other bytes of the image, which these replace.
+        let replacesCached: Bool
+    }
+
+    /// Takes note of bytes that have arrived.
+    func version(of fetch: JobGraph.Fetch, replacesCached: Bool) -> Version {
+        let mark = versions.mark()
+        if replacesCached { versions.change(fetch.key.url, to: mark) }
+        return Version(fetch: fetch, mark: mark, replacesCached: replacesCached)
+    }
+
     /// The work that puts the bytes of a fetch into the disk cache, and the date of the entry; `nil` when they are not
     /// to be cached. It is done once they have decoded, so that the cache never has what is no image.
     /// - Parameter mayLeaveOldImages: Whether the memory cache may still have images of an earlier version then.
     func original(
         _ loaded: LoaderResult,
-        of fetch: JobGraph.Fetch,
+        of version: Version,
         _ loader: any DataLoading,
         mayLeaveOldImages: Bool
-    ) -> (store: OnceClosure, date: Date)? {
-        let (key, url, date) = (fetch.key.url, fetch.request.url, clock.now)
+    ) -> (store: OriginalStore, date: Date)? {
+        let (fetch, mark, date) = (version.fetch, version.mark, clock.now)
+        let (key, url) = (fetch.key.url, fetch.request.url)
         // What was loaded past the caches replaces what they hold.
         if loader.isOfFiles, !fetch.key.queriesOriginals { outdateRenditions(of: key) }
         guard dataCache != nil, loader.shouldCacheOnDisk(url), fetch.key.storesOriginals else { return nil }
@@ -146,25 +182,39 @@ extension StoreStage {
             removeFromDisk(key)
             return nil
         }
-        let store = OnceClosure(needsImage: serializer != nil) { [self] image in
-            // What is kept is for all requests.
-            let image = image?.upright
-            var data = loaded.data
-            if let serializer {
-                guard let image, let serialized = serializer.serialize(image, data, url) else { return }
-                data = serialized
-            }
+        let begin = { @Sendable [self] in
+            guard versions.isCurrent(mark, of: key) else { return }
+            if version.replacesCached { versions.change(key, to: mark) }
             // A load that has read no cache does not know whether it brings another version than that in memory.
             if mayLeaveOldImages, !fetch.key.queriesOriginals { memoryCache.removeImages(source: key) }
             // Renditions of the version before would be served again once this original is evicted.
             renditions.cache?.outdateVariants(of: key)
+        }
+        let store = OriginalStore(needsWholeImage: serializer != nil, begin: begin) { [self] image in
+            guard versions.isCurrent(mark, of: key) else { return }
+            // What is kept is for all requests.
+            let image = image?.upright
+            var data = loaded.data
+            if let serializer {
+                guard let image, let serialized = serializer.serialize(image, data, url) else {
+                    return removeFromDisk(key)
+                }
+                data = serialized
+            }
             var entry = CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: date)
             if keepsThumbHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
-            dataCache?.store(entry)
             observers.notify(url, .stored)
-            writer.schedule()
+            keep(entry, mark)
         }
         return (store, date)
+    }
+
+    /// Stores an original, unless the app has stored or removed one since its bytes have arrived.
+    private func keep(_ entry: CacheEntry, _ mark: ImageVersions.Mark) {
+        storeOrder.perform(entry.key) { [dataCache, versions] in
+            if versions.isCurrent(mark, of: entry.key) { dataCache?.store(entry) }
+        }
+        writer.schedule()
     }
 
     /// Updates an entry with the header fields of a 304 (RFC 9111, section 4.3.4).
@@ -188,13 +238,16 @@ extension StoreStage {
 
     /// Removes an entry that is intact but no image.
     func removeUndecodable(_ data: FetchedData, _ request: ImageRequest) {
-        if data.origin != .loader { removeFromDisk(request.sourceKey) }
+        guard data.origin != .loader, versions.isCurrent(data.mark, of: request.sourceKey) else { return }
+        removeFromDisk(request.sourceKey)
     }
 
     /// Removes the original and all renditions of a URL, in the background.
     private func removeFromDisk(_ key: String) {
-        queue.submit(priority: .veryLow) { [dataCache, renditions] in
-            dataCache?.remove(key)
+        let mark = versions.mark()
+        queue.submit(priority: .veryLow) { [dataCache, renditions, storeOrder, versions] in
+            // What the app has stored in the meantime stays.
+            storeOrder.perform(key) { if versions.isCurrent(mark, of: key) { dataCache?.remove(key) } }
             renditions.cache?.removeVariants(of: key)
         }
     }
@@ -217,6 +270,8 @@ extension StoreStage {
     /// Runs on the decoding thread, after delivery: a full I/O queue cannot pile up pixels.
     private func storeRendition(_ image: WebImage, of job: JobGraph.Job, from data: FetchedData) {
         let response = data.loaded.metadata
+        // An update of the app may bring another file under the same name, and nothing would outdate the rendition.
+        guard data.entry?.isBundled != true else { return }
         guard let cache = renditions.cache, !CacheDirectives(response.cacheControl).isNoStore,
             let entry = renditions.entry(
                 for: image,
@@ -225,7 +280,11 @@ extension StoreStage {
                 originalDate: data.storedAt ?? clock.now
             )
         else { return }
+        let key = job.key.fetch.url
+        guard versions.isCurrent(data.mark, of: key) else { return }
         cache.store(entry)
+        // Whoever has replaced the image meanwhile may have removed its renditions before.
+        if !versions.isCurrent(data.mark, of: key) { cache.outdateVariants(of: key) }
         writer.schedule()
     }
 
@@ -239,12 +298,12 @@ extension StoreStage {
     /// Updates the renditions of a fetch, whose original is no longer cached, with the header fields of a 304.
     func renewRenditions(of id: JobGraph.Fetch.ID, with response: ResponseMetadata) {
         guard let cache = renditions.cache else { return }
-        let (entries, key) = graph.withLock { ($0.renditions(of: id), $0.fetches[id]?.key.url) }
-        if let key, CacheDirectives(response.cacheControl).isNoStore { return removeFromDisk(key) }
-        guard !entries.isEmpty else { return }
-        for var entry in entries {
+        let (found, key) = graph.withLock { ($0.markedRenditions(of: id), $0.fetches[id]?.key.url) }
+        guard let key, !found.isEmpty else { return }
+        if CacheDirectives(response.cacheControl).isNoStore { return removeFromDisk(key) }
+        for (var entry, mark) in found where versions.isCurrent(mark, of: key) {
             entry.response = renewed(entry.response, by: response)
-            cache.store(entry)
+            cache.storeRenewed(entry)
         }
         writer.schedule()
     }

@@ -158,6 +158,8 @@ public final class ImagePrefetcher: Sendable {
             request.cacheAccess.writes.subtract([.memory, .renditions])
             request.variantSize = request.resolvedDecodeSize
             request.decodeSize = .contain(PixelSize(width: 16, height: 16))
+            // Nobody sees the image, and a transformer may fail on one that is so small.
+            request.transformer = nil
         }
         return request
     }

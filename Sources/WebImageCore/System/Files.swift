@@ -10,7 +10,8 @@ package protocol FileStoring: Sendable {
     func readTail(_ path: String, byteCount: Int) throws -> (Data, size: Int)
     func exists(_ path: String) -> Bool
     /// Writes a file atomically: a reader sees the old one, the new one, or none.
-    func write(_ pieces: [Data], to path: String) throws
+    /// - Parameter keepsDate: Whether the file keeps the date of the last write that it has.
+    func write(_ pieces: [Data], to path: String, keepsDate: Bool) throws
     /// Writes bytes into a file that is open.
     /// - Parameter path: The path of the file, for errors.
     func write(_ bytes: Data, to descriptor: Int32, at offset: Int, path: String) throws
@@ -21,6 +22,7 @@ package protocol FileStoring: Sendable {
     func files(below directory: String) -> [StoredFile]
     /// Returns the paths of what a directory contains, of those whose names begin with a prefix. Nothing is asked about each of them.
     func paths(in directory: String, prefix: String) -> [String]
+    /// Removes a directory with all that is in it. What others put there meanwhile may stay, with the directories that hold it.
     func removeTree(_ directory: String) throws
 }
 
@@ -168,7 +170,7 @@ package struct FileStore: FileStoring {
         return Data(bytesNoCopy: memory, count: filled, deallocator: .free)
     }
 
-    package func write(_ pieces: [Data], to path: String) throws {
+    package func write(_ pieces: [Data], to path: String, keepsDate: Bool = false) throws {
         guard Self.allowsFile(of: pieces.reduce(0) { $0 + $1.count }) else {
             throw FileError(call: "write", path: path, number: EFBIG)
         }
@@ -178,6 +180,10 @@ package struct FileStore: FileStoring {
         do {
             defer { close(descriptor) }
             for piece in pieces { try writeAll(piece, to: descriptor, path: temporary) }
+            var status = stat()
+            if keepsDate, stat(path, &status) == 0 {
+                futimens(descriptor, [timespec(tv_sec: 0, tv_nsec: Self.leaveAlone), status.st_mtim])
+            }
         } catch {
             unlink(temporary)
             throw error
@@ -275,11 +281,46 @@ package struct FileStore: FileStoring {
     }
 
     package func removeTree(_ directory: String) throws {
-        do {
-            try FileManager.default.removeItem(atPath: directory)
-        } catch let error as CocoaError where error.code == .fileNoSuchFile {
+        guard unlink(directory) != 0, errno != ENOENT else { return }
+        guard errno == EISDIR || errno == EPERM else {
+            throw FileError(call: "unlink", path: directory, number: errno)
+        }
+        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 || errno == ENOENT else { throw FileError(call: "open", path: directory, number: errno) }
+        var failure: FileError?
+        if descriptor >= 0 { empty(directory, descriptor, noting: &failure) }
+        if rmdir(directory) != 0 { Self.note(FileError(call: "rmdir", path: directory, number: errno), in: &failure) }
+        if let failure { throw failure }
+    }
+
+    /// Removes the contents of a directory. One failure does not keep the rest.
+    /// - Parameter descriptor: The open directory, which this call closes. As in collect(_:_:depth:into:), nothing leads elsewhere.
+    private func empty(_ directory: String, _ descriptor: Int32, noting failure: inout FileError?) {
+        guard let stream = fdopendir(descriptor) else {
+            close(descriptor)
             return
         }
+        defer { closedir(stream) }
+        while let entry = readdir(stream) {
+            let name = Self.name(of: entry)
+            guard name != ".", name != "..", unlinkat(descriptor, name, 0) != 0 else { continue }
+            let (number, path) = (errno, "\(directory)/\(name)")
+            guard number == EISDIR || number == EPERM else {
+                Self.note(FileError(call: "unlink", path: path, number: number), in: &failure)
+                continue
+            }
+            let inner = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            if inner >= 0 { empty(path, inner, noting: &failure) }
+            if unlinkat(descriptor, name, AT_REMOVEDIR) != 0 {
+                Self.note(FileError(call: "rmdir", path: path, number: errno), in: &failure)
+            }
+        }
+    }
+
+    /// Keeps the first failure that is one: others may remove the same files, and put new ones in a directory.
+    private static func note(_ error: FileError, in failure: inout FileError?) {
+        guard failure == nil, error.number != ENOENT, error.number != ENOTEMPTY, error.number != EEXIST else { return }
+        failure = error
     }
 
     /// Creates the file, and its directories when they have been removed.

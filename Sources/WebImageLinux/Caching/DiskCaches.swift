@@ -18,10 +18,10 @@ struct DiskCaches: Sendable {
         /// The limits of one of the caches. The free space is looked up when the cache is first written, since the main
         /// thread makes managers and the file system may be slow.
         func limits(_ part: @escaping @Sendable (Int) -> Int, _ readOnlyDirectories: [String]) -> DiskLimits {
-            let (own, directory) = (configuration.ownSizeLimit, configuration.directory)
+            let own = configuration.ownSizeLimit
             let assumed = own ?? ImageManager.Configuration.DiskCache.largestDefaultSizeLimit
             return DiskLimits(
-                size: MeasuredLimit(assuming: part(assumed)) {
+                size: MeasuredLimit(assuming: part(assumed)) { directory in
                     part(own ?? ImageManager.Configuration.DiskCache.defaultSizeLimit(at: directory))
                 },
                 maximumAge: configuration.maximumAge / .seconds(1),

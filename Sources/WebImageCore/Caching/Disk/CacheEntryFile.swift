@@ -46,6 +46,7 @@ package struct CacheEntryFile {
     package static let maximumMetadataLength = 4 << 20
 
     /// The contents of an entry's file, in pieces.
+    /// - Throws: Also ``StoreFailure/metadataTooLarge`` for a file that could never be read.
     package static func encode(_ entry: CacheEntry, _ hashes: CacheHashes) throws -> [Data] {
         let metadata = Metadata(
             key: entry.key,
@@ -57,6 +58,7 @@ package struct CacheEntryFile {
         )
         var tail = try JSONEncoder().encode(metadata)
         let jsonLength = tail.count
+        guard jsonLength <= maximumMetadataLength else { throw StoreFailure.metadataTooLarge }
         tail.append(UInt64(entry.data.count))
         tail.append(UInt64(jsonLength))
         let checksum = tail.withUnsafeBytes { hashes.checksum($0) }

@@ -39,6 +39,9 @@ public final class DataCacheGroup: DataCaching {
     }
 
     private let state: Mutex<State>
+    /// What has become of the entries that are read.
+    private let versions = ImageVersions()
+    private let order = StoreOrder()
 
     /// Makes a group. A group without caches always misses.
     /// - Parameters:
@@ -62,9 +65,14 @@ public final class DataCacheGroup: DataCaching {
 
     /// Reads an entry from the caches of ``Policies/query``, the first of which wins.
     public func entry(for key: String) -> CacheEntry? {
-        let (caches, policy) = (caches, policies.query)
+        let (caches, policy, mark) = (caches, policies.query, versions.mark())
         guard let (index, entry) = Self.first(policy, in: caches, { $0.entry(for: key) }) else { return nil }
-        if policy == .serial { for cache in caches[..<index] { cache.store(entry) } }
+        guard policy == .serial, index > 0 else { return entry }
+        order.perform(key) { [versions] in
+            // What was stored or removed while a slow cache was read counts.
+            guard versions.isCurrent(mark, of: key) else { return }
+            for cache in caches[..<index] { cache.store(entry) }
+        }
         return entry
     }
 
@@ -81,7 +89,9 @@ public final class DataCacheGroup: DataCaching {
     /// Stores an entry in the caches of ``Policies/store``.
     public func store(_ entry: CacheEntry) {
         // store(_:) does not block, so there is nothing to gain from several threads.
-        for cache in Self.chosen(policies.store, caches) { cache.store(entry) }
+        let chosen = Self.chosen(policies.store, caches)
+        versions.change(entry.key)
+        order.perform(entry.key) { for cache in chosen { cache.store(entry) } }
     }
 
     /// Flushes every cache: each may have accepted an entry.
@@ -96,7 +106,13 @@ public final class DataCacheGroup: DataCaching {
 
     /// Removes an entry from the caches of ``Policies/remove``.
     public func remove(_ key: String) {
-        Self.each(policies.remove, in: caches) { $0.remove(key) }
+        let (caches, policy) = (caches, policies.remove)
+        versions.change(key)
+        order.perform(key) { [versions] in
+            Self.each(policy, in: caches) { $0.remove(key) }
+            // Whoever has read the entry in the meantime has it from before.
+            versions.change(key)
+        }
     }
 
     /// Removes expired entries from the caches of ``Policies/removeAll``.
@@ -106,7 +122,14 @@ public final class DataCacheGroup: DataCaching {
 
     /// Removes all entries from the caches of ``Policies/removeAll``.
     public func removeAll() {
-        Self.each(policies.removeAll, in: caches) { $0.removeAll() }
+        let (caches, policy) = (caches, policies.removeAll)
+        versions.changeAll()
+        order.performForAll {
+            Self.each(policy, in: caches) { $0.removeAll() }
+            versions.changeAll()
+        } remove: { key in
+            Self.each(policy, in: caches) { $0.remove(key) }
+        }
     }
 
     /// The usage of all caches together.

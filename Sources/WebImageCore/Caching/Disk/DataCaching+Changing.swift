@@ -30,7 +30,7 @@ extension DataCaching {
     func attach(_ data: Data?, to key: String, completion: @escaping DiskCache.Completion) {
         if let disk = self as? DiskCache {
             guard disk.update(key, completion: completion, { $0.attachment = data }) else {
-                return completion(.noEntry)
+                return completion(disk.hasOnlyBundledFile(key) ? .isBundled : .noEntry)
             }
             disk.waitUntilWritten(key)
         } else {

@@ -87,6 +87,8 @@ public struct CacheEntry: Sendable, Equatable {
     public var attachment: Data?
     /// How the bytes of a rendition are decoded; `nil` for an original.
     package var rendition: RenditionInfo?
+    /// Whether the entry lies in a directory of the app, which may bring another version without telling.
+    package var isBundled = false
 
     /// The largest ``attachment`` in bytes: 65,536.
     public static let maximumAttachmentByteCount = 1 << 16

@@ -4,10 +4,10 @@ import Synchronization
 // How entries are removed, and kept from being written.
 extension DiskCache {
     package func remove(_ key: String) {
-        var dropped = state.withLock { $0.staged.remove(key) }
+        var dropped = state.withLock { $0.drop(key) }
         writing.withLock { _ in
             // It may have been changed by update(_:) in between.
-            dropped += state.withLock { $0.staged.remove(key) }
+            dropped += state.withLock { $0.drop(key) }
             attempt { try files.remove(filePath(for: key)) }
             attempt { try files.remove("\(directory)/\(DiskCacheLayout.partialName)/\(hashes.name(key))") }
         }
@@ -16,8 +16,10 @@ extension DiskCache {
 
     package func removeAll() {
         let dropped = state.withLock { state in
-            state.size = 0
-            return state.staged.removeAll()
+            // Another process may store at the same time, so that the next write counts.
+            state.size = nil
+            let refused = exchange(&state.refused, with: [:]).values.flatMap(\.completions)
+            return state.staged.removeAll() + refused
         }
         writing.withLock { _ in attempt { try files.removeTree(directory) } }
         for completion in dropped { completion(.removed) }
@@ -51,12 +53,57 @@ extension DiskCache {
         }
     }
 
-    func isOutdated(_ key: String) -> Bool {
-        state.withLock { !$0.outdated.isEmpty && $0.outdated.contains(String(CacheKey.parts(of: key).base)) }
+    /// Removes the file of a key whose latest entry was refused.
+    func removeRefused(_ key: String) {
+        guard state.withLock({ $0.refused[key] != nil }) else { return }
+        let refusal = writing.withLock { _ -> Refusal? in
+            // Another thread may have done so, and written a newer entry since.
+            guard state.withLock({ $0.refused[key] != nil }) else { return nil }
+            removeFile(of: key)
+            return state.withLock { $0.refused.removeValue(forKey: key) }
+        }
+        for completion in refusal?.completions ?? [] { completion(refusal?.failure) }
+    }
+
+    /// Called with the lock of the writers.
+    func removeFile(of key: String) {
+        let path = filePath(for: key)
+        // A disk that is read-only fails for files as well that are not there.
+        if files.exists(path) { attempt { try files.remove(path) } }
+    }
+
+    /// Whether the file of a key is of an image that is no longer there.
+    func isHidden(_ key: String) -> Bool {
+        state.withLock { $0.refused[key] != nil || $0.isOutdated(key) }
+    }
+
+    func isOutdated(_ key: String) -> Bool { state.withLock { $0.isOutdated(key) } }
+}
+
+extension DiskCache.State {
+    fileprivate func isOutdated(_ key: String) -> Bool {
+        !outdated.isEmpty && outdated.contains(String(CacheKey.parts(of: key).base))
+    }
+
+    /// Drops what waits for a key.
+    /// - Returns: Who waits for its end.
+    fileprivate mutating func drop(_ key: String) -> [DiskCache.Completion] {
+        staged.remove(key) + (refused.removeValue(forKey: key)?.completions ?? [])
     }
 }
 
 extension DiskCache {
+    /// Goes on in another directory, and forgets what it knew of the disk before.
+    func moved(to directory: String) {
+        self.directory = directory
+        state.withLock { state in
+            state.size = nil
+            state.pausedUntil = -.infinity
+            state.lastingFailure = nil
+            state.hasLoggedFailure = false
+        }
+    }
+
     /// Runs a body while none of the caches writes or removes a file. Entries that are stored meanwhile wait.
     static func withoutWriting<R: Sendable>(
         _ caches: [DiskCache],

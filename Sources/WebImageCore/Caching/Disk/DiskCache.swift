@@ -13,13 +13,22 @@ package final class DiskCache: DataCaching {
 
     enum Work {
         case removeVariants(String)
+        case removeRefused(String)
         case write(StagedEntries.Element)
+    }
+
+    /// Why an entry is not kept, and who waits for its end.
+    struct Refusal {
+        var failure: StoreFailure
+        var completions: [Completion] = []
     }
 
     struct State {
         /// Base keys whose variants on disk are of an image that is no longer there.
         var outdated: Set<String> = []
         var staged = StagedEntries()
+        /// Keys whose latest entry is not kept, so that their files are of an image that is no longer there.
+        var refused: [String: Refusal] = [:]
         var isFlushing = false
         /// Bytes in the directory as far as is known: those of the last count and those written since.
         var size: Int?
@@ -41,6 +50,7 @@ package final class DiskCache: DataCaching {
 
         mutating func nextWork() -> Work? {
             if let base = outdated.first { return .removeVariants(base) }
+            if let key = refused.first?.key { return .removeRefused(key) }
             return staged.first().map { .write($0) }
         }
     }
@@ -100,13 +110,13 @@ package final class DiskCache: DataCaching {
     package var isHalfEmpty: Bool { state.withLock { $0.size ?? 0 } < limits.sizeLimit / 2 }
 
     /// Whether there is anything to write.
-    var hasStagedEntries: Bool { state.withLock { !$0.staged.isEmpty } }
+    var hasStagedEntries: Bool { state.withLock { !$0.staged.isEmpty || !$0.refused.isEmpty } }
 
     /// Whether so much is staged that it should be written although there is other work.
     var isWritingUrgent: Bool { state.withLock { $0.staged.byteCount > Self.urgentByteCount } }
 
     package var usage: CacheUsage {
-        limits.measure()
+        limits.measure(directory)
         let stored = files.files(below: directory).filter { !$0.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
         return CacheUsage(
             count: stored.count(where: isEntry),
@@ -121,7 +131,7 @@ package final class DiskCache: DataCaching {
         for file in stored {
             guard found.count < limit else { break }
             // Only the files that are listed are read. One may have been removed meanwhile.
-            guard let entry = (try? tail(of: file.path, key: nil))??.entryWithoutData, !isOutdated(entry.key) else {
+            guard let entry = (try? tail(of: file.path, key: nil))??.entryWithoutData, !isHidden(entry.key) else {
                 continue
             }
             let storedAt = Date(timeIntervalSince1970: file.modified)
@@ -141,7 +151,7 @@ package final class DiskCache: DataCaching {
 extension DiskCache {
     package func entry(for key: String) -> CacheEntry? {
         if let staged = stagedEntry(key) { return staged }
-        guard !isOutdated(key) else { return nil }
+        guard !isHidden(key) else { return nil }
         return storedEntry(for: key) ?? bundledEntry(for: key)
     }
 
@@ -150,12 +160,12 @@ extension DiskCache {
             staged.data = Data()
             return staged
         }
-        guard !isOutdated(key) else { return nil }
+        guard !isHidden(key) else { return nil }
         return try? tail(of: filePath(for: key), key: key)?.entryWithoutData
     }
 
     package func contains(_ key: String) -> Bool {
-        stagedEntry(key) != nil || !isOutdated(key) && files.exists(filePath(for: key))
+        stagedEntry(key) != nil || !isHidden(key) && files.exists(filePath(for: key))
             || bundledPaths(for: key).contains { files.exists($0) }
     }
 
@@ -187,9 +197,16 @@ extension DiskCache {
     private func bundledEntry(for key: String) -> CacheEntry? {
         for path in bundledPaths(for: key) {
             guard let file = (try? read(path, atMost: Self.largestBundledFile)) ?? nil else { continue }
-            return parsed(file, key) ?? CacheEntry(key: key, data: file, storedAt: .distantPast)
+            var entry = parsed(file, key) ?? CacheEntry(key: key, data: file, storedAt: .distantPast)
+            entry.isBundled = true
+            return entry
         }
         return nil
+    }
+
+    /// Whether the only file of a key is one that the cache does not write to.
+    func hasOnlyBundledFile(_ key: String) -> Bool {
+        !files.exists(filePath(for: key)) && bundledPaths(for: key).contains { files.exists($0) }
     }
 
     private func bundledPaths(for key: String) -> [String] {
@@ -234,20 +251,38 @@ extension DiskCache {
 extension DiskCache {
     package func store(_ entry: CacheEntry) { store(entry, completion: nil) }
 
-    /// Accepts an entry.
+    /// Accepts an entry. One that cannot be kept takes the place of that before all the same: nobody finds either.
     /// - Parameter completion: Called exactly once, when somebody has written the entry: ``flush()`` or
     ///   ``waitUntilWritten(_:)``.
     package func store(_ entry: CacheEntry, completion: Completion?) {
-        let failure = state.withLock { stage(entry, completion: completion, in: &$0) }
-        if let failure { completion?(failure) }
+        let dropped = state.withLock { state in
+            guard let failure = stage(entry, completion: completion, in: &state) else { return [Completion]() }
+            var refusal = state.refused[entry.key] ?? Refusal(failure: failure)
+            refusal.failure = failure
+            if let completion { refusal.completions.append(completion) }
+            state.refused[entry.key] = refusal
+            return state.staged.remove(entry.key)
+        }
+        for completion in dropped { completion(.removed) }
     }
 
+    /// Accepts a copy of an entry with other data beside its bytes. If it cannot be kept, the file stays.
+    func storeRenewed(_ entry: CacheEntry) {
+        state.withLock { _ = stage(entry, isRenewal: true, completion: nil, in: &$0) }
+    }
+
+    /// - Parameter isRenewal: Whether the file of the entry has the same bytes.
     /// - Returns: Why the entry is not accepted.
-    private func stage(_ entry: CacheEntry, completion: Completion?, in state: inout State) -> StoreFailure? {
+    private func stage(
+        _ entry: CacheEntry,
+        isRenewal: Bool = false,
+        completion: Completion?,
+        in state: inout State
+    ) -> StoreFailure? {
         guard !state.isPaused(now()) else { return state.lastingFailure }
         guard entry.data.count <= largestEntry else { return .tooLarge(limit: largestEntry) }
         guard state.staged.byteCount(with: entry) <= Self.stagedLimit else { return .tooMuchWaits }
-        state.staged.insert(entry, completion: completion)
+        state.staged.insert(entry, isRenewal: isRenewal, completion: completion)
         return nil
     }
 
@@ -284,7 +319,7 @@ extension DiskCache {
             // Whoever stages or removes an entry meanwhile waits for nothing.
             let isDone = state.withLock { state in
                 guard state.staged[key]?.number == staged?.number else { return false }
-                failure = stage(entry, completion: completion, in: &state)
+                failure = stage(entry, isRenewal: true, completion: completion, in: &state)
                 return true
             }
             if isDone { return (true, failure) }
@@ -292,14 +327,16 @@ extension DiskCache {
     }
 
     private func currentEntry(of key: String, known: CacheEntry?) -> CacheEntry? {
-        guard !isOutdated(key) else { return nil }
+        guard !isHidden(key) else { return nil }
         if let known, var entry = try? tail(of: filePath(for: key), key: key)?.entryWithoutData,
             entry.storedAt == known.storedAt
         {
             entry.data = known.data
             return entry
         }
-        return storedEntry(for: key) ?? bundledEntry(for: key)
+        if let entry = storedEntry(for: key) { return entry }
+        // What the server says of a bundled image is kept with a copy. Other data is not: the copy would hide newer versions.
+        return known?.isBundled == true ? bundledEntry(for: key) : nil
     }
 
     package func flush() {
@@ -309,12 +346,9 @@ extension DiskCache {
             return !state.isFlushing
         }
         guard isFirst else { return }
-        limits.measure()
+        limits.measure(directory)
         while let work = nextWork() {
-            switch work {
-            case .removeVariants(let base): removeOutdatedVariants(of: base)
-            case .write(let staged): write(staged)
-            }
+            perform(work)
         }
     }
 
@@ -322,18 +356,24 @@ extension DiskCache {
     /// - Parameter shouldStop: Asked after each entry.
     /// - Returns: Whether there are more.
     func flush(until shouldStop: () -> Bool) -> Bool {
-        limits.measure()
+        limits.measure(directory)
         repeat {
-            switch state.withLock({ $0.nextWork() }) {
-            case nil: return false
-            case .removeVariants(let base): removeOutdatedVariants(of: base)
-            case .write(let staged): write(staged)
-            }
+            guard let work = state.withLock({ $0.nextWork() }) else { return false }
+            perform(work)
         } while !shouldStop()
         return state.withLock { $0.nextWork() != nil }
     }
 
+    private func perform(_ work: Work) {
+        switch work {
+        case .removeVariants(let base): removeOutdatedVariants(of: base)
+        case .removeRefused(let key): removeRefused(key)
+        case .write(let staged): write(staged)
+        }
+    }
+
     package func waitUntilWritten(_ key: String) {
+        removeRefused(key)
         while let staged = state.withLock({ $0.staged[key] }) { write(staged) }
     }
 
@@ -350,10 +390,13 @@ extension DiskCache {
         if isOutdated(staged.entry.key) {
             removeOutdatedVariants(of: String(CacheKey.parts(of: staged.entry.key).base))
         }
+        removeRefused(staged.entry.key)
         let (completions, failure) = writing.withLock { _ -> ([Completion], StoreFailure?) in
             let isWanted = state.withLock { $0.staged[staged.entry.key]?.number == staged.number }
             guard isWanted else { return ([], nil) }
-            let failure = write(staged.entry)
+            let failure = write(staged.entry, isRenewal: staged.isRenewal)
+            // The file would be served again, although its image was replaced.
+            if failure != nil, !staged.isRenewal { removeFile(of: staged.entry.key) }
             // A newer entry of the same key may have been staged meanwhile; it is written in the next round.
             return state.withLock { state in
                 guard state.staged[staged.entry.key]?.number == staged.number else { return ([], nil) }
@@ -365,7 +408,7 @@ extension DiskCache {
     }
 
     /// - Returns: Why the entry could not be written.
-    private func write(_ entry: CacheEntry) -> StoreFailure? {
+    private func write(_ entry: CacheEntry, isRenewal: Bool) -> StoreFailure? {
         // The limit may have been measured since the entry was accepted.
         guard entry.data.count <= largestEntry else { return .tooLarge(limit: largestEntry) }
         if let failure = state.withLock({ $0.isPaused(now()) ? $0.lastingFailure : nil }) { return failure }
@@ -373,16 +416,18 @@ extension DiskCache {
             let pieces = try CacheEntryFile.encode(entry, hashes)
             let path = filePath(for: entry.key)
             do {
-                try files.write(pieces, to: path)
+                try files.write(pieces, to: path, keepsDate: isRenewal)
             } catch let error as FileError where error.isDirectory {
                 // Someone has put a directory in the place of the file.
                 try files.removeTree(path)
-                try files.write(pieces, to: path)
+                try files.write(pieces, to: path, keepsDate: false)
             }
             // Whole blocks, by which the directory is measured as well.
             let size = (pieces.reduce(0) { $0 + $1.count } + 4095) / 4096 * 4096
             state.withLock { state in state.size = state.size.map { $0 + size } }
             return nil
+        } catch let failure as StoreFailure {
+            return failure
         } catch {
             noteFailure(error)
             return .failed("\(error)")

@@ -70,7 +70,8 @@ package enum DiskCacheLayout {
 
     private static func directoryName(forHash hash: String) -> Substring { hash.prefix(2) }
 
-    /// The extension of a URL's path with its dot, when it is short and plain; else nothing.
+    /// The extension of a URL's path with its dot, when it is short, plain, and not that of a file that is being written; else
+    /// nothing.
     private static func fileExtension(of url: String) -> Substring {
         let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         let letters = path.suffix(9).reversed().prefix { byte in
@@ -81,9 +82,9 @@ package enum DiskCacheLayout {
             }
         }
         let end = path.suffix(letters.count + 1)
-        guard (1...8).contains(letters.count), end.count > letters.count, end.first == UInt8(ascii: ".") else {
-            return ""
-        }
+        guard (1...8).contains(letters.count), end.count > letters.count, end.first == UInt8(ascii: "."),
+            !end.elementsEqual(temporarySuffix.utf8)
+        else { return "" }
         return Substring(end)
     }
 }

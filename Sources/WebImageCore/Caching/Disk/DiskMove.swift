@@ -54,6 +54,7 @@ struct DiskMove {
         guard origin != target else { return }
         guard !target.hasPrefix(origin + "/") else { throw .invalidTarget(target) }
         guard Self.isFree(target) else { throw .targetExists(target) }
+        guard !Self.isMountPoint(target) else { throw .mountPoint(target) }
         let copy = DirectoryCopy(beside: target)
         do {
             try copy.make()
@@ -63,7 +64,7 @@ struct DiskMove {
                 guard caches.allSatisfy({ Self.parent(of: $0.directory) == source }) else { return false }
                 try update(copy)
                 try copy.rename(to: target)
-                for cache in caches { cache.directory = "\(target)/\(Self.name(of: cache))" }
+                for cache in caches { cache.moved(to: "\(target)/\(Self.name(of: cache))") }
                 return true
             }
             guard isMoved else {
@@ -72,6 +73,8 @@ struct DiskMove {
             }
         } catch let error as FileError {
             copy.discard()
+            // Something was put there or mounted meanwhile, perhaps a directory of the same file system.
+            if error.number == EBUSY { throw .mountPoint(target) }
             throw error.isDirectory ? .targetExists(target) : .failed("\(error)")
         } catch let error as MoveFailure {
             throw error
@@ -98,6 +101,13 @@ struct DiskMove {
         return (try? FileManager.default.contentsOfDirectory(atPath: path).isEmpty) ?? false
     }
 
+    /// Whether another file system begins in a directory, which a rename cannot replace.
+    private static func isMountPoint(_ path: String) -> Bool {
+        var (status, above) = (stat(), stat())
+        guard lstat(path, &status) == 0, lstat(parent(of: path) + "/", &above) == 0 else { return false }
+        return status.st_dev != above.st_dev
+    }
+
     /// Removes what the caches had in the old place, and that itself when nothing else is in it.
     private func removeSource() {
         for cache in caches { try? FileStore().removeTree("\(source)/\(Self.name(of: cache))") }
@@ -117,6 +127,8 @@ enum MoveFailure: Error {
     case invalidTarget(String)
     /// Something is in the place of the target.
     case targetExists(String)
+    /// A file system is mounted in the place of the target.
+    case mountPoint(String)
     /// A system call has failed.
     case failed(String)
 
@@ -130,6 +142,8 @@ enum MoveFailure: Error {
                 ("The cache cannot be moved to '\(path)'", "Name a directory outside of the cache by an absolute path.")
             case .targetExists(let path):
                 ("\(path) exists and is not an empty directory", "Name a directory that does not exist yet.")
+            case .mountPoint(let path):
+                ("A file system is mounted at \(path)", "Name a directory below it, such as \(path)/images.")
             case .failed(let message):
                 (
                     "The cache could not be moved (\(message))",

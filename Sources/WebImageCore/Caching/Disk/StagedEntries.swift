@@ -5,6 +5,8 @@ struct StagedEntries {
     struct Element {
         let entry: CacheEntry
         let number: UInt64
+        /// Whether the file has the same bytes already, with less or older data beside them.
+        let isRenewal: Bool
         /// They are called once the entry, or one that has taken its place, is written or dropped.
         let completions: [DiskCache.Completion]
     }
@@ -22,12 +24,17 @@ struct StagedEntries {
     subscript(_ key: String) -> Element? { elements[key] }
 
     /// Adds an entry, which takes the place and the completions of one with the same key.
-    mutating func insert(_ entry: CacheEntry, completion: DiskCache.Completion?) {
+    mutating func insert(_ entry: CacheEntry, isRenewal: Bool, completion: DiskCache.Completion?) {
         let before = elements[entry.key]
         var completions = before?.completions ?? []
         if let completion { completions.append(completion) }
         let number = serial.next()
-        elements[entry.key] = Element(entry: entry, number: number, completions: completions)
+        elements[entry.key] = Element(
+            entry: entry,
+            number: number,
+            isRenewal: isRenewal && before?.isRenewal != false,
+            completions: completions
+        )
         order.append((entry.key, number))
         byteCount += entry.byteCount - (before?.entry.byteCount ?? 0)
         if before == nil { keys[Self.base(of: entry.key), default: []].append(entry.key) }

@@ -4,6 +4,8 @@ import FoundationEssentials
 package enum StoreFailure: Error, Sendable, Equatable {
     /// The bytes are more than a quarter of what the cache may hold.
     case tooLarge(limit: Int)
+    /// The key and what else is kept beside the bytes is more than a reader accepts.
+    case metadataTooLarge
     /// So much waits to be written already that the entry was not accepted.
     case tooMuchWaits
     /// A system call has failed, just now or within the last minute.
@@ -20,6 +22,8 @@ package enum StoreFailure: Error, Sendable, Equatable {
     case isPartial
     /// There is no entry that could be changed.
     case noEntry
+    /// The entry is in a directory that the cache does not write to.
+    case isBundled
     /// There is more data of the app than an entry keeps.
     case attachmentTooLarge(byteCount: Int)
 
@@ -35,6 +39,11 @@ package enum StoreFailure: Error, Sendable, Equatable {
             (
                 "The disk cache keeps no image of more than \(Magnitude.bytes(limit)), a quarter of its limit",
                 "Raise ImageManager.Configuration.DiskCache.sizeLimit, or store a smaller file."
+            )
+        case .metadataTooLarge:
+            (
+                "The cache key and what the server has said are more than \(Self.metadataLimit)",
+                "Give the request a shorter cacheKey."
             )
         case .tooMuchWaits:
             ("Too much waits to be written to the disk", "Wait for earlier images to be written before storing more.")
@@ -61,10 +70,17 @@ package enum StoreFailure: Error, Sendable, Equatable {
             ("The image is a partial one", "Store the image that the completion of its load receives.")
         case .noEntry:
             ("The disk cache has no original of this image", "Load or store the image first.")
+        case .isBundled:
+            (
+                "The image is only in one of Configuration.DiskCache.readOnlyDirectories",
+                "Store its bytes in the cache first."
+            )
         case .attachmentTooLarge(let byteCount):
             (Self.attachmentReason(byteCount), "Keep a key to the data instead, and the data elsewhere.")
         }
     }
+
+    private static var metadataLimit: Magnitude { .bytes(CacheEntryFile.maximumMetadataLength) }
 
     private static func attachmentReason(_ byteCount: Int) -> String {
         let (count, limit) = Magnitude.bytes(byteCount, exceeding: CacheEntry.maximumAttachmentByteCount)

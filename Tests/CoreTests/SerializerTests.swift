@@ -1,0 +1,82 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageLinux
+import WebImageTesting
+
+@Suite("Serializers, which choose the file that is kept of an image")
+struct SerializerTests {
+    private static let size = PixelSize(width: 120, height: 90)
+    private static let small = DecodeSize.contain(PixelSize(width: 30, height: 30))
+    private let images = EventLog<WebImage>()
+
+    /// A manager that keeps WebP files.
+    private func fixture(dispatcher: any CallbackDispatching = InlineDispatcher()) -> ManagerFixture {
+        ManagerFixture(
+            dispatcher: dispatcher,
+            serializer: CacheSerializer { [images] image, _, _ in
+                images.add(image)
+                return try? image.data(as: .webp)
+            }
+        ) { $0.coders = .builtIn(adding: [], encoders: []) }
+    }
+
+    private func kept(_ fixture: ManagerFixture, _ url: URL) async throws -> WebImage {
+        let data = try #require(await fixture.manager.cache.data(for: url))
+        #expect(ImageFormat(sniffing: data) == .webp)
+        return try CoderRegistry.builtIn.decode(data)
+    }
+
+    @Test("A load of a thumbnail keeps the whole image, and awaits that if it awaits writes", arguments: [true, false])
+    func thumbnails(awaitsWrites: Bool) async throws {
+        let fixture = fixture()
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: TestImage.quarters(size: Self.size))
+        var request = ImageRequest(url: url, decodeSize: Self.small)
+        if awaitsWrites { request.cacheAccess = .awaitingWrites }
+        #expect(try await fixture.manager.image(for: request).pixelSize.width == 30)
+        if !awaitsWrites { #expect(await fixture.polled { fixture.isQuiet }) }
+        #expect(fixture.disk?.usage.count == 1)
+        #expect(try await kept(fixture, url).pixelSize == Self.size)
+        #expect(images.all.map(\.pixelSize) == [Self.size])
+        // The rendition is of what is on disk.
+        fixture.manager.cache.removeAllFromMemory()
+        #expect(await fixture.polled { fixture.isQuiet })
+        let again = try await fixture.manager.response(for: request)
+        #expect(again.source == .disk && again.image.naturalSize == Self.size)
+    }
+
+    @Test("A load of a still image keeps the animation")
+    func stillImages() async throws {
+        let fixture = fixture()
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: TestImage.animation([0xFF0000, 0x00FF00, 0x0000FF], size: Self.size))
+        var request = ImageRequest(url: url)
+        request.isFirstFrameOnly = true
+        #expect(try await fixture.manager.image(for: request).animation == nil)
+        #expect(await fixture.polled { fixture.isQuiet })
+        #expect(try await kept(fixture, url).frameCount == 3)
+    }
+
+    @Test("An image that was prefetched to the disk is whole")
+    func prefetching() async throws {
+        let fixture = fixture(dispatcher: MainQueueDispatcher())
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: TestImage.quarters(size: Self.size))
+        let task = ImagePrefetcher(manager: fixture.manager).prefetch([url], to: .disk)
+        #expect(await eventually { task.isFinished })
+        #expect(await fixture.polled { fixture.isQuiet })
+        #expect(try await kept(fixture, url).pixelSize == Self.size)
+    }
+
+    @Test("A load of the whole image serves the serializer with what it shows")
+    func wholeImages() async throws {
+        let fixture = fixture()
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: TestImage.quarters(size: Self.size))
+        let shown = try await fixture.manager.image(for: url)
+        #expect(await fixture.polled { fixture.isQuiet })
+        #expect(images.all == [shown])
+    }
+}
