@@ -29,7 +29,8 @@ public struct ThumbHash: Hashable, Sendable {
         guard let small = image.pixels.resized(to: size, orientation: .up)?.converted(to: .rgbaPremultiplied) else {
             return nil
         }
-        data = small.withStraightAlpha { Self.encode($0, size) }
+        guard let data = small.withStraightAlpha({ Self.encode($0, size) }) else { return nil }
+        self.data = data
     }
 
     /// The approximate width divided by the height.
