@@ -157,7 +157,8 @@ struct WrittenFrames {
         decoder = animation.makeDecoder()
     }
 
-    /// The next frame and its duration; `nil` behind the last one. An animation ends before a damaged frame.
+    /// The next frame and its duration; `nil` behind the last one. An animation ends before a damaged frame, and
+    /// before one that its transformer does not take.
     /// - Throws: Also ``ImageError/Code/cancelled``, in a task that is cancelled.
     mutating func next() throws(ImageError) -> (pixels: PixelBuffer, duration: Duration)? {
         guard index < animation.frameCount else { return nil }
@@ -170,7 +171,7 @@ struct WrittenFrames {
             defer { index += 1 }
             return (pixels, animation.durations[index])
         } catch {
-            guard index > 1, error.code == .badImageData else { throw error }
+            guard index > 0, error.code == .badImageData || error.code == .transformFailed else { throw error }
             index = animation.frameCount
             return nil
         }
