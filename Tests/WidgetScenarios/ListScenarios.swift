@@ -289,6 +289,46 @@ extension Scenario {
             )
         },
 
+        Scenario("A second binder of a list binds the rows that the first one has bound, and keeps them") {
+            // Given a list whose rows on screen are bound
+            let stage = try Stage()
+            let (scrolled, list) = (gtk_scrolled_window_new()!, gtk_list_box_new()!)
+            gtk_widget_set_vexpand(scrolled, 1)
+            gtk_scrolled_window_set_child(scrolled.opaque, list)
+            stage.append(scrolled)
+            for _ in 0..<100 {
+                let row = gtk_list_box_row_new()!
+                gtk_widget_set_size_request(row, 100, 60)
+                gtk_list_box_append(list.opaque, row)
+            }
+            var (first, second): ([Int], Set<Int>) = ([], [])
+            var older: LazyRowBinder? = LazyRowBinder(container: list) { _, index in
+                first.append(index)
+            } unbind: { _, _ in
+            }
+            stage.present()
+            expect(MainLoopPump.run(until: { older?.bound.isEmpty == false }))
+            let count = first.count
+            // When the app makes another binder
+            let newer = LazyRowBinder(container: list) { _, index in
+                second.insert(index)
+            } unbind: { _, index in
+                second.remove(index)
+            }
+            newer.update()
+            // Then that one binds them, and the older one leaves them alone
+            expectEqual(second, Set(newer.bound))
+            expect(second.count > 3, "\(second)")
+            older?.update()
+            expectEqual(first.count, count)
+            older = nil
+            // And it unbinds them when they are scrolled away
+            let adjustment = gtk_scrolled_window_get_vadjustment(scrolled.opaque)!
+            gtk_adjustment_set_value(adjustment, gtk_adjustment_get_upper(adjustment))
+            expect(MainLoopPump.run(until: { newer.bound.upperBound == 100 && !second.contains(0) }))
+            expectEqual(second, Set(newer.bound))
+        },
+
         Scenario("Headers and the placeholder of a list box are no rows, and rows that are filtered out are not bound")
         {
             let stage = try Stage()
