@@ -160,10 +160,18 @@ extension Scenario {
             expect(MainLoopPump.run(until: { player.currentFrameIndex > 0 }))
             stage.setAnimations(false)
             expect(!player.isPlaying)
+            // When the app wants this image to move all the same, and no longer
+            let stopped = player.currentFrameIndex
             picture.imagePlayback.ignoresReducedMotion = true
-            picture.clearImage()
-            picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager)
-            expect(MainLoopPump.run(until: { (picture.animationPlayer?.currentFrameIndex ?? 0) > 0 }))
+            expect(player.isPlaying)
+            expect(MainLoopPump.run(until: { player.currentFrameIndex != stopped }))
+            picture.imagePlayback.ignoresReducedMotion = false
+            expect(!player.isPlaying)
+            // Then one that the app has started itself goes on, whatever else is set
+            player.play()
+            picture.imagePlayback.rate = 2
+            expect(player.isPlaying)
+            picture.imagePlayback = ImagePlayback()
             var still = ImageRequest(url: stage.server.url("/gif/3-0"))
             still.isFirstFrameOnly = true
             picture.setImage(
@@ -202,6 +210,11 @@ extension Scenario {
                 PlaybackEnvironment.reconsider()
                 expect(!player.isPlaying)
             }
+            // The image on display follows its own setting, too.
+            picture.imagePlayback.pausesInPowerSaver = false
+            expect(player.isPlaying)
+            picture.imagePlayback.pausesInPowerSaver = true
+            expect(!player.isPlaying)
             // Started by hand it plays all the same.
             player.play()
             expect(player.isPlaying)
