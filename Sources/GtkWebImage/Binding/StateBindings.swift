@@ -35,7 +35,7 @@ extension PictureBindable {
     /// - Parameters:
     ///   - urls: The URLs of the images. An empty list clears the widget, or shows the placeholder.
     ///   - frameDuration: The duration of each frame. Default: 0.2 s.
-    ///   - loopCount: The number of repetitions; 0 repeats endlessly. Default: 0.
+    ///   - loopCount: The number of times to play the images; 0 means endlessly. Default: 0.
     ///   - placeholder: The stand-in until the first image arrives.
     ///   - loading: Whether partial images are shown. Default: as the request says.
     ///   - retry: Whether a URL that failed before is loaded again. Default: as the request says.
