@@ -22,7 +22,7 @@ func animatedStage() throws -> Stage {
                 width: 60 * (parts.count > 2 ? parts[2] : 1),
                 height: 40 * (parts.count > 2 ? parts[2] : 1)
             ),
-            duration: parts[0],
+            duration: .milliseconds(parts[0] * 10),
             loopCount: parts[1],
             format: format
         )
@@ -79,7 +79,7 @@ extension Scenario {
             let file = TestImage.animation(
                 colors,
                 size: PixelSize(width: 120, height: 80),
-                duration: 10,
+                duration: .milliseconds(100),
                 format: format
             )
             let stage = try Stage { _ in
@@ -432,7 +432,7 @@ extension Scenario {
                 let number = request.path.split(separator: "/").last.flatMap { UInt32($0) } ?? 0
                 let shades = (0..<60).map { number << 16 | UInt32($0) << 8 }
                 return .ok(
-                    TestImage.animation(shades, size: PixelSize(width: 60, height: 40), duration: 4),
+                    TestImage.animation(shades, size: PixelSize(width: 60, height: 40), duration: .milliseconds(40)),
                     contentType: "image/gif"
                 )
             }
