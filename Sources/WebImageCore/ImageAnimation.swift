@@ -153,7 +153,7 @@ public final class ImageAnimation: Sendable {
         size: PixelSize? = nil,
         hasAlpha: Bool? = nil,
         keepsFile: Bool = false,
-        _ transform: @escaping @Sendable (PixelBuffer) -> PixelBuffer?
+        _ transform: @escaping @Sendable (PixelBuffer) throws(ImageError) -> PixelBuffer?
     ) -> ImageAnimation {
         var origin = origin
         origin?.mapCount += 1
@@ -220,9 +220,12 @@ extension FrameDecoding {
 /// Transforms each frame after it is decoded.
 private final class TransformingFrameDecoder: InterruptibleFrameDecoding {
     private let frames: any FrameDecoding
-    private let transform: @Sendable (PixelBuffer) -> PixelBuffer?
+    private let transform: @Sendable (PixelBuffer) throws(ImageError) -> PixelBuffer?
 
-    init(_ frames: any FrameDecoding, _ transform: @escaping @Sendable (PixelBuffer) -> PixelBuffer?) {
+    init(
+        _ frames: any FrameDecoding,
+        _ transform: @escaping @Sendable (PixelBuffer) throws(ImageError) -> PixelBuffer?
+    ) {
         self.frames = frames
         self.transform = transform
     }
@@ -246,7 +249,7 @@ private final class TransformingFrameDecoder: InterruptibleFrameDecoding {
     }
 
     private func transformed(_ pixels: PixelBuffer, _ index: Int) throws(ImageError) -> PixelBuffer {
-        guard let transformed = transform(pixels) else {
+        guard let transformed = try transform(pixels) else {
             throw ImageError(
                 .transformFailed,
                 url: nil,

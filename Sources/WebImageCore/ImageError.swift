@@ -280,12 +280,11 @@ extension ImageError {
         )
     }
 
-    package static func encodingFailed(_ reason: String) -> ImageError {
-        ImageError(
-            .encodingFailed,
-            url: nil,
-            reason: reason,
-            remedy: "Choose another format or a smaller size; JPEG, PNG and WebP can always be written."
-        )
+    package static func encodingFailed(_ reason: String, remedy: String) -> ImageError {
+        ImageError(.encodingFailed, url: nil, reason: reason, remedy: remedy)
+    }
+
+    package static func noMemory(toEncode what: String) -> ImageError {
+        encodingFailed("There is no memory for \(what)", remedy: "Encode a smaller size or fewer images at a time.")
     }
 }

@@ -32,7 +32,7 @@ struct Playing: ParsableCommand {
             ours[name] = try measure("\(name), ours", loop) {
                 let image = try WebImage(data: data)
                 let paintable = ImagePaintable()
-                paintable.show(image)
+                paintable.setImage(image)
                 return Self.drawing(paintable)
             }
         }

@@ -116,7 +116,7 @@ struct Sandbox: ParsableCommand {
             let image = try coders.decode(gif)
             // The worker for frames is there, as after the first animation.
             _ = try image.animation?.makeDecoder().frame(at: 0)
-            paintable.show(image)
+            paintable.setImage(image)
             let draw = Playing.drawing(paintable)
             let (end, cpu) = (ContinuousClock.now + .seconds(seconds), OwnProcess.cpuSeconds)
             var shown: Set<Int> = []

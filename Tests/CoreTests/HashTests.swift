@@ -75,6 +75,30 @@ struct HashTests {
         }
     }
 
+    @Test(
+        "A ThumbHash has the shape of a long image, as in the reference implementation",
+        arguments: [(100, 20, 7.0), (20, 100, 1 / 7.0), (70, 20, 3.5), (300, 20, 7.0), (90, 90, 1.0)]
+    )
+    func thumbHashShape(width: Int, height: Int, ratio: Double) throws {
+        // Given images, some of which are longer than 7:3
+        let hash = try #require(ThumbHash(of: image(width, height) { x, y in [x % 256, y, 90] }))
+        // Then the shape is that of thumbHashToApproximateAspectRatio
+        #expect(abs(hash.aspectRatio - ratio) < 0.001)
+        let size = try #require(hash.image).pixelSize
+        let drawn = Double(size.width) / Double(size.height)
+        #expect(abs(drawn / ratio - 1) < 0.15, "\(size)")
+    }
+
+    @Test("A ThumbHash without a shape is drawn")
+    func shapeless() throws {
+        // Given a hash whose number of components is 0
+        var data = try #require(ThumbHash(base64: "GRoOJZpwd3dxiIiHiHiIh3GACPeH")).data
+        data[3] &= 0xF8
+        // Then it is taken for the longest one
+        #expect(ThumbHash(data).map { $0.aspectRatio } == 7)
+        #expect(ThumbHash(data)?.image != nil)
+    }
+
     @Test("A ThumbHash keeps alpha")
     func thumbHashAlpha() throws {
         let picture = image(32, 64, alpha: true) { _, y in [200, 100, 60, y < 32 ? 255 : 0] }

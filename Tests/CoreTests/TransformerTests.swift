@@ -261,6 +261,52 @@ struct TransformerTests {
         #expect(ImageTransformer([]).transform(solid(9, 9, red)) != nil)
     }
 
+    @Test("A step of the app equals no step of the library and no other steps, whatever its key is")
+    func distinctKeys() {
+        // Given steps of an app with the names of others
+        func own(_ key: String) -> ImageTransformer { .custom(key: key) { $0 } }
+        let dot = solid(1, 1, red)
+        let transformers: [ImageTransformer] = [
+            .sepia, own(ImageTransformer.sepia.key), .circle(),
+            ImageTransformer(NamedStep(key: ImageTransformer.circle().key)),
+            own("a b"), own("a") + own("b"), own("a) custom(1:b"),
+            own("a") + own("b") + own("c"), own("a b") + own("c"),
+            .overlay(dot, key: "x") + .grayscale, .overlay(dot, key: "x) saturation(0.0"),
+        ]
+        // Then none is another one
+        #expect(Set(transformers).count == transformers.count)
+        #expect(own("a") == ImageTransformer(NamedStep(key: "a")))
+    }
+
+    @Test("A loaded image of a step of the app is not that of the step of the library with this name")
+    func distinctImages() {
+        // Given an image in sepia in the memory cache
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(1, size: PixelSize(width: 9, height: 9)))
+        fixture.load("a", transformer: .sepia)
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        // When a step of the app with that name makes another one
+        let white = solid(5, 3, 0xFFFF_FFFF)
+        fixture.load("a", transformer: .custom(key: ImageTransformer.sepia.key) { _ in white })
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        // Then it is made
+        guard case .image(let size, let source) = fixture.outcomes.all.last else {
+            Issue.record("\(fixture.outcomes.all)")
+            return
+        }
+        #expect(size == white.pixelSize && source != .memory)
+    }
+
+    @Test("Modifiers that follow one another equal those with the same keys in the same order, and no others")
+    func modifiers() {
+        func request(_ key: String) -> RequestModifier { RequestModifier(key: key) { $0 } }
+        #expect(request("a").then(request("b c")) != request("a b").then(request("c")))
+        #expect(request("a").then(request("b")) == request("a").then(request("b")))
+        #expect(request("a").then(request("b")) != request("b").then(request("a")))
+        func response(_ key: String) -> ResponseModifier { ResponseModifier(key: key) { $0 } }
+        #expect(response("a").then(response("b c")) != response("a b").then(response("c")))
+    }
+
     @Test("An animation is transformed frame by frame, when each frame is decoded")
     func animated() async throws {
         let fixture = ManagerFixture()
@@ -297,4 +343,10 @@ struct TransformerTests {
         #expect(fixture.decodes.count == 1)
         #expect(runs.all.sorted() == ["b", "c", "d", "first"])
     }
+}
+
+private struct NamedStep: ImageTransforming {
+    let key: String
+
+    func transform(_ image: WebImage) -> WebImage? { image }
 }

@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageLinux
 
 // Decodes a file and says what became of it and how much memory that took:
-// DecodeWorker FILE whole|full|scaled|wide|parts|shown|regions|limit, DecodeWorker MILLISECONDS optional. With regions, a view zooms through it. An image is decoded for 200 x 200 pixels, full at its own size, scaled
+// DecodeWorker FILE whole|full|scaled|wide|parts|shown|regions|limit, DecodeWorker MILLISECONDS optional, DecodeWorker SIDE short MEGABYTES. With regions, a view zooms through it. An image is decoded for 200 x 200 pixels, full at its own size, scaled
 // a little smaller, and wide the same with its wide colours. In parts, the file arrives; shown, twenty players show four frames of an animation; with limit, nothing is decoded, and the memory that the process
 // may use is printed in bytes, with the default limits of the cache and of decodes.
 
@@ -14,6 +14,12 @@ let (path, way) = (arguments[1], arguments[2])
 if way == "limit" {
     let budget = SystemResources.loadingBudget
     print(SystemResources.memorySize, ImageManager.Configuration().memoryCacheLimit, budget.decodingLimit)
+    exit(0)
+}
+
+// What needs more memory than there is.
+if way == "short", let side = Int(path), let megabytes = Int(arguments[3]) {
+    try runShortOfMemory(side: side, megabytes: megabytes)
     exit(0)
 }
 

@@ -59,6 +59,22 @@ struct MemoryLimitTests {
         }
     }
 
+    @Test("An image for which memory runs out is an error and ends no process", arguments: [8, 72, 88, 136])
+    func shortage(megabytes: Int) throws {
+        // Given room for fewer copies of an image of 61 MB than its file needs
+        let arguments = ["4000", "short", "\(megabytes)"]
+        // When files of that size are read and written
+        let result = try ChildProcess.run(BuiltProgram.path("DecodeWorker"), arguments)
+        // Then each is done, or says that memory is short and what helps
+        let lines = result.output.split(separator: "\n")
+        #expect(result.exitCode == 0 && lines.count == 5, "\(result.output)")
+        for line in lines where !line.hasSuffix(": done") {
+            #expect(line.contains("There is no memory for") && line.contains(" smaller size"), "\(line)")
+        }
+        // Memory that was given back meanwhile may be enough for the JPEG, which has no alpha.
+        #expect(megabytes > 8 || lines.dropLast().allSatisfy { !$0.hasSuffix(": done") }, "\(result.output)")
+    }
+
     @Test("The limit of the address space counts, and the default limits follow")
     func addressSpace() throws {
         // A limit that no machine and no group has by itself

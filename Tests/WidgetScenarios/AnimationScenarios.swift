@@ -22,7 +22,7 @@ func animatedStage() throws -> Stage {
                 width: 60 * (parts.count > 2 ? parts[2] : 1),
                 height: 40 * (parts.count > 2 ? parts[2] : 1)
             ),
-            duration: parts[0],
+            duration: .milliseconds(parts[0] * 10),
             loopCount: parts[1],
             format: format
         )
@@ -79,7 +79,7 @@ extension Scenario {
             let file = TestImage.animation(
                 colors,
                 size: PixelSize(width: 120, height: 80),
-                duration: 10,
+                duration: .milliseconds(100),
                 format: format
             )
             let stage = try Stage { _ in
@@ -160,10 +160,18 @@ extension Scenario {
             expect(MainLoopPump.run(until: { player.currentFrameIndex > 0 }))
             stage.setAnimations(false)
             expect(!player.isPlaying)
+            // When the app wants this image to move all the same, and no longer
+            let stopped = player.currentFrameIndex
             picture.imagePlayback.ignoresReducedMotion = true
-            picture.clearImage()
-            picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager)
-            expect(MainLoopPump.run(until: { (picture.animationPlayer?.currentFrameIndex ?? 0) > 0 }))
+            expect(player.isPlaying)
+            expect(MainLoopPump.run(until: { player.currentFrameIndex != stopped }))
+            picture.imagePlayback.ignoresReducedMotion = false
+            expect(!player.isPlaying)
+            // Then one that the app has started itself goes on, whatever else is set
+            player.play()
+            picture.imagePlayback.rate = 2
+            expect(player.isPlaying)
+            picture.imagePlayback = ImagePlayback()
             var still = ImageRequest(url: stage.server.url("/gif/3-0"))
             still.isFirstFrameOnly = true
             picture.setImage(
@@ -202,6 +210,11 @@ extension Scenario {
                 PlaybackEnvironment.reconsider()
                 expect(!player.isPlaying)
             }
+            // The image on display follows its own setting, too.
+            picture.imagePlayback.pausesInPowerSaver = false
+            expect(player.isPlaying)
+            picture.imagePlayback.pausesInPowerSaver = true
+            expect(!player.isPlaying)
             // Started by hand it plays all the same.
             player.play()
             expect(player.isPlaying)
@@ -419,7 +432,7 @@ extension Scenario {
                 let number = request.path.split(separator: "/").last.flatMap { UInt32($0) } ?? 0
                 let shades = (0..<60).map { number << 16 | UInt32($0) << 8 }
                 return .ok(
-                    TestImage.animation(shades, size: PixelSize(width: 60, height: 40), duration: 4),
+                    TestImage.animation(shades, size: PixelSize(width: 60, height: 40), duration: .milliseconds(40)),
                     contentType: "image/gif"
                 )
             }

@@ -30,6 +30,33 @@ private struct Scroll {
 
 extension Scenario {
     static let animationsInView: [Scenario] = [
+        Scenario("Images of several sizes play in that of the first, and each is counted once") {
+            // Given images of which the second is smaller
+            let stage = try Stage()
+            let picture = stage.addImage(width: 30, height: 20)
+            stage.present()
+            picture.imagePlayback.isAutomatic = false
+            let urls = [stage.url(0xFF0000, "30x20"), stage.url(0x00FF00, "15x10"), stage.url(0x0000FF, "30x20")]
+            // When they play
+            picture.setAnimationImages(with: urls, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            let player = try require(picture.animationPlayer)
+            for (index, color) in [0xFF0000, 0x00FF00, 0x0000FF].enumerated() as EnumeratedSequence<[UInt32]> {
+                player.seek(to: index)
+                expect(MainLoopPump.run(until: { player.currentFrameIndex == index }))
+                // Then each frame has the size of the animation
+                expectEqual(player.currentFrame.pixelSize, player.image.pixelSize)
+                expectEqual(player.currentFrame.color, color)
+            }
+            let animation = try require(player.image.animation)
+            let costs = urls.compactMap {
+                stage.manager.memoryHit(for: ImageRequest(url: $0), inAnySize: true)?.image.cost
+            }
+            expectEqual(costs.count, 3)
+            expectEqual(player.image.cost, costs.reduce(0, +))
+            expectEqual(animation.size, player.image.pixelSize)
+        },
+
         Scenario("An animation that is scrolled out of view stands still, and goes on from its frame in view") {
             let stage = try animatedStage()
             let scroll = Scroll(in: stage)

@@ -260,7 +260,7 @@ extension Scenario {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])
             let own = ImagePaintable()
-            own.show(solid(0xFF0000))
+            own.setImage(solid(0xFF0000))
             let signal = g_signal_lookup("invalidate-contents", gdk_paintable_get_type())
             @MainActor func hasHandlers() -> Bool {
                 g_signal_has_handler_pending(own.nativePaintablePointer, signal, 0, 1) != 0
@@ -293,11 +293,11 @@ extension Scenario {
             show(.color(ImageColor(0x00FF00)))
             expectEqual(rendered(picture.widget)?.color(0.1, 0.1), 0x00FF00)
             let own = ImagePaintable()
-            own.show(solid(0xFF0000))
+            own.setImage(solid(0xFF0000))
             show(.paintable(own.nativePaintablePointer))
             expectEqual(rendered(picture.widget)?.color(0.1, 0.1), 0xFF0000)
             // The placeholder can change.
-            own.show(solid(0x00FFFF))
+            own.setImage(solid(0x00FFFF))
             stage.waitForFrame()
             expectEqual(rendered(picture.widget)?.color(0.1, 0.1), 0x00FFFF)
             show(.url(stage.url(0x123456)))

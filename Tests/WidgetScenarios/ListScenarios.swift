@@ -206,6 +206,54 @@ extension Scenario {
             prefetcher.stop()
         },
 
+        Scenario("A position whose image gets another transformer is prefetched anew") {
+            // Given a list whose next images are prefetched
+            let stage = try ListStage(count: 200)
+            let manager = stage.stage.manager
+            var transformer: ImageTransformer?
+            @MainActor func request(_ position: Int) -> ImageRequest {
+                ImageRequest(
+                    url: stage.urls[position],
+                    decodeSize: .cover(PixelSize(width: 120, height: 90)),
+                    transformer: transformer
+                )
+            }
+            let prefetcher = ListPrefetcher(view: stage.list, prefetcher: ImagePrefetcher(manager: manager)) {
+                request($0)
+            }
+            @MainActor func areInMemory() -> Bool {
+                !prefetcher.ahead.isEmpty
+                    && prefetcher.ahead.allSatisfy { manager.cachedImage(for: request($0)) != nil }
+            }
+            stage.stage.present()
+            expect(MainLoopPump.run(until: { stage.isAtRest && areInMemory() }))
+            // When the app shows them in grey, and the list is scrolled a little
+            transformer = .grayscale
+            gtk_adjustment_set_value(stage.adjustment, gtk_adjustment_get_value(stage.adjustment) + 1)
+            // Then those images come into memory
+            expect(MainLoopPump.run(until: { areInMemory() }))
+            prefetcher.stop()
+        },
+
+        Scenario("A factory of URLs sets up each of its cells") {
+            let stage = try Stage()
+            var cells: [PicturePointer] = []
+            let url = stage.url(0x336699)
+            let factory = ImageListFactory(
+                width: 50,
+                height: 50,
+                manager: stage.manager,
+                configure: { cells.append($0) },
+                url: { _ in url }
+            )
+            let strings = gtk_string_list_new(nil)!
+            for _ in 0..<3 { gtk_string_list_append(strings, "item") }
+            let native = OpaquePointer(g_object_ref(factory.nativeFactoryPointer)!)
+            stage.append(gtk_list_view_new(gtk_no_selection_new(strings), native))
+            stage.present()
+            expect(MainLoopPump.run(until: { cells.count(where: { $0.currentImage?.color == 0x336699 }) == 3 }))
+        },
+
         Scenario("Prefetched images of a grid are memory hits, in whole rows", .density) {
             // Given cells that are wider than they ask for, and images that are larger than the cells
             let stage = try ListStage(count: 500, width: 90, height: 60, imageSize: "400x300", isGrid: true)
@@ -287,6 +335,46 @@ extension Scenario {
                     return rows.bound.upperBound == 201
                 })
             )
+        },
+
+        Scenario("A second binder of a list binds the rows that the first one has bound, and keeps them") {
+            // Given a list whose rows on screen are bound
+            let stage = try Stage()
+            let (scrolled, list) = (gtk_scrolled_window_new()!, gtk_list_box_new()!)
+            gtk_widget_set_vexpand(scrolled, 1)
+            gtk_scrolled_window_set_child(scrolled.opaque, list)
+            stage.append(scrolled)
+            for _ in 0..<100 {
+                let row = gtk_list_box_row_new()!
+                gtk_widget_set_size_request(row, 100, 60)
+                gtk_list_box_append(list.opaque, row)
+            }
+            var (first, second): ([Int], Set<Int>) = ([], [])
+            var older: LazyRowBinder? = LazyRowBinder(container: list) { _, index in
+                first.append(index)
+            } unbind: { _, _ in
+            }
+            stage.present()
+            expect(MainLoopPump.run(until: { older?.bound.isEmpty == false }))
+            let count = first.count
+            // When the app makes another binder
+            let newer = LazyRowBinder(container: list) { _, index in
+                second.insert(index)
+            } unbind: { _, index in
+                second.remove(index)
+            }
+            newer.update()
+            // Then that one binds them, and the older one leaves them alone
+            expectEqual(second, Set(newer.bound))
+            expect(second.count > 3, "\(second)")
+            older?.update()
+            expectEqual(first.count, count)
+            older = nil
+            // And it unbinds them when they are scrolled away
+            let adjustment = gtk_scrolled_window_get_vadjustment(scrolled.opaque)!
+            gtk_adjustment_set_value(adjustment, gtk_adjustment_get_upper(adjustment))
+            expect(MainLoopPump.run(until: { newer.bound.upperBound == 100 && !second.contains(0) }))
+            expectEqual(second, Set(newer.bound))
         },
 
         Scenario("Headers and the placeholder of a list box are no rows, and rows that are filtered out are not bound")

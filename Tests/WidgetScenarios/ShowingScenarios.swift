@@ -235,9 +235,17 @@ extension Scenario {
             gate.open()
             stage.waitUntilIdle()
             for place in places { expectEqual(place.currentImage, mine, "\(place)") }
-            // A URL is loaded after it, the same one as before, too.
-            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
-            expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x111111 }))
+            // A URL is loaded after it, the same one as before, too, and again after a placeholder has taken its place.
+            for place in places {
+                for _ in 0..<2 {
+                    place.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+                    expect(MainLoopPump.run(until: { place.currentImage?.color == 0x111111 }), "\(place)")
+                    place.setImage(mine)
+                    expectEqual(place.currentImage, mine, "\(place)")
+                    place.clearImage(placeholder: .color(ImageColor(0xFF0000)))
+                    expect(place.currentImage == nil, "\(place)")
+                }
+            }
             // A transition is the app's choice, and ends with the next image.
             picture.setImage(mine, transition: .crossfade(duration: .seconds(600)))
             expectEqual(picture.currentImage, mine)

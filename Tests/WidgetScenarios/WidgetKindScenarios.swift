@@ -165,7 +165,7 @@ extension Scenario {
             let pixels = PixelBuffer(size: PixelSize(width: 30, height: 20), format: .rgb) { memory in
                 memory.initializeMemory(as: UInt8.self, repeating: 200)
             }
-            paintable.show(WebImage(pixels: pixels!))
+            paintable.setImage(WebImage(pixels: pixels!))
             expect(stage.waitForFrame())
             expectEqual(gtk_widget_get_width(raw) > 0, true)
             expectEqual(gdk_paintable_get_intrinsic_width(gtk_picture_get_paintable(raw.opaque)), 30)

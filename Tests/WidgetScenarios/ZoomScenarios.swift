@@ -182,6 +182,55 @@ extension Scenario {
             expect(view.image == nil && !view.isLoading && view.pixelByteCount == 0)
         },
 
+        Scenario("A tile that is damaged is tried again when it comes into view again, and no sooner") {
+            // Given a view of a part that cannot be decoded
+            let coder = HeldRegions()
+            let (stage, view) = try zoomed { configuration in
+                configuration.decoders = [coder]
+                configuration.decoding = .inProcess
+            }
+            waitUntilShown(view)
+            coder.fail(with: DecodeOptions().badData("The tile is damaged"))
+            view.zoom = 1
+            view.center(onX: 100, y: 100)
+            waitUntilShown(view)
+            expectEqual(view.error?.code, .badImageData)
+            let count = coder.count
+            for _ in 0..<20 { stage.waitForFrame() }
+            expectEqual(coder.count, count)
+            // When it can be decoded again, and the view goes elsewhere
+            coder.fail(with: nil)
+            view.center(onX: 2900, y: 1900)
+            waitUntilShown(view)
+            expect(view.error == nil, "\(String(describing: view.error))")
+            expectEqual(coder.count, count + 1)
+            // Then it is decoded when it is visible again
+            view.center(onX: 100, y: 100)
+            waitUntilShown(view)
+            expect(view.error == nil, "\(String(describing: view.error))")
+            expectEqual(coder.count, count + 2)
+        },
+
+        Scenario("A tile for which there is no memory is tried again after a while") {
+            let coder = HeldRegions()
+            let (stage, view) = try zoomed { configuration in
+                configuration.decoders = [coder]
+                configuration.decoding = .inProcess
+            }
+            waitUntilShown(view)
+            let count = coder.count
+            // Given a view that stands still where memory is short
+            coder.fail(with: DecodeOptions().outOfMemory(PixelSize(width: 512, height: 512)))
+            view.zoom = 1
+            waitUntilShown(view)
+            expectEqual(view.error?.code, .imageTooLarge)
+            for _ in 0..<10 { stage.waitForFrame() }
+            expect(coder.count <= count + 2, "\(coder.count - count) decodes in a few frames")
+            // When there is memory again, then the tiles come by themselves
+            coder.fail(with: nil)
+            expect(MainLoopPump.run(until: { view.error == nil && !view.isLoading }))
+        },
+
         Scenario("A completion is called where there is no URL, and where a view goes that was never mapped") {
             let results = Answers<Result<TiledImage, ImageError>>()
             let (stage, view) = try zoomed(path: "/missing")
@@ -230,6 +279,10 @@ private final class HeldRegions: RegionDecoding {
     let gate = Gate()
     private let counts = Mutex((started: 0, ended: 0))
     private let coders = CoderRegistry.builtIn
+    private let failure = Mutex<ImageError?>(nil)
+
+    /// Has all regions fail from now on, or none.
+    func fail(with error: ImageError?) { failure.withLock { $0 = error } }
 
     var count: Int { counts.withLock { $0.ended } }
     var isHeld: Bool { counts.withLock { $0.started > $0.ended } }
@@ -253,6 +306,7 @@ private final class HeldRegions: RegionDecoding {
         counts.withLock { $0.started += 1 }
         gate.wait()
         defer { counts.withLock { $0.ended += 1 } }
+        if let error = failure.withLock({ $0 }) { throw error }
         guard let regions else { throw .cancelled(options.url) }
         return try regions.decode(region, of: data, options: options, isCancelled: isCancelled)
     }

@@ -33,19 +33,6 @@ public final class ImagePaintable: ImageBindable {
     /// The player of the image on display; `nil` unless the image is animated.
     public var animationPlayer: AnimationPlayer? { content.player }
 
-    /// Replaces the content by an image.
-    /// - Parameters:
-    ///   - image: The image to show.
-    ///   - transition: The transition to the image. Default: none.
-    public func show(_ image: WebImage, transition: ImageTransition? = nil) {
-        content.show(image, transition: transition)
-    }
-
-    /// Replaces the content by a placeholder, or by nothing.
-    public func show(_ placeholder: Placeholder?) {
-        content.show(placeholder)
-    }
-
     /// The place of the images of the paintable.
     public var imageBinding: ImageBinding {
         ImageBinding(nativePaintablePointer, .image, in: .paintable(content))

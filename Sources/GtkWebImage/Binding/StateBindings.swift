@@ -30,12 +30,12 @@ extension PictureBindable {
     }
 
     /// Loads several images and plays them one after the other, in the order of the list. Images that have arrived play
-    /// already; those that fail are left out. All are drawn in the shape of the first one. The animation replaces the
-    /// image of the widget, and the next image replaces it.
+    /// already; those that fail are left out. All are drawn in the shape of the first one, with as many pixels. The animation
+    /// replaces the image of the widget, and the next image replaces it.
     /// - Parameters:
     ///   - urls: The URLs of the images. An empty list clears the widget, or shows the placeholder.
     ///   - frameDuration: The duration of each frame. Default: 0.2 s.
-    ///   - loopCount: The number of repetitions; 0 repeats endlessly. Default: 0.
+    ///   - loopCount: The number of times to play the images; 0 means endlessly. Default: 0.
     ///   - placeholder: The stand-in until the first image arrives.
     ///   - loading: Whether partial images are shown. Default: as the request says.
     ///   - retry: Whether a URL that failed before is loaded again. Default: as the request says.

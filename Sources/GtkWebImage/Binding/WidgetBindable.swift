@@ -51,7 +51,8 @@ extension GtkWidgetConvertible {
     ///   - options: What concerns the widget rather than the image.
     ///   - transformer: The transformer that changes the image before it is shown. Default: that of the request.
     ///   - manager: The manager that loads. Default: the shared one.
-    ///   - setPaintable: Puts the paintable into the widget. Called within the first call for a key.
+    ///   - setPaintable: Puts the paintable into the widget. Called within the first call for a key. Its images are those of this
+    ///     function; set no others on the paintable itself.
     ///   - completion: Called exactly once, after the image is in place or has failed.
     /// - Returns: The load.
     @discardableResult

@@ -58,7 +58,10 @@ extension WebImage {
             for y in 0..<size.height { (target + y * stride).update(from: source + y * count, count: count) }
         }
         if hasAlpha {
-            pixels.withStraightAlpha { copy($0.baseAddress) }
+            guard pixels.withStraightAlpha({ copy($0.baseAddress) }) != nil else {
+                g_object_unref(UnsafeMutableRawPointer(pixbuf))
+                return nil
+            }
         } else {
             pixels.withUnsafeBytes { copy($0.bindMemory(to: UInt8.self).baseAddress) }
         }

@@ -77,6 +77,7 @@ public final class ImageListFactory {
         placeholder: Placeholder? = nil,
         manager: ImageManager = .shared,
         imageDescription: @escaping @MainActor (_ position: Int) -> String? = { _ in nil },
+        configure: @escaping @MainActor (PicturePointer) -> Void = { _ in },
         url: @escaping @MainActor (_ position: Int) -> URL?
     ) {
         self.init(
@@ -85,7 +86,8 @@ public final class ImageListFactory {
             contentFit: contentFit,
             placeholder: placeholder,
             manager: manager,
-            imageDescription: imageDescription
+            imageDescription: imageDescription,
+            configure: configure
         ) { position in
             url(position).map { ImageRequest(url: $0) }
         }

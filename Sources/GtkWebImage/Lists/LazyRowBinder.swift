@@ -12,7 +12,8 @@ import WebImageLinux
 ///         WidgetPointer(row).clearImage()
 ///     }
 ///
-/// The app keeps the binder for as long as it needs it. Main thread only.
+/// The app keeps the binder for as long as it needs it. A list has one at a time: a new one takes over the rows, which it binds
+/// anew, and the one before leaves them to it. Main thread only.
 @preconcurrency @MainActor
 public final class LazyRowBinder {
     /// Binds or unbinds a row, given the row widget and its index.
@@ -30,6 +31,9 @@ public final class LazyRowBinder {
     private var connections: SignalConnections?
     private var isUpdateScheduled = false
     private static let quark = g_quark_from_string("gtk-web-image-lazy-row")
+    /// The mark of the rows that this binder has bound. The address of the binder would come again with another one.
+    private let number: Int
+    private static var lastNumber = 0
 
     /// Starts watching a list.
     /// - Parameters:
@@ -40,6 +44,8 @@ public final class LazyRowBinder {
         self.container = WidgetReference(container)
         self.bind = bind
         self.unbind = unbind
+        Self.lastNumber += 1
+        number = Self.lastNumber
         container.connect("map") { [weak self] in self?.watch() }
         if gtk_widget_get_mapped(container.assumingMemoryBound(to: GtkWidget.self)) != 0 { watch() }
     }
@@ -68,15 +74,15 @@ public final class LazyRowBinder {
         bound = near
         let changes = rows.enumerated().compactMap { index, row -> (Int, Bool, GObjectBox)? in
             let isNear = near.contains(index) && isLaidOut(row)
-            return isNear == isBound(row) ? nil : (index, isNear, GObjectBox(retaining: row))
+            return needsChange(row, isNear: isNear) ? (index, isNear, GObjectBox(retaining: row)) : nil
         }
         for (index, isNear, row) in changes {
             let pointer = row.pointer
             guard isInPlace(pointer, index, of: container) else { return false }
             // The handler for another row may have called this function.
-            guard isBound(pointer) != isNear else { continue }
+            guard needsChange(pointer, isNear: isNear) else { continue }
             let object = pointer.assumingMemoryBound(to: GObject.self)
-            g_object_set_qdata(object, Self.quark, isNear ? object : nil)
+            g_object_set_qdata(object, Self.quark, isNear ? UnsafeMutableRawPointer(bitPattern: number) : nil)
             if isNear { bind(pointer, index) } else { unbind(pointer, index) }
         }
         return true
@@ -104,9 +110,12 @@ public final class LazyRowBinder {
     /// A handler that adds a row each time would be called without end.
     private static let mostPasses = 100
 
-    /// The row itself carries the mark, because rows are added, removed and reordered.
-    private func isBound(_ row: UnsafeMutableRawPointer) -> Bool {
-        g_object_get_qdata(row.assumingMemoryBound(to: GObject.self), Self.quark) != nil
+    /// Whether a row is to be bound or unbound. What an older binder has bound is taken over; the rows of a newer one are its own, or
+    /// both would take them from each other without end.
+    private func needsChange(_ row: UnsafeMutableRawPointer, isNear: Bool) -> Bool {
+        // The row itself carries the mark, because rows are added, removed and reordered.
+        let mark = Int(bitPattern: g_object_get_qdata(row.assumingMemoryBound(to: GObject.self), Self.quark))
+        return isNear ? mark < number : (1...number).contains(mark)
     }
 
     private func watch() {

@@ -28,7 +28,8 @@ public final class ListPrefetcher {
     private let request: @MainActor (Int) -> ImageRequest?
     private var adjustment: SignalConnections?
     private var viewHandler: UInt?
-    private var tasks: [Int: (url: URL, task: PrefetchTask)] = [:]
+    /// The requests are those of the app.
+    private var tasks: [Int: (request: ImageRequest, task: PrefetchTask)] = [:]
     private var restTimer: DelayedCall?
     private var lastFirst = 0
     private var isForward = true
@@ -145,8 +146,11 @@ public final class ListPrefetcher {
         cancel(outside: min(start, ahead.lowerBound)..<max(end, ahead.upperBound))
         let cellSize = view.boundDecodeSize
         for position in isForward ? Array(ahead) : ahead.reversed() {
-            // The model may have changed, so that the position holds another image than before.
-            guard var request = request(position), tasks[position]?.url != request.url else { continue }
+            // The model may have changed, so that the position holds another image than before, or the same one otherwise.
+            guard let wanted = request(position), tasks[position]?.request.isEquivalent(to: wanted) != true else {
+                continue
+            }
+            var request = wanted
             request.decodeSize = request.decodeSize ?? cellSize
             if request.decodeSize == nil { continue }
             tasks[position]?.task.cancel()
@@ -154,7 +158,7 @@ public final class ListPrefetcher {
             request.acceptsLarger = true
             if request.decodeSize != .original { request.displayScale = view.deviceScale }
             request.preparation = TexturePreparation()
-            tasks[position] = (request.url, prefetcher.prefetch([request]))
+            tasks[position] = (wanted, prefetcher.prefetch([request]))
         }
     }
 

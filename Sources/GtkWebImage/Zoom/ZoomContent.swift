@@ -35,8 +35,12 @@ final class ZoomContent {
     private var pending: Load?
     private var loading: Task<Void, Never>?
     private var decoding: Decode?
-    /// Tiles that could not be decoded, which are not tried again and again.
+    /// Visible tiles that could not be decoded, which are not tried again and again.
     private var failed: Set<TileCache.Key> = []
+    /// Those of them that may succeed later, such as when there is memory again, and the call that tries them.
+    private var postponed: Set<TileCache.Key> = []
+    private var retry: DelayedCall?
+    private var retryDelay = ZoomContent.leastRetryDelay
     private var isNotifying = false
     private var accessibility: SlotAccessibility
 
@@ -81,7 +85,7 @@ final class ZoomContent {
         decoding?.task.cancel()
         (image, viewport, base, error, loading, decoding) = (nil, nil, nil, nil, nil, nil)
         tiles.removeAll()
-        failed = []
+        forgetFailures()
         pending = load
         accessibility.isBusy = load != nil
         accessibility.hasFailed = false
@@ -140,7 +144,7 @@ final class ZoomContent {
         decoding?.task.cancel()
         decoding = nil
         tiles.removeAll()
-        failed = []
+        forgetFailures()
         if base != nil { error = nil }
     }
 
@@ -192,6 +196,11 @@ final class ZoomContent {
         return grid.tiles(covering: viewport.visibleRect).map { TileCache.Key(reduction: grid.reduction, tile: $0) }
     }
 
+    private func forgetFailures() {
+        (failed, postponed, retryDelay) = ([], [], Self.leastRetryDelay)
+        retry.take()?.cancel()
+    }
+
     private var missingTiles: [TileCache.Key] {
         visibleTiles.filter { !tiles.contains($0) && !failed.contains($0) }
     }
@@ -199,6 +208,9 @@ final class ZoomContent {
     /// Decodes the visible tiles that are not there, unless some of them are being decoded already.
     func requestTiles() {
         guard isMapped, let image, let viewport else { return }
+        // What comes into view again may succeed by then.
+        failed.formIntersection(visibleTiles)
+        if failed.isEmpty { error = nil }
         let missing = missingTiles
         if let decoding, missing.contains(where: decoding.keys.contains) { return }
         decoding?.task.cancel()
@@ -227,15 +239,30 @@ final class ZoomContent {
         switch result {
         case .success(let made):
             for (key, texture, byteCount) in made { tiles.insert(texture, byteCount: byteCount, for: key) }
-            if failed.isEmpty { error = nil }
-            failed.formUnion(wanted.filter { !tiles.contains($0) })
+            let missing = wanted.filter { !tiles.contains($0) }
+            // There was no memory to cut them.
+            if missing.isEmpty { retryDelay = Self.leastRetryDelay } else { postpone(missing) }
             tiles.trim(to: tileLimit, keeping: Set(visibleTiles))
         case .failure(let error):
             self.error = error
-            failed.formUnion(wanted)
+            if error.isPermanent { failed.formUnion(wanted) } else { postpone(wanted) }
             WebImageLog.notice("\(error)")
         }
         changed()
+    }
+
+    /// Tries tiles again after a while, which is longer each time.
+    private func postpone(_ keys: [TileCache.Key]) {
+        failed.formUnion(keys)
+        postponed.formUnion(keys)
+        guard retry == nil else { return }
+        retry = DelayedCall(after: retryDelay) { [weak self] in
+            guard let self else { return }
+            failed.subtract(postponed)
+            (postponed, retry) = ([], nil)
+            changed()
+        }
+        retryDelay = min(retryDelay * 2, Self.mostRetryDelay)
     }
 
     /// Cuts a region into tiles, on a thread of Swift's.
@@ -270,4 +297,6 @@ final class ZoomContent {
     /// The most tiles in one region: 12 megapixels.
     private static let largestTileCount = 48
     private static let leastTileBytes = 32 << 20
+    private static let leastRetryDelay = Duration.seconds(1)
+    private static let mostRetryDelay = Duration.seconds(60)
 }

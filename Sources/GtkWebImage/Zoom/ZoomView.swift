@@ -74,23 +74,25 @@ public final class ZoomView: GtkWidgetConvertible {
     /// Whether the image, or a tile that is visible, is still to come.
     public var isLoading: Bool { content.isLoading }
 
-    /// Why the last load, or the last tile, has failed; `nil` while all is well.
+    /// Why the last load, or a tile that is visible, has failed; `nil` while all is well. A tile is tried again when it comes into
+    /// view again, and after a while where it may succeed then, such as when memory was short.
     public var error: ImageError? { content.error }
 
     /// Device pixels per pixel of the image, from the whole image in view to ``maximumZoom``. Setting it keeps the middle of the view
-    /// where it is.
+    /// where it is. Each image begins as a whole; before it is there, which the completion of `setImage` tells, setting it has no
+    /// effect.
     public var zoom: Double {
         get { content.viewport?.zoom ?? 1 }
         set { content.change { $0.set(newValue) } }
     }
 
-    /// The largest ``zoom``. Default: 8.
+    /// The largest ``zoom``, also of images that are set later. Default: 8.
     public var maximumZoom: Double {
         get { content.maximumZoom }
         set { content.maximumZoom = newValue }
     }
 
-    /// Changes ``zoom``, while the image does not move below a point of the widget.
+    /// Changes ``zoom``, while the image does not move below a point of the widget. Without effect before the image is there.
     /// - Parameters:
     ///   - zoom: Device pixels per pixel of the image.
     ///   - x: The column of the point, in application pixels from the left of the widget.
@@ -100,12 +102,12 @@ public final class ZoomView: GtkWidgetConvertible {
     }
 
     /// Shows the whole image, and goes on to when the widget changes its size. An image that is smaller than the widget is not
-    /// enlarged.
+    /// enlarged. Without effect before the image is there, which begins like that.
     public func zoomToFit() {
         content.change { $0.fit() }
     }
 
-    /// Shows a pixel of the image in the middle, as far as the edges of the image allow.
+    /// Shows a pixel of the image in the middle, as far as the edges of the image allow. Without effect before the image is there.
     public func center(onX x: Int, y: Int) {
         content.change { $0.move(to: ZoomViewport.Point(x: Double(x) + 0.5, y: Double(y) + 0.5)) }
     }

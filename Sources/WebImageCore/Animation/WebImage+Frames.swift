@@ -20,16 +20,24 @@ extension WebImage {
         let animation =
             buffers.count < 2
             ? nil
-            : ImageAnimation(
-                durations: frames.map(\.duration),
-                loopCount: loopCount,
-                size: first.pixelSize,
-                hasAlpha: buffers.contains { $0.hasAlpha },
-                // The first one counts as the pixels of the image.
-                byteCount: buffers.dropFirst().reduce(0) { $0.boundedSum($1.byteCount) },
-                makeDecoder: { [buffers] in KeptFrames(buffers) }
-            )
+            : ImageAnimation(of: buffers, durations: frames.map(\.duration), loopCount: loopCount)
         self.init(pixels: buffers[0], naturalSize: first.naturalSize, scale: first.scale, animation: animation)
+    }
+}
+
+extension ImageAnimation {
+    /// Makes an animation of pixels that are in memory, in the size of the first ones. Those of another size are scaled each time
+    /// that they are decoded.
+    package convenience init(of frames: [PixelBuffer], durations: [Duration], loopCount: Int) {
+        self.init(
+            durations: durations,
+            loopCount: loopCount,
+            size: frames[0].size,
+            hasAlpha: frames.contains { $0.hasAlpha },
+            // The first ones count as the pixels of the image.
+            byteCount: frames.dropFirst().reduce(0) { $0.boundedSum($1.byteCount) },
+            makeDecoder: { KeptFrames(frames) }
+        )
     }
 }
 
@@ -41,5 +49,11 @@ private final class KeptFrames: FrameDecoding {
         self.buffers = buffers
     }
 
-    func frame(at index: Int) throws(ImageError) -> PixelBuffer { buffers[index] }
+    func frame(at index: Int) throws(ImageError) -> PixelBuffer {
+        let size = buffers[0].size
+        guard let sized = buffers[index].resized(to: size, orientation: .up) else {
+            throw DecodeOptions().outOfMemory(size)
+        }
+        return sized
+    }
 }

@@ -24,7 +24,10 @@ extension CoderRegistry {
             return file
         }
         guard let encoder = encoder(for: format) else {
-            throw .encodingFailed("No encoder writes \(format.name)")
+            throw .encodingFailed(
+                "No encoder writes \(format.name)",
+                remedy: "Choose another format; JPEG, PNG and WebP can always be written."
+            )
         }
         var options = options
         options.quality = options.quality.bounded(to: 0...1, ifNaN: EncodeOptions().quality)
@@ -59,7 +62,10 @@ private struct Writing {
         // Even the lowest quality is too large, so the image gets fewer pixels, and then a better quality again.
         while data.count > limit {
             guard pixels.size.pixelCount > 1 else {
-                throw .encodingFailed("No image fits into \(Magnitude.bytes(limit))")
+                throw .encodingFailed(
+                    "No image fits into \(Magnitude.bytes(limit))",
+                    remedy: "Raise EncodeOptions.maximumByteCount."
+                )
             }
             let size = smaller(pixels.size, byteCount: data.count, limit: limit, factor: 0.95)
             pixels = try whole.scaled(to: size)
@@ -81,7 +87,10 @@ private struct Writing {
             } else {
                 let size = smaller(animation.size, byteCount: count, limit: limit, factor: 0.8)
                 guard size != animation.size else {
-                    throw .encodingFailed("No animation fits into \(Magnitude.bytes(limit))")
+                    throw .encodingFailed(
+                        "No animation fits into \(Magnitude.bytes(limit))",
+                        remedy: "Raise EncodeOptions.maximumByteCount, or encode fewer frames."
+                    )
                 }
                 animation = animation.resized(to: size)
             }
@@ -134,14 +143,14 @@ private struct Writing {
 
 extension ImageAnimation {
     fileprivate func resized(to size: PixelSize) -> ImageAnimation {
-        mapFrames(size: size) { $0.resized(to: size, orientation: .up) }
+        mapFrames(size: size) { pixels throws(ImageError) in try pixels.scaled(to: size) }
     }
 }
 
 extension PixelBuffer {
     fileprivate func scaled(to size: PixelSize) throws(ImageError) -> PixelBuffer {
         guard let scaled = resized(to: size, orientation: .up) else {
-            throw .encodingFailed("There is no memory for \(size) pixels")
+            throw .noMemory(toEncode: "an image of \(size) pixels")
         }
         return scaled
     }

@@ -16,7 +16,7 @@ public protocol ImageEncoding: Sendable {
     /// Writes an animation as a file, frame by frame.
     ///
     /// The default returns `nil`: most encoders write still images only.
-    /// - Throws: ``ImageError/Code/encodingFailed``, and ``ImageError/Code/badImageData`` when its first frames are damaged.
+    /// - Throws: ``ImageError/Code/encodingFailed``, and ``ImageError/Code/badImageData`` when its first frame is damaged.
     func encode(_ animation: ImageAnimation, as format: ImageFormat, options: EncodeOptions) throws(ImageError) -> Data?
 }
 

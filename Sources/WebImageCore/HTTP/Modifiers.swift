@@ -30,7 +30,7 @@ public struct ResponseModifier: Hashable, Sendable {
 
     /// A modifier that applies this one, then another.
     public func then(_ other: ResponseModifier) -> ResponseModifier {
-        ResponseModifier(key: "\(key) \(other.key)") { self.modify($0).flatMap(other.modify) }
+        ResponseModifier(key: function.key(followedBy: other.function)) { self.modify($0).flatMap(other.modify) }
     }
 }
 
@@ -70,6 +70,9 @@ package struct Keyed<Value: Sendable>: Hashable, Sendable {
         self.key = key
         self.value = value
     }
+
+    /// The key of this value and another one, in order. Keys may be any text, so the length tells where the first one ends.
+    func key(followedBy other: Self) -> String { "\(key.utf8.count):\(key) \(other.key)" }
 
     package static func == (lhs: Self, rhs: Self) -> Bool { lhs.key == rhs.key }
 

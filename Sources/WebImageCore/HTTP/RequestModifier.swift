@@ -101,7 +101,7 @@ public struct RequestModifier: Hashable, Sendable {
 
     /// A modifier that applies this one, then another. It is asynchronous if one of them is.
     public func then(_ other: RequestModifier) -> RequestModifier {
-        let key = "\(key) \(other.key)"
+        let key = keyed.key(followedBy: other.keyed)
         if case .immediate(let first) = function, case .immediate(let second) = other.function {
             return RequestModifier(key: key) { first($0).flatMap(second) }
         }

@@ -218,7 +218,7 @@ final class ImageMaker: Sendable {
         let start = ContinuousClock.now
         var key = "\(request.displayScale ?? 0)"
         for step in transformer.steps {
-            key += " \(step.key)"
+            key += " \(step.distinctKey)"
             let input = image
             image = try share(key) { () throws(ImageError) in
                 guard let output = ImageTransformer.apply(step, to: input) else {

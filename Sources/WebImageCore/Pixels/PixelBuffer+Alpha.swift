@@ -1,3 +1,5 @@
+import Glibc
+
 extension PixelBuffer {
     /// The image on an opaque background, without alpha.
     /// - Parameter background: The colour, whose alpha is ignored.
@@ -66,14 +68,13 @@ extension PixelBuffer {
     }
 
     /// Calls body with red, green, blue and alpha as files store them: the colours are not multiplied by alpha.
-    package func withStraightAlpha<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
-        withUnsafeBytes { pixels in
-            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: pixels.count) { memory in
-                let straight = UnsafeMutableRawBufferPointer(memory)
-                straight.copyMemory(from: pixels)
-                Self.divideAlpha(in: straight)
-                return body(UnsafeBufferPointer(memory))
-            }
-        }
+    /// - Returns: `nil` when there is no memory.
+    package func withStraightAlpha<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R? {
+        guard let memory = malloc(byteCount) else { return nil }
+        defer { free(memory) }
+        let straight = UnsafeMutableRawBufferPointer(start: memory, count: byteCount)
+        withUnsafeBytes { straight.copyMemory(from: $0) }
+        Self.divideAlpha(in: straight)
+        return body(UnsafeBufferPointer(straight.bindMemory(to: UInt8.self)))
     }
 }

@@ -29,11 +29,12 @@ public struct ThumbHash: Hashable, Sendable {
         guard let small = image.pixels.resized(to: size, orientation: .up)?.converted(to: .rgbaPremultiplied) else {
             return nil
         }
-        data = small.withStraightAlpha { Self.encode($0, size) }
+        guard let data = small.withStraightAlpha({ Self.encode($0, size) }) else { return nil }
+        self.data = data
     }
 
     /// The approximate width divided by the height.
-    public var aspectRatio: Double { Double(header.x) / Double(header.y) }
+    public var aspectRatio: Double { header.aspectRatio }
 
     /// Draws the blurred image, at most 32 pixels wide and high.
     /// - Returns: `nil` when memory runs out.
@@ -117,6 +118,7 @@ extension ThumbHash {
         /// The number of horizontal and vertical components of luminance.
         let x: Int
         let y: Int
+        let aspectRatio: Double
         /// The position of the factors, four bits each.
         let start: Int
         let byteCount: Int
@@ -133,8 +135,11 @@ extension ThumbHash {
             redScale = Double(second >> 9 & 63) / 63
             let isLandscape = second >> 15 != 0
             let most = hasAlpha ? 5 : 7
-            x = max(3, isLandscape ? most : Int(second & 7))
-            y = max(3, isLandscape ? Int(second & 7) : most)
+            // Long images have fewer components than are stored, which only their shape tells.
+            let fewest = max(1, Int(second & 7))
+            aspectRatio = isLandscape ? Double(most) / Double(fewest) : Double(fewest) / Double(most)
+            x = max(3, isLandscape ? most : fewest)
+            y = max(3, isLandscape ? fewest : most)
             start = hasAlpha ? 6 : 5
             let byte = hasAlpha && data.count > 5 ? data[5] : 15
             alpha = Double(byte & 15) / 15

@@ -12,7 +12,7 @@
 public struct ImageTransformer: Hashable, Sendable {
     /// The steps, in order.
     package let steps: [any ImageTransforming]
-    /// The keys of all steps in order. It is part of the key under which the caches keep the image.
+    /// The keys of all steps in order, those of the app marked as such. It is part of the key under which the caches keep the image.
     public let key: String
 
     /// Transformers are equal when their keys are.
@@ -26,7 +26,7 @@ public struct ImageTransformer: Hashable, Sendable {
     /// Makes a transformer that applies steps in order.
     package init(_ steps: [any ImageTransforming]) {
         self.steps = steps
-        key = steps.map(\.key).joined(separator: " ")
+        key = steps.map(\.distinctKey).joined(separator: " ")
     }
 
     /// Makes a transformer that applies one step.
@@ -286,7 +286,13 @@ public protocol ImageTransforming: Sendable {
     func transform(_ image: WebImage) -> WebImage?
 }
 
-/// A step that changes the pixels of each frame.
+extension ImageTransforming {
+    /// The key of the step among any others. The library's own steps are known by theirs; one of the app may have any text, such as
+    /// the key of another step or of several.
+    var distinctKey: String { self is any PixelTransforming ? key : "custom(\(key.utf8.count):\(key))" }
+}
+
+/// A step of the library, which changes the pixels of each frame.
 protocol PixelTransforming: ImageTransforming {
     /// Whether the image keeps its natural size.
     var keepsNaturalSize: Bool { get }

@@ -1,57 +1,84 @@
+import Glibc
 import WebImageCore
 
 /// A frame of an animation that is written, as whole pixels: red in the lowest byte, alpha in the highest.
-struct PackedFrame {
+///
+/// Its memory is that of malloc, which can fail, so that an image for which there is none is an error and not a crash.
+final class PackedFrame {
     let size: PixelSize
-    private(set) var pixels: [UInt32]
+    private let memory: UnsafeMutableBufferPointer<UInt32>
+
+    /// - Returns: `nil` when there is no memory.
+    private init?(uninitialized size: PixelSize) {
+        let count = size.pixelCount
+        guard let start = malloc(count.boundedProduct(MemoryLayout<UInt32>.size)) else { return nil }
+        self.size = size
+        memory = UnsafeMutableBufferPointer(start: start.bindMemory(to: UInt32.self, capacity: count), count: count)
+    }
+
+    deinit {
+        free(memory.baseAddress)
+    }
 
     /// The pixels of a buffer, with colours multiplied by alpha.
-    init(_ buffer: PixelBuffer) {
+    /// - Returns: `nil` when there is no memory.
+    convenience init?(_ buffer: PixelBuffer) {
         precondition(buffer.colors == .standard, "Frames have four bytes a pixel")
-        size = buffer.size
-        let count = size.pixelCount
-        pixels = [UInt32](unsafeUninitializedCapacity: count) { target, written in
-            buffer.withUnsafeBytes { bytes in
-                if buffer.hasAlpha {
-                    UnsafeMutableRawBufferPointer(target).copyMemory(from: bytes)
-                } else {
-                    var source = bytes.baseAddress!.assumingMemoryBound(to: UInt8.self)
-                    for index in 0..<count {
-                        target[index] =
-                            UInt32(source[0]) | UInt32(source[1]) << 8 | UInt32(source[2]) << 16 | 0xFF00_0000
-                        source += 3
-                    }
-                }
+        self.init(uninitialized: buffer.size)
+        buffer.withUnsafeBytes { bytes in
+            guard !buffer.hasAlpha else { return UnsafeMutableRawBufferPointer(memory).copyMemory(from: bytes) }
+            var source = bytes.baseAddress!.assumingMemoryBound(to: UInt8.self)
+            for index in memory.indices {
+                memory[index] = UInt32(source[0]) | UInt32(source[1]) << 8 | UInt32(source[2]) << 16 | 0xFF00_0000
+                source += 3
             }
-            written = count
         }
     }
 
-    /// Makes pixels opaque, or transparent where they are less than half opaque. Transparent ones are 0.
-    mutating func removeTranslucency() {
-        pixels.withUnsafeMutableBufferPointer { pixels in
-            for index in pixels.indices {
-                let pixel = pixels[index]
-                let alpha = pixel >> 24
-                if alpha == 255 { continue }
-                guard alpha >= 128 else {
-                    pixels[index] = 0
-                    continue
+    /// A rectangle of a frame, transparent (0) where another frame has the same pixels.
+    /// - Returns: `nil` when there is no memory.
+    convenience init?(_ frame: PackedFrame, in rect: PixelRect, since shown: PackedFrame?) {
+        self.init(uninitialized: rect.size)
+        frame.withPixels { pixels in
+            var target = 0
+            for y in rect.y..<rect.y + rect.size.height {
+                let start = y * frame.size.width + rect.x
+                for index in start..<start + rect.size.width {
+                    memory[target] = pixels[index] == shown?.memory[index] ? 0 : pixels[index]
+                    target += 1
                 }
-                var opaque: UInt32 = 0xFF00_0000
-                for shift: UInt32 in [0, 8, 16] {
-                    opaque |= min(255, ((pixel >> shift & 255) * 255 + alpha / 2) / alpha) << shift
-                }
-                pixels[index] = opaque
             }
+        }
+    }
+
+    /// Calls body with the pixels, which are valid during the call.
+    func withPixels<R>(_ body: (UnsafeBufferPointer<UInt32>) -> R) -> R {
+        withExtendedLifetime(self) { body(UnsafeBufferPointer(memory)) }
+    }
+
+    /// Makes pixels opaque, or transparent where they are less than half opaque. Transparent ones are 0.
+    func removeTranslucency() {
+        for index in memory.indices {
+            let pixel = memory[index]
+            let alpha = pixel >> 24
+            if alpha == 255 { continue }
+            guard alpha >= 128 else {
+                memory[index] = 0
+                continue
+            }
+            var opaque: UInt32 = 0xFF00_0000
+            for shift: UInt32 in [0, 8, 16] {
+                opaque |= min(255, ((pixel >> shift & 255) * 255 + alpha / 2) / alpha) << shift
+            }
+            memory[index] = opaque
         }
     }
 
     /// Makes a rectangle transparent.
-    mutating func clear(_ rect: PixelRect) {
+    func clear(_ rect: PixelRect) {
         for y in rect.y..<rect.y + rect.size.height {
             let start = y * size.width + rect.x
-            for index in start..<start + rect.size.width { pixels[index] = 0 }
+            for index in start..<start + rect.size.width { memory[index] = 0 }
         }
     }
 
@@ -63,8 +90,8 @@ struct PackedFrame {
 
     @inline(__always)
     private func box(_ other: PackedFrame, _ isInside: (UInt32, UInt32) -> Bool) -> PixelRect? {
-        pixels.withUnsafeBufferPointer { pixels in
-            other.pixels.withUnsafeBufferPointer { others in
+        withPixels { pixels in
+            other.withPixels { others in
                 let (width, height) = (size.width, size.height)
                 var (left, right, top, bottom) = (width, -1, -1, -1)
                 for y in 0..<height {
@@ -89,7 +116,7 @@ struct PackedFrame {
     /// - Returns: `nil` when there is no memory.
     func buffer(_ rect: PixelRect, _ format: PixelBuffer.Format) -> PixelBuffer? {
         PixelBuffer(size: rect.size, format: format) { memory in
-            pixels.withUnsafeBufferPointer { pixels in
+            withPixels { pixels in
                 var target = 0
                 for y in rect.y..<rect.y + rect.size.height {
                     for index in y * size.width + rect.x..<y * size.width + rect.x + rect.size.width {
@@ -130,7 +157,8 @@ struct WrittenFrames {
         decoder = animation.makeDecoder()
     }
 
-    /// The next frame and its duration; `nil` behind the last one. An animation ends before a damaged frame.
+    /// The next frame and its duration; `nil` behind the last one. An animation ends before a damaged frame, and
+    /// before one that its transformer does not take.
     /// - Throws: Also ``ImageError/Code/cancelled``, in a task that is cancelled.
     mutating func next() throws(ImageError) -> (pixels: PixelBuffer, duration: Duration)? {
         guard index < animation.frameCount else { return nil }
@@ -138,12 +166,12 @@ struct WrittenFrames {
         do throws(ImageError) {
             let pixels = try decoder.frame(at: index)
             guard let pixels = pixels.resized(to: animation.size, orientation: .up) else {
-                throw ImageError.encodingFailed("There is no memory for \(animation.size) pixels")
+                throw ImageError.noMemory(toEncode: "frames of \(animation.size) pixels")
             }
             defer { index += 1 }
             return (pixels, animation.durations[index])
         } catch {
-            guard index > 1, error.code == .badImageData else { throw error }
+            guard index > 0, error.code == .badImageData || error.code == .transformFailed else { throw error }
             index = animation.frameCount
             return nil
         }

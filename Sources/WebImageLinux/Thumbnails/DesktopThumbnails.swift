@@ -81,7 +81,7 @@ public struct DesktopThumbnails: Sendable {
         let box = PixelSize(width: size.rawValue, height: size.rawValue)
         let target = DecodeSize.contain(box).target(for: image.pixelSize)
         guard let pixels = image.pixels.resized(to: target, orientation: .up) else {
-            throw .encodingFailed("There is no memory for a thumbnail of \(target) pixels")
+            throw .noMemory(toEncode: "a thumbnail of \(target) pixels")
         }
         let png = try PNGEncoder().encode(pixels, as: .png, options: EncodeOptions())
         var texts = source.texts
@@ -111,7 +111,10 @@ public struct DesktopThumbnails: Sendable {
             try FileStore().write([data], to: "\(directory)/\(folder)/\(source.fileName)")
             return data
         } catch {
-            throw .encodingFailed("The thumbnail cannot be written (\(error))")
+            throw .encodingFailed(
+                "The thumbnail cannot be written (\(error))",
+                remedy: "Make sure that the user may write to \(directory), and that its disk has room."
+            )
         }
     }
 

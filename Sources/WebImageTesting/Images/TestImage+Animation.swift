@@ -16,19 +16,22 @@ extension TestImage {
 
     /// Creates an animation whose frames are each filled with one colour.
     /// - Parameters:
-    ///   - colors: The colour of each frame as 0xRRGGBB; at most 128 different colours.
+    ///   - colors: The colour of each frame as 0xRRGGBB; at most 128 different ones.
     ///   - size: Width and height in pixels.
-    ///   - duration: The duration of each frame in hundredths of a second. Default: 10.
+    ///   - duration: The duration of each frame, in whole hundredths of a second. Default: 0.1 s.
     ///   - loopCount: The number of times to play the animation; 0, the default, means endlessly.
     ///   - format: The file format. Default: GIF.
     public static func animation(
         _ colors: [UInt32],
         size: PixelSize,
-        duration: Int = 10,
+        duration: Duration = .milliseconds(100),
         loopCount: Int = 0,
         format: AnimationFormat = .gif
     ) -> Data {
-        let frames = SolidFrames(colors: colors, size: size, duration: duration, loopCount: loopCount)
+        precondition(Set(colors).count <= SolidFrames.colorLimit, "A test animation has at most 128 different colours")
+        let hundredths = Int((duration / .milliseconds(10)).rounded())
+        precondition((0...65_535).contains(hundredths), "A frame is shown for at most 655.35 s")
+        let frames = SolidFrames(colors: colors, size: size, duration: hundredths, loopCount: loopCount)
         switch format {
         case .gif: return frames.gif
         case .png: return frames.apng
@@ -43,6 +46,9 @@ extension TestImage {
 
 /// The frames of a test animation, and writers for the formats that gdk-pixbuf cannot animate.
 private struct SolidFrames {
+    /// The number of indices that a GIF with codes of eight bits can name.
+    static let colorLimit = 128
+
     let colors: [UInt32]
     let size: PixelSize
     /// The duration of a frame in hundredths of a second.
@@ -58,7 +64,7 @@ extension SolidFrames {
         var palette: [UInt32] = []
         for color in colors where !palette.contains(color) { palette.append(color) }
         file += number(size.width) + number(size.height) + [0xF6, 0, 0]
-        for index in 0..<128 {
+        for index in 0..<Self.colorLimit {
             let color = index < palette.count ? palette[index] : 0
             file += [UInt8(color >> 16 & 255), UInt8(color >> 8 & 255), UInt8(color & 255)]
         }

@@ -84,7 +84,7 @@ enum InstalledImages {
 extension PixelBuffer {
     /// The pixels as red, green, blue and straight alpha.
     var straightAlpha: [UInt8] {
-        if hasAlpha { return withStraightAlpha { Array($0) } }
+        if hasAlpha { return withStraightAlpha { Array($0) } ?? [] }
         return withUnsafeBytes { bytes in
             stride(from: 0, to: bytes.count, by: 3).flatMap { [bytes[$0], bytes[$0 + 1], bytes[$0 + 2], 255] }
         }

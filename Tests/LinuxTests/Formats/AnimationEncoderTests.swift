@@ -331,22 +331,25 @@ struct AnimationEncoderTests {
     // MARK: - What goes wrong
 
     @Test(
-        "An animation ends before a damaged frame, and one whose second frame is damaged is not written",
-        arguments: [ImageFormat.gif, .png]
+        "An animation ends before a damaged frame, or one that a transformer refuses, which may be its second one",
+        arguments: [ImageFormat.gif, .png, .webp],
+        [ImageError.Code.badImageData, .transformFailed]
     )
-    func damaged(format: ImageFormat) throws {
+    func damaged(format: ImageFormat, failure: ImageError.Code) throws {
+        // Given animations of four colours with a frame that is not there
         let durations = [Duration](repeating: .milliseconds(50), count: 4)
         let paint: @Sendable (Int, Int, Int) -> UInt32 = { index, _, _ in [0xFF, 0xFF_FFFF, 0xFFFF, 0xFF00_FFFF][index]
         }
-        let short = animation(durations, damaged: 2, paint)
-        #expect(try decode(registry.encode(short, as: format, options: Self.anew)).frameCount == 2)
-        let error = thrownError {
-            try registry.encode(animation(durations, damaged: 1, paint), as: format, options: Self.anew)
+        for count in [1, 2] {
+            let short = animation(durations, damaged: count, by: failure, paint)
+            // When they are written
+            let written = try decode(registry.encode(short, as: format, options: Self.anew))
+            // Then the frames before are
+            #expect(written.frameCount == count)
+            // An animation whose frames only cannot be had now must not be taken for a shorter one.
+            let unread = animation(durations, damaged: count, by: .decoderUnavailable, paint)
+            #expect(throws: ImageError.self) { try registry.encode(unread, as: format, options: Self.anew) }
         }
-        // An animation whose frames only cannot be had now must not be taken for a shorter one.
-        let unread = animation(durations, damaged: 2, by: .decoderUnavailable, paint)
-        #expect(throws: ImageError.self) { try registry.encode(unread, as: format, options: Self.anew) }
-        #expect(error?.code == .badImageData)
     }
 
     @Test("Frames of another size than that of the animation are scaled", arguments: [ImageFormat.gif, .png])

@@ -74,7 +74,7 @@ struct TruncatedAnimationTests {
     func withoutTrailer() throws {
         let file = Data(try #require(Self.files[.gif]).dropLast())
         let coders = CoderRegistry.builtIn
-        let single = TestImage.animation([0xFF0000], size: Self.size, duration: 10)
+        let single = TestImage.animation([0xFF0000], size: Self.size)
         #expect(try coders.decode(Data(single.dropLast()), options: DecodeOptions()).frameCount == 1)
         #expect(try coders.decode(file, options: DecodeOptions()).frameCount == 3)
         let decoder = try #require(
@@ -86,7 +86,7 @@ struct TruncatedAnimationTests {
 
     @Test("A still GIF without a trailer, and an animation with bytes behind its end, are whole")
     func endings() throws {
-        let still = TestImage.animation([0xFF0000], size: Self.size, duration: 0, loopCount: 1)
+        let still = TestImage.animation([0xFF0000], size: Self.size, duration: .zero, loopCount: 1)
         let coders = CoderRegistry.builtIn
         #expect(try coders.decode(Data(still.dropLast()), options: DecodeOptions()).frameCount == 1)
         for file in Self.files.values {

@@ -72,12 +72,10 @@ private final class SequenceLoad {
         guard let first = images.first else { return nil }
         guard images.count > 1 else { return isComplete ? first : first.with { $0.isPartial = true } }
         let animation = ImageAnimation(
+            of: images.map(\.pixels),
             durations: Array(repeating: sequence.frameDuration, count: images.count),
-            loopCount: sequence.loopCount,
-            size: first.pixelSize,
-            hasAlpha: images.contains { $0.pixels.hasAlpha },
-            byteCount: images.reduce(0) { $0 + $1.pixels.byteCount }
-        ) { StillFrames(images) }
+            loopCount: sequence.loopCount
+        )
         return first.with { content in
             content.animation = animation
             content.isPartial = !isComplete
@@ -91,15 +89,4 @@ private final class SequenceLoad {
         }
         return .success(ImageResponse(image: image, source: first.source, url: first.url))
     }
-}
-
-/// Frames that are there already.
-private final class StillFrames: FrameDecoding {
-    private let images: [WebImage]
-
-    init(_ images: [WebImage]) {
-        self.images = images
-    }
-
-    func frame(at index: Int) throws(ImageError) -> PixelBuffer { images[index].pixels }
 }

@@ -55,8 +55,11 @@ final class PaintablePlayback {
     /// Applies changed settings.
     func apply(_ playback: ImagePlayback) {
         let wasAutomatic = player.playback.isAutomatic
+        let wasAllowed = PlaybackEnvironment.allows(player.playback)
         player.playback = playback
         if playback.isAutomatic, !wasAutomatic { shared.start() }
+        // Otherwise a player that the app has started against the settings of the system goes on.
+        if PlaybackEnvironment.allows(playback) != wasAllowed { shared.systemSettingsChanged() }
     }
 
     /// Ends the playback. A synchronized player continues for its other viewers.

@@ -124,9 +124,12 @@ public final class AnimationPlayer {
     private func rebuildTimeline() {
         let isAtStart = !isPlaying && !isFinished && anchor.elapsed == .zero
         timeline = Self.timeline(of: image, durations: Array(animation.durations.prefix(intactCount)), settings)
-        let start = isAtStart ? .zero : timeline.start(ofFrame: currentFrameIndex, loop: currentLoop) ?? .zero
+        let start = isAtStart ? .zero : timeline.start(ofFrame: currentFrameIndex, loop: loopOnDisplay) ?? .zero
         anchor = (start, clock.now)
     }
+
+    /// The loop of the current frame. A finished animation shows the end of its last one.
+    private var loopOnDisplay: Int { isFinished ? currentLoop - 1 : currentLoop }
 
     /// Goes on with the same animation in more pixels or frames, at its present position.
     package func show(_ image: WebImage) {
@@ -173,7 +176,9 @@ public final class AnimationPlayer {
             settings = newValue
             if changesTimeline {
                 rebuildTimeline()
-                isFinished = false
+                // Where the current frame is the last one in the new order, too, nothing is left to play.
+                isFinished = isFinished && timeline.isLast(duePosition)
+                if isFinished { anchor.elapsed = timeline.totalDuration ?? anchor.elapsed }
             } else {
                 anchor = (elapsed, clock.now)
             }
@@ -182,7 +187,7 @@ public final class AnimationPlayer {
         }
     }
 
-    /// Starts or resumes playback. A finished animation starts over.
+    /// Starts or resumes playback. A finished animation starts over, unless the player has jumped to one of its frames since.
     public func play() {
         isHeld = false
         if isFinished {
@@ -218,16 +223,17 @@ public final class AnimationPlayer {
         update()
     }
 
-    /// Jumps to a frame, which appears once it is decoded. Playback continues from there.
+    /// Jumps to a frame, which appears once it is decoded. A player that plays goes on from there. One that is paused, or whose
+    /// animation has finished, stays at the frame until ``play()``, which goes on from there.
     /// - Parameters:
     ///   - frame: The index of the frame. An invalid index is ignored.
-    ///   - loop: The loop to jump to. Default: the current one.
+    ///   - loop: The loop to jump to, or the nearest one that there is. Default: the current one, which is the last one when the
+    ///     animation has finished.
     public func seek(to frame: Int, loop: Int? = nil) {
-        guard (0..<intactCount).contains(frame),
-            let start = timeline.start(ofFrame: frame, loop: loop ?? currentLoop)
-        else { return }
+        let loop = timeline.nearest(loop: loop ?? loopOnDisplay)
+        guard (0..<intactCount).contains(frame), let start = timeline.start(ofFrame: frame, loop: loop) else { return }
         isFinished = false
-        currentLoop = min(max(loop ?? currentLoop, 0), Int(Int32.max))
+        currentLoop = loop
         anchor = (start, clock.now)
         shownStep = nil
         update()

@@ -70,10 +70,19 @@ package struct PlaybackTimeline: Sendable {
         )
     }
 
-    /// Returns the time at which a frame first appears in a loop.
+    /// Returns the nearest loop that there is. Behind the last one nothing plays.
+    package func nearest(loop: Int) -> Int { min(max(loop, 0), loopCount > 0 ? loopCount - 1 : Int(Int32.max)) }
+
+    /// Returns the time at which a frame first appears in the nearest loop that there is.
     package func start(ofFrame frame: Int, loop: Int) -> Duration? {
         guard let index = order.firstIndex(of: frame) else { return nil }
-        return loopDuration * min(max(loop, 0), loopCount > 0 ? loopCount : Int(Int32.max)) + starts[index]
+        return loopDuration * nearest(loop: loop) + starts[index]
+    }
+
+    /// Whether nothing follows the frame of a position.
+    package func isLast(_ position: Position) -> Bool {
+        guard let end = position.end else { return true }
+        return end == totalDuration
     }
 
     /// Returns the time at which the last frame of a loop appears.

@@ -19,8 +19,10 @@ struct OverlayStep: PixelTransforming {
     let place: ImagePoint?
     let mode: BlendMode
 
-    // The name comes last, since it may be any text.
-    var key: String { "overlay(\(mode.rawValue),\(place.map { "\($0.x),\($0.y)" } ?? "all"),\(name))" }
+    var key: String {
+        // The name may be any text, whose end only its length tells.
+        "overlay(\(mode.rawValue),\(place.map { "\($0.x),\($0.y)" } ?? "all"),\(name.utf8.count):\(name))"
+    }
 
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
         let canvas = pixels.size

@@ -17,16 +17,14 @@ struct ColorCells {
     private var cells: [Cell]
 
     /// - Parameter pixels: The pixels, of which transparent ones (0) are left out.
-    init(_ pixels: [UInt32]) {
+    init(_ pixels: UnsafeBufferPointer<UInt32>) {
         // The sums of the channels, and the number of pixels.
         var sums = [SIMD4<Double>](repeating: .zero, count: 1 << 18)
-        pixels.withUnsafeBufferPointer { pixels in
-            sums.withUnsafeMutableBufferPointer { sums in
-                for pixel in pixels where pixel != 0 {
-                    let (red, green, blue) = (pixel & 255, pixel >> 8 & 255, pixel >> 16 & 255)
-                    let key = Int(red >> 2 | (green >> 2) << 6 | (blue >> 2) << 12)
-                    sums[key] += SIMD4(Double(red), Double(green), Double(blue), 1)
-                }
+        sums.withUnsafeMutableBufferPointer { sums in
+            for pixel in pixels where pixel != 0 {
+                let (red, green, blue) = (pixel & 255, pixel >> 8 & 255, pixel >> 16 & 255)
+                let key = Int(red >> 2 | (green >> 2) << 6 | (blue >> 2) << 12)
+                sums[key] += SIMD4(Double(red), Double(green), Double(blue), 1)
             }
         }
         cells = sums.compactMap { sum in

@@ -18,7 +18,7 @@ struct ColorPalette {
     /// - Parameters:
     ///   - pixels: The pixels, of which transparent ones (0) have no colour.
     ///   - limit: The largest number of colours.
-    init(_ pixels: [UInt32], limit: Int) {
+    init(_ pixels: UnsafeBufferPointer<UInt32>, limit: Int) {
         if let exact = Self.exactColors(pixels, limit: limit) {
             (self.exact, isExact) = (exact, true)
             colors = exact.sorted { $0.value < $1.value }.map(\.key)
@@ -30,11 +30,11 @@ struct ColorPalette {
     }
 
     /// Whether the palette has exactly the colour of every pixel.
-    func covers(_ pixels: [UInt32]) -> Bool {
+    func covers(_ pixels: UnsafeBufferPointer<UInt32>) -> Bool {
         isExact && pixels.allSatisfy { $0 == 0 || exact[$0 & 0xFF_FFFF] != nil }
     }
 
-    private static func exactColors(_ pixels: [UInt32], limit: Int) -> [UInt32: UInt8]? {
+    private static func exactColors(_ pixels: UnsafeBufferPointer<UInt32>, limit: Int) -> [UInt32: UInt8]? {
         var colors: [UInt32: UInt8] = [:]
         var last: UInt32 = 0
         for pixel in pixels where pixel != 0 && pixel != last {
@@ -46,16 +46,31 @@ struct ColorPalette {
         return colors
     }
 
-    /// The indices of the colours of a frame, row by row.
+    /// Writes the indices of the colours of a frame, row by row.
     /// - Parameter transparent: The index of transparent pixels.
-    mutating func indices(_ pixels: [UInt32], width: Int, transparent: UInt8) -> [UInt8] {
-        if isExact { return pixels.map { $0 == 0 ? transparent : exact[$0 & 0xFF_FFFF] ?? 0 } }
-        return ditheredIndices(pixels, width: width, transparent: transparent)
+    mutating func write(
+        _ pixels: UnsafeBufferPointer<UInt32>,
+        width: Int,
+        transparent: UInt8,
+        to indices: UnsafeMutableBufferPointer<UInt8>
+    ) {
+        guard isExact else {
+            return writeDithered(pixels, width: width, transparent: transparent, to: indices)
+        }
+        for index in pixels.indices {
+            let pixel = pixels[index]
+            indices[index] = pixel == 0 ? transparent : exact[pixel & 0xFF_FFFF] ?? 0
+        }
     }
 
     /// Spreads the error of each pixel over those that follow (Floyd and Steinberg), to and fro.
-    private mutating func ditheredIndices(_ pixels: [UInt32], width: Int, transparent: UInt8) -> [UInt8] {
-        var indices = [UInt8](repeating: transparent, count: pixels.count)
+    private mutating func writeDithered(
+        _ pixels: UnsafeBufferPointer<UInt32>,
+        width: Int,
+        transparent: UInt8,
+        to indices: UnsafeMutableBufferPointer<UInt8>
+    ) {
+        indices.update(repeating: transparent)
         // The errors of three channels in sixteenths, of this row and the next, with a pixel of margin on both sides.
         var errors = [Int32](repeating: 0, count: (width + 2) * 3)
         var below = errors
@@ -86,7 +101,6 @@ struct ColorPalette {
             swap(&errors, &below)
             for index in below.indices { below[index] = 0 }
         }
-        return indices
     }
 
     /// A channel with its share of the errors, of which half is left out: all of it makes noise of faint gradients.

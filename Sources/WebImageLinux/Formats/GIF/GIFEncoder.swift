@@ -16,11 +16,10 @@ package struct GIFEncoder: ImageEncoding {
         options: EncodeOptions
     ) throws(ImageError) -> Data {
         try Self.check(pixels.size)
-        var frame = PackedFrame(pixels)
-        frame.removeTranslucency()
+        let frame = try Self.frame(pixels)
         var writer = GIFWriter(size: pixels.size, loopCount: 1)
         let whole = PixelRect(x: 0, y: 0, width: pixels.size.width, height: pixels.size.height)
-        writer.add(frame.pixels, in: whole, hundredths: 0, clears: false)
+        try writer.add(frame, in: whole, hundredths: 0, clears: false)
         return writer.finish()
     }
 
@@ -45,13 +44,17 @@ package struct GIFEncoder: ImageEncoding {
             // Only the disposal of a frame makes pixels transparent again, in the rectangle of the frame.
             let gaps = next?.pixels.gaps(since: current.pixels)
             if let gaps { rect = rect.union(gaps) }
-            writer.add(
-                Self.changes(current.pixels, since: shown, in: rect),
+            guard let changes = PackedFrame(current.pixels, in: rect, since: shown) else {
+                throw .noMemory(toEncode: "a GIF of \(rect.size) pixels")
+            }
+            try writer.add(
+                changes,
                 in: rect,
                 hundredths: clock.hundredths(of: current.duration),
                 clears: gaps != nil
             )
             shown = current.pixels
+            // The next frame has been compared with this one already.
             if gaps != nil { shown?.clear(rect) }
         }
         return writer.finish()
@@ -61,27 +64,21 @@ package struct GIFEncoder: ImageEncoding {
         from frames: inout WrittenFrames
     ) throws(ImageError) -> (pixels: PackedFrame, duration: Duration)? {
         guard let frame = try frames.next() else { return nil }
-        var pixels = PackedFrame(frame.pixels)
-        pixels.removeTranslucency()
-        return (pixels, frame.duration)
+        return (try Self.frame(frame.pixels), frame.duration)
     }
 
-    /// The pixels of a rectangle, transparent (0) where they are shown already.
-    private static func changes(_ frame: PackedFrame, since shown: PackedFrame?, in rect: PixelRect) -> [UInt32] {
-        var pixels: [UInt32] = []
-        pixels.reserveCapacity(rect.size.pixelCount)
-        for y in rect.y..<rect.y + rect.size.height {
-            for index in y * frame.size.width + rect.x..<y * frame.size.width + rect.x + rect.size.width {
-                let pixel = frame.pixels[index]
-                pixels.append(pixel == shown?.pixels[index] ? 0 : pixel)
-            }
-        }
-        return pixels
+    private static func frame(_ pixels: PixelBuffer) throws(ImageError) -> PackedFrame {
+        guard let frame = PackedFrame(pixels) else { throw .noMemory(toEncode: "a GIF of \(pixels.size) pixels") }
+        frame.removeTranslucency()
+        return frame
     }
 
     private static func check(_ size: PixelSize) throws(ImageError) {
         guard max(size.width, size.height) <= longestSide else {
-            throw .encodingFailed("A GIF has at most \(longestSide) pixels to a side, and the image has \(size)")
+            throw .encodingFailed(
+                "A GIF has at most \(longestSide) pixels to a side, and the image has \(size)",
+                remedy: "Choose a smaller size or another format."
+            )
         }
     }
 }

@@ -29,11 +29,15 @@ final class GIFFrameSource: FrameSource {
         in data: Data,
         _ options: DecodeOptions
     ) -> GIFFirstFrame? {
-        guard !frame.rect.size.isEmpty, (try? file.check(frame, options)) != nil, var decoder = LZWDecoder(frame) else {
+        guard !frame.rect.size.isEmpty else { return nil }
+        do throws(ImageError) {
+            try file.check(frame, options)
+            var decoder = try frame.makeDecoder(options)
+            data.withUnsafeBytes { _ = decoder.decodeBlocks(of: $0, from: frame.offset + 1) }
+            return GIFFirstFrame(decoder)
+        } catch {
             return nil
         }
-        data.withUnsafeBytes { _ = decoder.decodeBlocks(of: $0, from: frame.offset + 1) }
-        return GIFFirstFrame(decoder)
     }
 
     /// The layout of each frame. A frame outside of the canvas draws nothing.
@@ -60,9 +64,7 @@ final class GIFFrameSource: FrameSource {
             GIFPainter(frame, data).paint(first.decoder, on: canvas)
             return
         }
-        guard var decoder = LZWDecoder(frame) else {
-            throw options.badData("Frame \(index) of the GIF has codes of an impossible length")
-        }
+        var decoder = try frame.makeDecoder(options)
         data.withUnsafeBytes { _ = decoder.decodeBlocks(of: $0, from: frame.offset + 1) }
         guard decoder.count > 0 else {
             throw options.badData("Frame \(index) of the GIF has no pixels")
@@ -84,12 +86,20 @@ final class GIFFirstFrame: @unchecked Sendable {
     }
 }
 
-extension LZWDecoder {
-    /// Makes a decoder for the colour indices of a frame.
-    init?(_ frame: GIFFile.Frame) {
-        self.init(literalBits: frame.literalBits, pixelCount: frame.rect.size.pixelCount)
+extension GIFFile.Frame {
+    /// Makes a decoder for the colour indices of the frame.
+    func makeDecoder(_ options: DecodeOptions) throws(ImageError) -> LZWDecoder {
+        guard LZWDecoder.literalBits.contains(literalBits) else {
+            throw options.badData("A frame of the GIF has codes of an impossible length")
+        }
+        guard let decoder = LZWDecoder(literalBits: literalBits, pixelCount: rect.size.pixelCount) else {
+            throw options.outOfMemory(rect.size)
+        }
+        return decoder
     }
+}
 
+extension LZWDecoder {
     /// Unpacks sub-blocks, up to an empty one.
     /// - Returns: The position of the first incomplete sub-block.
     @discardableResult

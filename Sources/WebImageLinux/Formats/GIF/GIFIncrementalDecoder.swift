@@ -83,7 +83,6 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
         try options.check(file.size)
         guard let first = file.frames.first else { return }
         try file.check(first, options)
-        guard let decoder = LZWDecoder(first) else { throw options.badData("The GIF's codes have no length") }
-        frame = Frame(file, first, decoder, data)
+        frame = Frame(file, first, try first.makeDecoder(options), data)
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import WebImageCore
 
 /// The blocks of a GIF file that is written.
@@ -17,9 +18,32 @@ struct GIFWriter {
 
     /// Adds a frame.
     /// - Parameters:
-    ///   - pixels: The pixels of the rectangle, opaque or transparent (0).
+    ///   - frame: The pixels of the rectangle, opaque or transparent (0).
     ///   - clears: Whether the rectangle is transparent after the frame.
-    mutating func add(_ pixels: [UInt32], in rect: PixelRect, hundredths: Int, clears: Bool) {
+    mutating func add(
+        _ frame: PackedFrame,
+        in rect: PixelRect,
+        hundredths: Int,
+        clears: Bool
+    ) throws(ImageError) {
+        // An array would end the process where there is no memory.
+        guard let memory = malloc(rect.size.pixelCount) else {
+            throw .noMemory(toEncode: "a GIF of \(rect.size) pixels")
+        }
+        defer { free(memory) }
+        let start = memory.bindMemory(to: UInt8.self, capacity: rect.size.pixelCount)
+        let indices = UnsafeMutableBufferPointer(start: start, count: rect.size.pixelCount)
+        frame.withPixels { add($0, in: rect, hundredths: hundredths, clears: clears, indices) }
+    }
+
+    /// - Parameter indices: Receives the indices of the colours.
+    private mutating func add(
+        _ pixels: UnsafeBufferPointer<UInt32>,
+        in rect: PixelRect,
+        hundredths: Int,
+        clears: Bool,
+        _ indices: UnsafeMutableBufferPointer<UInt8>
+    ) {
         // Some viewers fill a cleared rectangle with the transparent colour of its frame, so it has one.
         let hasGaps = clears || pixels.contains(0)
         let limit = hasGaps ? 255 : 256
@@ -46,8 +70,8 @@ struct GIFWriter {
         if hasTable { writeTable(palette, bits: colorBits) }
         let literalBits = max(2, colorBits)
         data.append(UInt8(literalBits))
-        let indices = palette.indices(pixels, width: rect.size.width, transparent: transparent)
-        data.append(LZWEncoder.blocks(indices, literalBits: literalBits))
+        palette.write(pixels, width: rect.size.width, transparent: transparent, to: indices)
+        data.append(LZWEncoder.blocks(UnsafeBufferPointer(indices), literalBits: literalBits))
     }
 
     /// The whole file.

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Unpacks the colour indices of a GIF frame (GIF89a specification, appendix F) from blocks that can arrive in pieces.
 ///
 /// A code stands for a string that was unpacked before, so the dictionary holds its position in the output: strings are
@@ -9,6 +11,8 @@ struct LZWDecoder: ~Copyable {
         var length: Int32
     }
 
+    /// The code sizes that a frame may have.
+    static let literalBits = 1...11
     private static let codeLimit = 4096
     /// The room behind the output: strings are copied eight bytes at a time, beyond their end.
     private static let slack = 8
@@ -39,12 +43,15 @@ struct LZWDecoder: ~Copyable {
     /// - Parameters:
     ///   - literalBits: The minimum code size of the frame, 1 to 11; other sizes are an error.
     ///   - pixelCount: The expected number of indices; further ones are dropped.
+    /// - Returns: `nil` when there is no memory, too.
     init?(literalBits: Int, pixelCount: Int) {
-        guard (1...11).contains(literalBits) else { return nil }
+        // A small file can announce any number of pixels.
+        guard Self.literalBits.contains(literalBits), let start = malloc(Self.numbers + pixelCount + Self.slack)
+        else { return nil }
         self.literalBits = literalBits
         nextCode = 1 << literalBits + 2
         bitCount = literalBits + 1
-        memory = .allocate(capacity: Self.numbers + pixelCount + Self.slack)
+        memory = start.assumingMemoryBound(to: UInt8.self)
         output = memory + Self.numbers
         capacity = pixelCount
         places = .allocate(capacity: Self.codeLimit)
@@ -57,7 +64,7 @@ struct LZWDecoder: ~Copyable {
     }
 
     deinit {
-        memory.deallocate()
+        free(memory)
         places.deallocate()
     }
 

@@ -8,8 +8,8 @@ enum LZWEncoder {
 
     /// The blocks of a frame behind the number of bits of an index, up to the empty block.
     /// - Parameter literalBits: The number of bits of an index, 2 to 8.
-    static func blocks(_ indices: [UInt8], literalBits: Int) -> Data {
-        var output = BitBlocks(capacity: indices.count / 2)
+    static func blocks(_ indices: UnsafeBufferPointer<UInt8>, literalBits: Int) -> Data {
+        var output = BitBlocks()
         let clearCode = 1 << literalBits
         // The string of a code and one more index in the upper bits, its own code in the lower twelve; 0 when it is free.
         var places = [UInt32](repeating: 0, count: placeCount)
@@ -21,29 +21,27 @@ enum LZWEncoder {
         }
         var prefix = Int(first)
         places.withUnsafeMutableBufferPointer { places in
-            indices.withUnsafeBufferPointer { indices in
-                for position in 1..<max(indices.count, 1) {
-                    let index = Int(indices[position])
-                    let string = UInt32(prefix << 8 | index)
-                    var place = Int((string &* 2_654_435_761) >> 18)
-                    while places[place] != 0, places[place] >> 12 != string { place = (place + 1) & (placeCount - 1) }
-                    if places[place] != 0 {
-                        prefix = Int(places[place] & 0xFFF)
-                        continue
-                    }
-                    output.append(prefix, bitCount)
-                    if nextCode < codeLimit {
-                        places[place] = string << 12 | UInt32(nextCode)
-                        // A reader adds a string one code later than the writer.
-                        if nextCode == 1 << bitCount { bitCount += 1 }
-                        nextCode += 1
-                    } else {
-                        output.append(clearCode, bitCount)
-                        places.update(repeating: 0)
-                        (nextCode, bitCount) = (clearCode + 2, literalBits + 1)
-                    }
-                    prefix = index
+            for position in 1..<max(indices.count, 1) {
+                let index = Int(indices[position])
+                let string = UInt32(prefix << 8 | index)
+                var place = Int((string &* 2_654_435_761) >> 18)
+                while places[place] != 0, places[place] >> 12 != string { place = (place + 1) & (placeCount - 1) }
+                if places[place] != 0 {
+                    prefix = Int(places[place] & 0xFFF)
+                    continue
                 }
+                output.append(prefix, bitCount)
+                if nextCode < codeLimit {
+                    places[place] = string << 12 | UInt32(nextCode)
+                    // A reader adds a string one code later than the writer.
+                    if nextCode == 1 << bitCount { bitCount += 1 }
+                    nextCode += 1
+                } else {
+                    output.append(clearCode, bitCount)
+                    places.update(repeating: 0)
+                    (nextCode, bitCount) = (clearCode + 2, literalBits + 1)
+                }
+                prefix = index
             }
         }
         output.append(prefix, bitCount)
@@ -54,13 +52,12 @@ enum LZWEncoder {
 
     /// Codes in blocks of at most 255 bytes.
     private struct BitBlocks {
-        private var data: Data
+        private var data = Data()
         private var block: [UInt8] = []
         private var bits: UInt32 = 0
         private var available = 0
 
-        init(capacity: Int) {
-            data = Data(capacity: capacity)
+        init() {
             block.reserveCapacity(255)
         }
 

@@ -15,7 +15,7 @@ package struct JPEGEncoder: ImageEncoding {
         options: EncodeOptions
     ) throws(ImageError) -> Data {
         guard let flat = pixels.flattened(onto: options.background) else {
-            throw .encodingFailed("There is no memory for a JPEG of \(pixels.size) pixels")
+            throw .noMemory(toEncode: "a JPEG of \(pixels.size) pixels")
         }
         let encoding = gwi_jpeg_encoding(
             width: UInt32(clamping: flat.size.width),
@@ -29,7 +29,10 @@ package struct JPEGEncoder: ImageEncoding {
         }
         guard isWritten, let bytes = file.bytes else {
             let reason = withUnsafeBytes(of: file.message) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-            throw .encodingFailed("libjpeg cannot write the image: \(reason)")
+            throw .encodingFailed(
+                "libjpeg cannot write the image: \(reason)",
+                remedy: "Choose a smaller size, or PNG, which has no limit of that kind."
+            )
         }
         return Data(bytesNoCopy: bytes, count: file.count, deallocator: .free)
     }

@@ -15,13 +15,15 @@ extension PNGEncoder {
         var writer = APNGWriter(loopCount: animation.loopCount)
         var shown: PackedFrame?
         while let (pixels, duration) = try frames.next() {
-            let current = PackedFrame(pixels)
+            guard let current = PackedFrame(pixels) else {
+                throw .noMemory(toEncode: "a PNG of \(pixels.size) pixels")
+            }
             let whole = PixelRect(x: 0, y: 0, width: current.size.width, height: current.size.height)
             // A frame without changes still has a pixel.
             let pixel = PixelRect(x: 0, y: 0, width: 1, height: 1)
             let rect = shown.map { current.changes(since: $0) ?? pixel } ?? whole
             guard let part = current.buffer(rect, pixelFormat) else {
-                throw .encodingFailed("There is no memory for a PNG of \(rect.size) pixels")
+                throw .noMemory(toEncode: "a PNG of \(rect.size) pixels")
             }
             writer.add(try encode(part, as: .png, options: options), in: rect, duration)
             shown = current

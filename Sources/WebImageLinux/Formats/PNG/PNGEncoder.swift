@@ -15,9 +15,9 @@ package struct PNGEncoder: ImageEncoding {
     ) throws(ImageError) -> Data {
         let data =
             pixels.hasAlpha
-            ? pixels.withStraightAlpha { Self.encode($0, pixels) }
+            ? pixels.withStraightAlpha { Self.encode($0, pixels) } ?? nil
             : pixels.withUnsafeBytes { Self.encode($0.bindMemory(to: UInt8.self), pixels) }
-        guard let data else { throw .encodingFailed("There is no memory for a PNG of \(pixels.size) pixels") }
+        guard let data else { throw .noMemory(toEncode: "a PNG of \(pixels.size) pixels") }
         return data
     }
 

@@ -10,14 +10,17 @@ extension WebPEncoder {
     ) throws(ImageError) -> Data? {
         var settings = WebPAnimEncoderOptions()
         guard WebPAnimEncoderOptionsInit(&settings) != 0 else {
-            throw .encodingFailed("This libwebp is of another version than its headers")
+            throw .encodingFailed(
+                "This libwebp is of another version than its headers",
+                remedy: "Install the libwebp that the app was built with, or choose GIF or PNG."
+            )
         }
         settings.anim_params.loop_count = Int32(min(max(animation.loopCount, 0), Self.mostLoops))
         settings.allow_mixed = options.isLossless ? 0 : 1
         let size = animation.size
         guard let encoder = WebPAnimEncoderNew(Int32(clamping: size.width), Int32(clamping: size.height), &settings)
         else {
-            throw .encodingFailed("libwebp writes no animation of \(size) pixels")
+            throw Self.hasRoom(for: size) ? .noMemory(toEncode: "a WebP of \(size) pixels") : Self.tooLarge(size)
         }
         defer { WebPAnimEncoderDelete(encoder) }
         // The size in bytes is that of a still image.
@@ -54,7 +57,7 @@ extension WebPEncoder {
         var config = WebPConfig()
         var picture = WebPPicture()
         guard Self.prepare(&config, &picture, pixels, options) else {
-            throw .encodingFailed("There is no memory for a WebP of \(pixels.size) pixels")
+            throw .noMemory(toEncode: "a WebP of \(pixels.size) pixels")
         }
         defer { WebPPictureFree(&picture) }
         guard WebPAnimEncoderAdd(encoder, &picture, milliseconds(time), &config) != 0 else {
@@ -65,6 +68,9 @@ extension WebPEncoder {
     private func milliseconds(_ time: Duration) -> Int32 { Int32(bounded: (time / .milliseconds(1)).rounded()) }
 
     private static func failure(_ encoder: OpaquePointer) -> ImageError {
-        .encodingFailed("libwebp: \(String(cString: WebPAnimEncoderGetError(encoder)))")
+        .encodingFailed(
+            "libwebp: \(String(cString: WebPAnimEncoderGetError(encoder)))",
+            remedy: "Encode a smaller size or fewer frames, or choose PNG."
+        )
     }
 }

@@ -19,7 +19,7 @@ extension WebPEncoder {
     static func withProfile(_ file: WebPData) throws(ImageError) -> Data {
         var file = file
         guard let profile, let container = WebPMuxCreate(&file, 0) else {
-            throw .encodingFailed("There is no memory for the profile of a WebP")
+            throw .noMemory(toEncode: "the profile of a WebP")
         }
         defer { WebPMuxDelete(container) }
         var output = WebPData()
@@ -31,7 +31,10 @@ extension WebPEncoder {
                 && WebPMuxAssemble(container, &output) == WEBP_MUX_OK
         }
         guard isWritten, let bytes = output.bytes else {
-            throw .encodingFailed("libwebp writes no profile into a WebP of \(file.size) bytes")
+            throw .encodingFailed(
+                "libwebp writes no profile into a WebP of \(file.size) bytes",
+                remedy: "Choose a smaller size, or leave WebPEncodeOptions.includesColorProfile out."
+            )
         }
         return Data(bytes: bytes, count: output.size)
     }

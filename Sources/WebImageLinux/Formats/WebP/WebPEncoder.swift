@@ -16,7 +16,7 @@ package struct WebPEncoder: ImageEncoding {
         var config = WebPConfig()
         var picture = WebPPicture()
         guard Self.prepare(&config, &picture, pixels, options) else {
-            throw .encodingFailed("There is no memory for a WebP of \(pixels.size) pixels")
+            throw .noMemory(toEncode: "a WebP of \(pixels.size) pixels")
         }
         defer { WebPPictureFree(&picture) }
         var writer = WebPMemoryWriter()
@@ -30,14 +30,44 @@ package struct WebPEncoder: ImageEncoding {
             return WebPEncode(&config, &picture) != 0
         }
         guard isWritten, let memory = writer.mem else {
-            if picture.error_code == VP8_ENC_ERROR_USER_ABORT { throw .cancelled(nil) }
-            throw .encodingFailed(
-                "libwebp writes no image of \(pixels.size) pixels (error \(picture.error_code.rawValue))"
-            )
+            throw Self.failure(picture.error_code, pixels.size)
         }
         let file = WebPData(bytes: memory, size: writer.size)
         return try options.webP.includesColorProfile
             ? Self.withProfile(file) : Data(bytes: memory, count: writer.size)
+    }
+
+    /// The longest side of a file in pixels (RFC 9649, section 2.5).
+    private static let longestSide = 16_383
+
+    static func hasRoom(for size: PixelSize) -> Bool { max(size.width, size.height) <= longestSide }
+
+    static func tooLarge(_ size: PixelSize) -> ImageError {
+        .encodingFailed(
+            "A WebP has at most \(longestSide) pixels to a side, and the image has \(size)",
+            remedy: "Choose a smaller size, or PNG, which has no such limit."
+        )
+    }
+
+    /// What an error of libwebp means for an image of a size.
+    static func failure(_ code: WebPEncodingError, _ size: PixelSize) -> ImageError {
+        switch code {
+        case VP8_ENC_ERROR_USER_ABORT: .cancelled(nil)
+        // libwebp names no error where some of its tables find no memory, and its writer fails only without memory.
+        case VP8_ENC_OK, VP8_ENC_ERROR_OUT_OF_MEMORY, VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY, VP8_ENC_ERROR_BAD_WRITE:
+            .noMemory(toEncode: "a WebP of \(size) pixels")
+        case VP8_ENC_ERROR_BAD_DIMENSION: tooLarge(size)
+        case VP8_ENC_ERROR_PARTITION0_OVERFLOW, VP8_ENC_ERROR_PARTITION_OVERFLOW, VP8_ENC_ERROR_FILE_TOO_BIG:
+            .encodingFailed(
+                "A WebP has no room for the details of this image of \(size) pixels",
+                remedy: "Choose a lower quality, a smaller size or PNG."
+            )
+        default:
+            .encodingFailed(
+                "libwebp refuses the image of \(size) pixels (error \(code.rawValue))",
+                remedy: "Leave EncodeOptions.webP at its defaults, or choose another format."
+            )
+        }
     }
 
     /// Sets up the encoder and copies the pixels into a WebPPicture, which the caller frees.
@@ -93,6 +123,6 @@ package struct WebPEncoder: ImageEncoding {
                 WebPPictureImportRGB(&picture, $0.bindMemory(to: UInt8.self).baseAddress, stride) != 0
             }
         }
-        return pixels.withStraightAlpha { WebPPictureImportRGBA(&picture, $0.baseAddress, stride) != 0 }
+        return pixels.withStraightAlpha { WebPPictureImportRGBA(&picture, $0.baseAddress, stride) != 0 } ?? false
     }
 }
