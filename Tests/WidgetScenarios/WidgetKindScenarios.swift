@@ -76,6 +76,31 @@ extension Scenario {
             expect(pointer.currentImage == nil)
         },
 
+        Scenario("An image in a closed expander is loaded when it is opened, at the size of its place") {
+            let stage = try Stage()
+            let expander = gtk_expander_new("More")!
+            gtk_widget_set_size_request(expander, 200, 200)
+            stage.append(expander)
+            stage.present()
+            let pointer = WidgetPointer(UnsafeMutableRawPointer(expander))
+            pointer.setImage(
+                with: stage.url(0x336699, "800x800"),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            expect(stage.waitForFrame())
+            expectEqual(stage.server.requests.count, 0)
+            gtk_expander_set_expanded(expander.opaque, 1)
+            stage.waitForResults(1)
+            expectEqual(pointer.currentImage?.color, 0x336699)
+            // And a load whose place the app has given to something else ends all the same
+            let button = Button()
+            button.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
+            gtk_button_set_label(button.widget.as(GtkButton.self), "Text")
+            stage.append(button.widget)
+            stage.waitForResults(2)
+        },
+
         Scenario("A label that the app sets on a button stays when an earlier load ends") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)

@@ -105,11 +105,12 @@ typedef struct {
     int depth;
 } TimedSource;
 
-// A main loop that runs within the work, such as that of a modal dialog, has the rest of it to do.
+// A main loop that runs within the work, such as that of a modal dialog, has the rest of it to do, but for the pauses that are left to
+// GTK.
 static gboolean timed_source_prepare(GSource *source, gint *timeout) {
     TimedSource *self = (TimedSource *)source;
     *timeout = -1;
-    return self->depth > 0 && self->is_ready(self->context);
+    return self->depth > 0 && g_source_get_ready_time(source) == -1 && self->is_ready(self->context);
 }
 
 static gboolean timed_source_dispatch(GSource *source, GSourceFunc callback, gpointer data) {

@@ -14,7 +14,7 @@ public protocol GtkWidgetConvertible {
 extension GtkWidgetConvertible {
     /// Cancels the load under a key, if there is one. Its completion receives `ImageError.Code.cancelled`.
     public func cancelImageLoad(for key: OperationKey) {
-        imageTask(for: key)?.cancel()
+        existingSlots?.cancel(key)
     }
 
     /// The URL that was set last under a key, whether or not its load succeeded; `nil` if there is none.

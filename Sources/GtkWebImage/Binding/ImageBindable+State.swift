@@ -6,8 +6,7 @@ public import WebImageCore
 extension ImageBindable {
     /// Cancels the load, if it has not ended. Its completion receives `ImageError.Code.cancelled`.
     public func cancelCurrentImageLoad() {
-        imageBinding.existingSlot?.cancel()
-        imageBinding.task?.cancel()
+        imageBinding.cancel()
     }
 
     /// Cancels the load and clears the widget. The completion of a load under way receives

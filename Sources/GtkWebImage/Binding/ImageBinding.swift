@@ -23,6 +23,9 @@ public struct ImageBinding: ImageBindable {
 
     var task: ImageTask? { WidgetSlots.existing(of: object)?.task(for: key) }
 
+    /// Cancels the load, also one that has left its window with the widget.
+    func cancel() { WidgetSlots.existing(of: object)?.cancel(key) }
+
     var existingSlot: ImageSlot? { WidgetSlots.existing(of: object)?.existingSlot(for: key) }
 
     var slot: ImageSlot {

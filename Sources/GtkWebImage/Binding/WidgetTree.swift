@@ -22,7 +22,7 @@ extension GtkWidgetConvertible {
 
     /// Cancels all ``runningImageTasks``. Each completion receives `ImageError.Code.cancelled`.
     public func cancelImageLoads() {
-        for task in runningImageTasks { task.cancel() }
+        forEachSlots { $0.cancelAll() }
     }
 
     /// Whether the widget and all widgets within it, also those that are added later, start no loads. Default: `false`.

@@ -31,6 +31,7 @@ public final class LazyRowBinder {
     private var connections: SignalConnections?
     private var isUpdateScheduled = false
     private static let quark = g_quark_from_string("gtk-web-image-lazy-row")
+    private static let listQuark = g_quark_from_string("gtk-web-image-lazy-list")
     /// The mark of the rows that this binder has bound. The address of the binder would come again with another one.
     private let number: Int
     private static var lastNumber = 0
@@ -46,6 +47,8 @@ public final class LazyRowBinder {
         self.unbind = unbind
         Self.lastNumber += 1
         number = Self.lastNumber
+        let object = container.assumingMemoryBound(to: GObject.self)
+        g_object_set_qdata(object, Self.listQuark, UnsafeMutableRawPointer(bitPattern: number))
         container.connect("map") { [weak self] in self?.watch() }
         if gtk_widget_get_mapped(container.assumingMemoryBound(to: GtkWidget.self)) != 0 { watch() }
     }
@@ -66,7 +69,8 @@ public final class LazyRowBinder {
 
     /// - Returns: Whether the rows are those of the beginning in the end.
     private func bindNearRows() -> Bool {
-        guard let container = container.pointer,
+        // Two binders would take the rows from each other without end.
+        guard let container = container.pointer, Self.mark(of: UnsafeMutableRawPointer(container), Self.listQuark) == number,
             let scrolled = gtk_widget_get_ancestor(container, gtk_scrolled_window_get_type())
         else { return true }
         let rows = rows(of: container)
@@ -110,12 +114,16 @@ public final class LazyRowBinder {
     /// A handler that adds a row each time would be called without end.
     private static let mostPasses = 100
 
-    /// Whether a row is to be bound or unbound. What an older binder has bound is taken over; the rows of a newer one are its own, or
-    /// both would take them from each other without end.
+    /// Whether a row is to be bound or unbound. What another binder has bound is taken over.
     private func needsChange(_ row: UnsafeMutableRawPointer, isNear: Bool) -> Bool {
         // The row itself carries the mark, because rows are added, removed and reordered.
-        let mark = Int(bitPattern: g_object_get_qdata(row.assumingMemoryBound(to: GObject.self), Self.quark))
-        return isNear ? mark < number : (1...number).contains(mark)
+        let mark = Self.mark(of: row, Self.quark)
+        return isNear ? mark != number : mark != 0
+    }
+
+    /// The number of the binder of a row, or of the newest one of a list; 0 for none.
+    private static func mark(of object: UnsafeMutableRawPointer, _ quark: GQuark) -> Int {
+        Int(bitPattern: g_object_get_qdata(object.assumingMemoryBound(to: GObject.self), quark))
     }
 
     private func watch() {

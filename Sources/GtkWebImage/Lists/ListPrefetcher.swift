@@ -124,7 +124,7 @@ public final class ListPrefetcher {
         guard let view = view.pointer, let adjustment else { return nil }
         let native = adjustment.object.pointer.assumingMemoryBound(to: GtkAdjustment.self)
         let upper = gtk_adjustment_get_upper(native)
-        let count = Int(g_list_model_get_n_items(view.listModel))
+        let count = view.itemCount
         guard upper > 0, count > 0 else { return 0..<0 }
         let columns = view.columnCount(isVertical: isVertical)
         let rowsPerPixel = Double((count + columns - 1) / columns) / upper
@@ -138,7 +138,7 @@ public final class ListPrefetcher {
 
     private func prefetch() {
         guard let view = view.pointer else { return stop() }
-        let count = Int(g_list_model_get_n_items(view.listModel))
+        let count = view.itemCount
         let length = min(max(Int(bounded: (Double(visible.count) * screensAhead).rounded(.up)), 0), count)
         // The model may have shrunk since the list was scrolled, and with it the positions on screen.
         let (start, end) = (min(visible.lowerBound, count), min(visible.upperBound, count))
@@ -206,7 +206,9 @@ extension UnsafeMutablePointer<GtkWidget> {
     }
 
     /// The model of a list widget. All kinds of lists have a property of this name.
-    fileprivate var listModel: OpaquePointer? {
-        UnsafeMutableRawPointer(self).objectProperty("model").map { OpaquePointer($0) }
+    /// The number of items of a list; 0 while it has no model.
+    fileprivate var itemCount: Int {
+        guard let model = UnsafeMutableRawPointer(self).objectProperty("model") else { return 0 }
+        return Int(g_list_model_get_n_items(OpaquePointer(model)))
     }
 }

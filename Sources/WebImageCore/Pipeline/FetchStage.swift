@@ -165,7 +165,9 @@ final class FetchStage: Sendable {
             next.decode(id, FetchedData(loaded: loaded, origin: .revalidated, storeOriginal: nil))
         default:
             let outdatesMemory = outdatesMemory(id, fetch)
-            let version = store.version(of: fetch, replacesCached: outdatesMemory || !fetch.key.queriesOriginals)
+            // What is neither read from the caches nor kept in them changes nothing there.
+            let replacesCached = outdatesMemory || !fetch.key.queriesOriginals && fetch.key.storesOriginals
+            let version = store.version(of: fetch, replacesCached: replacesCached)
             if outdatesMemory { memoryCache.removeImages(source: fetch.key.url) }
             let original = store.original(loaded, of: version, loader, mayLeaveOldImages: !outdatesMemory)
             var data = FetchedData(loaded: loaded, origin: .loader, storeOriginal: original?.store)

@@ -76,6 +76,7 @@ final class OriginalStore: Sendable {
         var begin: (@Sendable () -> Void)?
         var store: (@Sendable (WebImage?) -> Void)?
         var isPostponed = false
+        var isDone = false
         var waiting: [@Sendable () -> Void] = []
     }
 
@@ -109,8 +110,13 @@ final class OriginalStore: Sendable {
     func end(with image: WebImage?) {
         let (begin, store) = state.withLock { ($0.begin.take(), $0.store.take()) }
         begin?()
-        store?(image)
-        for body in state.withLock({ exchange(&$0.waiting, with: []) }) { body() }
+        guard let store else { return }
+        store(image)
+        let waiting = state.withLock { state in
+            state.isDone = true
+            return exchange(&state.waiting, with: [])
+        }
+        for body in waiting { body() }
     }
 
     /// Leaves the work to whoever decodes the whole image.
@@ -125,10 +131,10 @@ final class OriginalStore: Sendable {
         return isFirst
     }
 
-    /// Runs a body once what was postponed is done, or within this call when nothing was.
+    /// Runs a body once what was begun or postponed is done, or within this call when nothing was.
     func whenDone(_ body: @escaping @Sendable () -> Void) {
         let isDone = state.withLock { state in
-            let isDone = state.store == nil || !state.isPostponed
+            let isDone = state.isDone || state.store != nil && !state.isPostponed
             if !isDone { state.waiting.append(body) }
             return isDone
         }

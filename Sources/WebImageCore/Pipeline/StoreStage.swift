@@ -197,7 +197,7 @@ extension StoreStage {
             var data = loaded.data
             if let serializer {
                 guard let image, let serialized = serializer.serialize(image, data, url) else {
-                    return removeFromDisk(key)
+                    return removeOriginal(key)
                 }
                 data = serialized
             }
@@ -205,6 +205,10 @@ extension StoreStage {
             if keepsThumbHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
             observers.notify(url, .stored)
             keep(entry, mark)
+            guard serializer != nil, version.replacesCached else { return }
+            // Until now, loads of other sizes have found the version before on disk.
+            versions.change(key, to: mark)
+            memoryCache.removeImages(source: key)
         }
         return (store, date)
     }
@@ -244,11 +248,15 @@ extension StoreStage {
 
     /// Removes the original and all renditions of a URL, in the background.
     private func removeFromDisk(_ key: String) {
+        removeOriginal(key)
+        queue.submit(priority: .veryLow) { [renditions] in renditions.cache?.removeVariants(of: key) }
+    }
+
+    private func removeOriginal(_ key: String) {
         let mark = versions.mark()
-        queue.submit(priority: .veryLow) { [dataCache, renditions, storeOrder, versions] in
+        queue.submit(priority: .veryLow) { [dataCache, storeOrder, versions] in
             // What the app has stored in the meantime stays.
             storeOrder.perform(key) { if versions.isCurrent(mark, of: key) { dataCache?.remove(key) } }
-            renditions.cache?.removeVariants(of: key)
         }
     }
 

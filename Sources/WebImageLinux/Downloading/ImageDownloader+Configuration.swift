@@ -62,7 +62,7 @@ extension ImageDownloader {
         /// Turns bodies into the bytes of images. Default: none.
         public var decryptor: Decryptor?
         /// A function that returns the credential for a URL. It is called on the network thread for each URL that is
-        /// requested, redirects included. Default: none.
+        /// requested, redirects included, and on the threads that read the disk cache. Default: none.
         public var credential: (@Sendable (URL) -> NetworkOptions.Credential?)?
         /// A function that is asked for a credential when a server answers 401, or a proxy 407, with a challenge for Basic or Digest
         /// authentication, and `nil` for none, with which the load fails.
@@ -198,7 +198,7 @@ extension ImageDownloader.Configuration {
         } else {
             headers = headers.filter { !Self.secretFields.contains($0.key.lowercased()) }
         }
-        if let headerFilter { headers = headerFilter(url, headers) }
+        if let headerFilter { headers = headerFilter(url, headers).withUniqueNames(since: headers) }
         return RequestModifier.Request(url: url, headers: headers)
     }
 

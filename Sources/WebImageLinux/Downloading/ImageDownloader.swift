@@ -144,7 +144,9 @@ public final class ImageDownloader: NetworkLoading, LateHeaderLoading, MemoryTri
         let modifier = request.options.requestModifier ?? configuration.requestModifier
         if case .asynchronous = modifier?.function { return .any }
         var names: Set<String> = []
-        if configuration.challengeHandler != nil { names.insert("authorization") }
+        if configuration.challengeHandler != nil, headers(for: request).field("authorization") == nil {
+            names.insert("authorization")
+        }
         if request.options.handlesCookies { names.insert("cookie") }
         return names.isEmpty ? .none : .named(names)
     }

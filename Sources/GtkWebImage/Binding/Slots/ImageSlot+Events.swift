@@ -6,6 +6,7 @@ import WebImageLinux
 extension ImageSlot {
     func widgetMapped() {
         target.content?.widgetMapped()
+        guard isMapped == true else { return }
         startPlaceholderIfVisible(current?.decodeSize(in: target) ?? target.decodeSize())
         current?.allowRefinement()
         guard let load = current, let pointer = widget?.pointer else { return }
@@ -29,6 +30,7 @@ extension ImageSlot {
     /// Lets visible widgets go first. Lists and stacks come back, so the load ends only if the app wants that.
     func widgetUnmapped() {
         target.content?.widgetUnmapped()
+        placeholders.cancelLoad()
         guard let load = current else { return }
         switch load.state {
         case .waitingForLayout:
@@ -64,8 +66,9 @@ extension ImageSlot {
             current?.state = .detached
             current?.startCount += 1
             endLoading()
-            progress?.reset(to: .idle)
-            current?.task.cancel()
+            let task = current?.task
+            task?.cancel()
+            updateProgress(of: task) { $0.reset(to: .idle) }
         case nil, .shown, .failed, .detached:
             break
         }

@@ -29,9 +29,7 @@ extension ImageSlot {
     func startPlaceholderIfVisible(_ size: DecodeSize?) {
         guard placeholders.isWaiting, current?.isToStart != true else { return }
         if let widget {
-            guard let pointer = widget.pointer, gtk_widget_get_mapped(pointer) != 0,
-                !SuspendedWidgets.contain(pointer)
-            else { return }
+            guard isMapped == true, let pointer = widget.pointer, !SuspendedWidgets.contain(pointer) else { return }
         }
         placeholders.load(at: size ?? .original)
     }

@@ -39,10 +39,11 @@ extension ImageSlot {
             switch result {
             case .success(let response):
                 current?.refinement = .idle
+                refinementRetry.cancel()
                 showRefined(response.image)
             case .failure(let error):
                 current?.refinement = error.isCancelled ? .idle : .failed(isTransient: error.isTransient)
-                if error.isTransient { refineLater(task) }
+                if error.isTransient { refineLater() }
             }
         }
         let refining = load.request.manager.makeTask(
@@ -54,16 +55,13 @@ extension ImageSlot {
         refining.start()
     }
 
-    /// Lets the image be refined once more after a while.
-    private func refineLater(_ task: ImageTask) {
-        _ = DelayedCall(after: Self.refinementPause) { [weak self] in
-            guard let self, current?.task === task else { return }
-            current?.allowRefinement()
-            target.content?.redraw()
+    /// Lets the image be refined once more after a while, which the next drawing does.
+    private func refineLater() {
+        refinementRetry.schedule { [weak self] in
+            self?.current?.allowRefinement()
+            self?.target.content?.redraw()
         }
     }
-
-    private static let refinementPause = Duration.seconds(10)
 
     /// Shows the same image in more pixels. The widget keeps its size, though the larger file of an image has another one.
     private func showRefined(_ image: WebImage) {

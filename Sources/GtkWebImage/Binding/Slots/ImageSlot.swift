@@ -40,6 +40,7 @@ final class ImageSlot {
     /// Created when the app first observes it.
     private(set) var progress: ImageProgress?
     let placeholders: PlaceholderPresenter
+    var refinementRetry = RefinementRetry()
     var accessibility: SlotAccessibility
 
     init(_ target: any SlotTarget, _ widget: WidgetReference?, accessibility: WidgetAccessibility?) {
@@ -47,6 +48,7 @@ final class ImageSlot {
         self.widget = widget
         self.accessibility = SlotAccessibility(accessibility)
         placeholders = PlaceholderPresenter(target)
+        followArea()
         target.content?.onDraw = { [weak self] in self?.didDraw(width: $0, height: $1) }
         target.content?.onIndicator = { [weak self] in self?.target.changed() }
     }
@@ -57,6 +59,28 @@ final class ImageSlot {
         placeholders.cancelLoad()
     }
 
+    /// Follows the child that shows the image, which may be hidden although the widget is not, as in a closed GtkExpander.
+    private func followArea() {
+        guard let area = target.area, area != widget?.pointer else { return }
+        let object = UnsafeMutableRawPointer(area)
+        object.connect("map") { [weak self] in self?.widgetMapped() }
+        object.connect("unmap") { [weak self] in
+            // A child that the app takes out of the widget has no parent by then, and the widget counts.
+            MainLoopDispatcher.shared.dispatch {
+                MainActor.assumeIsolated {
+                    if let self, self.isMapped == false { self.widgetUnmapped() }
+                }
+            }
+        }
+    }
+
+    /// Whether the widget is mapped, or the child in it that shows the image. `nil` without a widget.
+    var isMapped: Bool? {
+        guard let widget else { return nil }
+        let area = target.area.flatMap { gtk_widget_get_parent($0) == nil ? nil : $0 } ?? widget.pointer
+        return area.map { gtk_widget_get_mapped($0) != 0 } ?? false
+    }
+
     // What the app calls
 
     /// Loads and shows an image, or joins the load of the same image.
@@ -65,18 +89,20 @@ final class ImageSlot {
     }
 
     func cancel() {
-        placeholders.cancel()
         guard let task = current?.task else { return }
         task.cancel()
         // A load that has left its window with the widget would begin anew with it.
-        if current?.task === task, case .detached = current?.state { current = nil }
+        guard current?.task === task, case .detached = current?.state else { return }
+        let ended = current.take()
+        // Objects of the app that go with its handlers may use the widget.
+        withExtendedLifetime(ended) {}
     }
 
     /// Cancels the load and shows a placeholder, or nothing.
     func clear(_ placeholder: Placeholder?, _ manager: ImageManager) {
         end(.cancelled)
         // Last, since whoever observes the progress may set another image.
-        defer { progress?.reset(to: .idle) }
+        defer { updateProgress(of: nil) { $0.reset(to: .idle) } }
         placeholders.show(placeholder, manager)
         startPlaceholderIfVisible(target.decodeSize())
     }
@@ -84,7 +110,7 @@ final class ImageSlot {
     /// Cancels the load and shows an image that the app has.
     func show(_ image: WebImage, _ transition: ImageTransition?, focus: ImagePoint) {
         end(.cancelled)
-        defer { progress?.reset(to: .shown) }
+        defer { updateProgress(of: nil) { $0.reset(to: .shown) } }
         guard target.attach() else { return }
         target.content?.show(image, transition: transition, focus: focus)
         target.changed()
@@ -94,7 +120,7 @@ final class ImageSlot {
     func release() -> ImageTask? {
         let task = current?.task
         end(.finishes)
-        progress?.reset(to: target.image == nil ? .idle : .shown)
+        updateProgress(of: nil) { $0.reset(to: target.image == nil ? .idle : .shown) }
         return task
     }
 
@@ -103,18 +129,30 @@ final class ImageSlot {
         if let progress { return progress }
         let new = ImageProgress()
         progress = new
-        switch current?.state {
-        case .shown: new.state = .shown
-        case .failed(let error): new.end(with: error)
-        case .waitingForMap, .waitingForLayout, .suspended: new.state = .loading
-        case .loading:
-            new.state = .loading
-            reportProgress()
-        case .detached: break
-        case nil: if target.image != nil { new.state = .shown }
-        }
+        if let state = presentState { new.reset(to: state) }
+        if case .loading = current?.state { reportProgress() }
         if let task = current?.task { followCancellation(of: task) }
         return new
+    }
+
+    /// The state that whoever observes the progress is to see; `nil` for that of a new one.
+    private var presentState: ImageProgress.State? {
+        switch current?.state {
+        case .shown: .shown
+        case .failed(let error): error.isCancelled ? nil : .failed(error)
+        case .waitingForMap, .waitingForLayout, .suspended, .loading: .loading
+        case .detached: nil
+        case nil: target.image == nil ? nil : .shown
+        }
+    }
+
+    /// Changes what is observed of a load. Whoever observes it is called before the change, and may set another image, whose state it
+    /// is then.
+    /// - Parameter task: That of the load; `nil` without one.
+    func updateProgress(of task: ImageTask?, _ change: (ImageProgress) -> Void) {
+        guard let progress else { return }
+        change(progress)
+        if current?.task !== task { progress.reset(to: presentState ?? .idle) }
     }
 
     /// Tells those who observe the progress that a load was cancelled, even one that was not started.
@@ -207,6 +245,7 @@ final class ImageSlot {
         placeholders.cancel()
         let ended = current.take()
         ended?.cancelRefinement()
+        refinementRetry.cancel()
         target.content?.finishTransition()
         // An image that is in place has not failed: the end of its transition completes the load. A load that never started has
         // nothing to finish, and its completion must not be lost.
@@ -219,8 +258,9 @@ final class ImageSlot {
     /// shows the placeholder and arranges for the start.
     func prepareLoad() {
         guard let task = current?.task else { return }
-        if let progress {
-            progress.reset(to: .loading)
+        if progress != nil {
+            updateProgress(of: task) { $0.reset(to: .loading) }
+            guard current?.task === task else { return }
             followCancellation(of: task)
         }
         let size = current?.image.decodeSize ?? target.decodeSize()
@@ -247,11 +287,11 @@ final class ImageSlot {
         guard let widget else { return startTask(size ?? .original) }
         guard let pointer = widget.pointer else { return }
         if current?.request.options.start == .immediately {
-            if gtk_widget_get_mapped(pointer) == 0, let priority = current?.image.offScreenPriority {
+            if isMapped == false, let priority = current?.image.offScreenPriority {
                 current?.task.priority = priority
             }
             startTask(size ?? .original)
-        } else if gtk_widget_get_mapped(pointer) == 0 {
+        } else if isMapped == false {
             current?.state = .waitingForMap
         } else if let size, !pointer.isInList {
             startTask(size)
@@ -388,7 +428,7 @@ final class ImageSlot {
         case .success(let response):
             current?.state = .shown(response)
             current?.partialImage = nil
-            progress?.state = .shown
+            updateProgress(of: task) { $0.state = .shown }
             // Whoever observes the progress may have set another image.
             guard current?.task === task else { return task.complete(result) }
             accessibility.hasFailed = false
@@ -406,7 +446,7 @@ final class ImageSlot {
             }
         case .failure(let error):
             current?.state = .failed(error)
-            progress?.end(with: error)
+            updateProgress(of: task) { $0.end(with: error) }
             // Whoever observes the progress may have set another image.
             if current?.task === task {
                 if !error.isCancelled { showFailure() }

@@ -6,8 +6,8 @@ import WebImageCore
 @MainActor
 final class PlaceholderPresenter {
     private let target: any SlotTarget
-    /// The placeholder on display that is an image itself and is not loaded yet.
-    private var waiting: (url: URL, manager: ImageManager)?
+    /// The placeholder on display that is an image itself, until it is loaded or has failed.
+    private var missing: (url: URL, manager: ImageManager)?
     /// The load of the newest placeholder, cancelled from the slot's `deinit` on any thread.
     private nonisolated let task = Mutex<ImageTask?>(nil)
 
@@ -21,19 +21,19 @@ final class PlaceholderPresenter {
         guard target.attach() else { return }
         target.content?.show(placeholder)
         target.changed()
-        if case .url(let url) = placeholder?.kind { waiting = (url, manager) }
+        if case .url(let url) = placeholder?.kind { missing = (url, manager) }
     }
 
     /// Whether a placeholder waits for its load.
-    var isWaiting: Bool { waiting != nil }
+    var isWaiting: Bool { missing != nil && task.withLock { $0 == nil } }
 
     /// Cancels the load of the placeholder. One on display stays.
     func cancel() {
-        waiting = nil
+        missing = nil
         cancelLoad()
     }
 
-    /// Cancels the load of the placeholder, as at the end of the slot.
+    /// Cancels the load of the placeholder, which waits from then on.
     nonisolated func cancelLoad() {
         task.withLock { $0.take() }?.cancel()
     }
@@ -41,17 +41,19 @@ final class PlaceholderPresenter {
     /// Loads the placeholder that waits.
     /// - Parameter decodeSize: The size of the widget.
     func load(at decodeSize: DecodeSize) {
-        guard let (url, manager) = waiting.take() else { return }
+        guard isWaiting, let (url, manager) = missing else { return }
         var request = ImageRequest(url: url, priority: .veryHigh, decodeSize: decodeSize)
         request.acceptsLarger = true
         request.preparation = TexturePreparation()
         let task = manager.makeTask(
             for: request,
             handlers: .mainActor(progress: nil, partial: nil) { [weak self] result in
-                // A cancelled task never succeeds, so this is the newest placeholder.
-                guard let self, case .success(let response) = result else { return }
+                // A cancelled task neither succeeds nor fails, so this is the newest placeholder.
+                if case .failure(let error) = result, error.isCancelled { return }
+                guard let self else { return }
                 self.task.withLock { $0 = nil }
-                self.show(response.image)
+                self.missing = nil
+                if case .success(let response) = result { self.show(response.image) }
             }
         )
         self.task.withLock { $0 = task }

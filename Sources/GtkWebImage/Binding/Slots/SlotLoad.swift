@@ -21,8 +21,8 @@ struct SlotLoad: Sendable {
     enum Refinement: Sendable {
         case idle
         case loading(ImageTask)
-        /// It is not tried again, or each frame would start a load. After a failure that may pass it is, when the widget is mapped, the
-        /// image is set or the network has changed, and after a while.
+        /// It is not tried again, or each frame would start a load. After a failure that may pass it is: when the widget is mapped or the
+        /// image is set, and after a while.
         case failed(isTransient: Bool)
     }
 

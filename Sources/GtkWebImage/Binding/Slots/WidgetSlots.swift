@@ -101,6 +101,18 @@ final class WidgetSlots {
         if !appTasks.isEmpty { appTasks.removeValue(forKey: key)?.cancel() }
     }
 
+    /// Cancels the load under a key.
+    func cancel(_ key: OperationKey) {
+        appTasks[key]?.cancel()
+        slots[key]?.cancel()
+    }
+
+    /// Cancels the loads under all keys.
+    func cancelAll() {
+        for task in appTasks.values { task.cancel() }
+        for slot in slots.values { slot.cancel() }
+    }
+
     /// The loads under all keys, those that wait included, that have not ended.
     var runningTasks: [ImageTask] {
         (slots.values.compactMap { $0.current?.task } + appTasks.values).filter { !$0.isFinished }

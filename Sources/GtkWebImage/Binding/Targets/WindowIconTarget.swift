@@ -52,6 +52,7 @@ final class ApplicationIconTarget: SlotTarget {
     func decodeSize() -> DecodeSize? { .contain(PixelSize(width: 128, height: 128)) }
 
     func changed() {
+        WindowIcon.ofApplication = paintable.image
         icon.show(paintable.image, in: Toplevels.all)
     }
 }
@@ -59,11 +60,14 @@ final class ApplicationIconTarget: SlotTarget {
 /// The image that windows have as their icon. Until there is one, they keep the icon that their name stands for.
 @MainActor
 private final class WindowIcon {
+    /// The image of the app, which its windows have when they have none of their own.
+    static var ofApplication: WebImage?
     private var isSet = false
 
-    func show(_ image: WebImage?, in windows: [UnsafeMutablePointer<GtkWidget>]) {
-        guard image != nil || isSet else { return }
-        isSet = image != nil
+    func show(_ own: WebImage?, in windows: [UnsafeMutablePointer<GtkWidget>]) {
+        guard own != nil || isSet else { return }
+        isSet = own != nil
+        let image = own ?? Self.ofApplication
         for window in windows {
             window.setWindowIcon(image)
             if image == nil { window.restoreWindowIcon() }

@@ -87,8 +87,8 @@ public struct Placeholder: Sendable {
         Placeholder(kind: .paintable(GObjectBox(retaining: pointer)))
     }
 
-    /// Another image, such as a thumbnail, loaded at the size of the widget. It appears if it arrives before the image
-    /// itself; the widget is empty until then.
+    /// Another image, such as a thumbnail, loaded at the size of the widget when the load of the image itself starts. It
+    /// appears if it arrives first; the widget is empty until then.
     ///
     /// ![A small image, enlarged to the size of the widget](placeholder-url)
     public static func url(_ url: URL) -> Placeholder {

@@ -121,10 +121,12 @@ public final class AnimationPlayer {
     }
 
     /// Rebuilds the timeline so that playback continues at the current frame, or begins with the first one in its order.
-    private func rebuildTimeline() {
+    /// - Parameter keepsOrder: Whether the frames keep their order, so that a finished animation is at the end of a loop.
+    private func rebuildTimeline(keepsOrder: Bool) {
         let isAtStart = !isPlaying && !isFinished && anchor.elapsed == .zero
         timeline = Self.timeline(of: image, durations: Array(animation.durations.prefix(intactCount)), settings)
-        let start = isAtStart ? .zero : timeline.start(ofFrame: currentFrameIndex, loop: loopOnDisplay) ?? .zero
+        var start = isAtStart ? .zero : timeline.start(ofFrame: currentFrameIndex, loop: loopOnDisplay) ?? .zero
+        if isFinished, keepsOrder { start = timeline.loopDuration * timeline.bounded(loop: currentLoop) }
         anchor = (start, clock.now)
     }
 
@@ -172,10 +174,11 @@ public final class AnimationPlayer {
             guard newValue != settings else { return }
             let elapsed = elapsed
             if settings.isAutomatic, !newValue.isAutomatic { isHeld = false }
-            let changesTimeline = newValue.mode != settings.mode || newValue.loopCount != settings.loopCount
+            let changesOrder = newValue.mode != settings.mode
+            let changesTimeline = changesOrder || newValue.loopCount != settings.loopCount
             settings = newValue
             if changesTimeline {
-                rebuildTimeline()
+                rebuildTimeline(keepsOrder: !changesOrder)
                 // Where the current frame is the last one in the new order, too, nothing is left to play.
                 isFinished = isFinished && timeline.isLast(duePosition)
                 if isFinished { anchor.elapsed = timeline.totalDuration ?? anchor.elapsed }
@@ -309,7 +312,7 @@ public final class AnimationPlayer {
         if end < intactCount {
             // The frames from here on are damaged, so the animation becomes shorter.
             intactCount = end
-            rebuildTimeline()
+            rebuildTimeline(keepsOrder: true)
             shownStep = nil
         }
         waitForDecoder()

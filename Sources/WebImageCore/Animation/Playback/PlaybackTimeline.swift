@@ -73,6 +73,9 @@ package struct PlaybackTimeline: Sendable {
     /// Returns the nearest loop that there is. Behind the last one nothing plays.
     package func nearest(loop: Int) -> Int { min(max(loop, 0), loopCount > 0 ? loopCount - 1 : Int(Int32.max)) }
 
+    /// Returns a loop that has a time: there are endless animations that have played for long.
+    package func bounded(loop: Int) -> Int { min(max(loop, 0), Int(Int32.max)) }
+
     /// Returns the time at which a frame first appears in the nearest loop that there is.
     package func start(ofFrame frame: Int, loop: Int) -> Duration? {
         guard let index = order.firstIndex(of: frame) else { return nil }

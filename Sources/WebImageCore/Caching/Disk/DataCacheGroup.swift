@@ -91,7 +91,11 @@ public final class DataCacheGroup: DataCaching {
         // store(_:) does not block, so there is nothing to gain from several threads.
         let chosen = Self.chosen(policies.store, caches)
         versions.change(entry.key)
-        order.perform(entry.key) { for cache in chosen { cache.store(entry) } }
+        order.perform(entry.key) { [versions] in
+            for cache in chosen { cache.store(entry) }
+            // Whoever has read in the meantime may have the entry of before.
+            versions.change(entry.key)
+        }
     }
 
     /// Flushes every cache: each may have accepted an entry.

@@ -191,7 +191,7 @@ extension CurlThread {
         case .cancelAll:
             for transfer in transfers.values { finish(transfer, .failure(.cancelled(transfer.url))) }
         case .trimParts(let share):
-            resumableBodies.trim(to: Int(Double(configuration.resumableByteCount) * share))
+            resumableBodies.trim(to: Int(bounded: Double(configuration.resumableByteCount) * share))
         case .configure(let isNew):
             if isNew { accepted.removeAll() }
             configure()
