@@ -54,6 +54,27 @@ struct DataCacheGroupTests {
         #expect(first.entry(for: "a") == (change == "store" ? entry("a", 2) : nil))
     }
 
+    @Test("A read that begins while an entry is stored does not undo it")
+    func readsDuringStores() async {
+        // Given a read that finds the old entry in the last cache, after it has missed the new one in the first
+        let (slow, group, read) = (DictionaryCache(), DataCacheGroup([]), EventLog<CacheEntry?>())
+        group.caches = [first, slow]
+        slow.store(entry("a", 1))
+        slow.gate.close()
+        first.willStore.withLock {
+            $0 = {
+                Thread.detachNewThread { read.add(group.entry(for: "a")) }
+                _ = EventLog<Int>.poll { slow.readCount == 1 }
+            }
+        }
+        group.store(entry("a", 2))
+        slow.gate.open()
+        #expect(await eventually { !read.all.isEmpty })
+        // Then it copies nothing
+        #expect(read.all == [entry("a", 1)])
+        #expect(first.entry(for: "a") == entry("a", 2))
+    }
+
     @Test("In concurrent order the first answer wins")
     func concurrent() {
         first.store(entry("a", 1))
@@ -151,6 +172,8 @@ private final class DictionaryCache: DataCaching {
     private let reads = EventLog<String>()
     /// Holds readers that have found what they read while it is closed.
     let gate = Gate()
+    /// Called once before an entry is stored.
+    let willStore = Mutex<(@Sendable () -> Void)?>(nil)
 
     var readCount: Int { reads.all.count }
 
@@ -160,7 +183,10 @@ private final class DictionaryCache: DataCaching {
         gate.wait()
         return entry
     }
-    func store(_ entry: CacheEntry) { entries.withLock { $0[entry.key] = entry } }
+    func store(_ entry: CacheEntry) {
+        willStore.withLock({ $0.take() })?()
+        entries.withLock { $0[entry.key] = entry }
+    }
     func remove(_ key: String) { entries.withLock { $0[key] = nil } }
     func removeAll() { entries.withLock { $0 = [:] } }
 

@@ -109,6 +109,14 @@ struct FinishedPlaybackTests {
         #expect(await played(player, 0.6) { player.play() } == [0, 1, 2, 3, 4])
     }
 
+    @Test("One more loop of a bounce is one")
+    func oneMoreBounce() async throws {
+        let player = try await finished(.bounce)
+        player.playback.loopCount = 2
+        #expect(await played(player, 2) { player.play() } == [1, 2, 3, 4, 3, 2, 1, 0])
+        #expect(player.isFinished && player.currentLoop == 2)
+    }
+
     @Test("A direction that ends with the frame on display starts over")
     func sameEnd() async throws {
         // Given a bounce, which ends with its first frame

@@ -47,6 +47,55 @@ struct SerializerTests {
         #expect(again.source == .disk && again.image.naturalSize == Self.size)
     }
 
+    @Test("A reload leaves no size of the version before")
+    func reloaded() async throws {
+        let fixture = fixture()
+        let url = fixture.url("a")
+        @Sendable func request(_ width: Int, _ policy: CachePolicy = .standard) -> ImageRequest {
+            ImageRequest(
+                url: url,
+                cachePolicy: policy,
+                decodeSize: .contain(PixelSize(width: width, height: width))
+            )
+        }
+        fixture.loader.answer(url, with: TestImage.solid(0x111111, size: Self.size))
+        _ = try await fixture.manager.image(for: request(30))
+        #expect(await fixture.polled { fixture.isQuiet })
+        // When a new version is loaded, and another size before that is on disk
+        fixture.loader.answer(url, with: TestImage.solid(0x999999, size: Self.size))
+        let (manager, others) = (fixture.manager, EventLog<WebImage>())
+        let reading = fixture.manager.observe { event in
+            guard case .loaded = event.kind else { return }
+            manager.load(request(60), on: InlineDispatcher()) {
+                if case .success(let response) = $0 { others.add(response.image) }
+            }
+        }
+        _ = try await fixture.manager.image(for: request(30, .reload))
+        #expect(await fixture.polled { fixture.isQuiet && others.all.count == 1 })
+        // Then it is gone once the version is kept
+        for width in [30, 60, 120] {
+            let image = try await fixture.manager.image(for: request(width))
+            #expect(image.pixels.withUnsafeBytes { $0[0] } == 0x99, "\(width)")
+        }
+        withExtendedLifetime(reading) {}
+    }
+
+    @Test("What a serializer does not keep of an image leaves its rendition")
+    func nothing() async throws {
+        let fixture = ManagerFixture(serializer: CacheSerializer { _, _, _ in nil }) {
+            $0.coders = .builtIn(adding: [], encoders: [])
+        }
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: TestImage.quarters(size: Self.size))
+        for source in [ImageResponse.Source.loader, .disk] {
+            let response = try await fixture.manager.response(for: ImageRequest(url: url, decodeSize: Self.small))
+            #expect(response.source == source)
+            #expect(await fixture.polled { fixture.isQuiet })
+            fixture.manager.cache.removeAllFromMemory()
+        }
+        #expect(fixture.disk?.usage.count == 0 && fixture.loader.requests.count == 1)
+    }
+
     @Test("A load of a still image keeps the animation")
     func stillImages() async throws {
         let fixture = fixture()

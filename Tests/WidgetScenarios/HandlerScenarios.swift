@@ -1,10 +1,29 @@
 internal import CWebImageGtk4
 import FoundationEssentials
+import Glibc
 import GtkWebImage
 import GtkWebImageWidgets
 import Observation
 import TestSupport
 import WebImageTesting
+
+/// Cancels the load of a picture in the end.
+private final class Canceller: Sendable {
+    private let picture: Picture
+
+    init(_ picture: Picture) {
+        self.picture = picture
+    }
+
+    deinit {
+        MainActor.assumeIsolated { [picture] in picture.cancelCurrentImageLoad() }
+    }
+}
+
+@MainActor
+private func isShown(_ progress: ImageProgress) -> Bool {
+    if case .shown = progress.state { true } else { false }
+}
 
 /// Shows whether the library still holds a handler that captures it.
 private final class Token: Sendable {}
@@ -58,9 +77,27 @@ extension Scenario {
             }
             expect(MainLoopPump.run(until: { isDone }))
             expectEqual(second.currentImage?.color, 0x778899)
+            // And GTK draws in between
+            var (drawn, frames) = (0, 0)
+            first.setImage(with: stage.url(0x112233), manager: stage.manager) { _ in
+                stage.afterPaint { frames += 1 }
+                for number in 0..<100 {
+                    stage.manager.load(stage.url(UInt32(number), "8x8")) { _ in
+                        usleep(5000)
+                        drawn += 1
+                    }
+                }
+                _ = MainLoopPump.run(until: {
+                    gtk_widget_queue_draw(stage.window)
+                    return drawn == 100
+                })
+                stage.completion(.failure(.cancelled(nil)))
+            }
+            stage.waitForResults(3)
+            expect(frames > 3, "\(frames) frames during 100 deliveries")
             // And the outer loop goes on
             first.setImage(with: stage.url(0xAABBCC), manager: stage.manager, completion: stage.completion)
-            stage.waitForResults(3)
+            stage.waitForResults(4)
             expectEqual(first.currentImage?.color, 0xAABBCC)
         },
 
@@ -89,13 +126,51 @@ extension Scenario {
                 stage.waitForResults(isCleared ? 3 : 2)
                 stage.waitUntilIdle()
                 expectEqual(picture.currentImage?.color, 0x0000FF)
+                expect(isShown(progress), "\(progress.state)")
             }
+            // Or clears the widget as soon as the load begins, which changes the state once more
+            let (progress, changes) = (picture.imageProgress, EventLog<Int>())
+            withObservationTracking {
+                _ = progress.state
+            } onChange: {
+                changes.add(1)
+                if changes.all.count == 1 { MainActor.assumeIsolated { picture.clearImage() } }
+            }
+            picture.setImage(with: stage.url(0x123456), manager: stage.manager)
+            stage.waitUntilIdle()
+            expect(picture.currentImage == nil && picture.currentImageTask == nil)
+            expect(gtk_test_accessible_has_state(picture.widget.opaque, GTK_ACCESSIBLE_STATE_BUSY) == 0)
+            if case .idle = progress.state {} else { expect(false, "\(progress.state)") }
+        },
+
+        Scenario("An object of the app that goes with the handlers of a cancelled load may use the widget") {
+            let gate = ServerGate()
+            let stage = try Stage(heldBy: gate)
+            let pictures = [stage.addImage(), stage.addImage()]
+            stage.present()
+            pictures[0].setImage(
+                with: stage.url(1),
+                manager: stage.manager,
+                progress: { [canceller = Canceller(pictures[0])] _, _ in _ = canceller }
+            )
+            pictures[1].setImage(with: stage.url(2), manager: stage.manager) { _ in
+                pictures[0].cancelCurrentImageLoad()
+                stage.completion(.failure(.cancelled(nil)))
+            }
+            expect(MainLoopPump.run(until: { gate.waitingCount == 2 }))
+            // When its widget leaves the window, and a completion cancels it before its handlers are gone
+            stage.remove(pictures[0].widget)
+            pictures[1].cancelCurrentImageLoad()
+            stage.waitForResults(1)
+            gate.open()
+            stage.waitUntilIdle()
+            expect(pictures[0].currentImageTask?.isFinished != false)
         },
 
         Scenario("A load that the app has cancelled does not start again in another window or place") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)
-            let pictures = [stage.addImage(), stage.addImage()]
+            let pictures = [stage.addImage(), stage.addImage(), stage.addImage(), stage.addImage()]
             stage.present()
             for (number, picture) in pictures.enumerated() {
                 picture.setImage(
@@ -104,18 +179,20 @@ extension Scenario {
                     completion: stage.completion
                 )
             }
-            expect(MainLoopPump.run(until: { gate.waitingCount == 2 }))
-            // When one is cancelled before its widget leaves the window, and the other one afterwards
+            expect(MainLoopPump.run(until: { gate.waitingCount == 4 }))
+            // When one is cancelled before its widget leaves the window, and the others afterwards
             pictures[0].cancelCurrentImageLoad()
             for picture in pictures { stage.remove(picture.widget) }
-            stage.waitForResults(2)
+            stage.waitForResults(4)
             pictures[1].cancelCurrentImageLoad()
+            pictures[2].cancelImageLoad(for: .image)
+            WidgetPointer(pictures[3].nativeWidgetPointer).cancelImageLoads()
             for picture in pictures { stage.append(picture.widget) }
             expect(stage.waitForFrame())
             gate.open()
             stage.waitUntilIdle()
-            // Then neither is loaded again
-            expectEqual(stage.server.requests.count, 2)
+            // Then none is loaded again
+            expectEqual(stage.server.requests.count, 4)
             expect(pictures.allSatisfy { $0.currentImage == nil })
         },
 

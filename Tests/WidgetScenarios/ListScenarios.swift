@@ -375,6 +375,26 @@ extension Scenario {
             gtk_adjustment_set_value(adjustment, gtk_adjustment_get_upper(adjustment))
             expect(MainLoopPump.run(until: { newer.bound.upperBound == 100 && !second.contains(0) }))
             expectEqual(second, Set(newer.bound))
+            // A row that another binder has bound in another list is bound and unbound as well
+            let (otherScrolled, otherList) = (gtk_scrolled_window_new()!, gtk_list_box_new()!)
+            gtk_widget_set_size_request(otherScrolled, 100, 100)
+            gtk_scrolled_window_set_child(otherScrolled.opaque, otherList)
+            let moved = gtk_list_box_row_new()!
+            gtk_widget_set_size_request(moved, 100, 60)
+            gtk_list_box_append(otherList.opaque, moved)
+            stage.append(otherScrolled)
+            let other = LazyRowBinder(container: otherList) { _, _ in
+            } unbind: { _, _ in
+            }
+            expect(MainLoopPump.run(until: { other.bound == 0..<1 }))
+            g_object_ref(UnsafeMutableRawPointer(moved))
+            gtk_list_box_remove(otherList.opaque, moved)
+            gtk_list_box_append(list.opaque, moved)
+            g_object_unref(UnsafeMutableRawPointer(moved))
+            gtk_adjustment_set_value(adjustment, gtk_adjustment_get_upper(adjustment))
+            expect(MainLoopPump.run(until: { newer.bound.upperBound == 101 && second.contains(100) }))
+            gtk_adjustment_set_value(adjustment, 0)
+            expect(MainLoopPump.run(until: { newer.bound.lowerBound == 0 && !second.contains(100) }))
         },
 
         Scenario("Headers and the placeholder of a list box are no rows, and rows that are filtered out are not bound")

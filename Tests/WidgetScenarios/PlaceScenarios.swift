@@ -180,7 +180,14 @@ extension Scenario {
             window.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(2)
             expectEqual(try iconColor(of: stage.window), 0x336699)
+            // That of the app takes its place
+            ApplicationIcon().setImage(with: stage.url(0xAA0000), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(3)
+            window.setImage(with: stage.url(0x00AA00), manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(4)
             window.clearImage()
+            expectEqual(try iconColor(of: stage.window), 0xAA0000)
+            ApplicationIcon().clearImage()
             expectEqual(try iconColor(of: stage.window), named)
             expectEqual(
                 gtk_window_get_icon_name(stage.window.as(GtkWindow.self)).map { String(cString: $0) },

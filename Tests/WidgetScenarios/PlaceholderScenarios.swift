@@ -122,7 +122,14 @@ extension Scenario {
             stage.waitUntilIdle()
             expectEqual(stage.server.requests.count, 2)
             gtk_widget_set_visible(picture.widget, 1)
-            expect(MainLoopPump.run(until: { stage.server.requests.count == 3 }))
+            expect(MainLoopPump.run(until: { shownColor(picture) == 0x00BB00 }))
+            // It survives a cancelled load that has ended, and a move to another place while it loads
+            picture.clearImage(placeholder: .url(stage.url(0x00CC00, "400x300")), manager: stage.manager)
+            picture.cancelCurrentImageLoad()
+            stage.remove(picture.widget)
+            MainLoopPump.runPending()
+            stage.append(picture.widget)
+            expect(MainLoopPump.run(until: { shownColor(picture) == 0x00CC00 }))
         },
 
         Scenario("Without a URL the placeholder is shown and the completion is called later") {

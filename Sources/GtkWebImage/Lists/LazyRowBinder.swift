@@ -70,7 +70,8 @@ public final class LazyRowBinder {
     /// - Returns: Whether the rows are those of the beginning in the end.
     private func bindNearRows() -> Bool {
         // Two binders would take the rows from each other without end.
-        guard let container = container.pointer, Self.mark(of: UnsafeMutableRawPointer(container), Self.listQuark) == number,
+        guard let container = container.pointer,
+            Self.mark(of: UnsafeMutableRawPointer(container), Self.listQuark) == number,
             let scrolled = gtk_widget_get_ancestor(container, gtk_scrolled_window_get_type())
         else { return true }
         let rows = rows(of: container)

@@ -295,7 +295,10 @@ struct ResumeTests {
         #expect(server.requests[1].headers["range"] == "bytes=60000-")
     }
 
-    @Test("Interrupted bodies are kept up to a limit", arguments: [(0, false), (50_000, false), (60_000, true)])
+    @Test(
+        "Interrupted bodies are kept up to a limit",
+        arguments: [(0, false), (50_000, false), (60_000, true), (.max, true)]
+    )
     func bounded(limit: Int, isContinued: Bool) throws {
         let server = try server()
         let downloader = ImageDownloader { $0.resumableByteCount = limit }

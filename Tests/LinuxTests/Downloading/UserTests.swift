@@ -91,6 +91,26 @@ struct UserTests {
         #expect(known == [nil, "\"adam\"", "\"adam\""])
     }
 
+    @Test(
+        "A user whom the request itself names is known, also to an app that has a challenge handler",
+        arguments: [true, false]
+    )
+    func known(isField: Bool) async throws {
+        let server = try server(demandsUser: true)
+        for number in 1...3 {
+            let manager = manager { $0.challengeHandler = { _ in nil } }
+            var request = ImageRequest(url: server.url("/a"), cachePolicy: number == 3 ? .cachedOnly : .standard)
+            request.cacheAccess = .awaitingWrites
+            if isField {
+                request.networkOptions.headers["authorization"] = "Basic YWRhbTpw"
+            } else {
+                request.networkOptions.credential = NetworkOptions.Credential(user: "adam", password: "p")
+            }
+            let response = try await manager.response(for: request)
+            #expect(response.image.pixelSize.width == 4 && response.source == (number == 1 ? .loader : .disk))
+        }
+    }
+
     @Test("An image that depends on cookies serves once its server has confirmed it")
     func cookies() async throws {
         let server = try LocalImageServer { request in

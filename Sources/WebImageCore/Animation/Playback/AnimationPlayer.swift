@@ -126,7 +126,10 @@ public final class AnimationPlayer {
         let isAtStart = !isPlaying && !isFinished && anchor.elapsed == .zero
         timeline = Self.timeline(of: image, durations: Array(animation.durations.prefix(intactCount)), settings)
         var start = isAtStart ? .zero : timeline.start(ofFrame: currentFrameIndex, loop: loopOnDisplay) ?? .zero
-        if isFinished, keepsOrder { start = timeline.loopDuration * timeline.bounded(loop: currentLoop) }
+        if isFinished, keepsOrder, timeline.frame(ofStep: 0) == currentFrameIndex {
+            // A bounce ends with the frame that the next loop begins with.
+            start = timeline.loopDuration * timeline.bounded(loop: currentLoop)
+        }
         anchor = (start, clock.now)
     }
 
