@@ -219,7 +219,7 @@ let package = Package(
             path: "Tests/Support",
             swiftSettings: strict
         ),
-        .target(name: "TestTraits", path: "Tests/Traits", swiftSettings: strict),
+        .target(name: "TestTraits", dependencies: ["WebImageCore"], path: "Tests/Traits", swiftSettings: strict),
         .testTarget(
             name: "CoreTests",
             dependencies: [

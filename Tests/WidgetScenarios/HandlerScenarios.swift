@@ -1,13 +1,12 @@
 internal import CWebImageGtk4
 import FoundationEssentials
-import Glibc
 import GtkWebImage
 import GtkWebImageWidgets
 import Observation
 import TestSupport
 import WebImageTesting
 
-/// Cancels the load of a picture in the end.
+/// Cancels the load of a widget in the end.
 private final class Canceller: Sendable {
     private let picture: Picture
 
@@ -83,7 +82,8 @@ extension Scenario {
                 stage.afterPaint { frames += 1 }
                 for number in 0..<100 {
                     stage.manager.load(stage.url(UInt32(number), "8x8")) { _ in
-                        usleep(5000)
+                        let end = ContinuousClock.now + .milliseconds(5)
+                        while ContinuousClock.now < end {}
                         drawn += 1
                     }
                 }

@@ -66,15 +66,19 @@ final class WidgetAccessibility {
 @MainActor
 struct SlotAccessibility {
     /// `nil` where there is no widget, or the image is none of its content.
-    let widget: WidgetAccessibility?
+    private let widget: WidgetReference?
     var isBusy = false {
-        didSet { if isBusy != oldValue { widget?.countBusy(isBusy) } }
+        didSet { if isBusy != oldValue { counter?.countBusy(isBusy) } }
     }
     var hasFailed = false {
-        didSet { if hasFailed != oldValue { widget?.countFailure(hasFailed) } }
+        didSet { if hasFailed != oldValue { counter?.countFailure(hasFailed) } }
     }
 
-    init(_ widget: WidgetAccessibility?) {
+    init(_ widget: WidgetReference?) {
         self.widget = widget
+    }
+
+    private var counter: WidgetAccessibility? {
+        widget?.pointer.flatMap { WidgetSlots.of(UnsafeMutableRawPointer($0)).accessibility }
     }
 }

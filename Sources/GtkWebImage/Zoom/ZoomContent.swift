@@ -47,7 +47,7 @@ final class ZoomContent {
     init(_ picture: UnsafeMutablePointer<GtkWidget>) {
         native = ZoomPaintable.make()
         widget = WidgetReference(UnsafeMutableRawPointer(picture))
-        accessibility = SlotAccessibility(WidgetAccessibility(widget))
+        accessibility = SlotAccessibility(widget)
         ZoomPaintable.connect(native, to: self)
         let object = UnsafeMutableRawPointer(picture)
         object.connect("map") { [weak self] in self?.start() }

@@ -43,10 +43,11 @@ final class ImageSlot {
     var refinementRetry = RefinementRetry()
     var accessibility: SlotAccessibility
 
-    init(_ target: any SlotTarget, _ widget: WidgetReference?, accessibility: WidgetAccessibility?) {
+    /// - Parameter isContent: Whether the image is part of what the widget shows.
+    init(_ target: any SlotTarget, _ widget: WidgetReference?, isContent: Bool) {
         self.target = target
         self.widget = widget
-        self.accessibility = SlotAccessibility(accessibility)
+        accessibility = SlotAccessibility(isContent ? widget : nil)
         placeholders = PlaceholderPresenter(target)
         followArea()
         target.content?.onDraw = { [weak self] in self?.didDraw(width: $0, height: $1) }

@@ -17,13 +17,13 @@ final class WidgetSlots {
     private var appTasks: [OperationKey: ImageTask] = [:]
     /// `nil` for a paintable.
     let presenters: WidgetPresenters?
-    private let accessibility: WidgetAccessibility?
+    /// Made for the first image that loads.
+    private(set) lazy var accessibility = widget.map { WidgetAccessibility($0) }
     private var listensToClicks = false
 
     private init(_ widget: WidgetReference?) {
         self.widget = widget
         presenters = widget.map(WidgetPresenters.init)
-        accessibility = widget.map(WidgetAccessibility.init)
     }
 
     deinit {
@@ -76,7 +76,7 @@ final class WidgetSlots {
         let target = makeTarget()
         // The icon of a window is not part of what is in the window.
         let isContent = !(target is WindowIconTarget)
-        let slot = ImageSlot(target, widget, accessibility: isContent ? accessibility : nil)
+        let slot = ImageSlot(target, widget, isContent: isContent)
         slots[key] = slot
         return slot
     }
