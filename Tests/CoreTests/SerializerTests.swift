@@ -80,6 +80,17 @@ struct SerializerTests {
         withExtendedLifetime(reading) {}
     }
 
+    @Test("A reload of a thumbnail stays in memory")
+    func reloadedThumbnail() async throws {
+        let fixture = fixture()
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: TestImage.quarters(size: Self.size))
+        let request = ImageRequest(url: url, cachePolicy: .reload, decodeSize: Self.small)
+        let image = try await fixture.manager.image(for: request)
+        #expect(await fixture.polled { fixture.isQuiet })
+        #expect(fixture.manager.cachedImage(for: ImageRequest(url: url, decodeSize: Self.small)) == image)
+    }
+
     @Test("What a serializer does not keep of an image leaves its rendition")
     func nothing() async throws {
         let fixture = ManagerFixture(serializer: CacheSerializer { _, _, _ in nil }) {

@@ -88,17 +88,31 @@ extension Scenario {
                 manager: stage.manager,
                 completion: stage.completion
             )
-            expect(stage.waitForFrame())
+            // The layout is waited for over several frames.
+            for _ in 0..<10 { expect(stage.waitForFrame()) }
             expectEqual(stage.server.requests.count, 0)
             gtk_expander_set_expanded(expander.opaque, 1)
             stage.waitForResults(1)
             expectEqual(pointer.currentImage?.color, 0x336699)
+            expect((pointer.currentImage?.pixelSize.width ?? 800) <= 400, "\(String(describing: pointer.currentImage))")
             // And a load whose place the app has given to something else ends all the same
             let button = Button()
             button.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
             gtk_button_set_label(button.widget.as(GtkButton.self), "Text")
             stage.append(button.widget)
             stage.waitForResults(2)
+            // Also where the place was hidden before
+            let revealer = gtk_revealer_new()!
+            stage.append(revealer)
+            expect(stage.waitForFrame())
+            WidgetPointer(UnsafeMutableRawPointer(revealer)).setImage(
+                with: stage.url(0x778899),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            for _ in 0..<5 { expect(stage.waitForFrame()) }
+            gtk_revealer_set_child(revealer.opaque, gtk_label_new("Text"))
+            stage.waitForResults(3)
         },
 
         Scenario("A label that the app sets on a button stays when an earlier load ends") {

@@ -165,8 +165,8 @@ final class FetchStage: Sendable {
             next.decode(id, FetchedData(loaded: loaded, origin: .revalidated, storeOriginal: nil))
         default:
             let outdatesMemory = outdatesMemory(id, fetch)
-            // What is neither read from the caches nor kept in them changes nothing there.
-            let replacesCached = outdatesMemory || !fetch.key.queriesOriginals && fetch.key.storesOriginals
+            // What is not kept does not keep others from storing what they have.
+            let replacesCached = fetch.key.storesOriginals && (outdatesMemory || !fetch.key.queriesOriginals)
             let version = store.version(of: fetch, replacesCached: replacesCached)
             if outdatesMemory { memoryCache.removeImages(source: fetch.key.url) }
             let original = store.original(loaded, of: version, loader, mayLeaveOldImages: !outdatesMemory)

@@ -189,6 +189,11 @@ extension StoreStage {
             if mayLeaveOldImages, !fetch.key.queriesOriginals { memoryCache.removeImages(source: key) }
             // Renditions of the version before would be served again once this original is evicted.
             renditions.cache?.outdateVariants(of: key)
+            guard serializer != nil, version.replacesCached else { return }
+            // A serializer takes its time, in which loads of other sizes would find the version before.
+            storeOrder.perform(key) { [dataCache, versions] in
+                if versions.isCurrent(mark, of: key) { dataCache?.remove(key) }
+            }
         }
         let store = OriginalStore(needsWholeImage: serializer != nil, begin: begin) { [self] image in
             guard versions.isCurrent(mark, of: key) else { return }
@@ -205,10 +210,6 @@ extension StoreStage {
             if keepsThumbHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
             observers.notify(url, .stored)
             keep(entry, mark)
-            guard serializer != nil, version.replacesCached else { return }
-            // Until now, loads of other sizes have found the version before on disk.
-            versions.change(key, to: mark)
-            memoryCache.removeImages(source: key)
         }
         return (store, date)
     }

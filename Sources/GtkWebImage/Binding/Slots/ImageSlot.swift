@@ -62,24 +62,33 @@ final class ImageSlot {
 
     /// Follows the child that shows the image, which may be hidden although the widget is not, as in a closed GtkExpander.
     private func followArea() {
-        guard let area = target.area, area != widget?.pointer else { return }
+        guard let area = target.area, let widget = widget?.pointer, area != widget else { return }
         let object = UnsafeMutableRawPointer(area)
         object.connect("map") { [weak self] in self?.widgetMapped() }
-        object.connect("unmap") { [weak self] in
-            // A child that the app takes out of the widget has no parent by then, and the widget counts.
-            MainLoopDispatcher.shared.dispatch {
-                MainActor.assumeIsolated {
-                    if let self, self.isMapped == false { self.widgetUnmapped() }
-                }
+        object.connect("unmap") { [weak self] in self?.areaChanged() }
+        let parent = UnsafeMutableRawPointer(widget)
+        guard parent.hasProperty("child", of: gtk_widget_get_type()) else { return }
+        parent.connect("notify::child") { [weak self] in self?.areaChanged() }
+    }
+
+    /// Takes note that the child is hidden, or that the app has put another one in its place. Then the widget itself counts, and a load
+    /// that has waited for the child goes on for its completion.
+    private func areaChanged() {
+        // In a later turn, when the change is over.
+        MainLoopDispatcher.shared.dispatch { [weak self] in
+            MainActor.assumeIsolated {
+                guard let self else { return }
+                if self.isMapped == false { return self.widgetUnmapped() }
+                if case .waitingForMap = self.current?.state { self.widgetMapped() }
             }
         }
     }
 
-    /// Whether the widget is mapped, or the child in it that shows the image. `nil` without a widget.
+    /// Whether what shows the image is on screen. `nil` without a widget.
     var isMapped: Bool? {
         guard let widget else { return nil }
-        let area = target.area.flatMap { gtk_widget_get_parent($0) == nil ? nil : $0 } ?? widget.pointer
-        return area.map { gtk_widget_get_mapped($0) != 0 } ?? false
+        let area = target.hasArea ? target.area : nil
+        return (area ?? widget.pointer).map { gtk_widget_get_mapped($0) != 0 } ?? false
     }
 
     // What the app calls

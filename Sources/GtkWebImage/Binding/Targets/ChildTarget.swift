@@ -18,6 +18,7 @@ final class ChildTarget: SlotTarget {
 
     var content: PaintableContent? { target.content }
     var area: UnsafeMutablePointer<GtkWidget>? { target.area }
+    var hasArea: Bool { child.isIn(widget) }
     func prepare() { child.put(into: widget) }
     func attach() -> Bool { child.isIn(widget) && target.attach() }
     func changed() { target.changed() }

@@ -18,6 +18,8 @@ protocol SlotTarget: AnyObject {
     func didDraw(width: Double, height: Double)
     /// The widget that draws the image and whose size counts.
     var area: UnsafeMutablePointer<GtkWidget>? { get }
+    /// Whether the widget still has ``area``, which may be a child of it that the app has replaced.
+    var hasArea: Bool { get }
     /// The size to decode at, in pixels; `nil` while the widget has none.
     func decodeSize() -> DecodeSize?
     /// The image on display.
@@ -29,6 +31,7 @@ protocol SlotTarget: AnyObject {
 extension SlotTarget {
     func prepare() {}
     func changed() {}
+    var hasArea: Bool { true }
     func didDraw(width: Double, height: Double) {}
     var fixedSize: (width: Int, height: Int)? {
         get { nil }

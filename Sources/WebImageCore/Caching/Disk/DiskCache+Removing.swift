@@ -46,7 +46,9 @@ extension DiskCache {
     func removeOutdatedVariants(of base: String) {
         let variants = DiskCacheLayout.variants(of: base, hashes)
         writing.withLock { _ in
-            for path in files.paths(in: "\(directory)/\(variants.directory)", prefix: variants.namePrefix) {
+            for path in files.paths(in: "\(directory)/\(variants.directory)", prefix: variants.namePrefix)
+            // Another process, or another manager, is writing those.
+            where !path.hasSuffix(DiskCacheLayout.temporarySuffix) {
                 attempt { try files.remove(path) }
             }
             state.withLock { _ = $0.outdated.remove(base) }
