@@ -91,6 +91,30 @@ struct ReplacedImageTests {
         #expect(manager.cachedImage(for: ImageRequest(url: url)) == nil)
     }
 
+    @Test("A load that is kept in memory alone does not keep another one off the disk")
+    func memoryOnly() async throws {
+        let (gate, held, loaded) = (Gate(), EventLog<Int>(), EventLog<Int>())
+        let fixture = ManagerFixture { $0.coders = .builtIn(adding: [HeldCoder(gate: gate, log: held)], encoders: []) }
+        let (manager, url) = (fixture.manager, fixture.url("a"))
+        fixture.loader.answer(url, with: old)
+        let observation = manager.observe { if case .loaded = $0.kind { loaded.add(1) } }
+        // Given bytes that are being decoded before they go to the disk
+        gate.close()
+        let running = Task { try await manager.image(for: url) }
+        #expect(await eventually { held.all.count == 1 })
+        // When those of a load arrive that the disk does not get
+        var request = ImageRequest(url: url, cachePolicy: .reload)
+        request.cacheAccess = CacheAccess(reads: .memory, writes: .memory)
+        let other = Task { [request] in try await manager.image(for: request) }
+        #expect(await eventually { loaded.all.count == 2 })
+        gate.open()
+        _ = try await (running.value, other.value)
+        #expect(await fixture.polled { fixture.isQuiet })
+        // Then the first ones are there
+        #expect(await manager.cache.data(for: url) == old)
+        withExtendedLifetime(observation) {}
+    }
+
     @Test("What is known of changes is bounded, and work that is older than that counts as outdated")
     func versions() {
         let versions = ImageVersions(limit: 4)
