@@ -21,7 +21,7 @@ struct ResumableBodies {
         bodies[key] = (body, lastNumber)
         order.append((key, lastNumber))
         byteCount += body.data.count + Self.overhead
-        trim(to: limit.addingReportingOverflow(Self.overhead).overflow ? limit : limit + Self.overhead)
+        trim(to: limit.boundedSum(Self.overhead))
         if order.count > 2 * bodies.count + 64 { order.removeAll { bodies[$0.key]?.number != $0.number } }
     }
 
