@@ -3,60 +3,59 @@ import TestTraits
 import Testing
 import WebImageTesting
 
-/// Compares the committed lists of the public API with the built modules.
-@Suite("The public API", .blocking, .serialized)
+/// Compares the committed lists of the API with the built modules.
+@Suite("The API", .blocking, .serialized)
 struct PublicAPITests {
     private static let top = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     private static let build = Program.gallery.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
 
+    /// The lists of a module: what apps use, and what only the targets of this package do.
+    private static let lists = [
+        (folder: "PublicAPI", levels: ["public", "open"]),
+        (folder: "PackageAPI", levels: ["package"]),
+    ]
+
     @Test(
-        "The public API equals the committed list, which GWI_UPDATE_API=1 writes anew after an intended change",
+        "The API equals the committed lists, which GWI_UPDATE_API=1 writes anew after an intended change",
         arguments: [
             "WebImageCore", "WebImageLinux", "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector",
             "WebImageTesting",
         ]
     )
     func list(module: String) throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-api-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = TemporaryDirectory()
         let result = try ChildProcess.run(
             "swift",
             [
-                "symbolgraph-extract", "-module-name", module, "-minimum-access-level", "public", "-output-dir",
-                folder.path(),
+                "symbolgraph-extract", "-module-name", module, "-minimum-access-level", "package", "-output-dir",
+                folder.path,
             ]
                 + ["-target", Self.target, "-I", "\(Self.build)/Modules"] + Self.moduleMaps + Self.headers,
             seconds: 120
         )
         #expect(result.exitCode == 0, "\(result.output)")
-        let lines = try Self.declarations(of: module, in: folder)
-        #expect(lines.count >= 4)
-        let file = URL(filePath: "\(Self.top)/Tests/PublicAPI/\(module).txt")
-        let text = lines.joined(separator: "\n") + "\n"
-        if ProcessInfo.processInfo.environment["GWI_UPDATE_API"] != nil {
-            try text.write(to: file, atomically: true, encoding: .utf8)
+        let symbols = try Self.symbols(of: module, in: URL(filePath: folder.path))
+        #expect(symbols.count >= 4)
+        for list in Self.lists {
+            let lines = Set(symbols.filter { list.levels.contains($0.accessLevel) }.map(\.line)).sorted()
+            let file = URL(filePath: "\(Self.top)/Tests/\(list.folder)/\(module).txt")
+            if ProcessInfo.processInfo.environment["GWI_UPDATE_API"] != nil {
+                try lines.map { $0 + "\n" }.joined().write(to: file, atomically: true, encoding: .utf8)
+            }
+            let known = Set(try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init))
+            let added = lines.filter { !known.contains($0) }
+            let removed = known.subtracting(lines).sorted()
+            #expect(added.isEmpty, "New in \(list.folder): \(added.joined(separator: "\n"))")
+            #expect(removed.isEmpty, "Gone from \(list.folder): \(removed.joined(separator: "\n"))")
         }
-        let known = Set(try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init))
-        let added = lines.filter { !known.contains($0) }
-        let removed = known.subtracting(lines).sorted()
-        #expect(added.isEmpty, "New: \(added.joined(separator: "\n"))")
-        #expect(removed.isEmpty, "Gone: \(removed.joined(separator: "\n"))")
     }
 
-    /// The sorted declarations of a module, each after the names of the types that contain it.
-    private static func declarations(of module: String, in folder: URL) throws -> [String] {
-        var lines = Set<String>()
-        for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-        where file.lastPathComponent.hasPrefix(module) {
-            let graph = try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: file))
-            for symbol in graph.symbols where !symbol.identifier.precise.contains("::SYNTHESIZED::") {
-                let declaration = (symbol.declarationFragments ?? []).map(\.spelling).joined()
-                    .split(whereSeparator: \.isWhitespace).joined(separator: " ")
-                lines.insert("\(symbol.pathComponents.joined(separator: ".")): \(declaration)")
-            }
-        }
-        return lines.sorted()
+    /// The declarations of a module that its sources contain.
+    private static func symbols(of module: String, in folder: URL) throws -> [SymbolGraph.Symbol] {
+        try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.lastPathComponent.hasPrefix(module) }
+            .flatMap { try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: $0)).symbols }
+            .filter { !$0.identifier.precise.contains("::SYNTHESIZED::") }
     }
 
     private struct SymbolGraph: Decodable {
@@ -67,6 +66,14 @@ struct PublicAPITests {
             let identifier: Identifier
             let pathComponents: [String]
             let declarationFragments: [Fragment]?
+            let accessLevel: String
+
+            /// The declaration after the names of the types that contain it.
+            var line: String {
+                let declaration = (declarationFragments ?? []).map(\.spelling).joined()
+                    .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                return "\(pathComponents.joined(separator: ".")): \(declaration)"
+            }
         }
 
         let symbols: [Symbol]

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WebImageTesting
 
-/// The rules of the house for the sources, which two scripts check.
+/// The rules of the house for the sources, which scripts check.
 @Suite("The sources")
 struct SourceTests {
     private static let tests = "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
@@ -17,6 +17,22 @@ struct SourceTests {
     func style() throws {
         let result = try ChildProcess.run("python3", ["\(Self.tests)/style"])
         #expect(result.exitCode == 0, "\(result.output)")
+    }
+
+    @Test("The library stays within its budgets, and its main path imports no door")
+    func budget() throws {
+        let result = try ChildProcess.run("python3", ["\(Self.tests)/budget"])
+        #expect(result.exitCode == 0, "\(result.output)")
+    }
+
+    @Test("A budget that is exceeded is found", arguments: ["lines *", "c-lines", "public *", "package"])
+    func exceededBudget(name: String) throws {
+        let folder = TemporaryDirectory()
+        let budgets = URL(filePath: folder.path + "/budgets")
+        try Data("\(name) 1\n".utf8).write(to: budgets)
+        let result = try ChildProcess.run("python3", ["\(Self.tests)/budget", "--budgets", budgets.path()])
+        #expect(result.exitCode == 1)
+        #expect(result.output.contains("\(name): "), "\(result.output)")
     }
 
     @Test("A cycle between folders and a broken rule are found", arguments: ["folders", "style"])
