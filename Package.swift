@@ -48,10 +48,7 @@ let package = Package(
         // The library, from the nouns up to the widgets.
         .target(
             name: "WebImageCore",
-            dependencies: [
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "DequeModule", package: "swift-collections"),
-            ],
+            dependencies: [.product(name: "Logging", package: "swift-log")],
             swiftSettings: library
         ),
         .target(
@@ -59,7 +56,6 @@ let package = Package(
             dependencies: [
                 "WebImageCore", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP",
                 "CWebImageDeflate", "CWebImageZstd", "CWebImageLCMS", "CWebImageShims",
-                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: library

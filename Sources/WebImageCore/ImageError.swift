@@ -66,34 +66,82 @@ public struct ImageError: Error, Sendable {
         public static let offline = Code(rawValue: 2018)
     }
 
+    /// What an error says, in a box: nearly every function can throw one.
+    private struct Content: Sendable {
+        let code: Code
+        let url: URL?
+        let reason: String
+        let remedy: String
+        var head: ResponseHead?
+        let retryAfter: Duration?
+        var attempts = 1
+        var isRemembered = false
+        var attemptList: AttemptList?
+        var dependsOnRequest = false
+        var isOfLaterFrames = false
+        var isOfNetworkStatus = false
+        var unreservedPixelCount: Int?
+    }
+
+    private var box: Box<Content>
+
+    private var content: Content {
+        get { box.value }
+        set { box = Box(newValue) }
+    }
+
     /// The kind of the error.
-    public let code: Code
+    public var code: Code { content.code }
     /// The URL that was requested, if there was one.
-    public let url: URL?
+    public var url: URL? { content.url }
     /// The cause, in English.
-    public let reason: String
+    public var reason: String { content.reason }
     /// What the developer or the user can do about it, in English.
-    public let remedy: String
+    public var remedy: String { content.remedy }
     /// The head of what the server has answered, with its final URL; `nil` when it has not. An error that is remembered has no
     /// header fields.
-    public package(set) var head: ResponseHead?
+    public package(set) var head: ResponseHead? {
+        get { content.head }
+        set { content.head = newValue }
+    }
     /// The delay that the server asks for before a retry (Retry-After: RFC 9110, section 10.2.3).
-    public let retryAfter: Duration?
+    public var retryAfter: Duration? { content.retryAfter }
     /// How often the loader was asked before the error was reported: 1 without a retry.
-    public package(set) var attempts = 1
+    public package(set) var attempts: Int {
+        get { content.attempts }
+        set { content.attempts = newValue }
+    }
     /// Whether the error comes from the failure cache: the same load failed before, and was not attempted again.
-    public package(set) var isRemembered = false
+    public package(set) var isRemembered: Bool {
+        get { content.isRemembered }
+        set { content.isRemembered = newValue }
+    }
     /// What was tried before, in a place of its own.
-    var attemptList: AttemptList?
+    var attemptList: AttemptList? {
+        get { content.attemptList }
+        set { content.attemptList = newValue }
+    }
     /// Whether the bytes are an image for another request, at another time or on another machine: what was asked of them went
     /// beyond a limit of memory, or against a setting.
-    package var dependsOnRequest = false
+    package var dependsOnRequest: Bool {
+        get { content.dependsOnRequest }
+        set { content.dependsOnRequest = newValue }
+    }
     /// Whether only frames after the first are missing, so that a request for the first one may succeed.
-    package var isOfLaterFrames = false
+    package var isOfLaterFrames: Bool {
+        get { content.isOfLaterFrames }
+        set { content.isOfLaterFrames = newValue }
+    }
     /// Whether the network was not there when the load began. An error of the app says nothing of that.
-    package var isOfNetworkStatus = false
+    package var isOfNetworkStatus: Bool {
+        get { content.isOfNetworkStatus }
+        set { content.isOfNetworkStatus = newValue }
+    }
     /// The number of pixels of an image that has more than memory was taken for. It can be decoded with more.
-    package var unreservedPixelCount: Int?
+    package var unreservedPixelCount: Int? {
+        get { content.unreservedPixelCount }
+        set { content.unreservedPixelCount = newValue }
+    }
 
     /// Makes an error, for loaders, coders and transformers of an app.
     public init(
@@ -104,12 +152,9 @@ public struct ImageError: Error, Sendable {
         head: ResponseHead? = nil,
         retryAfter: Duration? = nil
     ) {
-        self.code = code
-        self.url = url
-        self.reason = reason
-        self.remedy = remedy
-        self.head = head
-        self.retryAfter = retryAfter
+        box = Box(
+            Content(code: code, url: url, reason: reason, remedy: remedy, head: head, retryAfter: retryAfter)
+        )
     }
 }
 

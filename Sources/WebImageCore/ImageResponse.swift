@@ -25,9 +25,15 @@ public struct ImageResponse: Sendable {
     public var data: Data?
     /// The head of what the server has answered to this load, with its final URL; that of a 304 where it has confirmed the cached
     /// image. `nil` when no server was asked, as for an image from a cache or a file.
-    public var head: ResponseHead?
+    public var head: ResponseHead? {
+        get { boxedHead?.value }
+        set { boxedHead = newValue.map(Box.init) }
+    }
     /// The times and sizes of the transfer, if there was one.
-    public var metrics: TransferMetrics?
+    public var metrics: TransferMetrics? {
+        get { boxedMetrics?.value }
+        set { boxedMetrics = newValue.map(Box.init) }
+    }
     /// The durations of the other stages.
     public var durations = StageDurations()
     /// The error of the URL that was requested, when the image is that of a fallback (``ImageRequest/fallbackURLs``); `nil` otherwise.
@@ -35,6 +41,8 @@ public struct ImageResponse: Sendable {
     /// The error that kept the cached image from being revalidated, or its ``data`` from being loaded. The image may be
     /// stale.
     public var refreshError: ImageError?
+    private var boxedHead: Box<ResponseHead>?
+    private var boxedMetrics: Box<TransferMetrics>?
 
     /// Makes a response, for interceptors that answer themselves and for tests.
     public init(image: WebImage, source: Source, url: URL) {

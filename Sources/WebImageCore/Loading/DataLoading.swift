@@ -148,17 +148,30 @@ public struct LoaderResult: Sendable {
     /// The bytes, empty for ``isNotModified``.
     public var data: Data
     /// The header fields that matter for caching.
-    public var metadata: ResponseMetadata
+    public var metadata: ResponseMetadata {
+        get { boxedMetadata.value }
+        set { boxedMetadata = Box(newValue) }
+    }
     /// The head of the response, for ``ImageResponse/head``. Default: none.
-    public var head: ResponseHead?
+    public var head: ResponseHead? {
+        get { boxedHead?.value }
+        set { boxedHead = newValue.map(Box.init) }
+    }
     /// Whether the server answered 304 Not Modified: the copy with ``LoaderRequest/validators`` is current.
     public var isNotModified: Bool
     /// The times and sizes of the transfer, if there was one.
-    public var metrics: TransferMetrics?
+    public var metrics: TransferMetrics? {
+        get { boxedMetrics?.value }
+        set { boxedMetrics = newValue.map(Box.init) }
+    }
     /// Whether the bytes are in a file that is mapped into memory.
     package var isInFile = false
     /// Whether the bytes are the range that the app has asked for, rather than the whole (RFC 9110, section 15.3.7).
     package var isRange = false
+
+    private var boxedMetadata: Box<ResponseMetadata>
+    private var boxedHead: Box<ResponseHead>?
+    private var boxedMetrics: Box<TransferMetrics>?
 
     /// Makes the result of a load.
     public init(
@@ -169,9 +182,9 @@ public struct LoaderResult: Sendable {
         metrics: TransferMetrics? = nil
     ) {
         self.data = data
-        self.metadata = metadata
-        self.head = head
+        boxedMetadata = Box(metadata)
+        boxedHead = head.map(Box.init)
         self.isNotModified = isNotModified
-        self.metrics = metrics
+        boxedMetrics = metrics.map(Box.init)
     }
 }

@@ -1,5 +1,3 @@
-internal import DequeModule
-
 private let prioritiesByRank = ImagePriority.allCases.sorted { $0.rank < $1.rank }
 
 /// A queue by priority, and within a priority in the order of arrival or by the age of loads. Each element can be removed or moved
@@ -26,7 +24,9 @@ package struct PriorityQueue<Element> {
     private var lists = Self.emptyLists
     private var serial = Serial()
 
-    private static var emptyLists: [Deque<UInt64>] { Array(repeating: [], count: ImagePriority.allCases.count * 2) }
+    private static var emptyLists: [ArraySlice<UInt64>] {
+        Array(repeating: [], count: ImagePriority.allCases.count * 2)
+    }
 
     package init() {}
 
@@ -57,9 +57,9 @@ package struct PriorityQueue<Element> {
     }
 
     private mutating func insert(_ number: UInt64, into list: Int, age: UInt64) {
-        var place = lists[list].count
+        var place = lists[list].endIndex
         if age > 0 {
-            let end = max(place - Self.longestStep, 0)
+            let end = max(place - Self.longestStep, lists[list].startIndex)
             while place > end, goesBefore(lists[list][place - 1], in: list, age: age) { place -= 1 }
         }
         lists[list].insert(number, at: place)
@@ -110,20 +110,25 @@ package struct PriorityQueue<Element> {
     private mutating func takeNumber(_ list: Int, _ order: Order, where isReady: (Element) -> Bool) -> UInt64? {
         var offset = 0
         while offset < lists[list].count {
-            let index = order == .oldestFirst ? offset : lists[list].count - 1 - offset
+            let index = order == .oldestFirst ? lists[list].startIndex + offset : lists[list].endIndex - 1 - offset
             let number = lists[list][index]
             guard let entry = entries[number], entry.list == list else {
-                lists[list].remove(at: index)
+                remove(at: index, from: list)
                 continue
             }
             guard isReady(entry.element) else {
                 offset += 1
                 continue
             }
-            lists[list].remove(at: index)
+            remove(at: index, from: list)
             return number
         }
         return nil
+    }
+
+    private mutating func remove(at index: Int, from list: Int) {
+        // The first number of a slice goes without a move of the others.
+        if index == lists[list].startIndex { lists[list].removeFirst() } else { lists[list].remove(at: index) }
     }
 
     package mutating func remove(_ number: UInt64) -> Element? {

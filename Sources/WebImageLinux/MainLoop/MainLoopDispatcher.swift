@@ -1,6 +1,5 @@
 internal import CWebImageGLib
 internal import CWebImageShims
-internal import DequeModule
 import Synchronization
 import WebImageCore
 
@@ -22,35 +21,37 @@ package final class MainLoopDispatcher: CallbackDispatching {
     }
 
     private struct Queue {
-        /// The length beyond which a queue releases its memory when it is empty.
-        private static let keptLength = 1024
+        /// The capacity beyond which a queue releases its memory when it is empty.
+        private static let keptCapacity = 1024
 
-        private var work: Deque<@Sendable () -> Void> = []
-        /// The length that the queue has reached since it was empty.
-        private var longest = 0
+        private var work: [@Sendable () -> Void] = []
+        /// What came before `work`, the oldest last.
+        private var due: [@Sendable () -> Void] = []
         /// Whether the source is due, or runs.
         private var isAwake = false
 
         /// - Returns: Whether the source has to be woken, which takes a lock of GLib that the main thread takes as well.
         mutating func push(_ body: @escaping @Sendable () -> Void) -> Bool {
             work.append(body)
-            longest = max(longest, work.count)
             defer { isAwake = true }
             return !isAwake
         }
 
         /// Whether there is work. Otherwise the source is to be woken for the next.
         mutating func isReady() -> Bool {
-            isAwake = !work.isEmpty
+            isAwake = !work.isEmpty || !due.isEmpty
             return isAwake
         }
 
         /// Removes the first closure and releases what it captures.
         mutating func pop() -> (@Sendable () -> Void)? {
-            if let body = work.popFirst() { return body }
-            if longest > Self.keptLength { work = [] }
-            (longest, isAwake) = (0, false)
-            return nil
+            if due.isEmpty {
+                swap(&work, &due)
+                due.reverse()
+                if work.capacity > Self.keptCapacity { work = [] }
+            }
+            if due.isEmpty { isAwake = false }
+            return due.popLast()
         }
     }
 

@@ -77,7 +77,10 @@ public struct CacheEntry: Sendable, Equatable {
     /// The bytes of the file, as its loader delivered them.
     public var data: Data
     /// What the server said about the bytes.
-    public var response: ResponseMetadata
+    public var response: ResponseMetadata {
+        get { boxedResponse.value }
+        set { boxedResponse = Box(newValue) }
+    }
     /// When the bytes were stored. A 304 response does not change it, so it tells versions of an image apart.
     public var storedAt: Date
     /// A blurred version of the image, for managers that keep those.
@@ -89,6 +92,7 @@ public struct CacheEntry: Sendable, Equatable {
     package var rendition: RenditionInfo?
     /// Whether the entry lies in a directory of the app, which may bring another version without telling.
     package var isBundled = false
+    private var boxedResponse: Box<ResponseMetadata>
 
     /// The largest ``attachment`` in bytes: 65,536.
     public static let maximumAttachmentByteCount = 1 << 16
@@ -97,7 +101,7 @@ public struct CacheEntry: Sendable, Equatable {
     public init(key: String, data: Data, response: ResponseMetadata = ResponseMetadata(), storedAt: Date) {
         self.key = key
         self.data = data
-        self.response = response
+        boxedResponse = Box(response)
         self.storedAt = storedAt
     }
 }

@@ -1,5 +1,3 @@
-internal import DequeModule
-
 /// The entries of a disk cache that are not on disk yet.
 struct StagedEntries {
     struct Element {
@@ -15,7 +13,7 @@ struct StagedEntries {
     /// The keys by their base. Each original that is stored asks for the variants of its key in the cache of renditions.
     private var keys: [String: [String]] = [:]
     /// The keys, the oldest first.
-    private var order: Deque<(key: String, number: UInt64)> = []
+    private var order: ArraySlice<(key: String, number: UInt64)> = []
     private var serial = Serial()
     private(set) var byteCount = 0
 

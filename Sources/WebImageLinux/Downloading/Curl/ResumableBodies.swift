@@ -1,11 +1,10 @@
-internal import DequeModule
 import WebImageCore
 
 /// The bodies in memory that later transfers can resume. The oldest are dropped when they exceed a number of bytes.
 struct ResumableBodies {
     private var bodies: [TransferKey: (body: PartialBody, number: UInt64)] = [:]
     /// The keys, oldest first. Those whose number is not that of a body any more are skipped.
-    private var order: Deque<(key: TransferKey, number: UInt64)> = []
+    private var order: ArraySlice<(key: TransferKey, number: UInt64)> = []
     private var lastNumber: UInt64 = 0
     private var byteCount = 0
 
