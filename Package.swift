@@ -34,6 +34,9 @@ let package = Package(
         .library(name: "GtkWebImage", targets: ["GtkWebImage"]),
         .library(name: "GtkWebImageWidgets", targets: ["GtkWebImageWidgets"]),
         .library(name: "GtkWebImageInspector", targets: ["GtkWebImageInspector"]),
+        .library(name: "WebImageServices", targets: ["WebImageServices"]),
+        .library(name: "WebImageDesktop", targets: ["WebImageDesktop"]),
+        .library(name: "WebImagePDF", targets: ["WebImagePDF"]),
         .library(name: "WebImageCore", targets: ["WebImageCore"]),
         .library(name: "WebImageTesting", targets: ["WebImageTesting"]),
         // For apps that install a program for their decode workers; the others decode in their own program.
@@ -69,6 +72,22 @@ let package = Package(
         .target(
             name: "GtkWebImageWidgets",
             dependencies: ["GtkWebImage", "WebImageLinux", "CWebImageGtk4"],
+            swiftSettings: library
+        ),
+        // What an app imports beside GtkWebImage where it needs it, and what is in no other program.
+        .target(
+            name: "WebImageServices",
+            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib"],
+            swiftSettings: library
+        ),
+        .target(
+            name: "WebImageDesktop",
+            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImageDeflate", "CWebImageShims"],
+            swiftSettings: library
+        ),
+        .target(
+            name: "WebImagePDF",
+            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib"],
             swiftSettings: library
         ),
         // Shows the loads of an app while it runs, for debug builds.
@@ -124,8 +143,8 @@ let package = Package(
         .executableTarget(
             name: "webimage-gallery",
             dependencies: [
-                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector", "WebImageTesting", "CWebImageAdwaita",
-                "CWebImageGtk4",
+                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector", "WebImageServices", "WebImageTesting",
+                "CWebImageAdwaita", "CWebImageGtk4",
                 "CWebImageGtkShims",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -226,7 +245,8 @@ let package = Package(
         .testTarget(
             name: "LinuxTests",
             dependencies: [
-                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "TestTraits", "CWebImageCurl",
+                "WebImageCore", "WebImageLinux", "WebImageServices", "WebImageDesktop", "WebImagePDF",
+                "WebImageTesting", "TestSupport", "TestTraits", "CWebImageCurl",
                 "CWebImageDeflate", "CWebImageGLib", "CWebImageShims", "CHostileCalls", "DecodeWorker", "SandboxedApp",
                 "webimage-decoder",
             ],
@@ -279,8 +299,8 @@ let package = Package(
         .executableTarget(
             name: "WidgetScenarios",
             dependencies: [
-                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector", "ForeignBinding", "WebImageTesting",
-                "TestSupport", "CWebImageGtk4", "CWebImageGtkShims",
+                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector", "WebImageServices", "WebImageDesktop",
+                "WebImagePDF", "ForeignBinding", "WebImageTesting", "TestSupport", "CWebImageGtk4", "CWebImageGtkShims",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/WidgetScenarios",

@@ -240,6 +240,11 @@ package struct ScaledImage: Hashable, Sendable {
     }
 }
 
+/// What makes the scaler of a manager: a service of WebImageServices.
+package protocol ImageScaling: Sendable {
+    func makeScaler() -> ImageScaler
+}
+
 /// A server that scales images, with the steps of the widths that it is asked for. A change of it is another scaler.
 package final class ImageScaler: Hashable, Sendable {
     /// What tells its images from those of others in the keys of the caches.

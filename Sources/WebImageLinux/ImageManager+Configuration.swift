@@ -25,9 +25,6 @@ extension ImageManager {
         /// ImageCache.thumbHash(for:) returns it, and a load with ImageRequest.Loading.progressive shows it while a
         /// cached file is decoded. Making one takes about a millisecond. Default: false.
         public var keepsThumbHashes = false
-        /// The thumbnails that local files show until they are decoded, with ImageRequest.Loading.progressive; `nil` for none. Default:
-        /// those of the desktop.
-        public var desktopThumbnails: DesktopThumbnails? = .standard
         /// The largest number of pixels of an image; a larger image fails with
         /// ``/WebImageCore/ImageError/Code/imageTooLarge``. Default: 134,217,728.
         public var maximumPixelCount: Int
@@ -47,9 +44,6 @@ extension ImageManager {
         public var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
         /// The app's code around each load, the outermost first. Default: none. See ImageIntercepting.
         public var interceptors: [any ImageIntercepting] = []
-        /// The server that scales images to the pixels of the widgets that show them. Default: none; images come from their own
-        /// URLs.
-        public var imageService: ImageService?
         /// Maps URLs to cache keys. Default: the URL is the key.
         public var cacheKeyFilter: CacheKeyFilter?
         /// Whether a URL that is in no cache may be loaded; otherwise the load fails with
@@ -70,6 +64,10 @@ extension ImageManager {
         public var decoding = Decoding.automatic
         /// The number of images that are decoded at a time. Default: the number of processors, at most 8.
         public var decodingThreadCount: Int
+        /// The thumbnails of local files that WebImageDesktop finds.
+        package var thumbnails: (any SharedThumbnailFinding)?
+        /// The service of WebImageServices that scales images.
+        package var scaling: (any ImageScaling)?
         /// The clock, which tests replace.
         package var clock: any TimeKeeping = SystemClock()
         /// The network monitor, which tests replace.

@@ -37,7 +37,7 @@ extension ImageManager {
                 queue: WorkQueue(name: "gwi-files", threadCount: 2),
                 maximumByteCount: configuration.downloader.configuration.maximumByteCount,
                 budget: SystemResources.loadingBudget,
-                thumbnails: configuration.desktopThumbnails
+                thumbnails: configuration.thumbnails
             ),
             // These need no disk.
             LocalLoader.dataURLs(queue: decodeQueue),
@@ -90,7 +90,7 @@ extension ImageManager {
         dependencies.serializer = configuration.cacheSerializer
         dependencies.requestProcessor = configuration.requestProcessor
         dependencies.interceptors = configuration.interceptors
-        dependencies.scaler = configuration.imageService?.makeScaler()
+        dependencies.scaler = configuration.scaling?.makeScaler()
         dependencies.cacheKeyFilter = configuration.cacheKeyFilter
         dependencies.shouldLoad = configuration.shouldLoad
         dependencies.shouldRememberFailure = configuration.shouldRememberFailure

@@ -5,6 +5,8 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
+@testable import WebImageServices
+
 @Suite("Services that scale images")
 struct ImageServiceTests {
     private static let server = URL(string: "http://imgproxy.example.com")!

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import WebImageServices
 import WebImageTesting
 
 /// The service against a real server with a key.

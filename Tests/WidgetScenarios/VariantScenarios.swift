@@ -3,6 +3,7 @@ import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
 import TestSupport
+import WebImageServices
 import WebImageTesting
 
 extension Stage {

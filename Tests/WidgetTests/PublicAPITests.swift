@@ -19,7 +19,7 @@ struct PublicAPITests {
         "The API equals the committed lists, which GWI_UPDATE_API=1 writes anew after an intended change",
         arguments: [
             "WebImageCore", "WebImageLinux", "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector",
-            "WebImageTesting",
+            "WebImageServices", "WebImageDesktop", "WebImagePDF", "WebImageTesting",
         ]
     )
     func list(module: String) throws {

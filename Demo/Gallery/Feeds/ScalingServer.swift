@@ -1,5 +1,6 @@
 import FoundationEssentials
 import GtkWebImage
+import WebImageServices
 import WebImageTesting
 
 /// A server on 127.0.0.1 that scales the bundled images: a Thumbor where Tests/thumbor has installed one, else a small one of the

@@ -4,6 +4,11 @@ extension CoderRegistry {
     /// A registry of every coder that the library brings, as managers have it.
     package static var builtIn: CoderRegistry { builtIn(adding: []) }
 
+    /// The same, decoding in workers where there can be any.
+    package static var inWorkers: CoderRegistry {
+        builtIn(adding: [], sandbox: ImageManager.Configuration.Decoding.automatic.sandbox)
+    }
+
     /// A registry of every coder that the library brings, behind those of an app.
     /// - Parameters:
     ///   - decoders: The app's decoders, in the order in which they are asked.
@@ -19,7 +24,7 @@ extension CoderRegistry {
         neverHere: Set<ImageFormat> = []
     ) -> CoderRegistry {
         return CoderRegistry(
-            decoders + (ownDecoders + [PDFCoder(), other]).map { sandboxed($0, sandbox, neverHere: neverHere) },
+            decoders + (ownDecoders + [other]).map { sandboxed($0, sandbox, neverHere: neverHere) },
             encoders: encoders + [JPEGEncoder(), WebPEncoder(), PNGEncoder(), GIFEncoder()],
             remedy: debianRemedy
         )
@@ -42,7 +47,11 @@ extension CoderRegistry {
 
     /// How to install a decoder of a format on Debian.
     @Sendable package static func debianRemedy(for format: ImageFormat) -> String? {
-        debianPackage(of: format).map { "Install the Debian package \($0)." }
+        if format == .pdf {
+            return "Add PDFCoder of the product WebImagePDF to ImageManager.Configuration.decoders, and install the "
+                + "Debian package libpoppler-glib8, which is libpoppler-glib8t64 from Debian 13 on."
+        }
+        return debianPackage(of: format).map { "Install the Debian package \($0)." }
     }
 
     /// The Debian package that decodes a format, when it is not part of this library's dependencies.
@@ -52,7 +61,6 @@ extension CoderRegistry {
         case .avif: "libavif-gdk-pixbuf"
         case .heif: "heif-gdk-pixbuf"
         case .jpegXL: "libjxl-gdk-pixbuf, which Debian 13 and later have"
-        case .pdf: "libpoppler-glib8, which is libpoppler-glib8t64 from Debian 13 on"
         case .pnm, .tga, .icns, .xpm, .ani, .xbm, .qtif: "libgdk-pixbuf-2.0-0"
         default: nil
         }

@@ -1,10 +1,10 @@
-import WebImageCore
+package import WebImageCore
 
 extension DecodeOptions {
     /// What counts as the size of a drawing that is to fit a box: larger than any screen, but within the limit, so that no box
     /// makes the loader draw more.
     /// - Returns: `nil` when the drawing is not to fit a box.
-    func scalableSize(_ natural: PixelSize) -> PixelSize? {
+    package func scalableSize(_ natural: PixelSize) -> PixelSize? {
         guard !natural.isEmpty else { return nil }
         switch size {
         case .original, .within: return nil

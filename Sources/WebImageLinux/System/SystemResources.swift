@@ -49,9 +49,11 @@ package enum CacheDirectory {
     package static func standard(namespace: String = "default") -> String { "\(root)/\(namespace)" }
 
     /// The directory of all namespaces of this app.
-    static var root: String {
-        let home = String(cString: g_get_home_dir())
-        return "\(base(text(getenv("XDG_CACHE_HOME")), home: home))/\(applicationName)/web-images"
+    static var root: String { "\(ofUser)/\(applicationName)/web-images" }
+
+    /// The directory of all caches of the user.
+    package static var ofUser: String {
+        base(text(getenv("XDG_CACHE_HOME")), home: String(cString: g_get_home_dir()))
     }
 
     /// The value of a variable of the environment. One that is not UTF-8 counts as none: paths are Swift strings, and a

@@ -5,6 +5,7 @@ import WebImageCore
 import WebImageTesting
 
 @testable import WebImageLinux
+@testable import WebImagePDF
 
 @Suite("PDF")
 struct PDFTests {
@@ -49,7 +50,7 @@ struct PDFTests {
     private func decode(_ data: Data, _ change: (inout DecodeOptions) -> Void = { _ in }) throws -> WebImage {
         var options = DecodeOptions(url: URL(string: "file:///a.pdf"))
         change(&options)
-        return try CoderRegistry.builtIn.decode(data, options: options)
+        return try CoderRegistry.builtIn(adding: [PDFCoder()]).decode(data, options: options)
     }
 
     @Test("The first page shows on white at 96 pixels to the inch, or another one", .enabled(if: isInstalled, missing))
@@ -91,6 +92,7 @@ struct PDFTests {
         try Self.pdf().write(to: file)
         var configuration = ImageManager.Configuration()
         configuration.diskCache = nil
+        configuration.decoders.append(PDFCoder())
         #expect(try await ImageManager(configuration: configuration).image(for: file).format == .pdf)
         let server = try LocalImageServer { _ in .ok(Self.pdf(), contentType: "image/png") }
         let url = server.url("/a")
@@ -102,13 +104,15 @@ struct PDFTests {
         #expect(try await open.image(for: url).format == .pdf)
     }
 
-    @Test("Without poppler the error says what to install")
+    @Test("Without the decoder, or without poppler, the error says what to add")
     func absent() throws {
         let coder = PDFCoder(timeLimit: .seconds(1)) { nil }
         #expect(!coder.canDecode(.pdf) && !PDFCoder().canDecode(.svg))
-        let registry = CoderRegistry([coder], remedy: CoderRegistry.debianRemedy)
-        let error = thrownError { try registry.decode(Self.pdf()) }
-        #expect(error?.code == .unsupportedFormat && error?.remedy.contains("libpoppler-glib8") == true)
+        for registry in [CoderRegistry.builtIn, .builtIn(adding: [coder])] {
+            let error = thrownError { try registry.decode(Self.pdf()) }
+            #expect(error?.code == .unsupportedFormat && error?.remedy.contains("libpoppler-glib8") == true)
+            #expect(error?.remedy.contains("WebImagePDF") == true)
+        }
     }
 
     @Test("What is damaged, encrypted, empty or without such a page is refused", .enabled(if: isInstalled, missing))

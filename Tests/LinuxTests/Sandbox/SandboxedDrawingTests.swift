@@ -6,7 +6,7 @@ import WebImageTesting
 
 @testable import WebImageLinux
 
-/// SVG and PDF, whose workers read fonts.
+/// SVG, whose workers read fonts.
 @Suite(
     "Drawings in the sandbox",
     .enabled(if: DecodeSandbox.shared?.drawsSafely == true, "This kernel has no Landlock")
@@ -16,7 +16,7 @@ struct SandboxedDrawingTests {
     private static let coders = CoderRegistry.builtIn(
         adding: [],
         sandbox: (sandbox, isOptional: true),
-        neverHere: [.svg, .pdf]
+        neverHere: [.svg]
     )
 
     private static let text = """
@@ -26,24 +26,6 @@ struct SandboxedDrawingTests {
         <image x="150" y="10" width="40" height="40" xlink:href="data:image/png;base64,IMAGE"/>
         </svg>
         """
-
-    private static func pdf(_ text: String) -> Data {
-        let stream = "BT /F1 24 Tf 10 10 Td (\(text)) Tj ET"
-        return Data(
-            """
-            %PDF-1.4
-            1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj
-            2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj
-            3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 120 40] /Contents 4 0 R
-            /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >> endobj
-            4 0 obj << /Length \(stream.utf8.count) >> stream
-            \(stream)
-            endstream endobj
-            trailer << /Root 1 0 R >>
-            %%EOF
-            """.utf8
-        )
-    }
 
     private func decode(_ data: Data, _ change: (inout DecodeOptions) -> Void = { _ in }) throws -> (WebImage, WebImage)
     {
@@ -69,20 +51,6 @@ struct SandboxedDrawingTests {
             #expect(here.pixels.straightAlpha == there.pixels.straightAlpha, "\(size)")
             #expect(there.isVector && there.naturalSize == here.naturalSize && there.format == .svg)
         }
-    }
-
-    @Test(
-        "A page of a PDF looks as in the process of the app",
-        .enabled(if: PopplerLibrary.installed != nil, "poppler-glib is not installed")
-    )
-    func pdf() throws {
-        let (here, there) = try decode(Self.pdf("Agq"))
-        #expect(darkCount(here) > 20, "No text is drawn")
-        #expect(here.pixels.straightAlpha == there.pixels.straightAlpha)
-        var options = DecodeOptions(url: URL(string: "https://host/a.pdf"))
-        options.decoderParameters = ["page": "7"]
-        let error = #expect(throws: ImageError.self) { try Self.coders.decode(Self.pdf("A"), options: options) }
-        #expect(error?.reason.contains("7") == true)
     }
 
     @Test(

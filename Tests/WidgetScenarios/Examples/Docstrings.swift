@@ -1,6 +1,9 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import WebImageDesktop
+import WebImagePDF
+import WebImageServices
 
 // The samples of the docstrings in Sources, compiled. What they do not declare is a parameter here.
 
@@ -93,6 +96,11 @@ private func qualities(low: URL, medium: URL, high: URL) {
 private func srcset(page: URL) -> ImageVariants {
     let variants = ImageVariants(src: page, srcset: "small.jpg 400w, medium.jpg 800w, large.jpg 1600w")
     return variants
+}
+
+private func doors(configuration: inout ImageManager.Configuration) {
+    configuration.desktopThumbnails = .standard
+    configuration.decoders.append(PDFCoder())
 }
 
 private func services(server: URL) {

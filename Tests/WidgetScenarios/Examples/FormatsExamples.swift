@@ -2,6 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
+import WebImageDesktop
 
 // The samples of Formats.md, compiled. What they do not declare is a parameter here.
 

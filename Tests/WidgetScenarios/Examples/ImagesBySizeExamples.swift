@@ -1,6 +1,7 @@
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
+import WebImageServices
 
 // The samples of ImagesBySize.md, compiled. What they do not declare is a parameter here.
 

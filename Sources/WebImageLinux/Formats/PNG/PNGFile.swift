@@ -168,7 +168,7 @@ struct PNGFile: Sendable {
 }
 
 extension Data {
-    mutating func append(bigEndian number: UInt32) {
+    package mutating func append(bigEndian number: UInt32) {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 }

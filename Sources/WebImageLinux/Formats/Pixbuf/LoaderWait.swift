@@ -1,21 +1,21 @@
 import Dispatch
 import FoundationEssentials
 import Synchronization
-import WebImageCore
+package import WebImageCore
 
 /// Waits on a thread of a decode queue for an image that another process decodes, or a loader that takes as long as the file
 /// wants, within a time limit and as long as the image is wanted.
 ///
 /// gdk-pixbuf hands out neither the process nor a way to stop it or a loader, so its call runs on a thread of its own, which
 /// is left behind when the wait ends early. It ends with the process or the loader.
-struct LoaderWait {
+package struct LoaderWait {
     let format: ImageFormat
     /// Whether another process decodes the image.
     let isElsewhere: Bool
     let limit: Duration
     let options: DecodeOptions
     /// The library whose loader is waited for.
-    var library = "gdk-pixbuf"
+    package var library = "gdk-pixbuf"
     let leftBehind: CallsLeftBehind
     /// Starts a thread with a name. Returns 0 or an error number. Tests replace it.
     let startThread: @Sendable (String, @escaping @Sendable () -> Void) -> Int32
@@ -24,7 +24,7 @@ struct LoaderWait {
     /// those that make them work all processors.
     var maximumLeftBehind: Int { isElsewhere ? 8 : 2 }
 
-    init(
+    package init(
         format: ImageFormat,
         isElsewhere: Bool,
         limit: Duration,
@@ -50,7 +50,7 @@ struct LoaderWait {
     ///   - isCancelled: Called several times a second.
     ///   - work: The call that waits for the process, made on another thread. It makes the loader and frees it, too:
     ///     freeing one that has not ended waits as well.
-    func run(
+    package func run(
         holding reservation: MemoryBudget.Reservation? = nil,
         until isCancelled: () -> Bool,
         _ work: @escaping @Sendable () throws(ImageError) -> WebImage
@@ -144,7 +144,7 @@ struct LoaderWait {
     }
 
     /// Counts the calls that nobody waits for and that have not ended.
-    final class CallsLeftBehind: Sendable {
+    package final class CallsLeftBehind: Sendable {
         /// Those of loaders in this process.
         static let ofProcess = CallsLeftBehind()
         /// Those that wait for another process.

@@ -99,8 +99,6 @@ extension DecodeOptions {
         writer.add(appliesOrientation)
         writer.add(keepsWideColors)
         writer.add(Int64(reservedPixelCount ?? -1))
-        // The only parameter of the library's own decoders.
-        writer.add(decoderParameters[PDFCoder.pageParameter] ?? "")
         writer.add(UInt8(pixelFormat == nil ? 0 : pixelFormat == .rgb ? 1 : 2))
     }
 
@@ -119,8 +117,6 @@ extension DecodeOptions {
         keepsWideColors = try reader.flag()
         let reserved = try reader.number(Int64.self)
         reservedPixelCount = reserved < 0 ? nil : Int(reserved)
-        let page = try reader.text()
-        if !page.isEmpty { decoderParameters[PDFCoder.pageParameter] = page }
         switch try reader.number(UInt8.self) {
         case 1: pixelFormat = .rgb
         case 2: pixelFormat = .rgbaPremultiplied

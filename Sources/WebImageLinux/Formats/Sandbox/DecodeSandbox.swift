@@ -257,7 +257,7 @@ package final class DecodeSandbox: Sendable {
         return error
     }
 
-    /// SVG and PDF take as long as the file wants.
+    /// An SVG takes as long as the file wants.
     private static let drawingTimeLimit = Duration.seconds(10)
     /// How often a command is tried whose worker was killed by somebody else.
     private static let mostAttempts = 5

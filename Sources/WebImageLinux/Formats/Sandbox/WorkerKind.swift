@@ -6,7 +6,7 @@ enum WorkerKind: Int32, Sendable, CaseIterable {
     case codecs
     /// The formats of gdk-pixbuf, whose modules are loaded.
     case modules
-    /// SVG and PDF, which contain text: the files of fonts may be read.
+    /// SVG, which contains text: the files of fonts may be read.
     case drawings
 
     /// Whether there are files that the worker reads, of which Landlock says which.
@@ -32,8 +32,7 @@ enum WorkerKind: Int32, Sendable, CaseIterable {
         let decoders: [any ImageDecoding] =
             switch self {
             case .codecs: CoderRegistry.ownDecoders
-            case .modules: [PixbufCoder()]
-            case .drawings: [PixbufCoder(), PDFCoder()]
+            case .modules, .drawings: [PixbufCoder()]
             }
         return CoderRegistry(added + decoders, encoders: [], remedy: CoderRegistry.debianRemedy)
     }
@@ -45,7 +44,6 @@ enum WorkerKind: Int32, Sendable, CaseIterable {
             // Their loaders write files for a time, or read the types of files that the system knows.
             if coder.decodesElsewhere(format) || [.xbm, .qtif].contains(format) { return nil }
             self = format == .svg ? .drawings : .modules
-        case is PDFCoder: self = .drawings
         default: self = .codecs
         }
     }

@@ -48,11 +48,9 @@ package enum DecodeWorkerProcess {
         _ = Set([1])
         if kind != .codecs { loadModules() }
         guard kind.readsFonts else { return [] }
-        _ = PopplerLibrary.installed
         var folders = [UnsafePointer<CChar>?](repeating: nil, count: 64)
         let count = gwi_worker_load_fonts(&folders, folders.count)
-        // CMaps of texts in Chinese, Japanese and Korean. The text is kept for as long as the process runs.
-        return folders.prefix(count) + [UnsafePointer(strdup("/usr/share/poppler"))]
+        return Array(folders.prefix(count))
     }
 
     /// Gives up all rights but to read the files below some folders.

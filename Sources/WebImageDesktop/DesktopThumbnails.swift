@@ -2,12 +2,13 @@ internal import CWebImageGLib
 public import FoundationEssentials
 import Glibc
 public import WebImageCore
+public import WebImageLinux
 
 /// The thumbnails of files that the programs of a desktop share: those of file managers, of image viewers, and of apps that store
 /// theirs here (freedesktop.org, Thumbnail Managing Standard).
 ///
-/// A local file that is loaded with ``/WebImageCore/ImageRequest/Loading/progressive`` shows its thumbnail until it is decoded.
-/// ``WebImageLinux/WebImageCore/ImageRequest/init(thumbnailOf:size:createsMissing:)`` loads the thumbnail itself, also of videos and documents.
+/// With ``WebImageDesktop/WebImageCore/ImageManager/Configuration/desktopThumbnails`` a local file that is loaded with ``/WebImageCore/ImageRequest/Loading/progressive`` shows its thumbnail until it is decoded.
+/// ``WebImageDesktop/WebImageCore/ImageRequest/init(thumbnailOf:size:createsMissing:)`` loads the thumbnail itself, also of videos and documents.
 /// A thumbnail counts only while its file is the one that it was made of. All calls read files: not for the main thread.
 public struct DesktopThumbnails: Sendable {
     /// The sizes of thumbnails, by their longest side in pixels.
@@ -39,11 +40,7 @@ public struct DesktopThumbnails: Sendable {
     private static let failures = "fail/gtk-web-image-1"
 
     /// The thumbnails of the user, in `$XDG_CACHE_HOME/thumbnails`.
-    public static let standard: DesktopThumbnails = {
-        let home = String(cString: g_get_home_dir())
-        let caches = CacheDirectory.base(CacheDirectory.text(getenv("XDG_CACHE_HOME")), home: home)
-        return DesktopThumbnails(directory: "\(caches)/thumbnails")
-    }()
+    public static let standard = DesktopThumbnails(directory: "\(CacheDirectory.ofUser)/thumbnails")
 
     private let directory: String
 
@@ -153,6 +150,16 @@ extension DesktopThumbnails: SharedThumbnailFinding {
     package func thumbnail(of file: URL, longestSide: Int) -> SharedThumbnail? {
         guard let source = SourceFile(file), !contains(source) else { return nil }
         return thumbnail(of: source, longestSide: longestSide)
+    }
+}
+
+extension ImageManager.Configuration {
+    /// The thumbnails that local files show until they are decoded, with ImageRequest.Loading.progressive. Default: none.
+    ///
+    ///     configuration.desktopThumbnails = .standard
+    public var desktopThumbnails: DesktopThumbnails? {
+        get { thumbnails as? DesktopThumbnails }
+        set { thumbnails = newValue }
     }
 }
 

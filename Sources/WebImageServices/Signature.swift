@@ -2,14 +2,14 @@ internal import CWebImageGLib
 import FoundationEssentials
 
 /// The signatures of services, made by GLib.
-package enum Signature {
-    package enum Hash: Sendable {
+enum Signature {
+    enum Hash: Sendable {
         case sha1
         case sha256
     }
 
     /// The keyed hash of a message (HMAC, RFC 2104).
-    package static func code(of message: [UInt8], key: [UInt8], _ hash: Hash) -> [UInt8] {
+    static func code(of message: [UInt8], key: [UInt8], _ hash: Hash) -> [UInt8] {
         // GLib knows both kinds.
         let hmac = g_hmac_new(hash.kind, key, gsize(key.count))!
         defer { g_hmac_unref(hmac) }
@@ -18,7 +18,7 @@ package enum Signature {
     }
 
     /// The hash of a message.
-    package static func hash(of message: [UInt8], _ hash: Hash) -> [UInt8] {
+    static func hash(of message: [UInt8], _ hash: Hash) -> [UInt8] {
         let checksum = g_checksum_new(hash.kind)!
         defer { g_checksum_free(checksum) }
         g_checksum_update(checksum, message, gssize(message.count))
@@ -50,7 +50,7 @@ extension Signature.Hash {
 
 extension [UInt8] {
     /// The bytes as Base64 for URLs (RFC 4648, section 5).
-    package func base64ForURLs(isPadded: Bool) -> String {
+    func base64ForURLs(isPadded: Bool) -> String {
         let text = Data(self).base64EncodedString()
         var bytes = text.utf8.map { byte in
             switch byte {

@@ -1,32 +1,39 @@
-package import FoundationEssentials
-package import WebImageCore
+public import FoundationEssentials
+public import WebImageCore
+import WebImageLinux
 
 /// Draws a page of a PDF with poppler-glib where that is installed, on white and at the size asked for.
 ///
+///     configuration.decoders.append(PDFCoder())
+///
 /// The page is the first one, or that of the parameter `page`, counted from 1. A page of 72 points to the inch has 96 pixels to the
-/// inch, as in CSS and SVG. Nothing ends a drawing that takes for ever, so it has a thread of its own, which is left behind.
-package struct PDFCoder: ImageDecoding {
-    static let pageParameter = "page"
+/// inch, as in CSS and SVG. It is drawn in the process of the app, as by every decoder that an app adds. Nothing ends a drawing once
+/// it has begun, so it has a thread to itself, which is left behind after 10 seconds.
+public struct PDFCoder: ImageDecoding {
+    private static let pageParameter = "page"
 
     private let timeLimit: Duration
     private let poppler: @Sendable () -> PopplerLibrary?
 
-    package init(timeLimit: Duration = .seconds(10)) {
-        self.init(timeLimit: timeLimit) { .installed }
+    /// Makes a decoder. poppler-glib is looked for when the first PDF is decoded.
+    public init() {
+        self.init(timeLimit: .seconds(10))
     }
 
     /// Counts the calls that are left behind; `nil` for the count of the process. Tests have their own.
     var leftBehind: LoaderWait.CallsLeftBehind?
 
     /// - Parameter poppler: Returns the functions that draw; `nil` when they are not installed.
-    init(timeLimit: Duration, poppler: @escaping @Sendable () -> PopplerLibrary?) {
+    init(timeLimit: Duration, poppler: @escaping @Sendable () -> PopplerLibrary? = { .installed }) {
         self.timeLimit = timeLimit
         self.poppler = poppler
     }
 
-    package func canDecode(_ format: ImageFormat) -> Bool { format == .pdf && poppler() != nil }
+    /// Whether the format is PDF and poppler-glib is installed.
+    public func canDecode(_ format: ImageFormat) -> Bool { format == .pdf && poppler() != nil }
 
-    package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+    /// Draws a page at the size of the options.
+    public func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         try decode(data, options: options, holding: nil) { false }
     }
 }

@@ -1,7 +1,7 @@
 internal import CWebImageGLib
-internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
+import WebImageLinux
 
 /// A PDF that poppler has opened. Its bytes have to stay where they are.
 struct PDFDocument: ~Copyable {

@@ -1,10 +1,11 @@
 public import FoundationEssentials
-import WebImageCore
+public import WebImageCore
+public import WebImageLinux
 
 /// A server that scales images, behind which an app puts the images of other servers: imgproxy, Thumbor, Cloudinary, or any that a
 /// template describes.
 ///
-/// Once `ImageManager.Configuration.imageService` has one, widgets load from it what fits their pixels; nothing else in the app
+/// Once ``WebImageServices/WebImageCore/ImageManager/Configuration/imageService`` has one, widgets load from it what fits their pixels; nothing else in the app
 /// changes.
 ///
 ///     var configuration = ImageManager.Configuration()
@@ -63,9 +64,10 @@ public struct ImageService: Sendable {
         let (host, port) = (address.host(), address.port)
         isOwn = { $0.host() == host && $0.port == port }
     }
+}
 
-    /// The service as the pipeline uses it.
-    func makeScaler() -> ImageScaler {
+extension ImageService: ImageScaling {
+    package func makeScaler() -> ImageScaler {
         let ratio = aspectRatio.flatMap { $0.isFinite && $0 > 0 ? $0 : nil }
         let (isApplied, isOwn, makeText) = (isApplied, isOwn, makeText)
         return ImageScaler(
@@ -77,6 +79,15 @@ public struct ImageService: Sendable {
             let height = ratio.flatMap { ratio in width.map { max(1, Int(bounded: (Double($0) / ratio).rounded())) } }
             return URL(string: makeText(source.absoluteString, Target(width: width, height: height)))
         }
+    }
+}
+
+extension ImageManager.Configuration {
+    /// The server that scales images to the pixels of the widgets that show them. Default: none; images come from their own
+    /// URLs.
+    public var imageService: ImageService? {
+        get { scaling as? ImageService }
+        set { scaling = newValue }
     }
 }
 

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 import Synchronization
 public import WebImageCore
+import WebImageLinux
 
 extension ImageRequest {
     /// Makes a request for the thumbnail of a file on this machine, as file managers show it: also of a video, a document, or
@@ -34,10 +35,7 @@ struct ThumbnailLoader: DataLoading {
     static let queue = WorkQueue(name: "gwi-thumbnails", threadCount: 2, isBatch: true)
 
     /// Decodes the files of strangers that the app asks thumbnails of, in workers where there can be any.
-    private static let coders = CoderRegistry.builtIn(
-        adding: [],
-        sandbox: ImageManager.Configuration.Decoding.automatic.sandbox
-    )
+    private static let coders = CoderRegistry.inWorkers
 
     /// Files whose thumbnailers were ended by a signal.
     private struct Unended {
