@@ -98,27 +98,6 @@ public struct ImageCache: Sendable {
         await perform { removeExpiredBlocking() }
     }
 
-    /// Moves the disk cache to another directory, also on another file system, while the manager goes on loading.
-    ///
-    /// No entry is lost, and when the process is killed in the middle the old or the new directory is complete. The manager uses the new
-    /// one from then on; the app names it in `ImageManager.Configuration.DiskCache.directory` at its next start. Other managers and
-    /// processes that share the old directory begin an empty cache in it.
-    /// - Parameter path: The absolute path of a directory that does not exist yet or is empty. Where a file system is mounted, name a
-    ///   directory below.
-    /// - Throws: ``ImageError/Code/notMoved``; the cache is where it was. Cancelling the awaiting Swift task does not end the move.
-    public func moveDirectory(to path: String) async throws(ImageError) {
-        let caches = [parts.dataCache as? DiskCache, parts.renditionCache].compactMap { $0 }
-        let result = await perform { () -> Result<Void, MoveFailure> in
-            do throws(MoveFailure) {
-                try DiskMove(caches, to: path).run()
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
-        }
-        do { try result.get() } catch { throw error.error }
-    }
-
     /// The files on disk, the newest first, for a view of what the cache holds. Looks at every file, and reads the end of those that
     /// it returns.
     /// - Parameter limit: The largest number of files. Default: 100.

@@ -34,8 +34,6 @@ public struct ImageError: Error, Sendable {
         public static let notInCache = Code(rawValue: 1013)
         /// The caches could not keep what the app stores.
         public static let notStored = Code(rawValue: 1020)
-        /// The disk cache could not be moved, and is where it was.
-        public static let notMoved = Code(rawValue: 1021)
         /// The app refused the request.
         public static let invalidRequest = Code(rawValue: 2000)
         /// The server answered with a status outside of those accepted: 200 to 299.
@@ -189,7 +187,7 @@ extension ImageError.Code: CustomStringConvertible {
         .badResponse: "badResponse", .badContentType: "badContentType", .connectionFailed: "connectionFailed",
         .hostNotFound: "hostNotFound", .timedOut: "timedOut", .tlsFailed: "tlsFailed", .bodyTooLarge: "bodyTooLarge",
         .badRedirect: "badRedirect", .transferIncomplete: "transferIncomplete", .unreadable: "unreadable",
-        .offline: "offline", .notStored: "notStored", .notMoved: "notMoved",
+        .offline: "offline", .notStored: "notStored",
     ]
 }
 

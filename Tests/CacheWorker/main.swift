@@ -7,13 +7,10 @@ import WebImageLinux
 // Prints the numbers of its operations and of wrong entries.
 
 //
-// CacheWorker DIRECTORY loads images and exits at once. CacheWorker move is described in MovingCache.swift.
+// CacheWorker DIRECTORY loads images and exits at once.
 
 let arguments = CommandLine.arguments
 if arguments.count == 2 { ExitingLoad.run(in: arguments[1]) }
-if arguments.count == 5, arguments[1] == "move" {
-    MovingCache.run(arguments[2], arguments[3], count: Int(arguments[4])!)
-}
 let (directory, seconds, keyCount, limit) = (
     arguments[1], Double(arguments[2])!, Int(arguments[3])!, Int(arguments[4])!
 )

@@ -435,7 +435,7 @@ struct DiskCacheSafetyTests {
     func measuredLimit() {
         let measured = EventLog<Bool>()
         let caller = pthread_self()
-        let limit = MeasuredLimit(assuming: 1 << 20) { _ in
+        let limit = MeasuredLimit(assuming: 1 << 20) {
             measured.add(pthread_equal(caller, pthread_self()) == 0)
             return 40_000
         }

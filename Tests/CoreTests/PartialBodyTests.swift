@@ -240,22 +240,6 @@ struct PartialBodyTests {
         #expect(parts.isEmpty)
     }
 
-    @Test("The files move with the cache, also while one is written")
-    func moved() async throws {
-        let fixture = ManagerFixture(change: { $0.partialBodies = nil })
-        let cache = try #require(fixture.disk)
-        let store = PartialBodyStore(cache)
-        cache.store(CacheEntry(key: "a", data: Data([1]), storedAt: .now))
-        cache.flush()
-        let writer = write(store, Self.body.prefix(400_000))
-        settle(store)
-        try await fixture.manager.cache.moveDirectory(to: "\(folder.path)/moved")
-        writer.append(Self.body[400_000..<800_000], at: 400_000)
-        writer.close()
-        settle(store)
-        #expect(read(store)?.data == Self.body.prefix(800_000))
-    }
-
     @Test("A full disk, one that writes too little and one that is read-only keep nobody waiting, and no wrong bytes")
     func faulty() throws {
         /// A file system one of whose writes has a fault.

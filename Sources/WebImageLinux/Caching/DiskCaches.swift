@@ -21,8 +21,8 @@ struct DiskCaches: Sendable {
             let own = configuration.ownSizeLimit
             let assumed = own ?? ImageManager.Configuration.DiskCache.largestDefaultSizeLimit
             return DiskLimits(
-                size: MeasuredLimit(assuming: part(assumed)) { directory in
-                    part(own ?? ImageManager.Configuration.DiskCache.defaultSizeLimit(at: directory))
+                size: MeasuredLimit(assuming: part(assumed)) {
+                    part(own ?? ImageManager.Configuration.DiskCache.defaultSizeLimit(at: configuration.directory))
                 },
                 maximumAge: configuration.maximumAge / .seconds(1),
                 expiry: configuration.expiry,

@@ -67,10 +67,6 @@ private func own(cache: ImageCache, image: WebImage, picture: Picture) async thr
     picture.setImage(with: portrait)
 }
 
-private func move(cache: ImageCache) async throws {
-    try await cache.moveDirectory(to: "/mnt/large/cache")
-}
-
 private func attach(cache: ImageCache, url: URL) async throws {
     try await cache.setAttachment(Data("by Ada".utf8), for: url)
     let author = await cache.attachment(for: url)

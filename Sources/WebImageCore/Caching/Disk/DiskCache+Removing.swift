@@ -93,27 +93,3 @@ extension DiskCache.State {
         staged.remove(key) + (refused.removeValue(forKey: key)?.completions ?? [])
     }
 }
-
-extension DiskCache {
-    /// Goes on in another directory, and forgets what it knew of the disk before.
-    func moved(to directory: String) {
-        self.directory = directory
-        state.withLock { state in
-            state.size = nil
-            state.pausedUntil = -.infinity
-            state.lastingFailure = nil
-            state.hasLoggedFailure = false
-        }
-    }
-
-    /// Runs a body while none of the caches writes or removes a file. Entries that are stored meanwhile wait.
-    static func withoutWriting<R: Sendable>(
-        _ caches: [DiskCache],
-        _ body: () throws(FileError) -> R
-    ) throws(FileError) -> R {
-        guard let first = caches.first else { return try body() }
-        return try first.writing.withLock { _ throws(FileError) in
-            try withoutWriting(Array(caches.dropFirst()), body)
-        }
-    }
-}

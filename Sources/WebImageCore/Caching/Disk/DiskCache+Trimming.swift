@@ -33,7 +33,7 @@ extension DiskCache {
     /// entries until at most 80 % of the limit and that fraction of the present size remain.
     func trim(toFraction fraction: Double? = nil) {
         let now = now()
-        limits.measure(directory)
+        limits.measure()
         var stored = files.files(below: directory)
         var size = stored.reduce(0) { $0 + $1.size }
         func remove(_ file: StoredFile) {

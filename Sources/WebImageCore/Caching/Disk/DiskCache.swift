@@ -63,13 +63,7 @@ package final class DiskCache: DataCaching {
     /// The largest file in a directory of the app, which is read whole. The largest entry depends on the limit.
     private static let largestBundledFile = 128 << 20
 
-    /// The directory, which ``DiskMove`` changes while nothing is written.
-    package internal(set) var directory: String {
-        get { place.withLock { $0 } }
-        set { place.withLock { $0 = newValue } }
-    }
-
-    private let place: Mutex<String>
+    package let directory: String
     let limits: DiskLimits
     let files: any FileStoring
     let hashes: CacheHashes
@@ -89,7 +83,7 @@ package final class DiskCache: DataCaching {
         files: any FileStoring = FileStore(),
         now: @escaping @Sendable () -> Double = { Date().timeIntervalSince1970 }
     ) {
-        place = Mutex(directory)
+        self.directory = directory
         self.limits = limits
         self.hashes = hashes
         self.files = files
@@ -116,7 +110,7 @@ package final class DiskCache: DataCaching {
     var isWritingUrgent: Bool { state.withLock { $0.staged.byteCount > Self.urgentByteCount } }
 
     package var usage: CacheUsage {
-        limits.measure(directory)
+        limits.measure()
         let stored = files.files(below: directory).filter { !$0.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
         return CacheUsage(
             count: stored.count(where: isEntry),
@@ -177,10 +171,7 @@ extension DiskCache {
         // No entry is larger than this, see store(_:).
         let largest = (limits.sizeLimit / 4).boundedSum(CacheEntryFile.maximumMetadataLength)
         do {
-            guard let file = try read(path, atMost: largest) else {
-                // It may have been moved meanwhile.
-                return filePath(for: key) == path ? nil : storedEntry(for: key)
-            }
+            guard let file = try read(path, atMost: largest) else { return nil }
             if let entry = parsed(file, key) {
                 files.touch(path)
                 return entry
@@ -346,7 +337,7 @@ extension DiskCache {
             return !state.isFlushing
         }
         guard isFirst else { return }
-        limits.measure(directory)
+        limits.measure()
         while let work = nextWork() {
             perform(work)
         }
@@ -356,7 +347,7 @@ extension DiskCache {
     /// - Parameter shouldStop: Asked after each entry.
     /// - Returns: Whether there are more.
     func flush(until shouldStop: () -> Bool) -> Bool {
-        limits.measure(directory)
+        limits.measure()
         repeat {
             guard let work = state.withLock({ $0.nextWork() }) else { return false }
             perform(work)

@@ -17,7 +17,7 @@ package struct DiskLimits: Sendable {
         readOnlyDirectories: [String] = []
     ) {
         self.init(
-            size: MeasuredLimit(assuming: sizeLimit) { _ in sizeLimit },
+            size: MeasuredLimit(assuming: sizeLimit) { sizeLimit },
             maximumAge: maximumAge,
             expiry: expiry,
             readOnlyDirectories: readOnlyDirectories
@@ -35,30 +35,29 @@ package struct DiskLimits: Sendable {
     package var sizeLimit: Int { size.value }
 
     /// Finds the size limit out, which asks the file system the first time. Called on the I/O queue.
-    /// - Parameter directory: That of the cache, which may have been moved since the last call.
-    func measure(_ directory: String) { size.measure(directory) }
+    func measure() { size.measure() }
 }
 
 /// A limit that depends on the file system, which may take long to answer.
 package final class MeasuredLimit: Sendable {
-    private let known = Mutex<(directory: String, limit: Int)?>(nil)
+    private let known = Mutex<Int?>(nil)
     private let assumed: Int
-    private let find: @Sendable (_ directory: String) -> Int
+    private let find: @Sendable () -> Int
 
     /// - Parameters:
     ///   - assumed: The limit until it is measured.
-    ///   - find: Returns the limit in a directory. It may block.
-    package init(assuming assumed: Int, _ find: @escaping @Sendable (_ directory: String) -> Int) {
+    ///   - find: Returns the limit. It may block.
+    package init(assuming assumed: Int, _ find: @escaping @Sendable () -> Int) {
         self.assumed = assumed
         self.find = find
     }
 
-    package var value: Int { known.withLock { $0?.limit } ?? assumed }
+    package var value: Int { known.withLock { $0 } ?? assumed }
 
-    func measure(_ directory: String) {
-        guard known.withLock({ $0?.directory != directory }) else { return }
-        let limit = find(directory)
-        known.withLock { $0 = (directory, limit) }
+    func measure() {
+        guard known.withLock({ $0 == nil }) else { return }
+        let limit = find()
+        known.withLock { $0 = limit }
     }
 }
 

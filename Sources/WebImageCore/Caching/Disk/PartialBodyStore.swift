@@ -112,7 +112,7 @@ extension PartialBodyStore {
         count: Int
     ) throws -> PartialFile? {
         guard let directory = try open(makes: true) else { return nil }
-        cache.limits.measure(cache.directory)
+        cache.limits.measure()
         let name = name(key)
         makeRoom(for: version, in: directory, besides: name)
         let head = PartialFileFormat.Head(
