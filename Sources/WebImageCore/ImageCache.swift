@@ -185,8 +185,8 @@ extension ImageCache {
     }
 
     private func listFiles(limit: Int) -> [CachedFile] {
-        let caches = [parts.dataCache, parts.renditionCache as (any DataCaching)?].compactMap { $0 }
-        return DataCacheGroup(caches).files(limit: limit)
+        let files = (parts.dataCache?.files(limit: limit) ?? []) + (parts.renditionCache?.files(limit: limit) ?? [])
+        return Array(files.sorted { $0.storedAt > $1.storedAt }.prefix(max(limit, 0)))
     }
 
     private var measuredUsage: CacheUsage {

@@ -152,37 +152,4 @@ struct CacheContentsTests {
         #expect(cache.entries(limit: 3).isEmpty)
         #expect(cache.entries(limit: 4).map(\.key) == [key(0)])
     }
-
-    @Test("A group lists the files of all its caches once, and a cache that cannot list them none")
-    func group() {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "gwi-contents-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: directory) }
-        let caches = ["one", "two"].map { name in
-            DiskCache(
-                directory: directory.appending(path: name).path(),
-                limits: DiskLimits(sizeLimit: 1 << 20),
-                hashes: .standard
-            )
-        }
-        for (cache, keys) in zip(caches, [["a", "c"], ["b", "c"]]) {
-            for key in keys { cache.store(CacheEntry(key: key, data: picture, storedAt: Date())) }
-            cache.flush()
-        }
-        #expect(DataCacheGroup(caches).files(limit: 9).map(\.key).sorted() == ["a", "b", "c"])
-        #expect(DataCacheGroup(caches).files(limit: 1).count == 1)
-        #expect(DataCacheGroup(caches).usage.byteLimit == 2 << 20)
-        // When one of them does not list its files nor name its limit
-        let mixed = DataCacheGroup(caches + [SilentCache()])
-        #expect(mixed.files(limit: 9).count == 3 && mixed.usage.byteLimit == nil)
-        #expect(mixed.usage.byteCount == DataCacheGroup(caches).usage.byteCount)
-    }
-}
-
-/// A cache of an app that implements only what it has to.
-private struct SilentCache: DataCaching {
-    func entry(for key: String) -> CacheEntry? { nil }
-    func store(_ entry: CacheEntry) {}
-    func remove(_ key: String) {}
-    func removeAll() {}
-    var usage: CacheUsage { CacheUsage() }
 }

@@ -101,19 +101,6 @@ struct ReleaseTests {
         #expect(EventLog<Int>.poll { log.all == ["cancelled"] })
     }
 
-    @Test("A cache that leaves a group may use the group")
-    func group() {
-        let group = DataCacheGroup([])
-        func add() {
-            group.caches = [
-                FarewellCache(Farewell { [weak group, log] in log.add("caches \(group?.caches.count ?? -1)") })
-            ]
-        }
-        add()
-        group.caches = []
-        #expect(log.all == ["caches 0"])
-    }
-
     @Test("Closures of settings that are replaced may use the downloader")
     func downloader() {
         let downloader = ImageDownloader()
@@ -252,20 +239,6 @@ private final class Farewell: Sendable {
     deinit {
         body()
     }
-}
-
-private final class FarewellCache: DataCaching {
-    private let farewell: Farewell
-
-    init(_ farewell: Farewell) {
-        self.farewell = farewell
-    }
-
-    func entry(for key: String) -> CacheEntry? { nil }
-    func store(_ entry: CacheEntry) {}
-    func remove(_ key: String) {}
-    func removeAll() {}
-    var usage: CacheUsage { CacheUsage() }
 }
 
 /// A coder whose decoders of arriving files say farewell.

@@ -145,11 +145,19 @@ struct CacheSetupTests {
 
     @Test("An app's own cache replaces the directory")
     func ownCache() async throws {
-        let group = DataCacheGroup([])
-        let manager = manager { $0.dataCache = group }
+        let manager = manager { $0.dataCache = SilentCache() }
         let url = try #require(URL(string: "http://host/a.png"))
         #expect(manager.cache.path(for: url) == nil)
         let usage = await manager.cache.diskUsage()
         #expect(usage.count == 0 && usage.byteCount == 0)
     }
+}
+
+/// A cache of an app that implements only what it has to.
+private struct SilentCache: DataCaching {
+    func entry(for key: String) -> CacheEntry? { nil }
+    func store(_ entry: CacheEntry) {}
+    func remove(_ key: String) {}
+    func removeAll() {}
+    var usage: CacheUsage { CacheUsage() }
 }

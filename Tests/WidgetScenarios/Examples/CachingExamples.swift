@@ -73,14 +73,6 @@ private func attach(cache: ImageCache, url: URL) async throws {
     _ = author
 }
 
-private func ownCaches(
-    configuration: inout ImageManager.Configuration,
-    own: any DataCaching,
-    shared: any DataCaching
-) {
-    configuration.dataCache = DataCacheGroup([own, shared])
-}
-
 private func workOffline() {
     ImageManager.shared.isOffline = true
 }

@@ -38,14 +38,13 @@ func useEveryKind(_ picture: PicturePointer, _ url: URL) {
     let retry = [ImageRequest.Retry.afterCooldown, .always]
     let sources = [ImageResponse.Source.disk, .loader, .memory, .revalidated]
     let destinations = [PrefetchDestination.disk, .memoryAndDisk]
-    let groups = [DataCacheGroup.Policy.concurrent, .serial]
     let pixels = [PixelBuffer.Format.rgb, .rgbaPremultiplied]
     let orders = [ImageDownloader.TransferOrder.firstInFirstOut, .lastInFirstOut]
     let proxies = [ImageDownloader.Proxy.environment, .none, .system, .fixed(url)]
     let codes: Set = [ImageError.Code.badStatus, .offline]
     _ = (states, fits, positions, display, previous, starts, whileLoading, edges, transitions, indicators, keys)
     _ = (placeholders, expiry, policies, tiers, corners, sizes, modes, priorities, orientations, playback, pressure)
-    _ = (formats, loading, retry, sources, destinations, groups, pixels, orders, proxies, codes)
+    _ = (formats, loading, retry, sources, destinations, pixels, orders, proxies, codes)
     switch picture.imageProgress.state {
     case .idle, .loading, .shown: break
     case .failed(let error): print(error.code, error.localizedDescription)
