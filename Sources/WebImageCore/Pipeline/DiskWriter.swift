@@ -50,8 +50,7 @@ final class DiskWriter: Sendable {
         if isUrgent { submitWriting() } else if phase == .idle { awaitTurn() }
     }
 
-    /// Whether entries are written although there is other work. What a cache of an app holds back is not known.
-    private var isUrgent: Bool { caches.contains { ($0 as? DiskCache)?.isWritingUrgent ?? true } }
+    private var isUrgent: Bool { caches.contains { $0.isUrgent } }
 
     /// Writes once the decode queue has nothing that is more urgent. The I/O queue does it: a slow disk must not occupy the
     /// threads that decode.
@@ -73,11 +72,7 @@ final class DiskWriter: Sendable {
 
     private func write() {
         let isUnfinished = caches.map { cache in
-            guard let cache = cache as? DiskCache else {
-                cache.flush()
-                return false
-            }
-            return cache.flush { !cache.isWritingUrgent && decodeQueue.pendingCount > 0 }
+            cache.write { !cache.isUrgent && decodeQueue.pendingCount > 0 }
         }
         let isUrgent = isUrgent
         let phase = state.withLock { state in
@@ -114,7 +109,7 @@ extension DiskWriter {
     private static func writeAtExit() {
         // A forked process has the entries but not the threads, which may have held locks.
         guard registration == getpid() else { return }
-        let writers = living.withLock { $0.compactMap(\.writer) }.filter(\.hasEntries)
+        let writers = living.withLock { $0.compactMap(\.writer) }.filter { !$0.unwritten.isEmpty }
         guard !writers.isEmpty else { return }
         let end = ContinuousClock.now + longestExit
         let done = DispatchSemaphore(value: 0)
@@ -126,9 +121,9 @@ extension DiskWriter {
         if code == 0 { _ = done.wait(timeout: .now() + longestExit / .seconds(1)) }
     }
 
-    private var hasEntries: Bool { caches.contains { ($0 as? DiskCache)?.hasStagedEntries == true } }
+    private var unwritten: [any DataCaching] { caches.filter { $0.hasUnwrittenEntries } }
 
     private func write(until end: ContinuousClock.Instant) {
-        for cache in caches { _ = (cache as? DiskCache)?.flush { ContinuousClock.now >= end } }
+        for cache in unwritten { _ = cache.write { ContinuousClock.now >= end } }
     }
 }
