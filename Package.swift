@@ -229,7 +229,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "WebImageCore", "WebImageLinux", "WebImageTesting", "CWebImageGLib", "CWebImageLCMS", "CWebImageShims",
+                "WebImageCore", "WebImageLinux", "WebImageTesting", "CWebImageGLib", "CWebImageLCMS",
             ],
             path: "Tests/Support",
             swiftSettings: strict

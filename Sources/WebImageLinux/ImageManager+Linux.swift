@@ -95,7 +95,6 @@ extension ImageManager {
         dependencies.shouldLoad = configuration.shouldLoad
         dependencies.shouldRememberFailure = configuration.shouldRememberFailure
         self.init(dependencies: dependencies)
-        if let marks = SysprofMarks.shared { retain(observe { marks.add($0) }) }
         retain(configuration.memoryMonitor.observe { [weak self] pressure in self?.trimMemory(for: pressure) })
     }
 }

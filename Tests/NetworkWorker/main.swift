@@ -10,7 +10,7 @@ import WebImageLinux
 // Uses a downloader in ways that a process with tests in it cannot:
 // NetworkWorker exit URL AUTHORITIES MILLISECONDS, NetworkWorker exit-openssl URL AUTHORITIES MILLISECONDS,
 // NetworkWorker resolve URL SECONDS, NetworkWorker descriptors URL,
-// NetworkWorker part URL DIRECTORY kill|exit|end BYTES, NetworkWorker sysprof URL DIRECTORY,
+// NetworkWorker part URL DIRECTORY kill|exit|end BYTES,
 // NetworkWorker cancels URL COUNT, NetworkWorker bodies URL COUNT, NetworkWorker cookies URL COUNT, NetworkWorker parts URL COUNT, NetworkWorker hold URL COUNT,
 // NetworkWorker settings URL MODULES, NetworkWorker proxy URL PROXY.
 
@@ -216,8 +216,6 @@ case "settings":
     open("org.gnome.system.proxy", with: "g_settings_new", whileLoading: arguments[3])
 case "file":
     open("/tmp", with: "g_file_new_for_path", whileLoading: arguments[3])
-case "sysprof":
-    try MarkedLoad.run(url, in: arguments[3])
 default:
     fatalError("NetworkWorker does not know \(arguments[1])")
 }

@@ -333,22 +333,3 @@ typedef struct {
 // Takes all rights from this process, but to read the files below some folders. Returns what the kernel offers of that.
 // has_threads: whether threads may be started.
 uint32_t gwi_worker_close_fence(gwi_worker_limits limits, const char *const *readable, size_t count, bool has_threads);
-
-/// The ring buffer in which sysprof takes marks.
-typedef struct gwi_sysprof_ring gwi_sysprof_ring;
-
-typedef struct {
-    /// Nanoseconds of CLOCK_MONOTONIC.
-    int64_t time;
-    /// Nanoseconds.
-    int64_t duration;
-    const char *group;
-    const char *name;
-    const char *message;
-} gwi_sysprof_mark;
-
-/// Maps the file of a buffer. NULL when it is none.
-gwi_sysprof_ring *gwi_sysprof_ring_new(int file);
-void gwi_sysprof_ring_free(gwi_sysprof_ring *ring);
-/// Adds a mark, on one thread at a time. False when there is no room until sysprof has read others.
-bool gwi_sysprof_ring_mark(gwi_sysprof_ring *ring, const gwi_sysprof_mark *mark);
