@@ -78,7 +78,6 @@ extension ImageManager {
         dependencies.maximumByteCount = configuration.downloader.configuration.maximumByteCount
         dependencies.formats = formats
         dependencies.renditionCache = disk?.renditions
-        if configuration.dataCache == nil { dependencies.partialBodies = disk.map { PartialBodyStore($0.originals) } }
         dependencies.renditionCoder = RenditionCoder()
         dependencies.maximumPixelCount = configuration.maximumPixelCount
         dependencies.keepsWideColors = WideColorDisplay.isAvailable

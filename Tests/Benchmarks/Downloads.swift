@@ -41,35 +41,10 @@ struct Downloads: ParsableCommand {
             print("library to curl, \(kind): \(Rounds.format(ratio))\n")
             Limits.check("library to curl, \(kind)", ratio, atMost: 1.6)
         }
-        try measureParts()
-    }
-
-    /// Compares transfers of large files with such whose parts are kept for the next start of the app.
-    private func measureParts() throws {
-        let (count, size) = (40, 5_000_000)
-        let names = (0..<count).map { "\($0).bin" }
-        let content = Self.content("large", size)
-        let nginx = try Nginx(files: Dictionary(uniqueKeysWithValues: names.map { ($0, content) }))
-        print("\(count) files of \(size) bytes, \(window) at a time, \(rounds) rounds")
-        let folder = TemporaryDirectory()
-        let limits = DiskLimits(sizeLimit: 500_000_000)
-        let store = PartialBodyStore(
-            DiskCache(directory: "\(folder.path)/originals", limits: limits, hashes: .standard)
-        )
-        var measurements = Rounds()
-        for _ in 0..<rounds {
-            let urls = names.map { nginx.url($0) }
-            measurements.measure("without parts") { fetch(urls, nginx.authorityFile, size) }
-            measurements.measure("with parts") { fetch(urls, nginx.authorityFile, size, store) }
-        }
-        print(measurements.table())
-        let ratio = measurements.ratio("with parts", to: "without parts")
-        print("with parts to without: \(Rounds.format(ratio))\n")
-        Limits.check("downloads with parts to those without", ratio, atMost: 1.4)
     }
 
     /// Fetches with a new downloader, which like curl has no open connection yet.
-    private func fetch(_ urls: [URL], _ authorityFile: String, _ size: Int, _ parts: PartialBodyStore? = nil) {
+    private func fetch(_ urls: [URL], _ authorityFile: String, _ size: Int) {
         var configuration = ImageDownloader.Configuration()
         configuration.certificateAuthorityFile = authorityFile
         configuration.maximumConcurrentTransfers = window
@@ -77,10 +52,7 @@ struct Downloads: ParsableCommand {
         let downloader = ImageDownloader(configuration: configuration)
         let ends = EventLog<Int>()
         for url in urls {
-            var request = LoaderRequest(url: url)
-            request.partialBodies = parts
-            request.partialBodyKey = url.absoluteString
-            _ = downloader.load(request) { event in
+            _ = downloader.load(LoaderRequest(url: url)) { event in
                 if case .finished(let result) = event { ends.add((try? result.get().data.count) ?? 0) }
             }
         }

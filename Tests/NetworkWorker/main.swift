@@ -10,7 +10,6 @@ import WebImageLinux
 // Uses a downloader in ways that a process with tests in it cannot:
 // NetworkWorker exit URL AUTHORITIES MILLISECONDS, NetworkWorker exit-openssl URL AUTHORITIES MILLISECONDS,
 // NetworkWorker resolve URL SECONDS, NetworkWorker descriptors URL,
-// NetworkWorker part URL DIRECTORY kill|exit|end BYTES,
 // NetworkWorker cancels URL COUNT, NetworkWorker bodies URL COUNT, NetworkWorker cookies URL COUNT, NetworkWorker parts URL COUNT, NetworkWorker hold URL COUNT,
 // NetworkWorker settings URL MODULES, NetworkWorker proxy URL PROXY.
 
@@ -93,8 +92,6 @@ func measure(_ name: String, _ downloader: ImageDownloader, _ url: URL) {
 
 let url = URL(string: arguments[2])!
 switch arguments[1] {
-case "part":
-    PartialLoad.run(url, in: arguments[3], arguments[4], at: Int(arguments[5])!)
 case "exit", "exit-openssl":
     if arguments[1] == "exit-openssl" { initializeOpenSSL() }
     configuration.certificateAuthorityFile = arguments[3]

@@ -62,11 +62,6 @@ package final class FaultyStore: FileStoring {
         try store.write([isShort ? whole.prefix(whole.count / 2) : whole], to: path, keepsDate: keepsDate)
     }
 
-    package func write(_ bytes: Data, to descriptor: Int32, at offset: Int, path: String) throws {
-        let isShort = try meet("pwrite", path)
-        try store.write(isShort ? bytes.prefix(bytes.count / 2) : bytes, to: descriptor, at: offset, path: path)
-    }
-
     package func remove(_ path: String) throws {
         if try !meet("unlink", path) { try store.remove(path) }
     }

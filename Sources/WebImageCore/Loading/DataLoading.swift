@@ -88,12 +88,6 @@ public struct LoaderRequest: Sendable {
     package var age = Serial.nextAge()
     /// The memory for bytes that are not decoded yet, for which transfers wait in their order. Default: no limit.
     package var budget: MemoryBudget?
-    /// Where a part of the body is kept for the next start of the app; `nil` when it must not be kept.
-    package var partialBodies: (any PartialBodyKeeping)?
-    /// The key of the body there.
-    package var partialBodyKey = ""
-    /// The part of the body that is kept there.
-    package var partialBody: PartialBodySlot?
 
     /// Creates a request, as a test of a loader needs. In an app the library makes them.
     public init(

@@ -10,8 +10,6 @@ extension Pipeline {
         package var dataCache: (any DataCaching)?
         /// The cache of images at the sizes at which they were shown.
         package var renditionCache: DiskCache?
-        /// Keeps parts of large bodies for the next start of the app.
-        package var partialBodies: PartialBodyStore?
         package var renditionCoder: (any RenditionCoding)?
         package var loaders: LoaderRegistry
         package var coders: CoderRegistry

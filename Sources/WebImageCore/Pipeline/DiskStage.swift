@@ -4,7 +4,6 @@ import FoundationEssentials
 /// for the bytes or whether the original is still current.
 final class DiskStage: Sendable {
     private let dataCache: (any DataCaching)?
-    private let partialBodies: PartialBodyStore?
     private let ioQueue: WorkQueue
     private let loaders: LoaderRegistry
     private let clock: any TimeKeeping
@@ -30,7 +29,6 @@ final class DiskStage: Sendable {
         delivery: DeliveryStage
     ) {
         dataCache = dependencies.dataCache
-        partialBodies = dependencies.partialBodies
         ioQueue = dependencies.ioQueue
         loaders = dependencies.loaders
         clock = dependencies.clock
@@ -73,8 +71,7 @@ final class DiskStage: Sendable {
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
         guard let entry else {
             observers.notify(request.url, .diskMiss(.now - start))
-            let part = partialBodies?.body(for: request.sourceKey, budget: budget)
-            next.load(id, with: loader, goingOnWith: part)
+            next.load(id, with: loader)
             return
         }
         var data = FetchedData(stored: entry, origin: .disk)

@@ -11,7 +11,6 @@ final class FetchStage: Sendable {
     private let clock: any TimeKeeping
     private let budget: MemoryBudget
     private let maximumByteCount: Int
-    private let partialBodies: PartialBodyStore?
     private let shouldLoad: (@Sendable (URL) -> Bool)?
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
@@ -43,8 +42,6 @@ final class FetchStage: Sendable {
         clock = dependencies.clock
         budget = dependencies.budget
         maximumByteCount = dependencies.maximumByteCount
-        // A serializer decides what of an image may be on disk.
-        partialBodies = dependencies.serializer == nil ? dependencies.partialBodies : nil
         shouldLoad = dependencies.shouldLoad
         observers = dependencies.observers
         self.graph = graph
@@ -61,11 +58,7 @@ final class FetchStage: Sendable {
     /// - Parameters:
     ///   - found: The loader of the request, where it has been looked up already.
     ///   - part: The part of the bytes that is on disk, where somebody has looked.
-    func load(
-        _ id: JobGraph.Fetch.ID,
-        with found: (any DataLoading)? = nil,
-        goingOnWith part: PartialBody? = nil
-    ) {
+    func load(_ id: JobGraph.Fetch.ID, with found: (any DataLoading)? = nil) {
         guard let request = graph.request(of: id) else { return }
         guard request.cachePolicy.asksLoader else { return delivery.fail(id, .notInCache(request.url)) }
         guard let loader = found ?? loaders.loader(for: request) else {
@@ -81,7 +74,7 @@ final class FetchStage: Sendable {
         } else if case let status = network.status, !loader.canReach(request.url, status) {
             retry.recover(id, from: .offline(request.url, isByApp: status.isOfflineByApp))
         } else {
-            start(id, loader, goingOnWith: part)
+            start(id, loader)
         }
     }
 
@@ -95,7 +88,7 @@ final class FetchStage: Sendable {
             }
     }
 
-    private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading, goingOnWith part: PartialBody?) {
+    private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
         guard let (fetch, validators) = graph.withLock({ $0.beginAttempt(id, at: clock.now) }) else { return }
         observers.notify(fetch.request.url, .started)
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
@@ -115,11 +108,6 @@ final class FetchStage: Sendable {
         request.age = id.number
         request.maximumByteCount = maximumByteCount
         request.budget = budget
-        if let partialBodies, fetch.key.storesOriginals, loader.shouldCacheOnDisk(fetch.request.url) {
-            request.partialBodies = partialBodies
-            request.partialBodyKey = fetch.key.url
-            request.partialBody = part.map { PartialBodySlot($0) }
-        }
         let operation = loader.load(request) { event in self.receive(event, of: id, from: loader) }
         graph.update { [request] in $0.setOperation(operation, of: id, attempt: fetch.attemptCount, request: request) }
     }

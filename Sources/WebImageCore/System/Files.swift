@@ -12,9 +12,6 @@ package protocol FileStoring: Sendable {
     /// Writes a file atomically: a reader sees the old one, the new one, or none.
     /// - Parameter keepsDate: Whether the file keeps the date of the last write that it has.
     func write(_ pieces: [Data], to path: String, keepsDate: Bool) throws
-    /// Writes bytes into a file that is open.
-    /// - Parameter path: The path of the file, for errors.
-    func write(_ bytes: Data, to descriptor: Int32, at offset: Int, path: String) throws
     func remove(_ path: String) throws
     /// Sets the last use of a file to now.
     func touch(_ path: String)
@@ -192,19 +189,6 @@ package struct FileStore: FileStoring {
             let number = errno
             unlink(temporary)
             throw FileError(call: "rename", path: path, number: number)
-        }
-    }
-
-    package func write(_ bytes: Data, to descriptor: Int32, at offset: Int, path: String) throws {
-        try bytes.withUnsafeBytes { buffer in
-            var written = 0
-            while written < buffer.count {
-                let rest = UnsafeRawBufferPointer(rebasing: buffer[written...])
-                let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + written))
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { throw FileError(call: "write", path: path, number: errno) }
-                written += count
-            }
         }
     }
 

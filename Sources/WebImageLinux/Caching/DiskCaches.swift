@@ -72,12 +72,11 @@ extension DiskCaches {
         let manager = FileManager.default
         guard let names = try? manager.contentsOfDirectory(atPath: directory) else { return false }
         return names.allSatisfy { name in
-            let isOfParts = name == DiskCacheLayout.partialName
-            guard isOfParts || name.utf8.count == 2 && name.allSatisfy(\.isLowercaseHexDigit),
+            guard name.utf8.count == 2, name.allSatisfy(\.isLowercaseHexDigit),
                 let files = try? manager.contentsOfDirectory(atPath: "\(directory)/\(name)")
             else { return false }
             return files.allSatisfy {
-                (isOfParts || $0.hasPrefix(name)) && $0.prefix(32).count { $0.isLowercaseHexDigit } == 32
+                $0.hasPrefix(name) && $0.prefix(32).count { $0.isLowercaseHexDigit } == 32
             }
         }
     }

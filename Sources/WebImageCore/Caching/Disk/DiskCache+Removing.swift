@@ -9,7 +9,6 @@ extension DiskCache {
             // It may have been changed by update(_:) in between.
             dropped += state.withLock { $0.drop(key) }
             attempt { try files.remove(filePath(for: key)) }
-            attempt { try files.remove("\(directory)/\(DiskCacheLayout.partialName)/\(hashes.name(key))") }
         }
         for completion in dropped { completion(.removed) }
     }

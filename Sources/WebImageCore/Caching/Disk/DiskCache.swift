@@ -134,11 +134,7 @@ package final class DiskCache: DataCaching {
         return found
     }
 
-    /// Whether a file is that of an entry. The parts of bodies that are arriving take room and are none.
-    private func isEntry(_ file: StoredFile) -> Bool {
-        !file.path.hasSuffix(DiskCacheLayout.temporarySuffix)
-            && !file.path.hasPrefix("\(directory)/\(DiskCacheLayout.partialName)/")
-    }
+    private func isEntry(_ file: StoredFile) -> Bool { !file.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
 }
 
 // Reading.
@@ -420,23 +416,10 @@ extension DiskCache {
         } catch let failure as StoreFailure {
             return failure
         } catch {
-            noteFailure(error)
+            report(error)
+            if let error = error as? FileError, error.isLasting { pause(after: error) }
             return .failed("\(error)")
         }
-    }
-
-    /// Whether the disk is neither full nor read-only, as far as is known.
-    var mayWrite: Bool { state.withLock { !$0.isPaused(now()) } }
-
-    /// Takes note of bytes that were written beside the entries.
-    func noteGrowth(_ byteCount: Int) {
-        state.withLock { state in state.size = state.size.map { $0 + byteCount } }
-    }
-
-    /// Takes note of a failure to write such bytes.
-    func noteFailure(_ error: any Error) {
-        report(error)
-        if let error = error as? FileError, error.isLasting { pause(after: error) }
     }
 
     /// Writes nothing for a minute, because the disk is full or read-only. A full disk gets half of the cache back.

@@ -3,7 +3,6 @@
 /// ```
 /// CACHEDIR.TAG                          tells backup programs to leave the directory out
 /// originals-3/4f/4f…c2.jpg              an image file as it was loaded, with a footer behind it (CacheEntryFile)
-/// originals-3/parts/91…0a               the part of a large image file that has arrived (PartialFile)
 /// renditions-3/4f/4f…c2-91…0a           a decoded image at the size at which it was shown
 /// ```
 ///
@@ -31,9 +30,6 @@ package enum DiskCacheLayout {
             }
         }
     }
-
-    /// The directory of partial bodies in that of the originals.
-    package static let partialName = "parts"
 
     /// The last eight bytes of an entry file. The last of them is the version, counted from the digit 0.
     static let magic = Array("GWIdisk".utf8) + [UInt8(ascii: "0") + UInt8(version)]

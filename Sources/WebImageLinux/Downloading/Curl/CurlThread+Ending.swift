@@ -97,7 +97,7 @@ extension CurlThread {
 
     /// Ends a transfer whose last operation was cancelled.
     func cancel(_ transfer: CurlTransfer) {
-        keepPartialBody(of: transfer, isCancelled: true)
+        keepPartialBody(of: transfer)
         if transfer.hasStarted {
             commands.observers.notify(.stopped(transfer.url, .cancelled(transfer.url)))
         }
@@ -105,11 +105,7 @@ extension CurlThread {
     }
 
     func finish(_ transfer: CurlTransfer, _ result: Result<LoaderResult, ImageError>) {
-        if case .failure(let error) = result {
-            keepPartialBody(of: transfer, isCancelled: error.isCancelled)
-        } else {
-            transfer.endKeeping(isResumable: false)
-        }
+        if case .failure = result { keepPartialBody(of: transfer) }
         giveTokenBack(of: transfer)
         let head = transfer.exchange.head
         remove(transfer)
@@ -126,10 +122,8 @@ extension CurlThread {
         DispatchQueue.global().async { delivery.deliver(decryptor.result(of: loaded, head, url: delivery.url)) }
     }
 
-    private func keepPartialBody(of transfer: CurlTransfer, isCancelled: Bool) {
-        let body = transfer.partialBody
-        transfer.endKeeping(isResumable: body != nil, isCancelled: isCancelled)
-        guard configuration.resumableByteCount > 0, let body else { return }
+    private func keepPartialBody(of transfer: CurlTransfer) {
+        guard configuration.resumableByteCount > 0, let body = transfer.partialBody else { return }
         resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
     }
 

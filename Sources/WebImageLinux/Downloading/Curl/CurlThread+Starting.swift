@@ -41,9 +41,7 @@ extension CurlThread {
         transfer.hasToken = bucket != nil
         guard !transfer.noteDequeued() else { return chooseProxy(for: transfer) }
         transfer.configuration = configuration
-        if transfer.key.validators == nil {
-            transfer.resumed = resumableBodies.take(transfer.key) ?? transfer.takeStoredPart()
-        }
+        if transfer.key.validators == nil { transfer.resumed = resumableBodies.take(transfer.key) }
         proceed(transfer, transfer.begin())
     }
 

@@ -80,7 +80,6 @@ final class CurlThread {
             startWaitingTransfers()
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
-            keepSlowBodies()
             // An ended transfer makes room for one that waits.
             if concludeExchanges() || endSlowTransfers() || endUnansweredTransfers(), queue.waitingCount > 0 {
                 continue
@@ -105,18 +104,10 @@ final class CurlThread {
         let now = ContinuousClock.now
         if let start = lookups.nextStart { limits.append(start - now) }
         limits += active.values.compactMap { $0.idleDeadline.map { $0 - now } }
-        limits += active.values.compactMap { $0.keepingStart.map { $0 - now } }
         limits += askings.values.map { $0.deadline - now }
         if queue.starvation() != nil { limits.append(.milliseconds(500)) }
         if !isWakeable { limits.append(.milliseconds(20)) }
         return max(1, (limits.min() ?? .zero).timeoutMilliseconds.boundedSum(1))
-    }
-
-    /// Begins to keep the bodies that have been arriving for some time, and may not go on.
-    private func keepSlowBodies() {
-        for transfer in active.values {
-            if let start = transfer.keepingStart, start <= .now { transfer.beginKeeping() }
-        }
     }
 
     private func prepareToWake() {

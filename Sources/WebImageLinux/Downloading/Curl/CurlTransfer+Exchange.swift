@@ -65,8 +65,6 @@ extension CurlTransfer {
         var isConditional = false
         /// The user name and password that the server gets, but for those in the URL.
         var credential: NetworkOptions.Credential?
-        /// What becomes of the bytes beside the body.
-        var keeping = Keeping.undecided
         /// The bytes of the body at the last progress report.
         var reportedCount: Int64 = 0
         var discardedCount = 0

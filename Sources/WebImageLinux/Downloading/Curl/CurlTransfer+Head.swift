@@ -34,7 +34,7 @@ extension CurlTransfer {
         default:
             exchange.expectedCount = head.bodyLength
             // The server has sent another version, or knows no ranges.
-            if head.status == 200 { forgetPart() }
+            if head.status == 200 { resumed = nil }
             if let error = refusal(of: head) {
                 let isRefused = [401, 407].contains(head.status) && exchange.handle?.status == head.status
                 exchange.verdict = isRefused ? .refused(error) : .failed(error)

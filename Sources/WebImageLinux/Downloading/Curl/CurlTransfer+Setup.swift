@@ -157,7 +157,7 @@ extension CurlTransfer {
         if request.method != "GET" || request.body != nil { handle.set(CURLOPT_CUSTOMREQUEST, to: request.method) }
         var fields = request.headers
         if let resumed, fields.field("range") == nil, let condition = resumed.version.condition,
-            resumed.isPart(ofAnswerTo: request)
+            resumed.version.url == request.url
         {
             exchange.part = resumed
             fields = fields.replacingFields(with: ["Range": "bytes=\(resumed.data.count)-", "If-Range": condition])

@@ -20,7 +20,7 @@ extension CurlTransfer {
 
     /// Prepares the same exchange for the whole body, because the server did not continue the part of it.
     func requestWhole() -> Outcome {
-        forgetPart()
+        resumed = nil
         return request(Step(target: exchange.target, requiresTLS: exchange.requiresTLS))
     }
 

@@ -235,7 +235,6 @@ extension CurlTransfer {
         }
         exchange.body.append(bytes)
         exchange.receivedCount += Int64(bytes.count)
-        keepOnDisk(bytes)
         reportProgress()
         estimateCompletion()
         stream(bytes)
