@@ -123,9 +123,7 @@ extension ImageCache {
     /// The requests whose files serve a request, the one that fits before the larger ones.
     private func serving(_ request: some ImageRequestConvertible) -> [ImageRequest] {
         let request = manager.pipeline.prepare(request.imageRequest)
-        return [request]
-            + (Array(request.largerVariants) + request.servingLowerVariants.reversed())
-            .map { request.reading(variant: $0) }
+        return [request] + request.largerVariants.map { request.reading(variant: $0) }
     }
 
     func perform<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {

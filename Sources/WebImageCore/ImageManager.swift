@@ -17,7 +17,7 @@ public final class ImageManager: Sendable {
         pipeline = Pipeline(dependencies)
         retain(
             dependencies.network.observe { [weak pipeline] status in
-                pipeline?.networkChanged(to: status)
+                if status.isAvailable { pipeline?.retryNow() }
             }
         )
         if let interval = dependencies.maintenanceInterval {
@@ -58,13 +58,6 @@ public final class ImageManager: Sendable {
 
     /// Whether the machine is online, and whether there is a reason to save data or power. ``observeNetwork(_:)`` reports its changes.
     public var networkStatus: NetworkStatus { network.status }
-
-    /// How fast images have arrived lately over the network, in bytes per second, by which the file of an image in several
-    /// qualities is chosen (``ImageVariants/init(url:qualities:speeds:)``).
-    ///
-    /// It is the mean of the last minutes, in which what is recent counts most, of bodies of at least 16 KiB. `nil` when there
-    /// were none within five minutes, or none since the network has changed. Any thread.
-    public var downloadSpeed: Double? { pipeline.downloadSpeed }
 
     /// Whether the app works offline, as a setting of its user may say. Default: `false`.
     ///

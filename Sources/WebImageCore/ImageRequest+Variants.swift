@@ -12,11 +12,9 @@ extension ImageVariants: ImageRequestConvertible {
 // Choosing. Whatever looks at a request does so after the choice.
 extension ImageRequest {
     /// Makes the request one for the variant that fits its size.
-    /// - Parameter quality: The variant that the connection allows, when they differ in quality.
-    mutating func choose(from variants: ImageVariants, _ filter: CacheKeyFilter?, quality: Int? = nil) {
+    mutating func choose(from variants: ImageVariants, _ filter: CacheKeyFilter?) {
         let before = variantChoice
-        guard let rank = quality ?? variants.rank(for: variantSize ?? resolvedDecodeSize, displayScale: displayScale)
-        else {
+        guard let rank = variants.rank(for: variantSize ?? resolvedDecodeSize, displayScale: displayScale) else {
             url = variants.url
             return
         }
@@ -54,22 +52,6 @@ extension ImageRequest {
     var largerVariants: Range<Int> {
         guard hasRareAttributes, let choice = variantChoice else { return 0..<0 }
         return choice.rank + 1..<choice.variants.ranks.upperBound
-    }
-
-    /// The ranks of the variants of lower quality that serve as well, the best one last.
-    var servingLowerVariants: Range<Int> {
-        guard hasRareAttributes, let choice = variantChoice, choice.variants.differInQuality,
-            !choice.variants.replacesLowerQuality
-        else { return 0..<0 }
-        return 0..<choice.rank
-    }
-
-    /// The ranks of the variants of lower quality that are shown until this one is there, the best one last.
-    var previewVariants: Range<Int> {
-        guard loading == .progressive, hasRareAttributes, let choice = variantChoice, choice.variants.differInQuality,
-            choice.variants.replacesLowerQuality
-        else { return 0..<0 }
-        return 0..<choice.rank
     }
 
     /// The request for another variant of the image.
@@ -128,7 +110,7 @@ extension ImageVariants.Descriptor {
         switch self {
         case .width: displayScale.flatMap(WebImage.validScale)
         case .density(let density): WebImage.validScale(density)
-        case .quality, .full: nil
+        case .full: nil
         }
     }
 }

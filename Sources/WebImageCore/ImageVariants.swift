@@ -16,8 +16,6 @@ public struct ImageVariants: Hashable, Sendable {
         case width(Int)
         /// Pixels of the file per application pixel.
         case density(Double)
-        /// The place among files of one size, of which the last one has the best quality.
-        case quality(Int)
         /// The size at which the server has the image.
         case full
     }
@@ -39,15 +37,7 @@ public struct ImageVariants: Hashable, Sendable {
     /// The width of the image divided by its height. Default: `nil`, for not known; then it is taken to be 1.5, and an image
     /// that turns out to be drawn larger is loaded again by its widget.
     public var aspectRatio: Double?
-    /// Whether a file of lower quality in the caches gives way to the one that the connection allows, which is loaded then; with
-    /// ``ImageRequest/Loading/progressive`` the lower one is shown meanwhile. Otherwise it is good enough. Default: yes.
-    public var replacesLowerQuality = true
     let source: Source
-    /// The bytes per second at which the first and the last of the qualities are loaded.
-    private var speeds = Self.usualSpeeds
-
-    /// Those of PINRemoteImage.
-    private static let usualSpeeds = 50_000.0...500_000
 
     /// The largest number of files. Others are ignored, since a server may send a list of any length.
     static let maximumCount = 64
@@ -69,27 +59,6 @@ public struct ImageVariants: Hashable, Sendable {
     public init(url: URL, densities: [Double: URL]) {
         let files = densities.map { File(url: $0.value, descriptor: .density($0.key)) }
         self.init(url: url, files: files + [File(url: url, descriptor: .density(1))])
-    }
-
-    /// Creates the variants of an image from files of the same size in different quality, of which the speed of the connection
-    /// decides: see ``ImageManager/downloadSpeed``.
-    ///
-    ///     let photo = ImageVariants(url: low, qualities: [low, medium, high])
-    ///
-    /// While nothing is known about the connection, the best one is loaded, and on a metered network the first one. A file of
-    /// higher quality in the caches serves for a lower one.
-    /// - Parameters:
-    ///   - url: The URL of the image where one is needed; see ``url``.
-    ///   - qualities: The URLs in the order of their quality, the best one last. What exceeds 64 files is ignored.
-    ///   - speeds: The bytes per second up to which the first one is loaded and from which on the last one is; those in between share
-    ///     the range. Default: 50,000 to 500,000.
-    public init(url: URL, qualities: [URL], speeds: ClosedRange<Double> = 50_000...500_000) {
-        let files = qualities.prefix(Self.maximumCount).enumerated().map { number, url in
-            File(url: url, descriptor: .quality(number))
-        }
-        self.url = url
-        source = .files(files)
-        self.speeds = speeds
     }
 
     /// Creates the variants of an image whose server scales it.
@@ -163,24 +132,6 @@ extension ImageVariants {
         return ranks.first { descriptor(at: $0).isEnough(forScale: displayScale) } ?? last
     }
 
-    /// Whether the files differ in quality rather than in size.
-    var differInQuality: Bool {
-        guard case .files(let files) = source, case .quality = files.first?.descriptor else { return false }
-        return true
-    }
-
-    /// The file whose quality a connection allows.
-    /// - Parameter bytesPerSecond: Its speed; `nil` when it is not known.
-    package func rank(forSpeed bytesPerSecond: Double?, isMetered: Bool) -> Int? {
-        guard let last = ranks.last else { return nil }
-        guard !isMetered else { return 0 }
-        guard let speed = bytesPerSecond, speed < speeds.upperBound else { return last }
-        guard speed > speeds.lowerBound else { return 0 }
-        // A range without end has nothing in between.
-        let share = (speed - speeds.lowerBound) / (speeds.upperBound - speeds.lowerBound)
-        return Int(bounded: (share.bounded(to: 0...1, ifNaN: 0) * Double(last)).rounded())
-    }
-
     /// The width in pixels of an image of any resolution that is decoded at a size; `nil` for its own.
     private func width(for size: DecodeSize) -> Int? {
         if case .original = size { return nil }
@@ -207,7 +158,6 @@ extension ImageVariants.Descriptor {
         switch self {
         case .width(let width): "\(width)w"
         case .density(let density): "\(density)x"
-        case .quality(let number): "quality \(number)"
         case .full: "full"
         }
     }

@@ -59,7 +59,6 @@ extension Pipeline {
         package var versions = ImageVersions()
         package var network: any NetworkMonitoring = AlwaysOnline()
         package var clock: any TimeKeeping = SystemClock()
-        let speedMeter = SpeedMeter()
 
         package init(
             memoryCache: any MemoryCaching,

@@ -7,7 +7,6 @@ final class FetchStage: Sendable {
     private let loaders: LoaderRegistry
     private let failures: FailureCache
     private let network: any NetworkMonitoring
-    private let speedMeter: SpeedMeter
     private let clock: any TimeKeeping
     private let budget: MemoryBudget
     private let maximumByteCount: Int
@@ -38,7 +37,6 @@ final class FetchStage: Sendable {
         loaders = dependencies.loaders
         failures = dependencies.failures
         network = dependencies.network
-        speedMeter = dependencies.speedMeter
         clock = dependencies.clock
         budget = dependencies.budget
         maximumByteCount = dependencies.maximumByteCount
@@ -144,7 +142,6 @@ final class FetchStage: Sendable {
         let isUndecoded =
             fetch.jobs.isEmpty && failures.error(for: fetch.request, now: clock.now)?.isOfDecoding == true
         if !isUndecoded { failures.forget(fetch.request) }
-        if let metrics = loaded.metrics { speedMeter.record(metrics, at: clock.now) }
         switch fetch.validation {
         case .original(let entry, _) where loaded.isNotModified:
             graph.update { $0.readConfirmed(id, Confirmation(entry: entry, answer: loaded)) }

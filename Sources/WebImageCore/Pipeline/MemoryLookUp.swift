@@ -28,7 +28,6 @@ final class MemoryLookUp: Sendable {
         query.isRepeated = isRepeated
         if let image = cache.image(for: query, answering: request) { return MemoryHit(image: image, url: request.url) }
         return hit(of: request.largerVariants, for: request) { MemoryQuery($0) }
-            ?? hit(of: request.servingLowerVariants.reversed(), for: request) { MemoryQuery($0) }
     }
 
     /// The largest image of a request, whose size does not matter or is not known yet. The look at the right size counts a miss.

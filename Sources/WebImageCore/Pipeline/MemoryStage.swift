@@ -54,11 +54,7 @@ final class MemoryStage: Sendable {
         }
         // The preview goes first, since it is smaller.
         fallback.startPreview(for: task)
-        let hasOthers =
-            request.hasRareAttributes
-            && !(request.largerVariants.isEmpty && request.servingLowerVariants.isEmpty
-                && request.previewVariants.isEmpty)
-        if hasOthers { variants.start(task) } else { next.add(.join(task)) }
+        if request.largerVariants.isEmpty { next.add(.join(task)) } else { variants.start(task) }
     }
 
     /// Serves a task of the app with the image in memory, or has its interceptors run.

@@ -312,13 +312,4 @@ extension Pipeline {
 
     /// The request as the configuration of the app wants it. Whatever looks at a request does so after this call.
     func prepare(_ request: ImageRequest) -> ImageRequest { preparation.resolve(preparation.process(request)) }
-
-    /// How fast bodies arrive over the network, in bytes per second; `nil` when it is not known.
-    var downloadSpeed: Double? { preparation.downloadSpeed }
-
-    /// Goes on with loads that wait for the network, and forgets how fast another one was.
-    func networkChanged(to status: NetworkStatus) {
-        dependencies.speedMeter.networkChanged(to: status)
-        if status.isAvailable { retryNow() }
-    }
 }

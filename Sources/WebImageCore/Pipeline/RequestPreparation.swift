@@ -9,8 +9,6 @@ final class RequestPreparation: Sendable {
     private let scaler: ImageScaler?
     private let cacheKeyFilter: CacheKeyFilter?
     private let interceptors: [any ImageIntercepting]
-    private let speedMeter: SpeedMeter
-    private let clock: any TimeKeeping
 
     init(_ dependencies: Pipeline.Dependencies) {
         requestProcessor = dependencies.requestProcessor
@@ -18,8 +16,6 @@ final class RequestPreparation: Sendable {
         scaler = dependencies.scaler
         cacheKeyFilter = dependencies.cacheKeyFilter
         interceptors = dependencies.interceptors
-        speedMeter = dependencies.speedMeter
-        clock = dependencies.clock
     }
 
     /// Whether loads go through code of the app.
@@ -60,15 +56,8 @@ final class RequestPreparation: Sendable {
         let variants =
             request.variants ?? request.variantChoice?.variants
             ?? (request.isForHostOfURL ? nil : scaler?.variants(of: request.url))
-        guard let variants else { return }
-        let quality =
-            variants.differInQuality
-            ? variants.rank(forSpeed: downloadSpeed, isMetered: network.status.isMetered) : nil
-        request.choose(from: variants, cacheKeyFilter, quality: quality)
+        if let variants { request.choose(from: variants, cacheKeyFilter) }
     }
-
-    /// How fast bodies arrive over the network, in bytes per second; `nil` when it is not known.
-    var downloadSpeed: Double? { speedMeter.bytesPerSecond(at: clock.now) }
 
     /// Whether an image in memory goes through the interceptors as well.
     /// - Parameter request: The request before ``resolve(_:)``.

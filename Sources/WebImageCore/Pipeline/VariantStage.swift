@@ -2,7 +2,7 @@ import FoundationEssentials
 import Synchronization
 
 /// Beside stage 1, on the I/O queue: whether the disk has a larger file of an image than the one that fits. It is decoded at the
-/// size that is asked for, and nothing is downloaded. One of lower quality serves, too, or is shown until the other one is there.
+/// size that is asked for, and nothing is downloaded.
 final class VariantStage: Sendable {
     private let dataCache: (any DataCaching)?
     private let renditionCache: DiskCache?
@@ -11,14 +11,6 @@ final class VariantStage: Sendable {
     private let clock: any TimeKeeping
     private let watch: DiskWatch
     private let next: GraphIntake
-    /// What the disk has of an image.
-    private struct Found {
-        /// The request for a file that serves instead of the one that fits.
-        var serving: ImageRequest?
-        /// The request for a file that is shown until that one is there.
-        var preview: ImageRequest?
-    }
-
     private let waiting = Mutex<[ObjectIdentifier: ImageTask]>([:])
 
     init(_ dependencies: Pipeline.Dependencies, watch: DiskWatch, next: GraphIntake) {
@@ -48,27 +40,25 @@ final class VariantStage: Sendable {
         // A disk that hangs must not hold the load up, unless nothing else has the image.
         guard request.cachePolicy.asksLoader else { return }
         clock.run(after: timeLimit) { [weak self, weak task] in
-            if let task { self?.goOn(with: task, Found()) }
+            if let task { self?.goOn(with: task, nil) }
         }
     }
 
-    /// The smallest larger file that the disk has, or else the best one of lower quality; neither when it has the one that fits.
-    private func find(for request: ImageRequest) -> Found {
-        guard let dataCache, !dataCache.contains(request.sourceKey) else { return Found() }
+    /// The request for the smallest larger file that the disk has; `nil` when it has none, or the one that fits.
+    private func find(for request: ImageRequest) -> ImageRequest? {
+        guard let dataCache, !dataCache.contains(request.sourceKey) else { return nil }
         let rendition = ImageKey(request).renditionKey(size: request.resolvedDecodeSize)
-        guard renditionCache?.contains(rendition) != true else { return Found() }
-        func isThere(_ rank: Int) -> Bool { dataCache.contains(request.reading(variant: rank).sourceKey) }
-        let serving = request.largerVariants.first(where: isThere) ?? request.servingLowerVariants.last(where: isThere)
-        if let serving { return Found(serving: request.with(variant: serving)) }
-        return Found(preview: request.previewVariants.last(where: isThere).map { request.with(variant: $0) })
+        guard renditionCache?.contains(rendition) != true else { return nil }
+        let rank = request.largerVariants.first { dataCache.contains(request.reading(variant: $0).sourceKey) }
+        return rank.map { request.with(variant: $0) }
     }
 
-    private func goOn(with task: ImageTask, _ found: Found) {
+    /// - Parameter found: The request for a file that serves instead of the one that fits.
+    private func goOn(with task: ImageTask, _ found: ImageRequest?) {
         guard waiting.withLock({ $0.removeValue(forKey: ObjectIdentifier(task)) }) != nil, !task.isCancelled else {
             return
         }
-        if let preview = found.preview { startPreview(preview, of: task) }
-        guard var request = found.serving else { return next.add(.join(task)) }
+        guard var request = found else { return next.add(.join(task)) }
         request.variantChoice?.isFinal = true
         request.priority = task.priority
         request.previewURL = nil
@@ -83,22 +73,6 @@ final class VariantStage: Sendable {
                 partial: task.showsPartialImages ? partial : nil,
                 completion: { task.finish($0) }
             )
-        )
-    }
-
-    /// Shows a file of lower quality from the disk, unless something better is shown already.
-    private func startPreview(_ preview: ImageRequest, of task: ImageTask) {
-        guard task.wantsPreview else { return }
-        var request = preview
-        request.variantChoice?.isFinal = true
-        (request.priority, request.loading, request.cachePolicy) = (task.priority, .complete, .cachedOnly)
-        (request.fallbackURLs, request.previewURL) = ([], nil)
-        _ = task.startChild(
-            request,
-            .completion { result in
-                guard case .success(let response) = result else { return }
-                task.report(partial: response.image.asPreview, as: .other)
-            }
         )
     }
 }

@@ -88,11 +88,6 @@ private func variants(picture: PicturePointer, small: URL, medium: URL, large: U
     picture.setImage(with: variants)
 }
 
-private func qualities(low: URL, medium: URL, high: URL) {
-    let photo = ImageVariants(url: low, qualities: [low, medium, high])
-    _ = photo
-}
-
 private func srcset(page: URL) -> ImageVariants {
     let variants = ImageVariants(src: page, srcset: "small.jpg 400w, medium.jpg 800w, large.jpg 1600w")
     return variants

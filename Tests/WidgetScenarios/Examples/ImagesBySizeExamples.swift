@@ -45,10 +45,3 @@ private func services(
     service.isApplied = { url in url.host() == "photos.example.org" }
     configuration.imageService = service
 }
-
-@MainActor
-private func bySpeed(picture: PicturePointer, low: URL, medium: URL, high: URL) {
-    let photo = ImageVariants(url: low, qualities: [low, medium, high])
-    picture.setImage(with: photo)
-    print(ImageManager.shared.downloadSpeed ?? 0)
-}
