@@ -12,14 +12,6 @@ protocol ImageTaskRunning: AnyObject, Sendable {
     func taskIsReady(_ task: ImageTask)
     /// Hears of the end of a task before its callers do.
     func taskDidFinish(_ task: ImageTask, with result: ImageResult)
-    /// Hears that code waits for a task that nothing has started.
-    func unstartedTaskIsAwaited(_ task: ImageTask)
-}
-
-/// The place of a widget's image.
-package protocol ImageTaskPlace: AnyObject, Sendable {
-    /// Whether the widget is in no window on screen, so that the load may never start.
-    @MainActor var isOutsideOfWindows: Bool { get }
 }
 
 /// The handle of one load: it can be cancelled, made more or less urgent, and awaited. It can be
@@ -75,20 +67,11 @@ public final class ImageTask: Sendable {
         var children: [ImageTask] = []
         /// The task that this one is a child of, until it ends.
         var parent: ImageTask?
-        /// Where the image goes, for a task that waits until that is on screen.
-        weak var place: (any ImageTaskPlace)?
-        var hasPlace = false
         /// How often the children were cancelled to be replaced by others.
         var childGeneration = 0
 
         var isFinished: Bool {
             if case .finished = phase { true } else { false }
-        }
-
-        /// Whether neither the task nor a child of it was ever started.
-        var isUntouched: Bool {
-            guard case .unstarted = phase else { return false }
-            return !isCancelled && childGeneration == 0 && children.isEmpty
         }
 
         var isRunning: Bool {
@@ -172,7 +155,6 @@ public final class ImageTask: Sendable {
     /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
     public var response: ImageResponse {
         get async throws(ImageError) {
-            if mayNeverStart { runner.unstartedTaskIsAwaited(self) }
             let result = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     addCompletion { continuation.resume(returning: $0) }
@@ -282,25 +264,6 @@ extension ImageTask {
             withExtendedLifetime(replaced) { known = progress ?? known }
         }
         return known
-    }
-
-    /// Sets where the image goes, on which the start of the task depends.
-    package func setPlace(_ place: any ImageTaskPlace) {
-        state.withLock { state in
-            state.place = place
-            state.hasPlace = true
-        }
-    }
-
-    /// Whether the task waits for its place, and neither it nor a child of it was ever started.
-    private var mayNeverStart: Bool { state.withLock { $0.hasPlace && $0.isUntouched } }
-
-    /// Whether the task may never start, because its place is in no window on screen.
-    @MainActor
-    var isOutsideOfWindows: Bool {
-        // Places are objects of the main thread, on which the last reference to one may be released.
-        let place = state.withLock { $0.isUntouched ? $0.place : nil }
-        return place?.isOutsideOfWindows ?? false
     }
 
     /// Tells the end of a child that was cancelled for the sake of another one from that of the last one.

@@ -155,16 +155,12 @@ extension Scenario {
             expectEqual(messages.all.filter { $0.contains("main thread") }.count, 1)
         },
 
-        Scenario("An awaited load says in the log what to do about a widget that is never mapped") {
-            let log = EventLog<String>()
-            WebImageLog.logger = Logger(label: "test") { _ in RecordingHandler(log: log) }
-            let clock = ManualClock()
-            let manager = ImageManager.testing(FakeLoader(), clock: clock)
-            let url = try require(URL(string: "https://example.org/a.png?token=secret"))
+        Scenario("Code that awaits the image of a widget that is never mapped gets an error when the widget goes") {
+            let manager = ImageManager.testing(FakeLoader())
             var picture: Picture? = Picture()
-            let load = try require(picture).setImage(with: url, manager: manager)
+            let load = try require(picture).setImage(with: URL(string: "https://example.org/a.png"), manager: manager)
             let ends = EventLog<ImageError.Code?>()
-            func wait() {
+            for _ in 0..<2 {
                 Task {
                     do throws(ImageError) {
                         _ = try await load.response
@@ -174,54 +170,11 @@ extension Scenario {
                     }
                 }
             }
-            wait()
-            // while another page of a stack on screen has a widget that is awaited as well, which is no mistake
-            let stage = try Stage()
-            let stack = gtk_stack_new()!
-            let hidden = Picture()
-            gtk_stack_add_named(stack.opaque, gtk_label_new("first"), "first")
-            gtk_stack_add_named(stack.opaque, hidden.widget, "second")
-            stage.append(stack)
-            stage.present()
-            let hiddenLoad = hidden.setImage(with: URL(string: "https://example.org/hidden.png"), manager: manager)
-            Task { try? await hiddenLoad.response }
-            expect(MainLoopPump.run(until: { clock.pendingDelays.contains(5) }))
             expect(settle())
-            expectEqual(clock.pendingDelays.filter { $0 == 5 }.count, 1, "timers")
-            expectEqual(log.all, [])
-            // Whoever waits is told once
-            for _ in 0..<2 {
-                clock.advance(by: .seconds(5))
-                expect(settle())
-            }
-            expectEqual(log.all.count, 1)
-            let message = log.all.first ?? ""
-            expect(message.contains("on screen: <https://example.org/a.png") && !message.contains("secret"), message)
-            expect(message.contains("BindingOptions.start to .immediately") && !message.contains("hidden"), message)
-            // and all who wait end with an error together with the widget
-            wait()
+            expectEqual(ends.all, [])
             picture = nil
             expect(MainLoopPump.run(until: { ends.all.count == 2 }))
             expectEqual(ends.all, [.cancelled, .cancelled])
-        },
-
-        Scenario("A load that is awaited on a widget on screen logs nothing, however long it takes") {
-            let log = EventLog<String>()
-            WebImageLog.logger = Logger(label: "test") { _ in RecordingHandler(log: log) }
-            let stage = try Stage()
-            let clock = ManualClock()
-            let loader = FakeLoader(holdsResponses: true)
-            let manager = ImageManager.testing(loader, clock: clock)
-            let picture = stage.addImage()
-            let url = try require(URL(string: "https://example.org/a.png"))
-            let load = picture.setImage(with: url, manager: manager)
-            Task { try? await load.response }
-            expect(settle())
-            stage.present()
-            expect(MainLoopPump.run(until: { loader.requests.count == 1 }))
-            clock.advance(by: .seconds(6))
-            expectEqual(log.all, [])
-            load.cancel()
         },
 
         Scenario("A thousand hops between the main actor and other threads all arrive") {

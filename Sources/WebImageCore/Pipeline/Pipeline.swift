@@ -64,7 +64,6 @@ package final class Pipeline: Sendable {
     private let diskStage: DiskStage
     private let fetchStage: FetchStage
     private let deliveryStage: DeliveryStage
-    private let awaitedTasks: AwaitedTasks
     private let coderObservation: ObservationToken
 
     init(_ dependencies: Dependencies) {
@@ -74,7 +73,6 @@ package final class Pipeline: Sendable {
         }
         preparation = RequestPreparation(dependencies)
         memory = MemoryLookUp(dependencies)
-        awaitedTasks = AwaitedTasks(clock: dependencies.clock, dispatcher: dependencies.dispatcher)
         graph = SharedGraph(decodeQueue: dependencies.decodeQueue)
         let renditions = RenditionTier(dependencies)
         let fallback = FallbackStage(dependencies)
@@ -232,10 +230,6 @@ extension Pipeline: ImageTaskRunning {
     /// Reports the end of a task to the observers.
     func taskDidFinish(_ task: ImageTask, with result: ImageResult) {
         deliveryStage.reportEnd(of: task, url: task.request.url, result.map(\.source), with: try? result.get())
-    }
-
-    func unstartedTaskIsAwaited(_ task: ImageTask) {
-        awaitedTasks.add(task)
     }
 }
 

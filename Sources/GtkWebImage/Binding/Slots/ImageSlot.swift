@@ -186,7 +186,6 @@ final class ImageSlot {
         let showsFallback = current.map { $0.isFallbackShown && $0.request.isEquivalent(to: request) } ?? false
         end(request.options.previousLoad)
         let task = request.manager.makeParentTask(for: image.onScreen, completion: completion)
-        task.setPlace(self)
         current = SlotLoad(task: task, request: request, image: image)
         current?.showsFallback = showsFallback
         if request.progress != nil || request.partial != nil { dropHandlersAtEnd(of: task) }
@@ -482,12 +481,4 @@ extension UnsafeMutablePointer<GtkWidget> {
     /// Whether the widget is part of a row of a GtkListView or a similar list. Those also bind rows that the next
     /// layout moves off screen; a load waits for that layout.
     fileprivate var isInList: Bool { gtk_widget_get_ancestor(self, gtk_list_base_get_type()) != nil }
-}
-
-extension ImageSlot: ImageTaskPlace {
-    var isOutsideOfWindows: Bool {
-        guard let pointer = widget?.pointer else { return false }
-        guard let root = gtk_widget_get_root(pointer) else { return true }
-        return gtk_widget_get_mapped(UnsafeMutableRawPointer(root).assumingMemoryBound(to: GtkWidget.self)) == 0
-    }
 }
