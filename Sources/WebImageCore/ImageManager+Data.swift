@@ -78,7 +78,7 @@ extension ImageManager {
     ) -> DataTask {
         DataTask(
             request: pipeline.prepare(request.imageRequest),
-            runner: pipeline,
+            pipeline: pipeline,
             dispatcher: dispatcher,
             onProgress: onProgress,
             completion: completion

@@ -176,7 +176,7 @@ public final class ImageManager: Sendable {
     ) -> ImageTask {
         ImageTask(
             request: request,
-            runner: pipeline,
+            pipeline: pipeline,
             dispatcher: dependencies.dispatcher,
             handlers: completion.map { .mainActor(progress: nil, partial: nil, completion: $0) }
         )
@@ -196,7 +196,7 @@ public final class ImageManager: Sendable {
         let processed = preparation.process(request.imageRequest)
         return ImageTask(
             request: preparation.resolve(processed),
-            runner: pipeline,
+            pipeline: pipeline,
             dispatcher: dispatcher,
             handlers: handlers,
             intercepted: preparation.hasInterceptors ? processed : nil
@@ -329,7 +329,7 @@ public final class ImageManager: Sendable {
     /// system is short of memory, and when no window of the app is on screen. Images that are shown are not affected.
     public func trimMemory(for pressure: MemoryPressure) {
         dependencies.memoryCache.trim(toShare: pressure.share)
-        for case let loader as any MemoryTrimming in dependencies.loaders.all {
+        for case let loader as any NetworkLoading in dependencies.loaders.all {
             loader.trimMemory(toShare: pressure.share)
         }
     }

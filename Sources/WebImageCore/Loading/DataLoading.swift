@@ -36,20 +36,16 @@ extension DataLoading {
     public func headers(for request: LoaderRequest) -> [String: String] { request.options.headers }
 }
 
-/// A loader that learns some of the header fields of a request only when it sends the request.
-package protocol LateHeaderLoading: DataLoading {
-    /// The fields that ``DataLoading/headers(for:)`` lacks, or of which it does not know the value.
+/// A loader that asks servers, be they those of this machine.
+package protocol NetworkLoading: DataLoading {
+    /// The fields that ``DataLoading/headers(for:)`` lacks, or of which it does not know the value, because the loader learns them only
+    /// when it sends the request.
     func lateFields(of request: LoaderRequest) -> LateFields
-}
 
-/// A loader that keeps something in memory.
-package protocol MemoryTrimming: DataLoading {
+    /// Drops what the loader keeps in memory.
     /// - Parameter share: The share of its limit that it may keep, 0 to 1.
     func trimMemory(toShare share: Double)
 }
-
-/// A loader that asks servers, be they those of this machine.
-package protocol NetworkLoading: DataLoading {}
 
 extension DataLoading {
     /// Whether a load may start in a state of the network.

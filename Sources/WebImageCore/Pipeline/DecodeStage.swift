@@ -10,7 +10,7 @@ final class DecodeStage: Sendable {
     }
 
     private let memoryCache: any MemoryCaching
-    private let failures: FailureRecorder
+    private let recordFailure: @Sendable (ImageError, ImageRequest) -> Void
     private let clock: any TimeKeeping
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
@@ -30,7 +30,7 @@ final class DecodeStage: Sendable {
         next: StoreStage
     ) {
         memoryCache = dependencies.memoryCache
-        failures = FailureRecorder(dependencies)
+        recordFailure = dependencies.recordFailure
         clock = dependencies.clock
         observers = dependencies.observers
         self.graph = graph
@@ -159,7 +159,7 @@ final class DecodeStage: Sendable {
         if error.dependsOnRequest, data.format != .unknown { data.storeOriginal?.perform(nil) }
         if error.isOfDecoding, request.hasOwnDecoding(of: data.format) { error.dependsOnRequest = true }
         if error.isOfBytes { next.removeUndecodable(data, request) }
-        if data.origin == .loader { failures.record(error, of: request) }
+        if data.origin == .loader { recordFailure(error, request) }
     }
 
     private func decodedImage(

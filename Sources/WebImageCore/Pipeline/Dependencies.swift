@@ -85,6 +85,17 @@ extension Pipeline {
 extension Pipeline.Dependencies {
     /// The queues that decode. Each knows its own tickets.
     var decodeQueues: [WorkQueue] { slowQueue === decodeQueue ? [decodeQueue] : [decodeQueue, slowQueue] }
+
+    /// Remembers a failure if the app wants that: by default a permanent one.
+    var recordFailure: @Sendable (_ error: ImageError, _ request: ImageRequest) -> Void {
+        { [failures, loaders, clock, shouldRememberFailure] error, request in
+            // Bytes on this machine are quickly read again.
+            guard loaders.loader(for: request)?.shouldCacheOnDisk(request.url) == true,
+                shouldRememberFailure?(request.url, error) ?? error.isPermanent
+            else { return }
+            failures.remember(error, for: request, now: clock.now)
+        }
+    }
 }
 
 // What stages ask the loaders about a request.
@@ -106,7 +117,7 @@ extension LoaderRegistry {
         return request.cachePolicy.use(
             of: response,
             headers: loader?.headers(for: loaderRequest) ?? [:],
-            lacking: (loader as? any LateHeaderLoading)?.lateFields(of: loaderRequest) ?? .none,
+            lacking: (loader as? any NetworkLoading)?.lateFields(of: loaderRequest) ?? .none,
             now: now
         )
     }

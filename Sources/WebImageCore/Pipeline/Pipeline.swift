@@ -203,21 +203,24 @@ package final class Pipeline: Sendable {
         request.loading = .complete
         request.cachePolicy = .refresh
         request.priority = .low
-        ImageTask(request: request, runner: self, dispatcher: InlineDispatcher(), handlers: nil).start()
+        ImageTask(request: request, pipeline: self, dispatcher: InlineDispatcher(), handlers: nil).start()
     }
 }
 
 // What tasks ask for.
-extension Pipeline: ImageTaskRunning {
+extension Pipeline {
+    /// Hands a task to the first stage, on the caller's thread.
     func start(_ task: ImageTask) {
         memoryStage.start(task)
     }
 
+    /// Takes a cancelled task out of whatever stage it is in.
     func cancel(_ task: ImageTask) {
         if task.interceptedRequest != nil { interceptorStage.cancel(task) }
         intake.add(.cancel(task))
     }
 
+    /// Moves the work for a task whose priority has changed.
     func updatePriority(of task: ImageTask) {
         intake.add(.updatePriority(task))
     }
@@ -227,13 +230,15 @@ extension Pipeline: ImageTaskRunning {
         dependencies.observers.notify(task.request.url, .ready, of: task)
     }
 
-    /// Reports the end of a task to the observers.
+    /// Reports the end of a task to the observers, before its callers hear of it.
     func taskDidFinish(_ task: ImageTask, with result: ImageResult) {
         deliveryStage.reportEnd(of: task, url: task.request.url, result.map(\.source), with: try? result.get())
     }
 }
 
-extension Pipeline: DataTaskRunning {
+// What tasks that load bytes ask for.
+extension Pipeline {
+    /// Hands a task to the graph, with its request or the one of its next fallback.
     func start(_ task: DataTask) {
         let request = task.current
         dependencies.observers.notify(request.url, .queued, of: task)

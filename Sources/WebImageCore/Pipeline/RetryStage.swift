@@ -4,7 +4,7 @@ import FoundationEssentials
 final class RetryStage: Sendable {
     private let policy: RetryPolicy
     private let memoryCache: any MemoryCaching
-    private let failures: FailureRecorder
+    private let recordFailure: @Sendable (ImageError, ImageRequest) -> Void
     private let clock: any TimeKeeping
     private let observers: Observers<LoadTraceEvent>
     private let graph: SharedGraph
@@ -14,7 +14,7 @@ final class RetryStage: Sendable {
     init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, next: DecodeStage, delivery: DeliveryStage) {
         policy = dependencies.retryPolicy
         memoryCache = dependencies.memoryCache
-        failures = FailureRecorder(dependencies)
+        recordFailure = dependencies.recordFailure
         clock = dependencies.clock
         observers = dependencies.observers
         self.graph = graph
@@ -51,7 +51,7 @@ final class RetryStage: Sendable {
                 graph?.update { $0.endBackoff(id, afterAttempt: fetch.attemptCount) }
             }
         } else {
-            failures.record(error, of: fetch.request)
+            recordFailure(error, fetch.request)
             delivery.fail(id, error)
         }
     }

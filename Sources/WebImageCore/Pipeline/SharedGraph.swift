@@ -24,14 +24,28 @@ final class SharedGraph: Sendable {
 
     /// Reads the graph, or changes it in a way that has no effects but that previews end.
     func withLock<R: Sendable>(_ body: (inout JobGraph) -> R) -> R {
-        let (result, cancellations, pipeline, decoders, removals) = state.withLock { state in
-            let result = body(&state.graph)
+        change { (body(&$0), []) }
+    }
+
+    /// Changes the graph and applies the effects.
+    func update(_ body: (inout JobGraph) -> [JobGraph.Effect]) {
+        change { ((), body(&$0)) }
+    }
+
+    func apply(_ effects: [JobGraph.Effect]) {
+        update { _ in effects }
+    }
+
+    private func change<R: Sendable>(_ body: (inout JobGraph) -> (R, [JobGraph.Effect])) -> R {
+        let (result, effects, pipeline, decoders, removals) = state.withLock { state in
+            var (result, effects) = body(&state.graph)
             let cancellations = state.graph.takeCancellations()
-            let pipeline = cancellations.isEmpty ? nil : state.pipeline
-            return (result, cancellations, pipeline, state.graph.takeDecoders(), state.graph.takeRemovals())
+            if !cancellations.isEmpty { effects += cancellations }
+            let pipeline = effects.isEmpty ? nil : state.pipeline
+            return (result, effects, pipeline, state.graph.takeDecoders(), state.graph.takeRemovals())
         }
-        if let decoders { release(decoders) }
-        pipeline?.apply(cancellations)
+        if let decoders { decodeQueue.submit(priority: .veryHigh) { decoders.release() } }
+        pipeline?.apply(effects)
         return withExtendedLifetime(removals) { result }
     }
 
@@ -42,28 +56,6 @@ final class SharedGraph: Sendable {
     /// The request of a fetch, which is that of the first task that asked for it.
     func request(of id: JobGraph.Fetch.ID) -> ImageRequest? {
         state.withLock { $0.graph.fetches[id]?.request }
-    }
-
-    /// Changes the graph and applies the effects.
-    func update(_ body: (inout JobGraph) -> [JobGraph.Effect]) {
-        let (effects, pipeline, decoders, removals) = state.withLock { state in
-            var effects = body(&state.graph)
-            let cancellations = state.graph.takeCancellations()
-            if !cancellations.isEmpty { effects += cancellations }
-            let pipeline = effects.isEmpty ? nil : state.pipeline
-            return (effects, pipeline, state.graph.takeDecoders(), state.graph.takeRemovals())
-        }
-        if let decoders { release(decoders) }
-        pipeline?.apply(effects)
-        withExtendedLifetime(removals) {}
-    }
-
-    private func release(_ decoders: DecoderDisposal) {
-        decodeQueue.submit(priority: .veryHigh) { decoders.release() }
-    }
-
-    func apply(_ effects: [JobGraph.Effect]) {
-        update { _ in effects }
     }
 }
 

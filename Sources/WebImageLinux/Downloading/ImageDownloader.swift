@@ -10,7 +10,7 @@ public import WebImageCore
 /// where the server supports it, or HTTP/3 where the server offers it and libcurl has it. An interrupted
 /// transfer is resumed where the server supports range requests. When a downloader is released, it completes the
 /// transfers that are running. All members may be used from any thread.
-public final class ImageDownloader: NetworkLoading, LateHeaderLoading, MemoryTrimming {
+public final class ImageDownloader: NetworkLoading {
     /// An event in the life of a transfer, for a network log or a busy indicator.
     public enum Event: Sendable {
         /// The transfer has left the queue, and its request is being sent. There are no events for a request that is

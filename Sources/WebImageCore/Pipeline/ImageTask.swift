@@ -1,19 +1,5 @@
 import Synchronization
 
-/// What runs tasks: a pipeline. A task keeps it alive.
-protocol ImageTaskRunning: AnyObject, Sendable {
-    /// Hands a task to the first stage, on the caller's thread.
-    func start(_ task: ImageTask)
-    /// Takes a cancelled task out of whatever stage it is in.
-    func cancel(_ task: ImageTask)
-    /// Moves the work for a task whose priority has changed.
-    func updatePriority(of task: ImageTask)
-    /// Hears that the result of a task is on its way to its callers.
-    func taskIsReady(_ task: ImageTask)
-    /// Hears of the end of a task before its callers do.
-    func taskDidFinish(_ task: ImageTask, with result: ImageResult)
-}
-
 /// The handle of one load: it can be cancelled, made more or less urgent, and awaited. It can be
 /// used from any thread.
 ///
@@ -91,27 +77,28 @@ public final class ImageTask: Sendable {
     public let request: ImageRequest
     /// What the interceptors of the manager are given, in a box since few tasks have it; `nil` for a task that goes past them.
     private let intercepted: Box<ImageRequest>?
-    private let runner: any ImageTaskRunning
+    /// A task keeps its pipeline alive.
+    private let pipeline: Pipeline
     private let dispatcher: any CallbackDispatching
     private let state: Mutex<State>
 
     /// Makes a task that the pipeline does not know yet.
     /// - Parameters:
-    ///   - runner: The pipeline that loads the image.
+    ///   - pipeline: The pipeline that loads the image.
     ///   - dispatcher: Where the handlers and completions are called. Main-actor handlers need one that delivers on the
     ///     main thread.
     ///   - handlers: `nil` for a task whose callers add completions or await it.
     ///   - intercepted: What the interceptors of the manager are given. Default: `nil`; the task goes past them.
     init(
         request: ImageRequest,
-        runner: any ImageTaskRunning,
+        pipeline: Pipeline,
         dispatcher: any CallbackDispatching,
         handlers: Handlers?,
         intercepted: ImageRequest? = nil
     ) {
         self.request = request
         self.intercepted = intercepted.map { Box($0) }
-        self.runner = runner
+        self.pipeline = pipeline
         self.dispatcher = dispatcher
         state = Mutex(State(priority: request.priority, handlers: handlers))
     }
@@ -125,7 +112,7 @@ public final class ImageTask: Sendable {
                 // The pipeline asks for the priority of a task when it joins its job.
                 return (state.priority != newValue && state.isRunning, state.children)
             }
-            if isChanged { runner.updatePriority(of: self) }
+            if isChanged { pipeline.updatePriority(of: self) }
             for child in children { child.priority = newValue }
         }
     }
@@ -145,7 +132,7 @@ public final class ImageTask: Sendable {
             return (true, state.isRunning, state.children)
         }
         guard isOpen else { return }
-        if isRunning { runner.cancel(self) }
+        if isRunning { pipeline.cancel(self) }
         for child in children { child.cancel() }
         dispatcher.dispatch { self.complete(.failure(.cancelled(self.request.url))) }
     }
@@ -175,10 +162,10 @@ public final class ImageTask: Sendable {
 
 // These calls serve bindings, whose tasks load through children and end when the image is in place.
 extension ImageTask {
-    /// Hands the task to the first stage of the runner. The handlers may be called within this call when it is made where they
+    /// Hands the task to the first stage of the pipeline. The handlers may be called within this call when it is made where they
     /// belong.
     package func start() {
-        runner.start(self)
+        pipeline.start(self)
     }
 
     /// Adds a completion, which is called within this call when the task has finished, else by the task's dispatcher
@@ -213,9 +200,9 @@ extension ImageTask {
         return task
     }
 
-    /// Makes the task of another request, which reports on the threads of the runner.
+    /// Makes the task of another request, which reports on the threads of the pipeline.
     func makeChild(_ request: ImageRequest, _ handlers: Handlers) -> ImageTask {
-        ImageTask(request: request, runner: runner, dispatcher: InlineDispatcher(), handlers: handlers)
+        ImageTask(request: request, pipeline: pipeline, dispatcher: InlineDispatcher(), handlers: handlers)
     }
 
     /// Lets a child go that has ended.
@@ -229,7 +216,7 @@ extension ImageTask {
         withExtendedLifetime(replaced) {}
     }
 
-    /// Starts the load of another request as a child, which reports on the threads of the runner.
+    /// Starts the load of another request as a child, which reports on the threads of the pipeline.
     /// - Returns: `false` when this task has finished or was cancelled.
     func startChild(_ request: ImageRequest, _ handlers: Handlers) -> Bool {
         let child = makeChild(request, handlers)
@@ -283,7 +270,7 @@ extension ImageTask {
         }
         guard let (result, wasRunning) = ending else { return }
         // Observers come first: code that awaits the response continues as soon as the phase is `finished`.
-        if wasRunning { runner.taskDidFinish(self, with: result) }
+        if wasRunning { pipeline.taskDidFinish(self, with: result) }
         let before = state.withLock { state in
             let before = state
             state.phase = .finished(result)
@@ -366,7 +353,7 @@ extension ImageTask {
 
     /// Finishes the task in a later turn of its dispatcher.
     func finish(_ result: ImageResult) {
-        runner.taskIsReady(self)
+        pipeline.taskIsReady(self)
         dispatcher.dispatch { self.complete(result) }
     }
 

@@ -1,18 +1,6 @@
 public import FoundationEssentials
 import Synchronization
 
-/// What runs loads of bytes: a pipeline. A task keeps it alive.
-protocol DataTaskRunning: AnyObject, Sendable {
-    /// Hands a task to the graph, with its request or the one of its next fallback.
-    func start(_ task: DataTask)
-    /// Takes a cancelled task out of whatever stage it is in.
-    func cancel(_ task: DataTask)
-    /// Moves the work for a task whose priority has changed.
-    func updatePriority(of task: DataTask)
-    /// Hears of the end of a task before its callers do.
-    func taskDidFinish(_ task: DataTask, with result: Result<DataResponse, ImageError>)
-}
-
 /// The bytes of a URL, and where they came from: see ``ImageManager/data(for:)``.
 public struct DataResponse: Sendable {
     /// The bytes as they were loaded, which may be no image.
@@ -60,19 +48,20 @@ public final class DataTask: Sendable {
 
     /// The request that is loaded.
     public let request: ImageRequest
-    private let runner: any DataTaskRunning
+    /// A task keeps its pipeline alive.
+    private let pipeline: Pipeline
     private let dispatcher: any CallbackDispatching
     private let state: Mutex<State>
 
     init(
         request: ImageRequest,
-        runner: any DataTaskRunning,
+        pipeline: Pipeline,
         dispatcher: any CallbackDispatching,
         onProgress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)?,
         completion: Completion?
     ) {
         self.request = request
-        self.runner = runner
+        self.pipeline = pipeline
         self.dispatcher = dispatcher
         var state = State(priority: request.priority, current: request)
         state.onProgress = onProgress
@@ -88,7 +77,7 @@ public final class DataTask: Sendable {
                 defer { state.priority = newValue }
                 return state.priority != newValue && state.isStarted && !state.isFinishing
             }
-            if isChanged { runner.updatePriority(of: self) }
+            if isChanged { pipeline.updatePriority(of: self) }
         }
     }
 
@@ -106,7 +95,7 @@ public final class DataTask: Sendable {
             return (true, state.isStarted)
         }
         guard isOpen else { return }
-        if isStarted { runner.cancel(self) }
+        if isStarted { pipeline.cancel(self) }
         finish(.failure(.cancelled(request.url)))
     }
 
@@ -145,7 +134,7 @@ extension DataTask {
     /// What is loaded now.
     var current: ImageRequest { state.withLock { $0.current } }
 
-    /// Hands the task to its runner, unless it was cancelled.
+    /// Hands the task to its pipeline, unless it was cancelled.
     /// - Parameters:
     ///   - request: What is loaded in the place of the task's request, which has failed. Default: that request.
     ///   - error: Why what was loaded before has failed.
@@ -157,7 +146,7 @@ extension DataTask {
             state.isStarted = true
             return true
         }
-        if isOpen { runner.start(self) }
+        if isOpen { pipeline.start(self) }
     }
 
     func report(received: Int64, expected: Int64?) {
@@ -189,7 +178,7 @@ extension DataTask {
         }
         guard let (result, wasStarted) = ending else { return }
         // Observers come first: code that awaits the response continues as soon as there is a result.
-        if wasStarted { runner.taskDidFinish(self, with: result) }
+        if wasStarted { pipeline.taskDidFinish(self, with: result) }
         let (completions, onProgress) = state.withLock { state in
             state.result = result
             defer { (state.onProgress, state.completions, state.progress) = (nil, [], nil) }
