@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageTesting
+
+@testable import WebImageCore
 
 /// The memory of decoders that compose frames on a canvas, and how animations share what there is.
 @Suite("The memory of animations")

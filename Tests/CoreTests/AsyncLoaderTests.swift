@@ -2,8 +2,9 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("Loaders that are asynchronous functions")
 struct AsyncLoaderTests {

@@ -2,8 +2,9 @@ import Dispatch
 import Synchronization
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("Reads of bodies that wait for room")
 struct BodyReadQueueTests {

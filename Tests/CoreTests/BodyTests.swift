@@ -2,9 +2,10 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("Bytes between network and decoder")
 struct BodyTests {

@@ -1,5 +1,6 @@
 import Testing
-import WebImageCore
+
+@testable import WebImageCore
 
 @Suite("The directives of Cache-Control")
 struct CacheDirectivesTests {

@@ -2,7 +2,8 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
-import WebImageCore
+
+@testable import WebImageCore
 
 /// The memory of decodes without decodes: who gets it, and when.
 @Suite("The order in which decodes get memory")

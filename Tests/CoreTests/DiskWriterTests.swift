@@ -2,9 +2,10 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("Writing behind: the disk caches are written while nothing is to be decoded")
 struct DiskWriterTests {

@@ -2,9 +2,10 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("Renditions of local files")
 struct FileRenditionTests {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Testing
-import WebImageCore
+
+@testable import WebImageCore
 
 @Suite("Freshness of stored responses (RFC 9111)")
 struct FreshnessTests {

@@ -2,8 +2,9 @@ import Dispatch
 import Foundation
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("The path of loads into the job graph, past the caller")
 struct GraphIntakeTests {

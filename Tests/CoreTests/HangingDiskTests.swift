@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageTesting
+
+@testable import WebImageCore
 
 /// A disk whose reads do not return, as those of a network file system whose server is gone.
 @Suite("A disk that hangs")

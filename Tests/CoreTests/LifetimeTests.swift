@@ -3,9 +3,10 @@ import Glibc
 import Synchronization
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("Lifetimes that an app chooses")
 struct LifetimeTests {

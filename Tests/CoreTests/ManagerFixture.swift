@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageCore
 
 /// A manager with real queues, caches and coders, and a loader that the test controls.
 struct ManagerFixture {

@@ -2,8 +2,9 @@ import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("The memory of all loads")
 struct MemoryBudgetTests {

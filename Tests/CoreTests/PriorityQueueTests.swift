@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
-import WebImageCore
+
+@testable import WebImageCore
 
 @Suite("The priority queue")
 struct PriorityQueueTests {

@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("Decodes that begin again because there are more pixels than memory was taken for")
 struct RepeatedDecodeTests {

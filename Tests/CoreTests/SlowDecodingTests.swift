@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("Slow formats")
 struct SlowDecodingTests {

@@ -2,9 +2,10 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("Loading an image of several files")
 struct VariantLoadTests {

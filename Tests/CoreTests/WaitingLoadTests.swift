@@ -2,8 +2,9 @@ import Dispatch
 import Foundation
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("More loads than the job graph takes at a time")
 struct WaitingLoadTests {

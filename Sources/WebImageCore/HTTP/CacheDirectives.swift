@@ -1,16 +1,16 @@
 /// The directives of a `Cache-Control` field that concern a private cache (RFC 9111, 5.2.2; RFC 5861; RFC 8246).
-package struct CacheDirectives: Equatable {
+struct CacheDirectives: Equatable {
     /// The freshness lifetime in seconds. A value that is not a number counts as zero: the response is stale rather
     /// than wrong (RFC 9111, 4.2.1).
-    package private(set) var maxAge: Double?
-    package var staleWhileRevalidate: Double?
-    package var staleIfError: Double?
-    package var isNoStore = false
-    package var isNoCache = false
-    package var mustRevalidate = false
-    package var isImmutable = false
+    private(set) var maxAge: Double?
+    var staleWhileRevalidate: Double?
+    var staleIfError: Double?
+    var isNoStore = false
+    var isNoCache = false
+    var mustRevalidate = false
+    var isImmutable = false
 
-    package init(_ field: String?) {
+    init(_ field: String?) {
         guard var field, !field.isEmpty else { return }
         // Every load reads the field several times, and characters are slow.
         field.withUTF8 { bytes in

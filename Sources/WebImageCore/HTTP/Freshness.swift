@@ -1,18 +1,18 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 /// The freshness of a stored response: whether it may be used without revalidation (RFC 9111, 4.2).
-package struct Freshness {
-    package let directives: CacheDirectives
+struct Freshness {
+    let directives: CacheDirectives
     /// The seconds since the server generated the response (RFC 9111, 4.2.3).
-    package let age: Double
+    let age: Double
     /// The seconds for which the response is fresh; `nil` when the server says nothing, and then only the limits of the
     /// cache remove it.
-    package let lifetime: Double?
+    let lifetime: Double?
 
     /// Whether the app has chosen the lifetime, so that the server does not.
     private let isOwn: Bool
 
-    package init(_ metadata: ResponseMetadata, now: Date) {
+    init(_ metadata: ResponseMetadata, now: Date) {
         let directives = CacheDirectives(metadata.cacheControl)
         let lifetime = metadata.ownLifetime ?? Self.lifetime(metadata, directives)
         isOwn = metadata.ownLifetime != nil
@@ -29,32 +29,32 @@ package struct Freshness {
         self.lifetime = all.remaining < .infinity ? all.remaining + age : nil
     }
 
-    package var isFresh: Bool {
+    var isFresh: Bool {
         guard isOwn || !directives.isNoCache else { return false }
         return lifetime.map { age < $0 } ?? true
     }
 
     /// The time from which on the response is stale, in seconds from now: infinity when it always stays fresh, negative when it is
     /// stale already.
-    package var remaining: Double {
+    var remaining: Double {
         guard isOwn || !directives.isNoCache else { return -.infinity }
         return lifetime.map { $0 - age } ?? .infinity
     }
 
     /// Whether the stale response may be shown while it is being revalidated (RFC 5861, 3).
-    package var isUsableWhileRevalidating: Bool {
+    var isUsableWhileRevalidating: Bool {
         !directives.isNoCache && !directives.mustRevalidate && staleness < directives.staleWhileRevalidate ?? 0
     }
 
     /// Whether the stale response may be shown when revalidation fails because of the network or the server (RFC 5861,
     /// 4). Unless the server sets a limit there is none: an old image is better than no image (RFC 9111, 4.2.4).
-    package func isUsable(despite error: ImageError) -> Bool {
+    func isUsable(despite error: ImageError) -> Bool {
         guard error.isTransient else { return false }
         return remainingDespiteErrors > 0
     }
 
     /// The time for which the response may be shown while the network or the server fails, in seconds from now.
-    package var remainingDespiteErrors: Double {
+    var remainingDespiteErrors: Double {
         guard !directives.isNoCache, !directives.mustRevalidate else { return remaining }
         return directives.staleIfError.map { remaining + max($0, 0) } ?? .infinity
     }

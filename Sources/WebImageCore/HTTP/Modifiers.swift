@@ -53,7 +53,7 @@ public struct Decryptor: Hashable, Sendable {
     /// The name by which decryptors are compared.
     package var key: String { function.key }
 
-    package func decrypt(_ body: Data, _ response: ResponseHead) -> Data? { function.value(body, response) }
+    func decrypt(_ body: Data, _ response: ResponseHead) -> Data? { function.value(body, response) }
 
     /// A decryptor for servers that send Base64. It ignores characters outside the alphabet.
     public static let base64 = Decryptor(key: "base64") { data, _ in
@@ -62,11 +62,11 @@ public struct Decryptor: Hashable, Sendable {
 }
 
 /// A value that is compared by a key, since closures cannot be compared.
-package struct Keyed<Value: Sendable>: Hashable, Sendable {
-    package let key: String
-    package let value: Value
+struct Keyed<Value: Sendable>: Hashable, Sendable {
+    let key: String
+    let value: Value
 
-    package init(key: String, value: Value) {
+    init(key: String, value: Value) {
         self.key = key
         self.value = value
     }
@@ -74,7 +74,7 @@ package struct Keyed<Value: Sendable>: Hashable, Sendable {
     /// The key of this value and another one, in order. Keys may be any text, so the length tells where the first one ends.
     func key(followedBy other: Self) -> String { "\(key.utf8.count):\(key) \(other.key)" }
 
-    package static func == (lhs: Self, rhs: Self) -> Bool { lhs.key == rhs.key }
+    static func == (lhs: Self, rhs: Self) -> Bool { lhs.key == rhs.key }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(key) }
+    func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }

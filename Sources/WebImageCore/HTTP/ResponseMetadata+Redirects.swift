@@ -7,7 +7,7 @@ extension ResponseMetadata {
     /// for as long as it could use all of them.
     package struct Redirects: Codable, Hashable, Sendable {
         /// What they allow together, as a Cache-Control field whose times begin when the response arrives.
-        package var control: String
+        var control: String
         /// The fields that their Vary names, as ``ResponseMetadata/vary``.
         package var vary: [String: String]?
         /// The URL that they led to, with and without its signature, as salted hashes: it may contain secrets.

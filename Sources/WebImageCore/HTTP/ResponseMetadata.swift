@@ -44,7 +44,7 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     /// What the redirects have said that led to the response; `nil` when there were none.
     package var redirects: Redirects?
     /// The seconds for which the app takes the response for fresh, whatever its fields say.
-    package var ownLifetime: Double?
+    var ownLifetime: Double?
 
     /// Makes metadata without any field but the content type.
     public init(contentType: String? = nil) {
@@ -89,7 +89,7 @@ extension ResponseMetadata {
 
     /// Returns this metadata with the lifetime that an app has chosen, if it has.
     /// - Parameter time: When the lifetime begins, unless the time is known at which the response arrived.
-    package func living(for lifetime: Duration?, from time: Date) -> ResponseMetadata {
+    func living(for lifetime: Duration?, from time: Date) -> ResponseMetadata {
         guard lifetime != nil || ownLifetime != nil else { return self }
         var result = self
         if let lifetime { result.ownLifetime = lifetime.bounded / .seconds(1) }
@@ -98,7 +98,7 @@ extension ResponseMetadata {
     }
 
     /// When the lifetime of the app's choice is over, in seconds since 1970; `nil` without one.
-    package var ownEnd: Double? {
+    var ownEnd: Double? {
         guard let ownLifetime, let responseTime else { return nil }
         return responseTime.timeIntervalSince1970 + ownLifetime
     }

@@ -14,15 +14,15 @@ extension Pipeline {
         package var loaders: LoaderRegistry
         package var coders: CoderRegistry
         /// Where the callbacks of tasks are called, unless their caller brings another dispatcher.
-        package var dispatcher: any CallbackDispatching
+        var dispatcher: any CallbackDispatching
         /// Reads and writes files.
-        package var ioQueue: WorkQueue
+        var ioQueue: WorkQueue
         /// Decodes and transforms.
-        package var decodeQueue: WorkQueue
+        var decodeQueue: WorkQueue
         /// Decodes what can take seconds, so that all other images need not wait for it.
-        package var slowQueue: WorkQueue
+        var slowQueue: WorkQueue
         /// Changes the job graph on behalf of callers: one thread, which keeps their order.
-        package var intakeQueue = WorkQueue(name: "gwi-intake", threadCount: 1)
+        var intakeQueue = WorkQueue(name: "gwi-intake", threadCount: 1)
         /// Whether of the loads that wait outside of the job graph the newest one enters first.
         package var admitsNewestFirst = false
         /// The memory of all loads.
@@ -34,13 +34,13 @@ extension Pipeline {
         /// Whether images keep wide colours, because the toolkit shows them.
         package var keepsWideColors = false
         /// How often expired entries are removed from the disk; `nil` for never.
-        package var maintenanceInterval: Duration? = .seconds(3600)
+        var maintenanceInterval: Duration? = .seconds(3600)
         /// Whether a ThumbHash is stored with each original.
         package var keepsThumbHashes = false
         /// How long the disk may leave all reads unanswered before loads go on without it.
-        package var diskTimeLimit = Duration.seconds(2)
+        var diskTimeLimit = Duration.seconds(2)
         /// The clock of that limit.
-        package var diskWatchClock: any TimeKeeping = SystemClock()
+        var diskWatchClock: any TimeKeeping = SystemClock()
         package var serializer: CacheSerializer?
         package var retryPolicy = RetryPolicy()
         package var failures = FailureCache(lifetime: .seconds(300))
@@ -54,9 +54,9 @@ extension Pipeline {
         package var shouldRememberFailure: (@Sendable (URL, ImageError) -> Bool)?
         package var observers = Observers<LoadTraceEvent>()
         /// The order of what the app stores.
-        package var storeOrder = StoreOrder()
+        var storeOrder = StoreOrder()
         /// What has become of the images that loads work with.
-        package var versions = ImageVersions()
+        var versions = ImageVersions()
         package var network: any NetworkMonitoring = AlwaysOnline()
         package var clock: any TimeKeeping = SystemClock()
 

@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 import Synchronization
 
 /// The failures that would repeat. A list that scrolls over a missing image asks the server once.
@@ -66,14 +66,14 @@ package final class FailureCache: Sendable {
         self.lifetime = lifetime
     }
 
-    package func error(for request: ImageRequest, now: Date) -> ImageError? {
+    func error(for request: ImageRequest, now: Date) -> ImageError? {
         let (key, lifetime) = (request.sourceKey, lifetime.bounded / .seconds(1))
         // Few URLs have failed, so that few requests get further. An entry that is over is replaced or makes room later.
         guard let known = state.withLock({ $0.entries[key] }), let entry = known[Origin(request)] else { return nil }
         return entry.isValid(for: lifetime, now) ? entry.error : nil
     }
 
-    package func remember(_ error: ImageError, for request: ImageRequest, now: Date) {
+    func remember(_ error: ImageError, for request: ImageRequest, now: Date) {
         guard lifetime > .zero else { return }
         let (key, origin, lifetime) = (request.sourceKey, Origin(request), lifetime.bounded / .seconds(1))
         var error = error
@@ -94,7 +94,7 @@ package final class FailureCache: Sendable {
     }
 
     /// Forgets the failure of a request that has succeeded.
-    package func forget(_ request: ImageRequest) {
+    func forget(_ request: ImageRequest) {
         let key = request.sourceKey
         let removed = state.withLock { state in
             // Few URLs have failed, so that few requests get further.
@@ -104,7 +104,7 @@ package final class FailureCache: Sendable {
     }
 
     /// Forgets the failures of all requests for a URL.
-    package func forget(_ key: String) {
+    func forget(_ key: String) {
         let removed = state.withLock { state in
             let known = state.entries.removeValue(forKey: key)
             state.count -= known?.count ?? 0
@@ -127,7 +127,7 @@ package final class FailureCache: Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    package func forgetAll() {
+    func forgetAll() {
         withExtendedLifetime(state.withLock { exchange(&$0, with: State()) }) {}
     }
 }

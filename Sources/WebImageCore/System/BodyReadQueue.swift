@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Reading is faster than decoding, so that most reads of a long list wait for room. One of them at a time asks for it; if each
 /// did, the end of each decode would wake all of them.
-package final class BodyReadQueue: WorkSubmitting {
+final class BodyReadQueue: WorkSubmitting {
     private struct State {
         var reads = PriorityQueue<@Sendable () -> Void>()
         /// The number of turns that found no room. There are at least as many turns as reads, and each takes the read that is due.
@@ -16,30 +16,30 @@ package final class BodyReadQueue: WorkSubmitting {
     private let budget: MemoryBudget
     private let state = Mutex(State())
 
-    package init(_ queue: WorkQueue, budget: MemoryBudget) {
+    init(_ queue: WorkQueue, budget: MemoryBudget) {
         self.queue = queue
         self.budget = budget
     }
 
     /// The number of reads that have not begun.
-    package var waitingCount: Int { state.withLock { $0.reads.count } }
+    var waitingCount: Int { state.withLock { $0.reads.count } }
 
     @discardableResult
-    package func submit(priority: ImagePriority, _ work: @escaping @Sendable () -> Void) -> WorkQueue.Ticket {
+    func submit(priority: ImagePriority, _ work: @escaping @Sendable () -> Void) -> WorkQueue.Ticket {
         let number = state.withLock { $0.reads.push(work, priority) }
         queue.submit(priority: priority) { self.takeTurn() }
         return WorkQueue.Ticket(number, of: self)
     }
 
     @discardableResult
-    package func cancel(_ ticket: WorkQueue.Ticket) -> Bool {
+    func cancel(_ ticket: WorkQueue.Ticket) -> Bool {
         guard ticket.isOf(self) else { return false }
         // The work is released with the lock free. Its turn finds nothing to do, or another read.
         let work = state.withLock { $0.reads.remove(ticket.number) }
         return withExtendedLifetime(work) { work != nil }
     }
 
-    package func setPriority(_ priority: ImagePriority, of ticket: WorkQueue.Ticket) {
+    func setPriority(_ priority: ImagePriority, of ticket: WorkQueue.Ticket) {
         guard ticket.isOf(self) else { return }
         // Another turn at that priority, since the one that the read has waits among those of the old one.
         if state.withLock({ $0.reads.move(ticket.number, to: priority) }) {

@@ -56,19 +56,19 @@ package struct FileError: Error, CustomStringConvertible {
         self.number = number
     }
 
-    package var isNotFound: Bool { number == ENOENT || number == ENOTDIR }
-    package var isDirectory: Bool { number == EISDIR || number == ENOTEMPTY || number == EEXIST }
-    package var isTooLarge: Bool { number == EFBIG }
-    package var isNoRoom: Bool { number == ENOSPC || number == EDQUOT }
+    var isNotFound: Bool { number == ENOENT || number == ENOTDIR }
+    var isDirectory: Bool { number == EISDIR || number == ENOTEMPTY || number == EEXIST }
+    var isTooLarge: Bool { number == EFBIG }
+    var isNoRoom: Bool { number == ENOSPC || number == EDQUOT }
     /// Whether the next call would fail as well.
-    package var isLasting: Bool { isNoRoom || number == EROFS || number == EACCES || number == EPERM }
+    var isLasting: Bool { isNoRoom || number == EROFS || number == EACCES || number == EPERM }
     package var description: String { "\(call) \(path): \(String(cString: strerror(number)))" }
 }
 
 /// The real file system.
 package struct FileStore: FileStoring {
     /// The suffix of a file that is being written.
-    package static let temporarySuffix = ".tmp"
+    static let temporarySuffix = ".tmp"
 
     package init() {}
 
@@ -83,7 +83,7 @@ package struct FileStore: FileStoring {
 
     /// Reads a whole file, whose name need not be UTF-8.
     /// - Returns: The bytes and their version; `nil` for the version when the file has changed while it was read.
-    package func readVersion(pathBytes: [UInt8], maximumByteCount: Int) throws -> (data: Data, version: FileVersion?) {
+    func readVersion(pathBytes: [UInt8], maximumByteCount: Int) throws -> (data: Data, version: FileVersion?) {
         let path = String(decoding: pathBytes, as: UTF8.self)
         return try open(pathBytes) { descriptor, status in
             let size = Int(status.st_size)

@@ -104,15 +104,15 @@ package final class MemoryBudget: Sendable {
     /// The bytes that decodes may take at a time.
     package let decodingLimit: Int
     /// The bytes that decoders of arriving files and canvases of animations may take.
-    package let lastingLimit: Int
+    let lastingLimit: Int
     /// The bytes of bodies from which on no further ones are read or requested, as long as there are whole ones to decode.
-    package let bodyLimit: Int
+    let bodyLimit: Int
     private let state: Mutex<State>
     private let serial = Mutex(Serial())
 
     /// The most that a process takes for all of its loads, and for decodes.
     package static let largestLimit = 1 << 30
-    package static let largestDecodingLimit = largestLimit / 16 * 10
+    static let largestDecodingLimit = largestLimit / 16 * 10
 
     /// The most that is of use: decoders are busy with so many bytes for longer than a transfer takes to begin.
     private static let largestBodyLimit = 32 << 20
@@ -135,7 +135,7 @@ package final class MemoryBudget: Sendable {
     }
 
     /// The bytes of bodies that are arriving.
-    package var arrivingByteCount: Int { state.withLock { $0.arriving } }
+    var arrivingByteCount: Int { state.withLock { $0.arriving } }
 
     /// The bytes in use, without those of bodies that are arriving.
     package var used: (decoding: Int, lasting: Int, bodies: Int) {
@@ -146,16 +146,16 @@ package final class MemoryBudget: Sendable {
     package var waitingCount: Int { state.withLock { $0.decodes.waiters.count } }
 
     /// The number of closures that wait for memory that lasts.
-    package var lastingWaiterCount: Int { state.withLock { $0.lastingWaiters.count } }
+    var lastingWaiterCount: Int { state.withLock { $0.lastingWaiters.count } }
 
     /// A ticket for ``waitForDecoding(_:ticket:priority:isSlow:_:)`` or ``whenRoom(toKeep:ticket:_:)``.
-    package func makeTicket() -> WorkQueue.Ticket { WorkQueue.Ticket(serial.withLock { $0.next() }, of: self) }
+    func makeTicket() -> WorkQueue.Ticket { WorkQueue.Ticket(serial.withLock { $0.next() }, of: self) }
 
     /// Takes memory for a decode unless it, or another one, would have to wait.
     /// - Parameters:
     ///   - byteCount: The number of bytes, at most ``decodingLimit``.
     ///   - isSlow: Whether the decode may take seconds.
-    package func takeForDecoding(_ byteCount: Int, isSlow: Bool = false) -> Reservation? {
+    func takeForDecoding(_ byteCount: Int, isSlow: Bool = false) -> Reservation? {
         let byteCount = bounded(byteCount)
         guard state.withLock({ $0.decodes.take(byteCount, isSlow: isSlow) }) else { return nil }
         return Reservation(byteCount, of: isSlow ? .slowDecoding : .decoding, self)
@@ -164,7 +164,7 @@ package final class MemoryBudget: Sendable {
     /// Calls a closure with the memory for a decode, once there is room and its turn has come: within this call, or on a
     /// thread that has given memory back.
     /// - Parameter ticket: What ``cancel(_:)`` and ``setPriority(_:of:)`` take.
-    package func waitForDecoding(
+    func waitForDecoding(
         _ byteCount: Int,
         ticket: WorkQueue.Ticket,
         priority: ImagePriority,
@@ -245,7 +245,7 @@ package final class MemoryBudget: Sendable {
     /// Calls a closure once there is so much memory that lasts: within this call, or on a thread that has given some back.
     /// Another caller may take it first.
     /// - Parameter ticket: What ``cancel(_:)`` takes.
-    package func whenRoom(toKeep byteCount: Int, ticket: WorkQueue.Ticket, _ body: @escaping @Sendable () -> Void) {
+    func whenRoom(toKeep byteCount: Int, ticket: WorkQueue.Ticket, _ body: @escaping @Sendable () -> Void) {
         let hasRoom = state.withLock { state in
             if byteCount <= lastingLimit - state.lasting { return true }
             state.lastingWaiters.append(LastingWaiter(number: ticket.number, byteCount: byteCount, body: body))
@@ -267,7 +267,7 @@ package final class MemoryBudget: Sendable {
 
     /// Counts a body until its image is decoded. It is there already, so this never fails.
     /// - Parameter isInFile: Whether the bytes are in a file that is mapped, whose pages the kernel can drop.
-    package func holdBody(_ byteCount: Int, isInFile: Bool = false) -> Reservation {
+    func holdBody(_ byteCount: Int, isInFile: Bool = false) -> Reservation {
         let byteCount = isInFile ? 0 : max(byteCount, 0)
         state.withLock { state in
             state.bodies = state.bodies.boundedSum(byteCount)
@@ -308,7 +308,7 @@ package final class MemoryBudget: Sendable {
     }
 
     /// The bytes of the files of animations.
-    package var animationByteCount: Int { state.withLock { $0.animations } }
+    var animationByteCount: Int { state.withLock { $0.animations } }
 
     /// Begins to count a body while it arrives.
     package func arrivingBody() -> ArrivingBody { ArrivingBody(self) }
@@ -335,7 +335,7 @@ package final class MemoryBudget: Sendable {
     package var hasRoomForBody: Bool { state.withLock { hasRoom($0) } }
 
     /// Whether there should be no more copies of bodies that arrive, such as those for partial images.
-    package var isFullOfBodies: Bool { state.withLock { $0.bodies.boundedSum($0.arriving) >= bodyLimit } }
+    var isFullOfBodies: Bool { state.withLock { $0.bodies.boundedSum($0.arriving) >= bodyLimit } }
 
     /// Whether bodies that arrive should rather be kept in files than in memory. The files of animations count as well, though
     /// nothing waits for them: they may last as long as the app.

@@ -26,7 +26,7 @@ public struct NetworkStatus: Sendable, Equatable {
     }
 
     /// Whether optional work such as prefetching should wait.
-    package var isConstrained: Bool { !isAvailable || isMetered || isPowerSaving }
+    var isConstrained: Bool { !isAvailable || isMetered || isPowerSaving }
 }
 
 /// The monitor of a manager that has none: the machine is always taken to be online.

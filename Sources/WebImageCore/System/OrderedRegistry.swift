@@ -2,7 +2,7 @@ import Synchronization
 
 /// The elements that a manager asks in turn, such as its loaders. The element that was added last is asked first. Can be
 /// used from any thread.
-package final class OrderedRegistry<Element: Sendable>: Sendable {
+final class OrderedRegistry<Element: Sendable>: Sendable {
     private struct State {
         /// The elements in the order in which they are asked.
         var entries: [(number: UInt64, element: Element)] = []
@@ -12,14 +12,14 @@ package final class OrderedRegistry<Element: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// - Parameter elements: The elements in the order in which they are asked.
-    package init(_ elements: [Element] = []) {
+    init(_ elements: [Element] = []) {
         for element in elements.reversed() { add(element) }
     }
 
     /// Adds an element that is asked before all others.
     /// - Returns: The number of the element, which no other element of this registry ever has.
     @discardableResult
-    package func add(_ element: Element) -> UInt64 {
+    func add(_ element: Element) -> UInt64 {
         state.withLock { state in
             let number = state.serial.next()
             state.entries.insert((number, element), at: 0)
@@ -28,7 +28,7 @@ package final class OrderedRegistry<Element: Sendable>: Sendable {
     }
 
     /// Removes the element with a number. It is released with no lock held.
-    package func remove(_ number: UInt64) {
+    func remove(_ number: UInt64) {
         let removed = state.withLock { state in
             state.entries.firstIndex { $0.number == number }.map { state.entries.remove(at: $0).element }
         }
@@ -36,11 +36,11 @@ package final class OrderedRegistry<Element: Sendable>: Sendable {
     }
 
     /// The elements in the order in which they are asked.
-    package var all: [Element] { state.withLock { $0.entries }.map(\.element) }
+    var all: [Element] { state.withLock { $0.entries }.map(\.element) }
 
     /// The first element, in the order in which they are asked, that meets a condition. The condition is evaluated with no
     /// lock held.
-    package func first(where condition: (Element) -> Bool) -> Element? {
+    func first(where condition: (Element) -> Bool) -> Element? {
         state.withLock { $0.entries }.first { condition($0.element) }?.element
     }
 }

@@ -33,7 +33,7 @@ package struct PriorityQueue<Element> {
     package var count: Int { entries.count }
 
     /// All elements, in no order.
-    package var elements: [Element] { entries.values.map(\.element) }
+    var elements: [Element] { entries.values.map(\.element) }
 
     /// How many elements one that comes late overtakes at most, so that adding it takes little time.
     private static var longestStep: Int { 256 }
@@ -72,7 +72,7 @@ package struct PriorityQueue<Element> {
     }
 
     /// The priority of the element that ``pop(_:where:)`` would return.
-    package mutating func highestPriority() -> ImagePriority? {
+    mutating func highestPriority() -> ImagePriority? {
         for list in lists.indices.reversed() {
             while let number = lists[list].first {
                 if entries[number]?.list == list { return prioritiesByRank[list / 2] }

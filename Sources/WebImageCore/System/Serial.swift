@@ -14,5 +14,5 @@ package struct Serial: Sendable {
     private static let ages = Atomic<UInt64>(0)
 
     /// The age of a load that is asked for now: a number that no other load of this process has, larger than all before.
-    package static func nextAge() -> UInt64 { ages.add(1, ordering: .relaxed).newValue }
+    static func nextAge() -> UInt64 { ages.add(1, ordering: .relaxed).newValue }
 }

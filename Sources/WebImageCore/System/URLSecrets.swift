@@ -10,14 +10,14 @@ extension URL {
     }
 
     /// The text of the URL without user name and password.
-    package var textWithoutUserInfo: String {
+    var textWithoutUserInfo: String {
         let text = absoluteString
         guard let range = Self.userInfoRange(in: text) else { return text }
         return String(text[..<range.lowerBound] + text[range.upperBound...])
     }
 
     /// The URL for the keys of the caches: with ``userKey`` instead of user name and password.
-    package var textForKeys: String {
+    var textForKeys: String {
         // Few URLs have either, and every request is asked several times.
         let text = absoluteString
         guard !text.isDataURL, text.utf8.contains(UInt8(ascii: "@")), let userKey else { return text }
@@ -26,7 +26,7 @@ extension URL {
 
     /// What stands for user name and password in the keys of the caches, since servers give users different images: a
     /// part of a hash, with the host so that equal passwords do not show; `nil` when there are none.
-    package var userKey: String? {
+    var userKey: String? {
         guard let userInfo else { return nil }
         let digits = SHA256.hash(Array("\(userInfo)@\(host() ?? "")".utf8)).prefix(8)
         return "#user=" + digits.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -77,5 +77,5 @@ extension URL {
 
 extension String {
     /// Whether the text is a `data:` URL, which may have megabytes.
-    package var isDataURL: Bool { utf8.prefix(5).elementsEqual("data:".utf8) { $0 | 0x20 == $1 } }
+    var isDataURL: Bool { utf8.prefix(5).elementsEqual("data:".utf8) { $0 | 0x20 == $1 } }
 }

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageTesting
 
+@testable import WebImageCore
 @testable import WebImageLinux
 
 @Suite("Transfers and the memory for bodies")

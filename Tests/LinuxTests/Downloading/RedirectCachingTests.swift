@@ -2,9 +2,10 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageCore
 
 /// Images that are cached by the URL of a redirect.
 @Suite("What redirects say about caching")

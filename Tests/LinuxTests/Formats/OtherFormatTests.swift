@@ -2,9 +2,9 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageTesting
 
+@testable import WebImageCore
 @testable import WebImageLinux
 
 /// What only gdk-pixbuf decodes: in this process with the loaders of Debian 12 and 13, in another one where it uses glycin.
