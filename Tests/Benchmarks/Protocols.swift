@@ -46,28 +46,19 @@ struct Protocols: ParsableCommand {
         let files = Dictionary(uniqueKeysWithValues: names.map { ($0, body) })
         let nginx = try Nginx(files: files, host: "10.9.0.2")
         let urls = names.map { nginx.url($0, .good) }
-        let folder = TemporaryDirectory()
         func downloader(usesHTTP3: Bool) -> ImageDownloader {
             var configuration = ImageDownloader.Configuration()
             configuration.certificateAuthorityFile = nginx.authorityFile
             configuration.proxy = .none
             configuration.usesHTTP3 = usesHTTP3
-            configuration.alternativeServicesFile = "\(folder.path)/offers"
             return ImageDownloader(configuration: configuration)
         }
-        // An app that was there before knows the offer of the server.
-        let first = downloader(usesHTTP3: true)
-        try fetch(Array(urls.prefix(1)), first, expecting: "HTTP/2")
-        let isKept = EventLog<Int>.poll(seconds: 10) { access("\(folder.path)/offers", R_OK) == 0 }
-        guard isKept else { throw ValidationError("The offer of the server was not kept") }
         var measurements = Rounds()
         for _ in 0..<rounds {
             for (name, usesHTTP3) in [("HTTP/2", false), ("HTTP/3", true)] {
                 let downloader = downloader(usesHTTP3: usesHTTP3)
                 try measurements.measure(name) {
-                    // The first request tries the endpoint of HTTP/3; until it has answered, others would use HTTP/2.
-                    try fetch([urls[0]], downloader, expecting: name)
-                    try fetch(Array(urls.dropFirst()), downloader, expecting: name)
+                    try fetch(urls, downloader, expecting: name)
                 }
             }
         }

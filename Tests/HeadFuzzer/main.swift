@@ -95,7 +95,6 @@ private func use(_ result: Result<LoaderResult, ImageError>) -> ResponseMetadata
             try? JSONDecoder().decode(ResponseMetadata.self, from: $0)
         }
         _ = copy?.renewed(by: metadata)
-        _ = AlternativeService.offer(in: metadata.contentType ?? "")
         return metadata.validators
     }
 }

@@ -49,10 +49,10 @@ package final class Nginx: Sendable {
         try Self.makeCertificates(in: root)
         let names = ["clear", "secured", "dropped"] + Certificate.allCases.map { "\($0)" }
         let ports = Dictionary(uniqueKeysWithValues: zip(names, try LocalPort.free(count: names.count)))
-        silence = try SilentSocket()
+        silence = try SilentSocket(port: ports["dropped"]!)
         self.ports = ports
         let listening = host == "127.0.0.1" ? host : "0.0.0.0"
-        try Self.configuration(root, ports, silence: silence.port, listening: listening).write(
+        try Self.configuration(root, ports, listening: listening).write(
             toFile: "\(root)/nginx.conf",
             atomically: true,
             encoding: .utf8
@@ -89,7 +89,7 @@ package final class Nginx: Sendable {
         URL(string: "\(scheme)://localhost:\(ports["good"]!)/\(name)")!
     }
 
-    /// The URL of a file on a server that offers HTTP/3 at a port that never answers.
+    /// The URL of a file on a server whose UDP port never answers.
     package func droppedURL(_ name: String) -> URL { URL(string: "https://127.0.0.1:\(ports["dropped"]!)/\(name)")! }
 
     /// The datagrams that came to the port that never answers.
@@ -116,9 +116,7 @@ package final class Nginx: Sendable {
         return text.split(separator: "\n").map(String.init)
     }
 
-    private static func configuration(_ root: String, _ ports: [String: UInt16], silence: UInt16, listening: String)
-        -> String
-    {
+    private static func configuration(_ root: String, _ ports: [String: UInt16], listening: String) -> String {
         let good = ports["good"]!
         let quic = supportsHTTP3 ? "listen \(listening):\(good) quic;" : ""
         let secure = Certificate.allCases.map { certificate in
@@ -128,7 +126,6 @@ package final class Nginx: Sendable {
                 ssl_certificate \(root)/\(certificate).pem;
                 ssl_certificate_key \(root)/\(certificate).key;
                 \(certificate == .good ? quic : "")
-                add_header Alt-Svc 'h3=":\(good)"; ma=86400';
                 add_header Strict-Transport-Security max-age=1000;
                 root \(root)/files;
                 rewrite ^/cleartext/(.*)$ http://localhost:$server_port/$1 redirect;
@@ -157,7 +154,6 @@ package final class Nginx: Sendable {
                     listen 127.0.0.1:\(ports["dropped"]!) ssl http2;
                     ssl_certificate \(root)/good.pem;
                     ssl_certificate_key \(root)/good.key;
-                    add_header Alt-Svc 'h3=":\(silence)"; ma=86400';
                     root \(root)/files;
                 }
                 server {
@@ -209,23 +205,21 @@ package final class Nginx: Sendable {
 
 /// A bound UDP socket that nobody reads from.
 private final class SilentSocket: Sendable {
-    let port: UInt16
     private let descriptor: Int32
 
-    init() throws {
+    init(port: UInt16) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        address.sin_port = port.bigEndian
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        guard isBound else { throw Nginx.Failure(description: "No UDP port is free") }
+        guard isBound else { throw Nginx.Failure(description: "UDP port \(port) is not free") }
         self.descriptor = descriptor
-        port = UInt16(bigEndian: address.sin_port)
     }
 
     deinit {

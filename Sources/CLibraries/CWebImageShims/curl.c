@@ -102,10 +102,6 @@ CURLSHcode gwi_curl_share_set_data(CURLSH *handle, curl_lock_data value) {
 }
 
 bool gwi_curl_has_http3(void) {
-    return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP3) != 0;
-}
-
-bool gwi_curl_has_ngtcp2(void) {
     const char *version = curl_version_info(CURLVERSION_NOW)->quic_version;
     return version != NULL && strstr(version, "ngtcp2") != NULL;
 }

@@ -1,4 +1,3 @@
-internal import CWebImageShims
 public import FoundationEssentials
 public import WebImageCore
 
@@ -85,16 +84,12 @@ extension ImageDownloader {
         /// Default: none, and redirects lead where the server wants.
         public var redirectHandler: (@Sendable (_ redirect: Redirect) async throws -> URL?)?
 
-        /// Whether servers that offer HTTP/3 (Alt-Svc, RFC 7838) are asked over QUIC from then on, where libcurl has
-        /// HTTP/3. A server that cannot be reached that way within half a second is asked over TCP.
+        /// Whether new connections over https try HTTP/3, where libcurl has it from ngtcp2. QUIC starts first, and TCP a tenth of a
+        /// second later if there is no answer; the connection that is established first serves. Hosts with pinned keys, and requests
+        /// through a proxy, use TCP.
         ///
-        /// Default: whether libcurl uses ngtcp2. The QUIC of OpenSSL, which Debian 13 has, is an experiment of libcurl:
-        /// a connection stalls after some hundred cancelled requests.
-        public var usesHTTP3 = gwi_curl_has_ngtcp2()
-        /// The path of the file that keeps which servers offer HTTP/3, in the format of libcurl's CURLOPT_ALTSVC. It is
-        /// read when the downloader starts. The file names hosts that were contacted, and clearing caches leaves it.
-        /// Default: none; ``ImageDownloader/shared`` keeps it beside the disk cache, until this is set to `nil`.
-        public var alternativeServicesFile: String?
+        /// Default: false, since a server without HTTP/3 costs that tenth of a second for each new connection.
+        public var usesHTTP3 = false
 
         /// The path of a PEM file with the certificate authorities to trust in place of the system's. Certificates are
         /// always verified unless the request allows invalid ones. Default: those of the system.

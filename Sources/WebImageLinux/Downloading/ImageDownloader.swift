@@ -7,7 +7,7 @@ public import WebImageCore
 ///
 /// Equal requests share one transfer, which has the highest of their priorities and stops when the last of them is
 /// cancelled. Connections are kept open and shared, and HTTP/2 is used
-/// where the server supports it, or HTTP/3 where the server offers it and libcurl has it. An interrupted
+/// where the server supports it, or HTTP/3 with ``Configuration/usesHTTP3``. An interrupted
 /// transfer is resumed where the server supports range requests. When a downloader is released, it completes the
 /// transfers that are running. All members may be used from any thread.
 public final class ImageDownloader: NetworkLoading {
@@ -27,16 +27,10 @@ public final class ImageDownloader: NetworkLoading {
     }
 
     /// The downloader of ImageManager.shared, unless that is configured with another.
-    ///
-    /// Its ``Configuration/alternativeServicesFile`` is `alt-svc.txt` in the library's cache directory, which names the
-    /// https hosts that have offered HTTP/3. Set it to `nil` before the first load for no such file.
-    public static let shared: ImageDownloader = {
-        var configuration = Configuration()
-        configuration.alternativeServicesFile = "\(CacheDirectory.root)/alt-svc.txt"
-        return ImageDownloader(configuration: configuration)
-    }()
+    public static let shared = ImageDownloader()
 
-    /// Whether the installed libcurl has HTTP/3.
+    /// Whether the installed libcurl has HTTP/3 from ngtcp2. With the QUIC of OpenSSL, which Debian 13 has, a connection stalls after
+    /// some hundred cancelled requests.
     package static let supportsHTTP3 = gwi_curl_has_http3()
 
     private let commands: CurlCommandQueue

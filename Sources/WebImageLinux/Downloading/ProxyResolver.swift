@@ -100,11 +100,8 @@ package final class ProxyResolver: Sendable {
     }
 
     /// Whether environment variables set a proxy for this program or session.
-    static var isSetByEnvironment: Bool { isSet("http_proxy") || isSetForTLSByEnvironment }
-
-    /// Whether environment variables set a proxy for https URLs.
-    static var isSetForTLSByEnvironment: Bool {
-        ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains(where: isSet)
+    static var isSetByEnvironment: Bool {
+        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains(where: isSet)
     }
 
     /// Whether a variable names a proxy. libcurl takes an empty one for none.

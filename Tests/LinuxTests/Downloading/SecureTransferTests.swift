@@ -27,7 +27,7 @@ struct SecureTransferTests {
 
     @Test("Sixty images load over one HTTP/2 connection, six at a time")
     func http2() throws {
-        let downloader = downloader { $0.usesHTTP3 = false }
+        let downloader = downloader()
         let downloads = (0..<60).map { Download(downloader, nginx.url("\($0).bin", .good)) }
         for download in downloads {
             let loaded = try download.end()
@@ -113,10 +113,7 @@ struct SecureTransferTests {
 
     @Test("An HTTP/2 connection survives many cancelled requests")
     func cancels() throws {
-        let downloader = downloader {
-            $0.rateLimit = nil
-            $0.usesHTTP3 = false
-        }
+        let downloader = downloader { $0.rateLimit = nil }
         for round in 0..<20 {
             let downloads = (0..<60).map { Download(downloader, nginx.url("\($0).bin", .good)) }
             if round % 2 == 0 { downloads[round].events.wait { !$0.isEmpty } }

@@ -32,10 +32,6 @@ private func secrets(downloader: inout ImageDownloader.Configuration, credential
     downloader.credential = { url in url.host() == "images.example.org" ? credential : nil }
 }
 
-private func files() {
-    ImageDownloader.shared.configuration.alternativeServicesFile = nil
-}
-
 private func users(configuration: inout ImageManager.Configuration, userID: String) {
     configuration.diskCache = ImageManager.Configuration.DiskCache(namespace: "user-\(userID)")
 }

@@ -31,10 +31,8 @@ long gwi_curl_get_socket_silence(CURLM *multi, CURL *handle, bool counts_acknowl
 CURLcode gwi_curl_get_string(CURL *handle, CURLINFO info, const char **value);
 CURLMcode gwi_curl_multi_set_long(CURLM *handle, CURLMoption option, long value);
 CURLSHcode gwi_curl_share_set_data(CURLSH *handle, curl_lock_data value);
-// CURLVERSION_NOW and CURL_VERSION_HTTP3 are macros that Swift does not import.
+// Whether libcurl has HTTP/3, with QUIC from ngtcp2. CURLVERSION_NOW is a macro that Swift does not import.
 bool gwi_curl_has_http3(void);
-// Whether QUIC comes from ngtcp2 rather than from OpenSSL.
-bool gwi_curl_has_ngtcp2(void);
 
 // Loads the decoders of libheif for good, if a module of gdk-pixbuf uses it. Since version 1.14 they are plugins, which libheif
 // otherwise loads with its first user and unloads with its last.

@@ -7,7 +7,6 @@ final class CurlHandle {
     let easy: UnsafeMutableRawPointer
     private let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var requestHeaders: UnsafeMutablePointer<curl_slist>?
-    private var connectTo: UnsafeMutablePointer<curl_slist>?
 
     /// Makes a handle; `nil` when libcurl has no memory for it.
     init?() {
@@ -22,7 +21,6 @@ final class CurlHandle {
     deinit {
         curl_easy_cleanup(easy)
         curl_slist_free_all(requestHeaders)
-        curl_slist_free_all(connectTo)
         errorBuffer.deallocate()
     }
 
@@ -32,8 +30,7 @@ final class CurlHandle {
         gwi_curl_set_pointer(easy, CURLOPT_COOKIEFILE, nil)
         curl_easy_reset(easy)
         curl_slist_free_all(requestHeaders)
-        curl_slist_free_all(connectTo)
-        (requestHeaders, connectTo) = (nil, nil)
+        requestHeaders = nil
         prepare()
     }
 
@@ -85,14 +82,6 @@ extension CurlHandle {
         gwi_curl_set_list(easy, CURLOPT_HTTPHEADER, requestHeaders)
     }
 
-    /// Connects to another host and port than those of the URL, which the certificate still has to name. An empty host
-    /// stands for that of the URL.
-    func setConnectTo(host: String, port: UInt16) {
-        curl_slist_free_all(connectTo)
-        connectTo = curl_slist_append(nil, "::\(host):\(port)")
-        gwi_curl_set_list(easy, CURLOPT_CONNECT_TO, connectTo)
-    }
-
     private static func isSafe(_ text: String) -> Bool {
         !text.utf8.contains { $0 == 10 || $0 == 13 || $0 == 0 }
     }
@@ -102,6 +91,12 @@ extension CurlHandle {
 extension CurlHandle {
     /// Whether the name of the host has been looked up.
     var hasAddress: Bool { offset(CURLINFO_NAMELOOKUP_TIME_T) > 0 }
+
+    /// Whether the last transfer had a connection, with its handshake complete.
+    ///
+    /// A request is sent only then. The times are no sign: the handshake takes 0 on a connection that is used again, and
+    /// libcurl 8.22 notes the others also at the end of a transfer that found no connection.
+    var isConnected: Bool { long(CURLINFO_REQUEST_SIZE) > 0 }
 
     /// What libcurl says about the last error; empty when it says nothing.
     var errorMessage: String { String(cString: errorBuffer) }

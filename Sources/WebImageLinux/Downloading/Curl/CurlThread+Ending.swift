@@ -21,12 +21,6 @@ extension CurlThread {
             noteLookup(of: transfer, message.pointee.data.result)
             guard !transfer.needsFreshConnection(after: message.pointee.data.result) else {
                 transfer.takeHandle().map(release)
-                transfer.repeatExchange(onFreshConnection: true)
-                launch(transfer)
-                continue
-            }
-            guard noteAlternative(of: transfer, message.pointee.data.result) else {
-                transfer.takeHandle().map(release)
                 transfer.repeatExchange()
                 launch(transfer)
                 continue
@@ -149,7 +143,6 @@ extension CurlThread {
     private func remove(_ transfer: CurlTransfer) {
         noteLookup(of: transfer)
         stopAsking(transfer)
-        if transfer.exchange.alternative != nil, let origin = transfer.origin { alternatives.abandonTrial(of: origin) }
         if transfers[transfer.key] === transfer { transfers[transfer.key] = nil }
         queue.remove(transfer)
         leaveQueue(transfer)

@@ -116,7 +116,6 @@ extension CurlThread {
             finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl is out of memory")))
             return
         }
-        transfer.useAlternative(alternative(for: transfer))
         transfer.configure(handle, share: sharedState.share(for: transfer.key.options), accepted: accepted)
         running[handle.easy] = transfer
         let code = curl_multi_add_handle(multi, handle.easy)

@@ -25,7 +25,6 @@ final class CurlThread {
     /// The handles of ended transfers, which the next transfers use.
     var spareHandles: [CurlHandle] = []
     var resumableBodies = ResumableBodies()
-    var alternatives = AlternativeServices()
     /// The transfers that wait for the app.
     var askings: [TransferNumber: Asking] = [:]
     /// What the challenge handler has answered, and servers have accepted.
@@ -71,7 +70,6 @@ final class CurlThread {
     private func run() {
         prepareToWake()
         configure()
-        readAlternatives()
         while true {
             for command in commands.takeAll() { handle(command) }
             if isStopping, isSuspended { cancelWaitingTransfers() }

@@ -22,8 +22,6 @@ extension CurlTransfer {
         /// The URL before the request modifier.
         let target: URL
         var proxy = ProxyChoice.environment
-        /// The endpoint of HTTP/3 that is asked; `nil` for HTTP/2 or HTTP/1.1 over TCP.
-        var alternative: AlternativeService?
         /// The handle that performs the exchange; `nil` before it is launched and after it has ended.
         var handle: CurlHandle?
         /// Whether a redirect from https led here, so that http will do only if libcurl knows that the host requires TLS
@@ -82,9 +80,6 @@ extension CurlTransfer {
         static let headLineLimit = 500
 
         private static let discardLimit = 64 << 10
-
-        /// A handshake over QUIC takes one round trip. A network that drops UDP packets gives no other sign.
-        static let alternativeConnectTimeout = Duration.milliseconds(500)
 
         init(_ request: RequestModifier.Request, _ step: Step, body: TransferBody) {
             self.request = request

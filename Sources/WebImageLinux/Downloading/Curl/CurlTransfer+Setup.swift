@@ -63,20 +63,18 @@ extension CurlTransfer {
         setWeight()
     }
 
-    /// An endpoint of HTTP/3 is asked over QUIC alone, since libcurl would otherwise use an open connection of HTTP/2.
-    /// When it does not answer soon, the request goes out over TCP.
+    /// With HTTP/3, libcurl starts QUIC and soon after TCP for a new connection, and keeps the one that is established first.
+    /// A host whose keys are pinned is asked over TCP, for which all versions of libcurl compare keys.
     private func setVersion(_ handle: CurlHandle) {
-        guard let service = exchange.alternative else {
-            return handle.set(CURLOPT_HTTP_VERSION, to: Int(CURL_HTTP_VERSION_2TLS))
-        }
-        handle.set(CURLOPT_HTTP_VERSION, to: Int(CURL_HTTP_VERSION_3ONLY))
-        handle.setConnectTo(host: service.host, port: service.port)
+        let usesHTTP3 =
+            configuration.usesHTTP3 && ImageDownloader.supportsHTTP3
+            && configuration.pinnedPublicKeys(for: exchange.request.url) == nil
+        handle.set(CURLOPT_HTTP_VERSION, to: Int(usesHTTP3 ? CURL_HTTP_VERSION_3 : CURL_HTTP_VERSION_2TLS))
     }
 
     private func setLimits(_ handle: CurlHandle) {
         let options = key.options
-        var connect = options.connectTimeout ?? configuration.connectTimeout
-        if exchange.alternative != nil { connect = min(connect, Exchange.alternativeConnectTimeout) }
+        let connect = options.connectTimeout ?? configuration.connectTimeout
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, Int(connect.timeoutMilliseconds)))
         handle.set(CURLOPT_TIMEOUT_MS, to: remainingTime.map { max(1, Int($0.timeoutMilliseconds)) } ?? 0)
         handle.setOffset(CURLOPT_MAXFILESIZE_LARGE, to: configuration.maximumByteCount)

@@ -99,12 +99,9 @@ extension CurlTransfer {
 
     /// Whether the exchange failed because the server had closed, or written to, a connection that was kept open, as
     /// servers do with status 408 (RFC 9110, 15.5.9).
-    ///
-    /// An endpoint of HTTP/3 is not meant: its failures are noted, and the request goes out over TCP.
     func needsFreshConnection(after code: CURLcode) -> Bool {
-        guard let handle = exchange.handle, exchange.alternative == nil, !exchange.isOnFreshConnection,
-            exchange.request.method == "GET", exchange.request.body == nil, handle.long(CURLINFO_NUM_CONNECTS) == 0,
-            !wasRefusedWithoutTLS(code)
+        guard let handle = exchange.handle, !exchange.isOnFreshConnection, exchange.request.method == "GET",
+            exchange.request.body == nil, handle.long(CURLINFO_NUM_CONNECTS) == 0, !wasRefusedWithoutTLS(code)
         else { return false }
         switch code {
         case CURLE_OK: return handle.status == 408

@@ -144,14 +144,12 @@ final class CurlTransfer {
 
     func useProxy(_ choice: ProxyChoice) { exchange.proxy = choice }
 
-    func useAlternative(_ service: AlternativeService?) { exchange.alternative = service }
-
-    /// Prepares the same exchange for another endpoint or another connection.
-    func repeatExchange(onFreshConnection: Bool = false) {
+    /// Prepares the same exchange for another connection.
+    func repeatExchange() {
         let old = exchange
         replaceExchange(old.request, Step(target: old.target, requiresTLS: old.requiresTLS))
         exchange.proxy = old.proxy
-        exchange.isOnFreshConnection = old.isOnFreshConnection || onFreshConnection
+        exchange.isOnFreshConnection = true
     }
 
     func replaceExchange(_ request: RequestModifier.Request, _ step: Step) {
