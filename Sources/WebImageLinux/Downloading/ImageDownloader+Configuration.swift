@@ -60,21 +60,13 @@ extension ImageDownloader {
         public var responseModifier: ResponseModifier?
         /// Turns bodies into the bytes of images. Default: none.
         public var decryptor: Decryptor?
-        /// A function that returns the credential for a URL. It is called on the network thread for each URL that is
-        /// requested, redirects included, and on the threads that read the disk cache. Default: none.
-        public var credential: (@Sendable (URL) -> NetworkOptions.Credential?)?
         /// A function that is asked for a credential when a server answers 401, or a proxy 407, with a challenge for Basic or Digest
-        /// authentication, and `nil` for none, with which the load fails.
+        /// authentication. `nil` means that there is none: the load fails with that status.
         ///
-        /// Called on a thread of Swift's concurrency; other loads go on meanwhile, and those that meet the same challenge wait for
-        /// the same answer. It may take as long as ``challengeTimeout``. A load asks at most three times about a realm, and six times
-        /// in all. What is accepted serves later requests to it, until the downloader is released or gets another configuration.
-        /// Default: none, so that these loads fail.
-        public var challengeHandler:
-            (@Sendable (_ challenge: AuthenticationChallenge) async throws -> NetworkOptions.Credential?)?
-        /// The time that ``challengeHandler`` may take, such as for a user who types a password. A load without an answer fails
-        /// with the status that has asked for it, and is not retried. ``totalTimeout`` limits the time, too. Default: 5 minutes.
-        public var challengeTimeout = Duration.seconds(300)
+        /// Called on a thread of Swift's concurrency for each load that is refused, at most three times about a server or proxy; other
+        /// loads go on meanwhile. It may take any time, such as for a user who types a password, unless ``totalTimeout`` ends the
+        /// load. The credential is sent to the server or proxy that asks, and to no other. Default: none, so that these loads fail.
+        public var credential: (@Sendable (_ request: CredentialRequest) async -> NetworkOptions.Credential?)?
         /// A function that decides where a redirect leads: to the URL that it returns, or nowhere for `nil`, which fails the load with
         /// ``/WebImageCore/ImageError/Code/badRedirect``. What holds for every redirect holds for that URL: ``maximumRedirects``,
         /// ``allowsInsecureRedirects``, no scheme but http and https, no header fields and credentials of a request for another
@@ -195,15 +187,6 @@ extension ImageDownloader.Configuration {
         }
         if let headerFilter { headers = headerFilter(url, headers).withUniqueNames(since: headers) }
         return RequestModifier.Request(url: url, headers: headers)
-    }
-
-    /// The credential that is known for a request before its server asks for one.
-    func credential(
-        for request: RequestModifier.Request,
-        of load: LoaderRequest
-    ) -> NetworkOptions.Credential? {
-        let own = request.url.isSameOrigin(as: load.url) ? load.options.credential : nil
-        return own ?? credential?(request.url) ?? .init(userOf: request.url)
     }
 
     /// The public keys for the host of a URL, as libcurl takes them; `nil` when none are pinned.

@@ -10,27 +10,17 @@ extension ImageDownloader {
         public let target: URL
     }
 
-    /// A demand of a server or a proxy for a user name and a password (RFC 9110, 11), for ``Configuration/challengeHandler``.
-    public struct AuthenticationChallenge: Sendable {
-        /// How a user proves to know the password. When both are offered it is digest.
-        public enum Scheme: Sendable, Hashable {
-            /// The password is sent (RFC 7617), which is secret over https only.
-            case basic
-            /// A hash proves that the client knows the password (RFC 7616).
-            case digest
-        }
-
+    /// A demand of a server or a proxy for a user name and a password (RFC 9110, 11), for ``Configuration/credential``.
+    public struct CredentialRequest: Sendable {
         /// The URL that is requested.
         public let url: URL
         /// The host that demands the credential: that of the URL, or the proxy.
         public let host: String
         /// Whether a proxy demands it (407), rather than the server (401).
         public let isFromProxy: Bool
-        /// The scheme for which the credential is used.
-        public let scheme: Scheme
         /// What the credential is for, as the server or proxy calls it. `nil` when it does not say.
         public let realm: String?
-        /// How often the handler is asked by this load, from 1: a credential that it has returned before was refused.
+        /// How often this load asks about the server or proxy, from 1: a credential that was returned before was refused.
         public let attempt: Int
     }
 }

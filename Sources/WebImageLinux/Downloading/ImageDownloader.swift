@@ -119,18 +119,20 @@ public final class ImageDownloader: NetworkLoading {
     }
 
     /// The header fields of a request, after the header filter and the request modifier, with the credential that is known for its
-    /// server. An asynchronous modifier and the challenge handler are asked only when the request is sent, and cookies are added
+    /// server. An asynchronous modifier and ``Configuration/credential`` are asked only when the request is sent, and cookies are added
     /// then: these fields are missing, and a cached response that varies by one of them is validated by its server.
     public func headers(for request: LoaderRequest) -> [String: String] {
         let configuration = configuration
         let plain = configuration.request(request.url, options: request.options, isSameOrigin: true)
         let modifier = request.options.requestModifier ?? configuration.requestModifier
-        guard case .immediate(let modify) = modifier?.function else {
-            return plain.adding(configuration.credential(for: plain, of: request)).headers
+        var modified = plain
+        if case .immediate(let modify) = modifier?.function {
+            guard let answer = modify(plain) else { return [:] }
+            modified = answer
+            modified.headers = answer.headers.withUniqueNames(since: plain.headers)
         }
-        guard var modified = modify(plain) else { return [:] }
-        modified.headers = modified.headers.withUniqueNames(since: plain.headers)
-        return modified.adding(configuration.credential(for: modified, of: request)).headers
+        let own = modified.url.isSameOrigin(as: request.url) ? request.options.credential : nil
+        return modified.adding(own ?? .init(userOf: modified.url)).headers
     }
 
     package func lateFields(of request: LoaderRequest) -> LateFields {
@@ -138,7 +140,7 @@ public final class ImageDownloader: NetworkLoading {
         let modifier = request.options.requestModifier ?? configuration.requestModifier
         if case .asynchronous = modifier?.function { return .any }
         var names: Set<String> = []
-        if configuration.challengeHandler != nil, headers(for: request).field("authorization") == nil {
+        if configuration.credential != nil, headers(for: request).field("authorization") == nil {
             names.insert("authorization")
         }
         if request.options.handlesCookies { names.insert("cookie") }

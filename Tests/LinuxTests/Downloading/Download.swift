@@ -96,8 +96,6 @@ extension ImageDownloader {
     static func patient(_ change: (inout ImageDownloader.Configuration) -> Void = { _ in }) -> ImageDownloader {
         ImageDownloader {
             $0.idleTimeout = .seconds(600)
-            // A handler waits for a thread of the pool, which other tests may hold for minutes.
-            $0.challengeTimeout = .seconds(3600)
             change(&$0)
         }
     }

@@ -92,7 +92,7 @@ struct ResponseTests {
     }
 
     @Test("Each response of a redirect and of authentication has a head of its own")
-    func headOfLastRequest() throws {
+    func headOfLastRequest() async throws {
         let server = try LocalImageServer { request in
             if request.path == "/a" {
                 return ServerResponse(status: 302, headers: [("Location", "/b"), ("ETag", "\"redirect\"")])
@@ -104,7 +104,7 @@ struct ResponseTests {
             return .ok(Download.body, contentType: "image/png")
         }
         let downloader = ImageDownloader { $0.credential = { _ in .init(user: "u", password: "p") } }
-        let loaded = try Download(downloader, server.url("/a")).end()
+        let loaded = try await Download(downloader, server.url("/a")).ending()
         #expect(loaded.data == Download.body && loaded.metadata.etag == nil)
         #expect(loaded.metadata.contentType == "image/png" && loaded.metrics?.redirectCount == 1)
     }

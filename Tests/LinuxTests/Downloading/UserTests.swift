@@ -52,13 +52,12 @@ struct UserTests {
         return (response.image.pixelSize.width, response.source)
     }
 
-    @Test("The disk cache gives nobody the image of another user", arguments: [true, false])
-    func credentials(isPerRequest: Bool) async throws {
+    @Test("The disk cache gives nobody the image of another user")
+    func credentials() async throws {
         let server = try server(demandsUser: true)
         for user in ["adam", "adam", "bernadette", "carl", "carl"] {
             let credential = NetworkOptions.Credential(user: user, password: "p")
-            let manager = manager { if !isPerRequest { $0.credential = { _ in credential } } }
-            let loaded = try await load(server.url("/a"), manager) { if isPerRequest { $0.credential = credential } }
+            let loaded = try await load(server.url("/a"), manager()) { $0.credential = credential }
             #expect(loaded.width == user.utf8.count)
         }
         let error = await thrownError { try await load(server.url("/a"), manager()) }
@@ -80,11 +79,11 @@ struct UserTests {
         #expect(server.requests.count == 2)
     }
 
-    @Test("An image of a user whom the challenge handler has named serves once its server has confirmed it")
-    func challenge() async throws {
+    @Test("An image of a user whom the app names when it is asked serves once its server has confirmed it")
+    func asked() async throws {
         let server = try server(demandsUser: true)
         for user in ["adam", "adam", "bernadette"] {
-            let manager = manager { $0.challengeHandler = { _ in .init(user: user, password: "p") } }
+            let manager = manager { $0.credential = { _ in .init(user: user, password: "p") } }
             #expect(try await load(server.url("/a"), manager).width == user.utf8.count)
         }
         let known = server.requests.filter { $0.headers["authorization"] != nil }.map { $0.headers["if-none-match"] }
@@ -92,13 +91,13 @@ struct UserTests {
     }
 
     @Test(
-        "A user whom the request itself names is known, also to an app that has a challenge handler",
+        "A user whom the request itself names is known, also to an app that answers when it is asked",
         arguments: [true, false]
     )
     func known(isField: Bool) async throws {
         let server = try server(demandsUser: true)
         for number in 1...3 {
-            let manager = manager { $0.challengeHandler = { _ in nil } }
+            let manager = manager { $0.credential = { _ in nil } }
             var request = ImageRequest(url: server.url("/a"), cachePolicy: number == 3 ? .cachedOnly : .standard)
             request.cacheAccess = .awaitingWrites
             if isField {

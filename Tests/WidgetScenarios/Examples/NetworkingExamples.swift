@@ -64,10 +64,22 @@ enum PasswordDialog {
     private static func show(_ text: String, onEnd: @escaping @MainActor (String?, String) -> Void) { onEnd(nil, "") }
 }
 
-private func passwords(downloader: inout ImageDownloader.Configuration) {
-    downloader.challengeHandler = { challenge in
-        guard !challenge.isFromProxy, challenge.attempt < 3 else { return nil }
-        return await PasswordDialog.ask(for: challenge.host, challenge.realm ?? "")
+actor Passwords {
+    private var answers: [String: Task<NetworkOptions.Credential?, Never>] = [:]
+
+    func credential(for request: ImageDownloader.CredentialRequest) async -> NetworkOptions.Credential? {
+        let (host, realm) = (request.host, request.realm ?? "")
+        let known = request.attempt == 1 ? answers[host] : nil
+        let answer = known ?? Task { await PasswordDialog.ask(for: host, realm) }
+        answers[host] = answer
+        return await answer.value
+    }
+}
+
+private func passwords(downloader: inout ImageDownloader.Configuration, passwords: Passwords) {
+    downloader.credential = { request in
+        guard !request.isFromProxy, request.attempt < 3 else { return nil }
+        return await passwords.credential(for: request)
     }
 }
 

@@ -29,7 +29,7 @@ private func protections() {
 }
 
 private func secrets(downloader: inout ImageDownloader.Configuration, credential: NetworkOptions.Credential) {
-    downloader.credential = { url in url.host() == "images.example.org" ? credential : nil }
+    downloader.credential = { request in request.host == "images.example.org" ? credential : nil }
 }
 
 private func users(configuration: inout ImageManager.Configuration, userID: String) {

@@ -9,7 +9,7 @@ struct AppQuestion: Sendable {
         /// Where a redirect leads.
         case target(URL)
         /// What a server or proxy has asked for.
-        case credential(ChallengeCredential, CredentialSpace)
+        case credential(NetworkOptions.Credential)
         /// The app wants the load to end, or has no credential.
         case refusal
         /// The closure of the app has thrown.
@@ -20,19 +20,19 @@ struct AppQuestion: Sendable {
     let subject: String
     /// The error when the app refuses.
     let refusal: ImageError
-    /// The server or proxy that wants a credential. Transfers that meet its challenge at a time ask once.
-    let space: CredentialSpace?
+    /// Whether a user may have to answer, who takes longer than a server.
+    let waitsForUser: Bool
     private let closure: @Sendable () async throws -> Answer
 
     init(
         _ subject: String,
         refusal: ImageError,
-        space: CredentialSpace? = nil,
+        waitsForUser: Bool = false,
         _ closure: @escaping @Sendable () async throws -> Answer
     ) {
         self.subject = subject
         self.refusal = refusal
-        self.space = space
+        self.waitsForUser = waitsForUser
         self.closure = closure
     }
 

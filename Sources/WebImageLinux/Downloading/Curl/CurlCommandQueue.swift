@@ -16,7 +16,7 @@ enum CurlCommand: Sendable {
     /// Memory is short: the bodies that may be resumed keep a share of their limit.
     case trimParts(toShare: Double)
     /// The configuration, or whether the downloader is suspended, has changed.
-    case configure(isNew: Bool)
+    case configure
     case stop
 }
 
@@ -106,7 +106,7 @@ final class CurlCommandQueue: Sendable {
         set {
             // The closures of the old one are released with the lock free.
             withExtendedLifetime(state.withLock { exchange(&$0.configuration, with: newValue) }) {}
-            post(.configure(isNew: true))
+            post(.configure)
         }
     }
 
@@ -114,7 +114,7 @@ final class CurlCommandQueue: Sendable {
         get { state.withLock { $0.isSuspended } }
         set {
             state.withLock { $0.isSuspended = newValue }
-            post(.configure(isNew: false))
+            post(.configure)
         }
     }
 

@@ -25,7 +25,6 @@ extension CurlThread {
                 launch(transfer)
                 continue
             }
-            noteCredentials(of: transfer)
             let outcome = transfer.conclude(message.pointee.data.result)
             switch outcome {
             case .finished: break
@@ -36,20 +35,6 @@ extension CurlThread {
             proceed(transfer, outcome)
         }
         return hasEnded
-    }
-
-    /// Takes note of whether the credentials of the challenge handler were accepted.
-    private func noteCredentials(of transfer: CurlTransfer) {
-        guard !transfer.exchange.credentials.isEmpty, let handle = transfer.exchange.handle else { return }
-        let isRefusedByProxy = transfer.isRefusedByProxy
-        for (space, credential) in transfer.exchange.credentials {
-            if space.isProxy ? isRefusedByProxy : handle.status == 401 {
-                if transfer.asksForOtherRealm(than: space, handle) { continue }
-                accepted.refuse(credential, for: space)
-            } else if handle.status != 0, handle.status != 407, !isRefusedByProxy {
-                accepted.accept(credential, for: space)
-            }
-        }
     }
 
     /// Ends the transfers that receive nothing for too long, and of those that receive too little the one of the host

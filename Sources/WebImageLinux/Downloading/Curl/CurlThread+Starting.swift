@@ -116,7 +116,7 @@ extension CurlThread {
             finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl is out of memory")))
             return
         }
-        transfer.configure(handle, share: sharedState.share(for: transfer.key.options), accepted: accepted)
+        transfer.configure(handle, share: sharedState.share(for: transfer.key.options))
         running[handle.easy] = transfer
         let code = curl_multi_add_handle(multi, handle.easy)
         if code != CURLM_OK {

@@ -27,8 +27,6 @@ final class CurlThread {
     var resumableBodies = ResumableBodies()
     /// The transfers that wait for the app.
     var askings: [TransferNumber: Asking] = [:]
-    /// What the challenge handler has answered, and servers have accepted.
-    var accepted = CredentialStore()
     var bucket: (limit: ImageDownloader.RateLimit, tokens: TokenBucket)?
     /// The time until the rate limit allows the next transfer; `nil` when it does not delay any.
     var rateLimitDelay: Duration?
@@ -102,7 +100,7 @@ final class CurlThread {
         let now = ContinuousClock.now
         if let start = lookups.nextStart { limits.append(start - now) }
         limits += active.values.compactMap { $0.idleDeadline.map { $0 - now } }
-        limits += askings.values.map { $0.deadline - now }
+        limits += askings.values.compactMap { $0.deadline.map { $0 - now } }
         if queue.starvation() != nil { limits.append(.milliseconds(500)) }
         if !isWakeable { limits.append(.milliseconds(20)) }
         return max(1, (limits.min() ?? .zero).timeoutMilliseconds.boundedSum(1))
@@ -181,8 +179,7 @@ extension CurlThread {
             for transfer in transfers.values { finish(transfer, .failure(.cancelled(transfer.url))) }
         case .trimParts(let share):
             resumableBodies.trim(to: Int(bounded: Double(configuration.resumableByteCount) * share))
-        case .configure(let isNew):
-            if isNew { accepted.removeAll() }
+        case .configure:
             configure()
         case .stop:
             isStopping = true

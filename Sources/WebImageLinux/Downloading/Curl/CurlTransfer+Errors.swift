@@ -148,14 +148,8 @@ extension CurlTransfer {
 
     /// The error when the app does not answer.
     func unanswered(_ question: AppQuestion) -> ImageError {
-        guard question.space == nil else {
-            // Not a time-out, after which the load would be retried and the user asked again.
-            return error(
-                .badStatus,
-                "\(question.refusal.reason), and the challenge handler has not answered in time",
-                remedy: "Let it answer sooner, or raise challengeTimeout or totalTimeout of the downloader."
-            )
-        }
+        // After a time-out the load would be retried, and the user asked again.
+        if question.waitsForUser { return question.refusal }
         return error(
             .timedOut,
             "\(question.subject) has not answered in time",

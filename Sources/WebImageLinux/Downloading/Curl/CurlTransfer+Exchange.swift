@@ -27,8 +27,6 @@ extension CurlTransfer {
         /// Whether a redirect from https led here, so that http will do only if libcurl knows that the host requires TLS
         /// (HSTS), which makes it https.
         let requiresTLS: Bool
-        /// The credentials of the challenge handler that the request is sent with.
-        var credentials: [CredentialSpace: ChallengeCredential] = [:]
         /// Whether no connection that is open may be used.
         var isOnFreshConnection = false
         /// Whether the name server has answered, also that there is no such host.
@@ -59,6 +57,8 @@ extension CurlTransfer {
         var part: PartialBody?
         /// The bytes that were kept from an interrupted transfer; `nil` when the body was not resumed.
         var resumedCount: Int64?
+        /// The demand for a credential with which the request was refused.
+        var challenge: Challenge?
         /// Whether the request names a version that need not be sent again.
         var isConditional = false
         /// The user name and password that the server gets, but for those in the URL.

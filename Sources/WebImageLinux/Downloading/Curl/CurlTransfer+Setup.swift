@@ -6,10 +6,8 @@ import WebImageCore
 // The options of a request.
 extension CurlTransfer {
     /// Attaches a handle and sets its options for the exchange.
-    /// - Parameters:
-    ///   - share: The state that transfers share: HSTS hosts, and cookies for the requests that handle them.
-    ///   - accepted: The credentials that servers and proxies have accepted before.
-    func configure(_ handle: CurlHandle, share: UnsafeMutableRawPointer, accepted: CredentialStore) {
+    /// - Parameter share: The state that transfers share: HSTS hosts, and cookies for the requests that handle them.
+    func configure(_ handle: CurlHandle, share: UnsafeMutableRawPointer) {
         attach(handle)
         handle.set(CURLOPT_URL, to: exchange.request.url.absoluteString)
         handle.set(CURLOPT_SHARE, to: share)
@@ -23,8 +21,8 @@ extension CurlTransfer {
         setProtocol(handle)
         setLimits(handle)
         setSecurity(handle)
-        setCredential(handle, accepted)
-        setProxy(handle, accepted)
+        setCredential(handle)
+        setProxy(handle)
         setRequest(handle)
     }
 
@@ -59,7 +57,8 @@ extension CurlTransfer {
         // A second request to a host waits until it is known whether it can share the first connection. Over TLS the
         // handshake tells; over cleartext only the first response would, and HTTP/2 is not used there anyway.
         handle.set(CURLOPT_PIPEWAIT, to: exchange.request.url.scheme?.lowercased() == "https" ? 1 : 0)
-        handle.set(CURLOPT_HSTS_CTRL, to: CurlMacro.hstsEnable)
+        // CURLHSTS_ENABLE, a macro that Swift does not import.
+        handle.set(CURLOPT_HSTS_CTRL, to: 1)
         setWeight()
     }
 
@@ -98,21 +97,18 @@ extension CurlTransfer {
         if key.options.handlesCookies { handle.set(CURLOPT_COOKIEFILE, to: "") }
     }
 
-    /// Sets the credential for the server: what the challenge handler has answered to this load, that of the request or of the
-    /// configuration, or what the handler has answered to an earlier load.
-    private func setCredential(_ handle: CurlHandle, _ accepted: CredentialStore) {
-        let url = exchange.request.url
-        let isSameOrigin = url.isSameOrigin(as: key.url)
-        let own = isSameOrigin ? key.options.credential : nil
-        if let answer = answer(ofProxy: false, { credentials[$0] }) {
-            set(answer.credential, CurlMacro.authentication(answer.scheme))
-        } else if let credential = own ?? configuration.credential?(url) {
-            set(credential, CurlMacro.authBasic | CurlMacro.authDigest)
-        } else if let answer = answer(ofProxy: false, accepted.credential) {
-            set(answer.credential, CurlMacro.authentication(answer.scheme))
-        } else if isSameOrigin, url.userInfo == nil, let credential = NetworkOptions.Credential(userOf: key.url) {
+    /// Sets the credential for the server: the answer of the app to its challenge, or the one of the request or of its URL.
+    private func setCredential(_ handle: CurlHandle) {
+        let isSameOrigin = exchange.request.url.isSameOrigin(as: key.url)
+        if let answer = answer(about: party(isProxy: false)) {
+            set(answer.credential, answer.scheme.rawValue)
+        } else if isSameOrigin, let credential = key.options.credential {
+            set(credential, Scheme.basic.rawValue | Scheme.digest.rawValue)
+        } else if isSameOrigin, exchange.request.url.userInfo == nil,
+            let credential = NetworkOptions.Credential(userOf: key.url)
+        {
             // The target of a redirect has not repeated the user of the URL.
-            set(credential, CurlMacro.authBasic)
+            set(credential, Scheme.basic.rawValue)
         }
         func set(_ credential: NetworkOptions.Credential, _ schemes: Int) {
             handle.setCredential(credential, schemes: schemes)
@@ -120,20 +116,8 @@ extension CurlTransfer {
         }
     }
 
-    /// The answer of the challenge handler for the server or proxy of the exchange, which is sent with it.
-    private func answer(
-        ofProxy isProxy: Bool,
-        _ known: (CredentialSpace.Server) -> (CredentialSpace, ChallengeCredential)?
-    ) -> ChallengeCredential? {
-        guard configuration.challengeHandler != nil, let (space, answer) = known(server(isProxy: isProxy)) else {
-            return nil
-        }
-        exchange.credentials[space] = answer
-        return answer
-    }
-
-    private func setProxy(_ handle: CurlHandle, _ accepted: CredentialStore) {
-        let answer = answer(ofProxy: true, { credentials[$0] }) ?? answer(ofProxy: true, accepted.credential)
+    private func setProxy(_ handle: CurlHandle) {
+        let answer = answer(about: party(isProxy: true))
         switch exchange.proxy {
         case .environment: break
         case .direct: return handle.set(CURLOPT_PROXY, to: "")
@@ -144,7 +128,7 @@ extension CurlTransfer {
         // libcurl would look at no_proxy otherwise.
         if case .fixed = exchange.proxy { handle.set(CURLOPT_NOPROXY, to: "") }
         guard let answer else { return }
-        handle.set(CURLOPT_PROXYAUTH, to: CurlMacro.authentication(answer.scheme))
+        handle.set(CURLOPT_PROXYAUTH, to: answer.scheme.rawValue)
         handle.set(CURLOPT_PROXYUSERNAME, to: answer.credential.user)
         handle.set(CURLOPT_PROXYPASSWORD, to: answer.credential.password)
     }
@@ -193,19 +177,5 @@ extension CurlTransfer {
         // The field of the app replaces that of libcurl, which decodes whatever it knows.
         handle.set(CURLOPT_ACCEPT_ENCODING, to: "")
         leaveDecodingToCurl()
-    }
-}
-
-/// The macros of curl.h that Swift does not import.
-private enum CurlMacro {
-    static let hstsEnable = 1
-    static let authBasic = 1
-    static let authDigest = 2
-
-    static func authentication(_ scheme: ImageDownloader.AuthenticationChallenge.Scheme) -> Int {
-        switch scheme {
-        case .basic: authBasic
-        case .digest: authDigest
-        }
     }
 }

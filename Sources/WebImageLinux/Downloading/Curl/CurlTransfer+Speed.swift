@@ -14,10 +14,10 @@ extension CurlTransfer {
         max((key.options.idleTimeout ?? configuration.idleTimeout).bounded, .milliseconds(1))
     }
 
-    /// The time for which the app may not answer a question. A user who is asked for a password takes longer than a server.
-    func timeout(of question: AppQuestion) -> Duration {
-        let limit = question.space == nil ? idleTimeout : max(configuration.challengeTimeout.bounded, .milliseconds(1))
-        return min(limit, remainingTime ?? limit)
+    /// The time for which the app may not answer a question; `nil` when there is no limit.
+    func timeout(of question: AppQuestion) -> Duration? {
+        if question.waitsForUser { return remainingTime?.bounded }
+        return min(idleTimeout, remainingTime ?? idleTimeout)
     }
 
     /// The time at which the transfer has received nothing for too long. Before the request is sent, the time limit for

@@ -90,7 +90,7 @@ extension CurlTransfer {
         switch answer {
         case .request(let request, let plain): use(request, insteadOf: plain)
         case .target(let target): follow(target)
-        case .credential(let credential, let space): use(credential, for: space)
+        case .credential(let credential): use(credential)
         case .refusal: .failed(question.refusal)
         case .failure(let failure): .failed(error(failure, of: question))
         }

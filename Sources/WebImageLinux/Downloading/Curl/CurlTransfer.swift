@@ -72,10 +72,8 @@ final class CurlTransfer {
     var step: Step
     /// Whether the modifier was asked for another request after a status 401.
     var hasAskedModifierAgain = false
-    /// How often the challenge handler was asked.
-    var challengeCounts: [CredentialSpace: Int] = [:]
-    /// What it has answered last about each server or proxy.
-    var credentials: [CredentialSpace.Server: (CredentialSpace, ChallengeCredential)] = [:]
+    /// The credentials of the app for the servers and proxies that have demanded one.
+    var answers: [Party: Answer] = [:]
     /// The exchange that is under way. It has only the URL until the first one starts.
     var exchange: Exchange
 
