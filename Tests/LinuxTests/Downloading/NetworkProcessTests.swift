@@ -147,10 +147,11 @@ struct NetworkProcessTests {
         #expect(seconds < 20, "\(process.output)")
     }
 
-    @Test("A downloader that found no descriptor free works as soon as there are some")
+    @Test("A downloader that finds no descriptor free fails, and works as soon as there are some")
     func descriptors() throws {
         let server = try LocalImageServer { _ in .ok(Data(count: 7), contentType: "image/png") }
         let process = try run(["descriptors", server.url("/a").absoluteString], seconds: 300)
+        #expect(process.output.contains("without failed"))
         for round in 0..<3 {
             let duration = try #require(time("with\(round)", in: process.output), "\(process.output)")
             #expect(duration < 5000)

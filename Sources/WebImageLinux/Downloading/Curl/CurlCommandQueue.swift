@@ -62,29 +62,25 @@ final class CurlCommandQueue: Sendable {
         }
         guard startsThread else { return }
         let code = CurlThread.start(self, startThread)
-        if code != 0 { failAll(code) }
+        if code != 0 {
+            failAll(
+                "The system starts no thread for downloads (error \(code))",
+                remedy: "Raise the limit of processes (ulimit -u, or pids.max of the control group)."
+            )
+        }
     }
 
-    /// Fails the operations that wait for a thread that the system does not start. The next operation tries again.
-    private func failAll(_ code: Int32) {
+    /// Fails the operations that wait for a thread that cannot work. The next operation tries again.
+    func failAll(_ reason: String, remedy: String) {
         let commands = state.withLock { state in
             defer { state.commands = [] }
             state.isStarted = false
             return state.commands
         }
         for case .start(let operation) in commands {
-            operation.send(
-                .finished(
-                    .failure(
-                        ImageError(
-                            .connectionFailed,
-                            url: operation.request.url,
-                            reason: "The system starts no thread for downloads (error \(code))",
-                            remedy: "Raise the limit of processes (ulimit -u, or pids.max of the control group)."
-                        )
-                    )
-                )
-            )
+            let url = operation.request.url
+            let error = ImageError(.connectionFailed, url: url, reason: reason, remedy: remedy)
+            operation.send(.finished(.failure(error)))
         }
     }
 

@@ -42,7 +42,7 @@ extension CurlThread {
     /// - Returns: Whether there were any.
     func endSlowTransfers() -> Bool {
         let now = ContinuousClock.now
-        var ended = multi.map { multi in active.values.filter { $0.isIdle(multi, now: now) } } ?? []
+        var ended = active.values.filter { $0.isIdle(multi, now: now) }
         if let waiting = queue.starvation() {
             guard ended.isEmpty else { return end(ended) }
             let slow = active.values.filter { transfer in

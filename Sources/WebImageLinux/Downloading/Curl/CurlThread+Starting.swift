@@ -108,10 +108,6 @@ extension CurlThread {
     }
 
     func launch(_ transfer: CurlTransfer) {
-        guard multi != nil else {
-            finish(transfer, .failure(transfer.error(.connectionFailed, "the process has no descriptor free")))
-            return
-        }
         guard let handle = spareHandles.popLast() ?? CurlHandle() else {
             finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl is out of memory")))
             return

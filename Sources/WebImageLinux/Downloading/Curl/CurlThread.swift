@@ -10,9 +10,7 @@ final class CurlThread {
     private(set) var configuration: ImageDownloader.Configuration
     var isSuspended = false
     private var publishedCounts = (running: 0, waiting: 0)
-    var multi: UnsafeMutableRawPointer?
-    /// Whether other threads can wake this one. They cannot when no descriptor was free for the multi handle.
-    private var isWakeable = false
+    let multi: UnsafeMutableRawPointer
     /// Made once libcurl is initialized, since it would initialize it otherwise.
     let sharedState: CurlSharedState
     /// The transfers that wait or run.
@@ -50,11 +48,18 @@ final class CurlThread {
         // A Thread of Foundation would make every app load that library, with the Unicode data within.
         return startThread {
             gwi_thread_set_name("gwi-network")
-            CurlThread(commands).run()
+            guard let thread = CurlThread(commands) else {
+                return commands.failAll(
+                    "libcurl cannot start, for lack of descriptors or memory",
+                    remedy: "Raise the limit of open files (ulimit -n), or close files."
+                )
+            }
+            thread.run()
         }
     }
 
-    private init(_ commands: CurlCommandQueue) {
+    /// - Returns: `nil` when libcurl makes no multi handle, or one that other threads cannot wake.
+    private init?(_ commands: CurlCommandQueue) {
         self.commands = commands
         configuration = commands.configuration
         queue = TransferQueue(TransferQueue.Limits(configuration))
@@ -62,17 +67,22 @@ final class CurlThread {
         gwi_curl_initialize()
         ExitGuard.registerAgain()
         sharedState = CurlSharedState()
-        multi = curl_multi_init()
+        let made = curl_multi_init()
+        guard let multi = made, curl_multi_wakeup(multi) == CURLM_OK else {
+            curl_multi_cleanup(made)
+            ExitGuard.leave()
+            return nil
+        }
+        self.multi = multi
     }
 
     private func run() {
-        prepareToWake()
+        let waker = Waker(multi: multi)
+        commands.setWake { curl_multi_wakeup(waker.multi) }
         configure()
         while true {
             for command in commands.takeAll() { handle(command) }
             if isStopping, isSuspended { cancelWaitingTransfers() }
-            // A transfer that starts after descriptors have become free must find the new handle.
-            if !isWakeable { replaceMulti() }
             startWaitingTransfers()
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
@@ -84,7 +94,7 @@ final class CurlThread {
             if isStopping, transfers.isEmpty { break }
             let timeout = pollTimeout
             ExitGuard.leave()
-            if multi != nil { curl_multi_poll(multi, nil, 0, timeout, nil) } else { usleep(UInt32(timeout) * 1000) }
+            curl_multi_poll(multi, nil, 0, timeout, nil)
             ExitGuard.enter()
         }
         commands.setWake(nil)
@@ -102,29 +112,7 @@ final class CurlThread {
         limits += active.values.compactMap { $0.idleDeadline.map { $0 - now } }
         limits += askings.values.compactMap { $0.deadline.map { $0 - now } }
         if queue.starvation() != nil { limits.append(.milliseconds(500)) }
-        if !isWakeable { limits.append(.milliseconds(20)) }
         return max(1, (limits.min() ?? .zero).timeoutMilliseconds.boundedSum(1))
-    }
-
-    private func prepareToWake() {
-        guard let multi else { return }
-        let waker = Waker(multi: multi)
-        isWakeable = curl_multi_wakeup(multi) == CURLM_OK
-        commands.setWake { curl_multi_wakeup(waker.multi) }
-    }
-
-    /// Replaces a multi handle that was made while no descriptor was free, or could not be made then.
-    private func replaceMulti() {
-        guard running.isEmpty, let new = curl_multi_init() else { return }
-        let old = multi
-        guard curl_multi_wakeup(new) == CURLM_OK else {
-            curl_multi_cleanup(new)
-            return
-        }
-        multi = new
-        prepareToWake()
-        curl_multi_cleanup(old)
-        configure()
     }
 
     private func configure() {
