@@ -43,7 +43,7 @@ public final class ImageDownloader: NetworkLoading {
     /// - Parameters:
     ///   - proxyTimeLimit: The time after which a load goes on without an answer of the lookup.
     ///   - proxyLookup: Replaces the desktop's proxy lookup; see ``Proxy/system``.
-    package init(
+    init(
         configuration: Configuration,
         proxyTimeLimit: Duration = ProxyResolver.standardTimeLimit,
         proxyLookup: @escaping @Sendable (URL) -> [String]?
@@ -52,7 +52,7 @@ public final class ImageDownloader: NetworkLoading {
     }
 
     /// - Parameter startThread: Starts a thread that runs a body. Returns 0 or an error number. Tests replace it.
-    package init(
+    init(
         configuration: Configuration,
         startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32
     ) {

@@ -20,7 +20,7 @@ enum ProxyChoice: Sendable, Equatable {
 ///
 /// A lookup that exceeds the time limit leaves the choice to libcurl, for all URLs until it answers: images appear then,
 /// but without the desktop's proxy. An app that must not bypass its proxy sets it in the downloader's configuration.
-package final class ProxyResolver: Sendable {
+final class ProxyResolver: Sendable {
     private struct Answer {
         let choice: ProxyChoice
         let expires: ContinuousClock.Instant
@@ -37,7 +37,7 @@ package final class ProxyResolver: Sendable {
     }
 
     /// The time limit of the desktop's resolver.
-    package static let standardTimeLimit = Duration.seconds(5)
+    static let standardTimeLimit = Duration.seconds(5)
     private static let lifetime = Duration.seconds(30)
 
     private let timeLimit: Duration

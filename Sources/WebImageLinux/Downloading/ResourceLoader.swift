@@ -1,11 +1,11 @@
 internal import CWebImageGLib
 internal import CWebImageShims
 import FoundationEssentials
-package import WebImageCore
+import WebImageCore
 
 extension LocalLoader {
     /// A loader of resource:///path URLs, for the files that an app embeds with glib-compile-resources.
-    package static func resources(queue: WorkQueue) -> LocalLoader {
+    static func resources(queue: WorkQueue) -> LocalLoader {
         LocalLoader(scheme: "resource", queue: queue) { url throws(ImageError) in
             var failure: UnsafeMutablePointer<GError>?
             let path = try localPath(of: url)

@@ -22,7 +22,7 @@ package enum SystemResources {
     )
 
     /// Returns the bytes that this user may still write at a path, which need not exist yet.
-    package static func freeDiskSize(at path: String) -> Int {
+    static func freeDiskSize(at path: String) -> Int {
         var status = statvfs()
         var path = path[...]
         while statvfs(path.isEmpty ? "/" : String(path), &status) != 0 {
@@ -33,7 +33,7 @@ package enum SystemResources {
     }
 
     /// The bytes of blocks. File systems without a size, such as s3fs, report as many as a number can hold.
-    package static func byteCount(blocks: UInt64, ofSize size: UInt64) -> Int {
+    static func byteCount(blocks: UInt64, ofSize size: UInt64) -> Int {
         Int(clamping: blocks.boundedProduct(size))
     }
 
@@ -44,9 +44,9 @@ package enum SystemResources {
 }
 
 /// The default directory of a disk cache: $XDG_CACHE_HOME/<app id>/web-images/<namespace>.
-package enum CacheDirectory {
+enum CacheDirectory {
     /// Returns the path for a namespace of this app.
-    package static func standard(namespace: String = "default") -> String { "\(root)/\(namespace)" }
+    static func standard(namespace: String = "default") -> String { "\(root)/\(namespace)" }
 
     /// The directory of all namespaces of this app.
     static var root: String { "\(ofUser)/\(applicationName)/web-images" }
@@ -58,7 +58,7 @@ package enum CacheDirectory {
 
     /// The value of a variable of the environment. One that is not UTF-8 counts as none: paths are Swift strings, and a
     /// replaced character would name another directory.
-    package static func text(_ value: UnsafePointer<CChar>?) -> String? {
+    static func text(_ value: UnsafePointer<CChar>?) -> String? {
         value.flatMap { String(validatingCString: $0) }
     }
 
@@ -68,7 +68,7 @@ package enum CacheDirectory {
     ///   - cacheHome: The value of XDG_CACHE_HOME.
     ///   - home: The home directory, which GLib reads from the user database where HOME is not set. `/` stands in for
     ///     one that is not absolute, as it does in GLib for a user without one.
-    package static func base(_ cacheHome: String?, home: String) -> String {
+    static func base(_ cacheHome: String?, home: String) -> String {
         if let cacheHome, cacheHome.hasPrefix("/") { return cacheHome }
         return home.hasPrefix("/") && home != "/" ? "\(home)/.cache" : "/.cache"
     }

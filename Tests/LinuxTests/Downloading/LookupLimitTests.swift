@@ -1,5 +1,6 @@
 import Testing
-import WebImageLinux
+
+@testable import WebImageLinux
 
 @Suite("Lookups that are left behind")
 struct LookupLimitTests {

@@ -4,8 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 import WebImageCore
-import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageLinux
 
 @Suite("Requests of the downloader")
 struct RequestTests {

@@ -6,7 +6,7 @@ import WebImageCore
 /// reaches its time limit, the thread stays until the name server has been given up, after half a minute or so. A list that is
 /// scrolled over images of such a host would leave one for each. After the first few, a host gets only one new lookup a
 /// second, until one is answered.
-package struct LookupLimit {
+struct LookupLimit {
     private struct Host {
         /// When lookups were left behind.
         var left: [ContinuousClock.Instant] = []
@@ -16,26 +16,26 @@ package struct LookupLimit {
     }
 
     /// The lookups of a host that may be left behind before there are pauses.
-    package static let freeCount = 8
+    static let freeCount = 8
     /// The time for which they count.
-    package static let window = Duration.seconds(30)
+    static let window = Duration.seconds(30)
     /// The time between two lookups from then on.
-    package static let pause = Duration.seconds(1)
+    static let pause = Duration.seconds(1)
 
     private var hosts: [String: Host] = [:]
     /// When hosts were last looked through for those that are gone.
     private var lastRemoval: ContinuousClock.Instant?
 
-    package init() {}
+    init() {}
 
     /// The number of hosts that are known.
-    package var hostCount: Int { hosts.count }
+    var hostCount: Int { hosts.count }
 
     /// When the next transfer that waits may start.
-    package var nextStart: ContinuousClock.Instant? { hosts.values.compactMap(\.nextStart).min() }
+    var nextStart: ContinuousClock.Instant? { hosts.values.compactMap(\.nextStart).min() }
 
     /// Takes note that a transfer has ended without an address.
-    package mutating func noteLeftBehind(for host: String, now: ContinuousClock.Instant) {
+    mutating func noteLeftBehind(for host: String, now: ContinuousClock.Instant) {
         // Hosts that are gone for good do not pile up. Once a second is enough, or thousands of them would cost their square.
         if lastRemoval.map({ $0 + Self.pause <= now }) ?? true {
             lastRemoval = now
@@ -49,13 +49,13 @@ package struct LookupLimit {
 
     /// Takes note that a host has an address.
     /// - Returns: The host, if transfers waited for that.
-    package mutating func noteAnswer(for host: String) -> [String] {
+    mutating func noteAnswer(for host: String) -> [String] {
         guard !hosts.isEmpty, let known = hosts.removeValue(forKey: host) else { return [] }
         return known.nextStart == nil ? [] : [host]
     }
 
     /// Whether a transfer has to wait. If not, it counts as started.
-    package mutating func pauses(_ host: String, now: ContinuousClock.Instant) -> Bool {
+    mutating func pauses(_ host: String, now: ContinuousClock.Instant) -> Bool {
         guard !hosts.isEmpty, var known = hosts[host] else { return false }
         defer { hosts[host] = known }
         known.left.removeAll { $0 + Self.window <= now }
@@ -69,7 +69,7 @@ package struct LookupLimit {
     }
 
     /// - Returns: The hosts of which a transfer may start again.
-    package mutating func endPauses(now: ContinuousClock.Instant) -> [String] {
+    mutating func endPauses(now: ContinuousClock.Instant) -> [String] {
         guard !hosts.isEmpty else { return [] }
         let ended = hosts.filter { $0.value.nextStart.map { $0 <= now } ?? false }.map(\.key)
         for host in ended { hosts[host]?.nextStart = nil }
