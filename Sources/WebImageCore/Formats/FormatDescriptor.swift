@@ -291,20 +291,37 @@ extension FormatDescriptor {
         return .heif
     }
 
-    /// An `svg` element within the first bytes, after any declaration, comment or document type.
+    /// An SVG by its root element, whatever the prefix of its namespace, behind the byte order mark, declarations, comments and the
+    /// document type. Compressed with gzip (.svgz) it is one, too: no other image format begins so.
     @Sendable private static func isSVG(_ bytes: ByteReader) -> Bool {
-        var start = bytes.matches([0xEF, 0xBB, 0xBF], at: 0) ? 3 : 0
-        while let byte = bytes.uint8(start), isSpace(byte) { start += 1 }
-        // Pages of HTML can contain drawings.
-        guard bytes.uint8(start) == UInt8(ascii: "<"), !startsLikeHTML(bytes, start) else { return false }
-        for offset in start..<bytes.count where bytes.matches("<svg", at: offset) { return true }
+        if bytes.matches([0x1F, 0x8B, 8], at: 0) { return true }
+        var offset = bytes.matches([0xEF, 0xBB, 0xBF], at: 0) ? 3 : 0
+        func skip(_ length: Int, past end: StaticString) {
+            let found = (offset + length..<max(offset + length, bytes.count)).first { bytes.matches(end, at: $0) }
+            offset = found.map { $0 + end.utf8CodeUnitCount } ?? bytes.count
+        }
+        var (isInType, isInSubset) = (false, false)
+        while let byte = bytes.uint8(offset) {
+            if bytes.matches("<!--", at: offset) {
+                skip(4, past: "-->")
+            } else if bytes.matches("<?", at: offset) {
+                skip(2, past: "?>")
+            } else if isInType, byte == UInt8(ascii: "\"") {
+                skip(1, past: "\"")
+            } else if isInType, byte == UInt8(ascii: "'") {
+                skip(1, past: "'")
+            } else if bytes.matches("<!DOCTYPE", at: offset) || isInType || isSpace(byte) {
+                if byte == UInt8(ascii: "[") { isInSubset = true }
+                if byte == UInt8(ascii: "]") { isInSubset = false }
+                isInType = byte == UInt8(ascii: "<") || isInType && (isInSubset || byte != UInt8(ascii: ">"))
+                offset += 1
+            } else {
+                let name = bytes.bytes[(offset + 1)...].prefix { !isSpace($0) && !">/".utf8.contains($0) }
+                return byte == UInt8(ascii: "<")
+                    && name.split(separator: UInt8(ascii: ":")).last?.elementsEqual("svg".utf8) == true
+            }
+        }
         return false
-    }
-
-    private static func startsLikeHTML(_ bytes: ByteReader, _ start: Int) -> Bool {
-        let letters = (start..<start + 14).map { Character(Unicode.Scalar(bytes.uint8($0) ?? 0)) }
-        let text = String(letters).lowercased()
-        return text == "<!doctype html" || text.hasPrefix("<html")
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }

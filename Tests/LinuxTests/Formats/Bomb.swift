@@ -29,9 +29,6 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         Bomb("GIF of 6 megapixels, shown twenty times", way: "shown") { gif(side: 2500) },
         Bomb("JPEG of 134 megapixels in scans") { progressiveJPEG(side: 11_584) },
         Bomb("JPEG of 134 megapixels in scans, not progressive") { sequentialJPEG(side: 11_584) },
-        Bomb("SVG around a PNG", make: svg),
-        Bomb("ICNS around a PNG", make: icns),
-        Bomb("ANI around an icon around a PNG", make: ani),
         Bomb("GIF of 50 megapixels at its own size", way: "full") { gif(side: 7071, frames: 1) },
         Bomb("ICO around a PNG") { icon(png(width: 20_000, height: 20_000)) },
     ]
@@ -330,43 +327,12 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         return Data(file)
     }
 
-    private static func svg() -> Data {
-        let image = png(width: 20_000, height: 20_000).base64EncodedString()
-        return Data(
-            """
-            <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="100" height="100">\
-            <image width="100" height="100" xlink:href="data:image/png;base64,\(image)"/></svg>
-            """.utf8
-        )
-    }
-
-    private static func icns() -> Data {
-        let image = png(width: 20_000, height: 20_000)
-        var file = Array("icns".utf8)
-        file += number(image.count + 16)
-        file += Array("ic08".utf8)
-        file += number(image.count + 8)
-        return Data(file) + image
-    }
-
     private static func icon(_ image: Data) -> Data {
         var file: [UInt8] = [0, 0, 1, 0, 1, 0]
         file += [UInt8](repeating: 0, count: 8)
         file += TestBitmap.long(UInt32(image.count))
         file += TestBitmap.long(22)
         return Data(file) + image
-    }
-
-    private static func ani() -> Data {
-        func chunk(_ name: String, _ contents: Data) -> Data {
-            var chunk = Data(name.utf8)
-            chunk += TestBitmap.long(UInt32(contents.count))
-            chunk += contents
-            return chunk + Data(count: contents.count & 1)
-        }
-        let header = [36, 1, 1, 0, 0, 0, 0, 10, 1].reduce(into: Data()) { $0 += TestBitmap.long($1) }
-        let frames = chunk("LIST", Data("fram".utf8) + chunk("icon", icon(png(width: 20_000, height: 20_000))))
-        return chunk("RIFF", Data("ACON".utf8) + chunk("anih", header) + frames)
     }
 }
 

@@ -15,8 +15,12 @@ public import WebImageCore
 /// On many systems gdk-pixbuf decodes in another process (glycin), which takes some milliseconds more and shows no parts, and
 /// all images fail with ``/WebImageCore/ImageError/Code/decoderUnavailable`` where the process cannot start.
 /// Pixels from there are always in sRGB. An image that takes more than 30 seconds there, or 10 in this process if it is an SVG or
-/// another format whose loader takes as long as the file wants, fails with ``/WebImageCore/ImageError/Code/timedOut``.
+/// another format whose loader takes as long as the file wants, fails with ``/WebImageCore/ImageError/Code/timedOut``. So does, with
+/// ``/WebImageCore/ImageError/Code/imageTooLarge``, an SVG of more than 16 MiB in the process of the app.
 public struct PixbufCoder: ImageDecoding {
+    /// The bytes of the largest SVG that is drawn in the process of the app, where nothing else bounds its memory.
+    static let largestDrawing = 16 << 20
+
     private let timeLimit: Duration?
     /// Counts the calls that are left behind; `nil` for the count of the process. Tests have their own.
     var leftBehind: LoaderWait.CallsLeftBehind?
@@ -66,11 +70,11 @@ extension PixbufCoder: CancellableImageDecoding {
             let loader = loaders.loader(of: format)
         else { throw options.badData("No loader of gdk-pixbuf reads this file") }
         let work = { @Sendable () throws(ImageError) -> WebImage in
-            try ContainedImages.check(data, format, options: options)
             let session = try PixbufIncrementalDecoder(format, loader: loader, options, isIncremental: false)
             try session.append(data)
             return try session.finish(data)
         }
+        if format == .svg, !loader.isElsewhere { try checkDrawing(data, options) }
         guard isSlow(format) else { return try work() }
         let wait = LoaderWait(
             format: format,
@@ -81,6 +85,18 @@ extension PixbufCoder: CancellableImageDecoding {
         )
         // Giving up a loader of this process does not end it.
         return try wait.run(holding: reservation, until: { loader.isElsewhere && isCancelled() }, work)
+    }
+
+    private func checkDrawing(_ data: Data, _ options: DecodeOptions) throws(ImageError) {
+        // A decode worker has a limit on its memory.
+        guard data.count > Self.largestDrawing, !LoaderWait.isUnlimited else { return }
+        let (count, limit) = Magnitude.bytes(data.count, exceeding: Self.largestDrawing)
+        throw ImageError(
+            .imageTooLarge,
+            url: options.url,
+            reason: "The SVG has \(count), more than the \(limit) that are drawn in the process of the app",
+            remedy: "Decode in workers (decoding = .automatic), or use a smaller file."
+        )
     }
 }
 
