@@ -15,7 +15,7 @@ public struct DecodeOptions: Sendable {
     public var maximumFrameCount = 10_000
     /// Whether an animated image is decoded as a still one. Default: no.
     public var isFirstFrameOnly = false
-    /// The format of a file without a signature, such as TGA. Default: none.
+    /// The format of a file without a signature. Default: none.
     public var formatHint: ImageFormat?
     /// Values of the app for its own decoder, from ``ImageRequest/decoderParameters``. Default: none.
     public var decoderParameters: [String: String] = [:]

@@ -100,7 +100,7 @@ public struct ImageRequest: Hashable, Sendable {
         get { extended.progressiveOptions }
         set { change { $0.progressiveOptions = newValue } }
     }
-    /// The format of a file that cannot be recognised by its content, such as TGA. Default: none.
+    /// The format of a file that cannot be recognised by its content. Default: none.
     public var formatHint: ImageFormat? {
         get { extended.formatHint }
         set { change { $0.formatHint = newValue } }

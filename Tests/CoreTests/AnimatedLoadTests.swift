@@ -48,7 +48,7 @@ struct AnimatedLoadTests {
         request.pixelFormat = .rgb
         let without = try await fixture.manager.response(for: request).image
         #expect(withAlpha.pixels.hasAlpha && !without.pixels.hasAlpha)
-        request.formatHint = .tga
+        request.formatHint = .icns
         #expect(fixture.manager.cachedImage(for: request) == nil)
     }
 }

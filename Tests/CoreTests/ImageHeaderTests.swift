@@ -45,20 +45,6 @@ struct ImageHeaderTests {
         #expect(header.orientation == .up)
     }
 
-    @Test("An X bitmap of nothing but beginnings of definitions is read in a time that grows with its length")
-    func beginnings() {
-        // Given names without an end: a reader that looked for it each time would take the square of the length.
-        let file = Data("#define a_width 1\n".utf8) + Data(String(repeating: "#define", count: 5000).utf8)
-        let start = threadTime()
-        #expect(ImageFormat(sniffing: file) == .xbm)
-        #expect(ImageHeader(reading: file) == nil)
-        #expect(threadTime() - start < .seconds(3))
-        // Then the definitions behind them count all the same, and those with a name that no reader takes do not.
-        let long = "#define " + String(repeating: "a", count: 300) + "_height 7\n"
-        let rest = Data("\n\(long)#define a_height 3\n".utf8)
-        #expect(ImageHeader(reading: file + rest)?.size == PixelSize(width: 1, height: 3))
-    }
-
     @Test(
         "The orientation of the shipped images is read",
         arguments: [

@@ -26,20 +26,10 @@ extension ImageFormat {
     public static let jpegXL = ImageFormat(rawValue: "jxl")
     /// PDF.
     public static let pdf = ImageFormat(rawValue: "pdf")
-    /// Netpbm: bitmaps (PBM), greyscale (PGM) and colour (PPM) images.
-    public static let pnm = ImageFormat(rawValue: "pnm")
-    /// Truevision TGA. Its files have no signature, so a request needs a format hint.
-    public static let tga = ImageFormat(rawValue: "tga")
     /// macOS icon.
     public static let icns = ImageFormat(rawValue: "icns")
     /// X pixmap.
     public static let xpm = ImageFormat(rawValue: "xpm")
-    /// Windows animated cursor, of which the first image is shown.
-    public static let ani = ImageFormat(rawValue: "ani")
-    /// X bitmap, a source file in C.
-    public static let xbm = ImageFormat(rawValue: "xbm")
-    /// QuickTime image, a file around one of another format.
-    public static let qtif = ImageFormat(rawValue: "qtif")
 }
 
 /// What the library knows about a format, apart from how to decode and encode it.
@@ -144,29 +134,6 @@ package struct FormatDescriptor: Sendable {
         FormatDescriptor(.xpm, mediaTypes: ["image/x-xpixmap"], fileExtensions: ["xpm"]) {
             $0.matches("/* XPM */", at: 0)
         },
-        FormatDescriptor(.ani, mediaTypes: ["application/x-navi-animation"], fileExtensions: ["ani"]) {
-            $0.matches("RIFF", at: 0) && $0.matches("ACON", at: 8)
-        },
-        FormatDescriptor(
-            .xbm,
-            mediaTypes: ["image/x-xbitmap"],
-            fileExtensions: ["xbm"],
-            readHeader: XBitmapHeader.read,
-            isSignature: XBitmapHeader.isSignature
-        ),
-        FormatDescriptor(.qtif, mediaTypes: ["image/x-quicktime", "image/qtif"], fileExtensions: ["qtif", "qif"]) {
-            $0.matches("idsc", at: 4) || $0.matches("idat", at: 4)
-        },
-        FormatDescriptor(
-            .pnm,
-            mediaTypes: [
-                "image/x-portable-anymap", "image/x-portable-pixmap", "image/x-portable-graymap",
-                "image/x-portable-bitmap",
-            ],
-            fileExtensions: ["pnm", "ppm", "pgm", "pbm"],
-            readHeader: NetpbmHeader.read,
-            isSignature: isNetpbm
-        ),
         FormatDescriptor(
             .avif,
             mediaTypes: ["image/avif", "image/avif-sequence"],
@@ -188,13 +155,6 @@ package struct FormatDescriptor: Sendable {
             fileExtensions: ["svg", "svgz"],
             isSignature: isSVG
         ),
-        // The format has no signature: only a hint tells it.
-        FormatDescriptor(
-            .tga,
-            mediaTypes: ["image/x-tga"],
-            fileExtensions: ["tga"],
-            readHeader: TGAHeader.read
-        ) { _ in false },
     ]
 
     fileprivate static let byFormat = Dictionary(uniqueKeysWithValues: all.map { ($0.format, $0) })
@@ -252,14 +212,6 @@ extension ImageFormat {
 
 // Signatures that are more than a few bytes.
 extension FormatDescriptor {
-    /// The letter P, a digit from 1 to 6, and white space or a comment (the manual page ppm(5)).
-    @Sendable private static func isNetpbm(_ bytes: ByteReader) -> Bool {
-        guard bytes.matches("P", at: 0), let kind = bytes.uint8(1), (0x31...0x36).contains(kind),
-            let next = bytes.uint8(2)
-        else { return false }
-        return next == UInt8(ascii: "#") || isSpace(next)
-    }
-
     /// BM, or BA for a bitmap array of OS/2, before a header of known size. The four bytes between them are 0, except in
     /// pointers of OS/2, where they are the hot spot.
     @Sendable private static func isBMP(_ bytes: ByteReader) -> Bool {

@@ -61,7 +61,7 @@ extension CoderRegistry {
         case .avif: "libavif-gdk-pixbuf"
         case .heif: "heif-gdk-pixbuf"
         case .jpegXL: "libjxl-gdk-pixbuf, which Debian 13 and later have"
-        case .pnm, .tga, .icns, .xpm, .ani, .xbm, .qtif: "libgdk-pixbuf-2.0-0"
+        case .icns, .xpm: "libgdk-pixbuf-2.0-0"
         default: nil
         }
     }

@@ -66,8 +66,9 @@ struct DefaultDecoderTests {
             }
         }
         #expect(recorder.formats.isEmpty)
-        #expect(try registry.decode(Data("P6 1 1 255 abc".utf8)).color(0, 0) == 0x616263)
-        #expect(recorder.formats == [.pnm])
+        let svg = Data("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='7'/>".utf8)
+        #expect(try registry.decode(svg).pixelSize == Self.size)
+        #expect(recorder.formats == [.svg])
     }
 
     @Test("An app can prefer gdk-pixbuf, whole and in parts")
@@ -99,20 +100,18 @@ struct DefaultDecoderTests {
     }
 
     @Test(
-        "gdk-pixbuf shows parts of a format without a decoder of the library",
+        "gdk-pixbuf shows parts of an image",
         .enabled(
-            if: !PixbufCoder().decodesElsewhere(.pnm),
+            if: !PixbufCoder().decodesElsewhere(.bmp),
             "gdk-pixbuf decodes in another process, which shows no parts"
         )
     )
     func pixbufInParts() throws {
-        let pixels = [UInt8](repeating: 200, count: 30 * 30 * 3)
-        let file = Data("P6 30 30 255\n".utf8) + Data(pixels)
-        let coder = try CoderRegistry.builtIn.decoder(for: file, url: nil)
-        let decoder = try #require(coder.makeIncrementalDecoder(for: .pnm, options: DecodeOptions()))
+        let file = TestImage.solid(0xC8C8C8, size: PixelSize(width: 30, height: 30), format: .bmp)
+        let decoder = try #require(PixbufCoder().makeIncrementalDecoder(for: .bmp, options: DecodeOptions()))
         try decoder.append(file.prefix(1500))
         let partial = try #require(decoder.partialImage())
-        #expect(partial.isPartial && partial.color(0, 0) == 0xC8C8C8 && partial.pixels.hasAlpha)
+        #expect(partial.isPartial && partial.pixels.hasAlpha)
         try decoder.append(Data(file.dropFirst(1500)))
         #expect(try decoder.finish(file).color(29, 29) == 0xC8C8C8)
     }

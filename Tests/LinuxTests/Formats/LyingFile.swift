@@ -30,8 +30,8 @@ struct LyingFile: Sendable, CustomTestStringConvertible {
         LyingFile("PNG beyond its format", .png, data: png(side: .max)),
         LyingFile("GIF", .gif, data: Data(Array("GIF89a".utf8) + [255, 255, 255, 255, 0, 0, 0, 0x3B])),
         LyingFile("WebP", .webp, data: webP),
-        LyingFile("PNM", .pnm, data: pnm("4294967295")),
-        LyingFile("PNM beyond 64 bits", .pnm, data: pnm("99999999999999999999")),
+        LyingFile("PNM", .unknown, data: pnm("4294967295")),
+        LyingFile("PNM beyond 64 bits", .unknown, data: pnm("99999999999999999999")),
     ]
 
     private static let pixels = [UInt8](repeating: 1, count: 64)

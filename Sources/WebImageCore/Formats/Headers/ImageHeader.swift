@@ -37,7 +37,7 @@ package struct ImageHeader: Sendable, Hashable {
     /// Reads the header from the beginning of a file.
     ///
     /// The result is `nil` when further bytes are needed, or when the format is not one of JPEG, PNG, GIF, WebP, TIFF, BMP,
-    /// ICO, AVIF, HEIF, Netpbm and TGA.
+    /// ICO, AVIF and HEIF.
     /// - Parameters:
     ///   - data: The file, or the part of it that has arrived.
     ///   - hint: The format of a file without a signature.

@@ -110,7 +110,7 @@ extension PixbufCoder: InstalledFormatDecoding {
 extension PixbufCoder: SlowImageDecoding {
     /// The formats whose loaders take as long as the number of pixels lets them.
     private static let steady: Set<ImageFormat> = [
-        .jpeg, .png, .gif, .webp, .tiff, .bmp, .ico, .pnm, .tga, .avif, .heif, .jpegXL,
+        .jpeg, .png, .gif, .webp, .tiff, .bmp, .ico, .avif, .heif, .jpegXL,
     ]
 
     package func isSlow(_ format: ImageFormat) -> Bool {

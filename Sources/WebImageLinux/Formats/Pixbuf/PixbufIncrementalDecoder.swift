@@ -220,17 +220,9 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         hasNews = true
     }
 
-    /// The loaders of PNG and Netpbm report nothing when the end of a file is missing, and the latter leaves the pixels
-    /// that are missing as it found their memory.
+    /// The loader of PNG reports nothing when the end of a file is missing.
     private func checkEnd(_ data: Data) throws(ImageError) {
-        let isComplete = data.withUnsafeBytes { raw in
-            switch format {
-            case .png: PNGHeader.isComplete(ByteReader(raw))
-            case .pnm: NetpbmHeader.isComplete(ByteReader(raw))
-            default: true
-            }
-        }
-        guard !isComplete else { return }
+        guard format == .png, !data.withUnsafeBytes({ PNGHeader.isComplete(ByteReader($0)) }) else { return }
         throw options.badData("The \(format.name) ends before its pixels do: it is truncated")
     }
 

@@ -27,7 +27,8 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecodi
         holding reservation: MemoryBudget.Reservation?,
         isCancelled: () -> Bool
     ) throws(ImageError) -> WebImage {
-        let format = ImageFormat(sniffing: data, hint: options.formatHint)
+        let recognised = ImageFormat(sniffing: data, hint: options.formatHint)
+        let format = installedFormat(data.prefix(ImageFormat.sniffLength), as: recognised) ?? recognised
         var command = DecodeCommand(.decode)
         command.options = options
         if let kind = kind(format, options) {

@@ -41,8 +41,9 @@ enum WorkerKind: Int32, Sendable, CaseIterable {
     init?(_ coder: any ImageDecoding, _ format: ImageFormat) {
         switch coder {
         case let coder as PixbufCoder:
-            // Their loaders write files for a time, or read the types of files that the system knows.
-            if coder.decodesElsewhere(format) || [.xbm, .qtif].contains(format) { return nil }
+            // The loaders of XBM and QTIF write files for a time, or read the types of files that the system knows.
+            let needsFiles = ["image/x-xbitmap", "image/x-quicktime"].contains(format.rawValue)
+            if coder.decodesElsewhere(format) || needsFiles { return nil }
             self = format == .svg ? .drawings : .modules
         default: self = .codecs
         }
