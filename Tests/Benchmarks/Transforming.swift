@@ -52,7 +52,6 @@ struct Transforming: ParsableCommand {
                 "tint 1920x1080, soft light", screen, .tint(color, blendMode: .softLight),
                 ["screen.ppm"] + plain + ["-compose", "SoftLight", "-composite"]
             ),
-            ("tint 1920x1080, hue", screen, .tint(color, blendMode: .hue), []),
             ("overlay 1920x1080, screen", screen, .overlay(round, key: "round", blendMode: .screen), []),
             ("rotate 1920x1080 by 30", screen, .rotate(degrees: 30), []),
         ]

@@ -80,7 +80,7 @@ struct BlendTests {
             ImageColor(0xFF8000), ImageColor(0x336699, alpha: 0.5), .clear, ImageColor(0x0000FF, alpha: .nan),
         ] {
             let pixel = try #require(
-                try pixels(ImageTransformer.tint(color, blendMode: .copy).transform(backdrop)).first
+                try pixels(ImageTransformer.tint(color, blendMode: .sourceOver).transform(image(1, [0]))).first
             )
             let plain = image(1, [pixel])
             let tinted = ImageTransformer.tint(color, blendMode: mode).transform(backdrop)
@@ -90,7 +90,7 @@ struct BlendTests {
     }
 
     @Test(
-        "An image without alpha gives the same as one with it, and has none afterwards where it stays opaque",
+        "An image without alpha gives the same as one with it, and has none afterwards",
         arguments: BlendMode.allCases
     )
     func opaque(mode: BlendMode) throws {
@@ -103,9 +103,8 @@ struct BlendTests {
             .tint(ImageColor(0x336699, alpha: 0.3), blendMode: mode),
         ] {
             let result = try #require(transformer.transform(plain))
-            let isOpaque = try pixels(result).allSatisfy { $0 >> 24 == 255 }
             #expect(try pixels(result) == pixels(transformer.transform(backdrop)))
-            #expect(!result.pixels.hasAlpha == isOpaque)
+            #expect(!result.pixels.hasAlpha)
         }
         // An overlay without alpha covers what one with an alpha of 255 covers.
         let dense = ImageTransformer.overlay(plain, key: "2", blendMode: mode).transform(
@@ -138,9 +137,6 @@ struct BlendTests {
         #expect(
             try pixels(transformed).enumerated().filter { $0.element == 0xFFFF_FFFF }.map(\.offset) == [0, 1, 5, 6]
         )
-        // What is not covered is gone where the mode says so.
-        let masked = ImageTransformer.overlay(dot, key: "1", at: .topLeft, blendMode: .destinationIn).transform(blank)
-        #expect(try pixels(masked) == [0xFF00_0000] + [UInt32](repeating: 0, count: 24))
     }
 
     @Test("Keys tell colours, modes, names and places apart, and a plain tint has the key that it had")

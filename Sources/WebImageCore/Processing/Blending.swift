@@ -10,15 +10,9 @@ extension PixelBuffer {
     /// Returns the image with something laid over it.
     /// - Returns: `nil` when there is no memory.
     func blended(with source: BlendSource, _ mode: BlendMode) -> PixelBuffer? {
-        let format = mode.keepsOpacity ? format : .rgbaPremultiplied
         guard let backdrop = converted(to: format) else { return nil }
         return PixelBuffer(size: size, format: format) { memory in
-            // What is outside of the source stays or goes; the rest is read from the target.
-            if case .pixels = source, mode.clearsOutside {
-                memory.initializeMemory(as: UInt8.self, repeating: 0)
-            } else {
-                backdrop.withUnsafeBytes { memory.copyMemory(from: $0) }
-            }
+            backdrop.withUnsafeBytes { memory.copyMemory(from: $0) }
             switch source {
             case .color(let pixel):
                 Swift.withUnsafeBytes(of: pixel.littleEndian) { bytes in
@@ -73,38 +67,14 @@ private struct BlendRow {
             }
         }
         switch mode {
-        case .clear: each { _, _ in .zero }
-        case .copy: each { top, _ in top }
         case .sourceOver: each { top, under in top + under.outside(top) }
-        case .destinationOver: each { top, under in top.outside(under) + under }
-        case .sourceIn: each { top, under in top.inside(under) }
-        case .destinationIn: each { top, under in under.inside(top) }
-        case .sourceOut: each { top, under in top.outside(under) }
-        case .destinationOut: each { top, under in under.outside(top) }
         case .sourceAtop: each { top, under in top.inside(under) + under.outside(top) }
-        case .destinationAtop: each { top, under in top.outside(under) + under.inside(top) }
-        case .xor: each { top, under in top.outside(under) + under.outside(top) }
-        case .plusLighter: each { top, under in pointwiseMin(top + under, BlendPixel(repeating: 255)) }
         case .multiply: each { top, under in top.around(under) + top * under * BlendPixel.unit }
         case .screen: each { top, under in top + under - top * under * BlendPixel.unit }
-        case .overlay:
-            each { top, under in top.around(under) + top.hardLight(under, isLight: under + under .> under.w) }
-        case .hardLight: each { top, under in top.around(under) + top.hardLight(under, isLight: top + top .> top.w) }
+        case .overlay: each { top, under in top.around(under) + top.overlay(under) }
         case .darken: each { top, under in top.around(under) + pointwiseMin(top.inside(under), under.inside(top)) }
         case .lighten: each { top, under in top.around(under) + pointwiseMax(top.inside(under), under.inside(top)) }
-        case .colorDodge: each { top, under in top.around(under) + top.dodge(under) }
-        case .colorBurn: each { top, under in top.around(under) + top.burn(under) }
         case .softLight: each { top, under in top.around(under) + top.softLight(under) }
-        case .difference:
-            each { top, under in
-                (top + under - 2 * pointwiseMin(top.inside(under), under.inside(top))).covering(top, under)
-            }
-        case .exclusion:
-            each { top, under in (top + under - 2 * BlendPixel.unit * top * under).covering(top, under) }
-        case .hue: each { top, under in top.mixed(under) { $0.withSaturation(of: $1).withLuminosity(of: $1) } }
-        case .saturation: each { top, under in top.mixed(under) { $1.withSaturation(of: $0).withLuminosity(of: $1) } }
-        case .color: each { top, under in top.mixed(under) { $0.withLuminosity(of: $1) } }
-        case .luminosity: each { top, under in top.mixed(under) { $1.withLuminosity(of: $0) } }
         }
     }
 }
@@ -153,38 +123,13 @@ extension BlendPixel {
     @inline(__always)
     fileprivate func around(_ other: BlendPixel) -> BlendPixel { outside(other) + other.outside(self) }
 
-    /// The colours with the alpha of one pixel over another.
-    @inline(__always)
-    fileprivate func covering(_ top: BlendPixel, _ under: BlendPixel) -> BlendPixel {
-        var result = self
-        result.w = top.w + under.outside(top).w
-        return result
-    }
-
     // What the modes make of the part that both cover. The alpha comes out as that of this part.
 
     @inline(__always)
-    fileprivate func hardLight(_ under: BlendPixel, isLight: SIMDMask<SIMD4<Int32>>) -> BlendPixel {
+    fileprivate func overlay(_ under: BlendPixel) -> BlendPixel {
         let dark = 2 * (self * under)
         let light = self.w * under.w - 2 * ((under.w - under) * (self.w - self))
-        return dark.replacing(with: light, where: isLight) * Self.unit
-    }
-
-    @inline(__always)
-    fileprivate func dodge(_ under: BlendPixel) -> BlendPixel {
-        // A divisor of zero makes infinity or NaN, which are replaced.
-        let quotient = under * self.w / (self.w - self)
-        let limited = pointwiseMin(quotient, BlendPixel(repeating: under.w))
-        return limited.replacing(with: under.w, where: self .>= self.w).replacing(with: 0, where: under .<= 0)
-            * self.w * Self.unit
-    }
-
-    @inline(__always)
-    fileprivate func burn(_ under: BlendPixel) -> BlendPixel {
-        let all = BlendPixel(repeating: under.w)
-        let limited = all - pointwiseMin((all - under) * self.w / self, all)
-        return limited.replacing(with: 0, where: self .<= 0).replacing(with: under.w, where: under .>= under.w)
-            * self.w * Self.unit
+        return dark.replacing(with: light, where: under + under .> under.w) * Self.unit
     }
 
     @inline(__always)
@@ -197,42 +142,7 @@ extension BlendPixel {
         return mixed * (self.w * under.w * Self.unit)
     }
 
-    /// Lays the pixel over another one, with what a function makes of the colours of both where they overlap.
-    @inline(__always)
-    fileprivate func mixed(
-        _ under: BlendPixel,
-        _ mix: (_ top: BlendPixel, _ under: BlendPixel) -> BlendPixel
-    ) -> BlendPixel {
-        around(under) + mix(straight, under.straight) * (self.w * under.w * Self.unit)
-    }
-
     /// The colours from 0 to 1, not multiplied by alpha, which is 1; zero for a transparent pixel.
     @inline(__always)
-    fileprivate var straight: BlendPixel { self.w > 0 ? self / self.w : .zero }
-
-    // Colours that are not multiplied by alpha (Compositing and Blending, 10.2). The alpha stays 1.
-
-    @inline(__always)
-    private var luminosity: Float { 0.3 * x + 0.59 * y + 0.11 * z }
-
-    @inline(__always)
-    fileprivate func withLuminosity(of other: BlendPixel) -> BlendPixel {
-        var result = self + (other.luminosity - luminosity)
-        let (middle, least, most) = (
-            other.luminosity, Swift.min(result.x, result.y, result.z), Swift.max(result.x, result.y, result.z)
-        )
-        if least < 0 { result = middle + (result - middle) * (middle / (middle - least)) }
-        if most > 1 { result = middle + (result - middle) * ((1 - middle) / (most - middle)) }
-        result.w = self.w
-        return result
-    }
-
-    @inline(__always)
-    fileprivate func withSaturation(of other: BlendPixel) -> BlendPixel {
-        let (least, most) = (Swift.min(x, y, z), Swift.max(x, y, z))
-        let saturation = Swift.max(other.x, other.y, other.z) - Swift.min(other.x, other.y, other.z)
-        var result = most > least ? (self - least) * (saturation / (most - least)) : .zero
-        result.w = self.w
-        return result
-    }
+    private var straight: BlendPixel { self.w > 0 ? self / self.w : .zero }
 }

@@ -103,10 +103,10 @@ private func focus(picture: Picture, url: URL) {
 }
 
 @MainActor
-private func blending(picture: Picture, url: URL, logo: WebImage, mask: WebImage) {
+private func blending(picture: Picture, url: URL, logo: WebImage, paper: WebImage) {
     picture.setImage(with: url, transformer: .tint(ImageColor(0x3584E4), blendMode: .multiply))
     picture.setImage(with: url, transformer: .overlay(logo, key: "logo 2", at: .bottomRight))
-    picture.setImage(with: url, transformer: .overlay(mask, key: "mask 1", blendMode: .destinationIn))
+    picture.setImage(with: url, transformer: .overlay(paper, key: "paper 1", blendMode: .softLight))
 }
 
 private func writing(image: WebImage) throws {
