@@ -121,15 +121,6 @@ struct GraphIntakeTests {
         for url in fixture.loader.started { fixture.loader.finish(url) }
     }
 
-    @Test("Loads work where the system starts no thread for them")
-    func noThread() {
-        let queue = WorkQueue(name: "test-intake", threadCount: 1, startThread: { _ in EAGAIN })
-        let fixture = ManagerFixture(hasDisk: false) { $0.intakeQueue = queue }
-        let tasks = (0..<50).map { load(fixture, "\($0)") }
-        for task in tasks.prefix(10) { task.cancel() }
-        #expect(fixture.outcomes.wait { $0.count == 50 } && fixture.isIdle)
-    }
-
     @Test("Loads wait while the manager is suspended, those that have started go on, and all end in their order")
     func suspended() throws {
         let fixture = ManagerFixture(holdsResponses: true, hasDisk: false)

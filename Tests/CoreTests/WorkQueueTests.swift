@@ -1,5 +1,5 @@
 import Dispatch
-import Glibc
+import FoundationEssentials
 import Synchronization
 import TestSupport
 import Testing
@@ -69,42 +69,21 @@ struct WorkQueueTests {
         #expect(running.withLock { $0.most } <= 3)
     }
 
-    @Test("Work of a queue that gets no thread runs on those of another one, or on the caller's, in order")
-    func noThread() {
-        let isAllowed = Mutex(false)
-        let queue = WorkQueue(name: "test", threadCount: 2) { body in
-            isAllowed.withLock { $0 } ? startDetachedThread(body) : EAGAIN
-        }
-        // Given another queue with a thread
-        let other = WorkQueue(name: "other", threadCount: 1)
-        let log = EventLog<Int>()
-        other.submit { log.add(-1) }
-        log.wait { $0.count == 1 }
-        // When the system allows no thread, then the work runs all the same
-        for number in 0..<20 { queue.submit { log.add(number) } }
-        #expect(log.wait { $0.count == 21 })
-        #expect(log.all == Array(-1..<20))
-        #expect(EventLog<Int>.poll { queue.pendingCount == 0 })
-        // When it allows threads again, they are started
-        isAllowed.withLock { $0 = true }
-        let gate = block(queue)
-        queue.submit { log.add(20) }
-        #expect(log.wait { $0.count == 22 })
-        gate.signal()
-    }
-
     @Test("Threads start with the first work, and none is started for a queue that is not used")
     func lazyThreads() {
-        let starts = Mutex(0)
-        let queue = WorkQueue(name: "test", threadCount: 3) { body in
-            starts.withLock { $0 += 1 }
-            return startDetachedThread(body)
+        /// The threads with the name of the queue.
+        func threadCount() -> Int {
+            let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+            return tasks.count { task in
+                (try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)) == "test-lazy\n"
+            }
         }
-        #expect(starts.withLock { $0 } == 0)
+        let queue = WorkQueue(name: "test-lazy", threadCount: 3)
+        #expect(threadCount() == 0)
         let log = EventLog<Int>()
         for number in 0..<5 { queue.submit { log.add(number) } }
         #expect(log.wait { $0.count == 5 })
-        #expect(starts.withLock { $0 } == 3)
+        #expect(EventLog<Int>.poll { threadCount() == 3 })
     }
 
     @Test("Submitted work still runs when the queue is released; then its threads end")

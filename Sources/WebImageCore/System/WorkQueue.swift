@@ -22,30 +22,20 @@ package final class WorkQueue: Sendable {
 
     private let shared: QueueState
 
-    /// Makes a queue, whose threads start with its first work. Work runs elsewhere when the system allows none.
+    /// Makes a queue, whose threads start with its first work. Where the system starts none, an error is logged, and the work waits
+    /// until later work finds a thread.
     /// - Parameters:
     ///   - name: The name that debuggers show, at most 15 bytes.
     ///   - threadCount: The number of threads, 1 to 64. It is evaluated when the threads start.
     ///   - isBatch: Whether the work needs the processor for long, so that the threads do not preempt others when they
     ///     wake up (SCHED_BATCH, sched(7)). Their niceness stays that of the main thread: with a higher one, a busy
     ///     machine would keep them from running while they hold a lock for which the main thread waits.
-    ///   - startThread: Starts a thread that runs a body. Returns 0 or an error number. Tests replace it.
     package init(
         name: String,
         threadCount: @autoclosure @escaping @Sendable () -> Int,
-        isBatch: Bool = false,
-        startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32 = startDetachedThread
+        isBatch: Bool = false
     ) {
-        shared = QueueState(
-            name: name,
-            isBatch: isBatch,
-            maximumThreadCount: { min(max(1, threadCount()), 64) },
-            startThread: startThread
-        )
-        QueueState.known.withLock { known in
-            known.removeAll { $0.state == nil }
-            known.append(QueueState.Weak(state: shared))
-        }
+        shared = QueueState(name: name, isBatch: isBatch, maximumThreadCount: { min(max(1, threadCount()), 64) })
     }
 
     deinit {
@@ -96,51 +86,31 @@ private final class QueueState: Sendable {
         var queue = PriorityQueue<@Sendable () -> Void>()
         var running = 0
         var threadCount = 0
-        /// Whether a thread of another queue, or of a caller, runs a piece of work.
-        var isRunElsewhere = false
         var isClosed = false
-
-        var hasThread: Bool { threadCount > 0 && !isClosed }
-        var hasIdleThread: Bool { hasThread && running + queue.count < threadCount }
     }
-
-    struct Weak: Sendable {
-        weak var state: QueueState?
-    }
-
-    /// All queues, for one that has no thread.
-    static let known = Mutex<[Weak]>([])
 
     private let name: String
     private let isBatch: Bool
     private let maximumThreadCount: @Sendable () -> Int
-    private let start: @Sendable (@escaping @Sendable () -> Void) -> Int32
     let state = Mutex(State())
     /// Signalled once for each piece of work. Cancelled work leaves a signal behind, which wakes a thread needlessly.
     private let signal = DispatchSemaphore(value: 0)
 
-    init(
-        name: String,
-        isBatch: Bool,
-        maximumThreadCount: @escaping @Sendable () -> Int,
-        startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32
-    ) {
+    init(name: String, isBatch: Bool, maximumThreadCount: @escaping @Sendable () -> Int) {
         self.name = name
         self.isBatch = isBatch
         self.maximumThreadCount = maximumThreadCount
-        start = startThread
     }
 
     /// Starts as many threads as the system allows.
-    /// - Returns: Whether there is one.
-    private func startThreads() -> Bool {
+    private func startThreads() {
         let maximumThreadCount = maximumThreadCount()
         let missing = state.withLock { state in
             defer { state.threadCount = maximumThreadCount }
             return maximumThreadCount - state.threadCount
         }
         for started in 0..<missing {
-            let code = start { [self] in
+            let code = startDetachedThread { [self] in
                 nameThisThread(name)
                 if isBatch { markThisThreadAsBatch() }
                 run()
@@ -150,11 +120,10 @@ private final class QueueState: Sendable {
                 state.threadCount -= missing - started
                 return state.threadCount
             }
-            let remedy = "Its work runs on the threads that there are. Raise the limit of threads (ulimit -u)."
+            let remedy = "Raise the limit of threads (ulimit -u)."
             WebImageLog.error("The queue \(name) has only \(count) threads (error \(code)). \(remedy)")
-            return count > 0
+            return
         }
-        return true
     }
 
     func push(
@@ -166,45 +135,9 @@ private final class QueueState: Sendable {
         let (number, hasThread) = state.withLock { state in
             (state.queue.push(work, priority, isResumed: isResumed, age: age), state.threadCount > 0)
         }
-        if hasThread { signal.signal() } else { runElsewhere(priority) }
+        if !hasThread { startThreads() }
+        signal.signal()
         return number
-    }
-
-    /// Finds a thread for work of a queue that has none: a new one, one of another queue, or the caller's. A load that
-    /// takes the time of the caller is better than one that never ends.
-    private func runElsewhere(_ priority: ImagePriority) {
-        if startThreads() {
-            // Nobody has signalled work that waits for another queue.
-            for _ in 0..<max(state.withLock { $0.queue.count }, 1) { signal.signal() }
-            return
-        }
-        let others = Self.known.withLock { known in
-            known.compactMap(\.state).filter { $0 !== self && $0.state.withLock { $0.hasThread } }
-        }
-        // The threads of one that is busy may wait for a disk that hangs.
-        if let other = others.first(where: { $0.state.withLock { $0.hasIdleThread } }) ?? others.first {
-            _ = other.push(priority) { if self.runNext() { self.runElsewhere(priority) } }
-        } else {
-            while runNext() {}
-        }
-    }
-
-    /// Runs one piece of work, unless another thread does so: the work of a queue with one thread keeps its order.
-    /// - Returns: Whether there is more to do.
-    private func runNext() -> Bool {
-        let work = state.withLock { state -> (@Sendable () -> Void)? in
-            guard !state.isRunElsewhere, let work = state.queue.pop() else { return nil }
-            state.isRunElsewhere = true
-            state.running += 1
-            return work
-        }
-        guard let work else { return false }
-        work()
-        return state.withLock { state in
-            state.isRunElsewhere = false
-            state.running -= 1
-            return state.queue.count > 0
-        }
     }
 
     func close() {

@@ -177,30 +177,6 @@ struct OtherFormatTests {
         )
     }
 
-    @Test(
-        "Where no thread can be started, a decode that could not be given up fails at once",
-        arguments: [true, false]
-    )
-    func noThread(isElsewhere: Bool) throws {
-        let image = try WebImage(data: TestImage.quarters(size: PixelSize(width: 2, height: 2)))
-        let url = URL(string: "https://example.org/a.svg")
-        let wait = LoaderWait(
-            format: .svg,
-            isElsewhere: isElsewhere,
-            limit: .seconds(10),
-            options: DecodeOptions(url: url),
-            leftBehind: LoaderWait.CallsLeftBehind(),
-            startThread: { _, _ in EAGAIN }
-        )
-        let error = #expect(throws: ImageError.self) {
-            try wait.run(until: { false }) { () throws(ImageError) in
-                Issue.record("The work runs")
-                return image
-            }
-        }
-        #expect(error?.code == .decoderUnavailable && error?.url == url && error?.remedy.contains("ulimit -u") == true)
-    }
-
     @Test("A process that takes too long ends with an error, and one that nobody waits for with the load")
     func givingUp() throws {
         // Given a process that does not answer

@@ -17,8 +17,6 @@ package struct LoaderWait {
     /// The library whose loader is waited for.
     package var library = "gdk-pixbuf"
     let leftBehind: CallsLeftBehind
-    /// Starts a thread with a name. Returns 0 or an error number. Tests replace it.
-    let startThread: @Sendable (String, @escaping @Sendable () -> Void) -> Int32
 
     /// The number of calls that may be left behind. Files that make loaders hang cannot use up threads and processes, nor
     /// those that make them work all processors.
@@ -29,14 +27,12 @@ package struct LoaderWait {
         isElsewhere: Bool,
         limit: Duration,
         options: DecodeOptions,
-        leftBehind: CallsLeftBehind? = nil,
-        startThread: @escaping @Sendable (String, @escaping @Sendable () -> Void) -> Int32 = startBatchThread
+        leftBehind: CallsLeftBehind? = nil
     ) {
         self.format = format
         self.isElsewhere = isElsewhere
         self.limit = limit
         self.options = options
-        self.startThread = startThread
         self.leftBehind = leftBehind ?? (isElsewhere ? .elsewhere : .ofProcess)
     }
 
@@ -59,7 +55,7 @@ package struct LoaderWait {
         if isElsewhere { announce() }
         guard leftBehind.count < maximumLeftBehind else { throw tooManyLeftBehind }
         let call = Call()
-        let code = startThread(isElsewhere ? "gwi-glycin" : "gwi-loader") { [leftBehind] in
+        let code = startBatchThread(name: isElsewhere ? "gwi-glycin" : "gwi-loader") { [leftBehind] in
             let result = Result { () throws(ImageError) in try work() }
             withExtendedLifetime(reservation) {}
             if call.end(with: result) { leftBehind.add(-1) }
