@@ -151,7 +151,7 @@ struct ThumbnailerCommand {
     private func spawn() -> pid_t? {
         var words = arguments.map { word in strdup((word + [0]).map { CChar(bitPattern: $0) }) } + [nil]
         defer { for word in words { free(word) } }
-        let child = gwi_spawn(&words)
+        let child = gwi_spawn(&words, nil, true, -1, -1)
         return child > 0 ? child : nil
     }
 }

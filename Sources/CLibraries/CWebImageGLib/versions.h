@@ -12,4 +12,3 @@ static const GResourceLookupFlags gwi_resource_lookup_none = G_RESOURCE_LOOKUP_F
 static const GApplicationFlags gwi_application_non_unique = G_APPLICATION_NON_UNIQUE;
 static const GDBusCallFlags gwi_dbus_call_none = G_DBUS_CALL_FLAGS_NONE;
 static const GConverterFlags gwi_converter_none = G_CONVERTER_NO_FLAGS;
-static const GLogLevelFlags gwi_log_problems = G_LOG_LEVEL_WARNING | G_LOG_LEVEL_CRITICAL;

@@ -1,5 +1,4 @@
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -12,9 +11,7 @@ extern char **environ;
 
 // Swift does not import posix_spawn_file_actions_addclosefrom_np.
 
-/// - flags: Further flags of the attributes.
-/// - input, output: The descriptors of the standard input, and of the standard output and error; -1 for /dev/null.
-static pid_t spawn(char *const *arguments, char *const *environment, short flags, int input, int output) {
+pid_t gwi_spawn(char *const *arguments, char *const *environment, bool has_group, int input, int output) {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     pid_t child = -1;
@@ -29,7 +26,8 @@ static pid_t spawn(char *const *arguments, char *const *environment, short flags
         posix_spawnattr_setsigmask(&attributes, &none);
         posix_spawnattr_setsigdefault(&attributes, &all);
         posix_spawnattr_setpgroup(&attributes, 0);
-        posix_spawnattr_setflags(&attributes, flags | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        const short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+        posix_spawnattr_setflags(&attributes, has_group ? flags | POSIX_SPAWN_SETPGROUP : flags);
         for (int descriptor = 0; descriptor < 3; descriptor++) {
             int source = descriptor == 0 ? input : output;
             if (source >= 0)
@@ -40,32 +38,11 @@ static pid_t spawn(char *const *arguments, char *const *environment, short flags
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
         posix_spawn_file_actions_addclosefrom_np(&actions, 3);
 #endif
-        error = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments, environment);
+        error = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments, environment ? environment : environ);
         posix_spawn_file_actions_destroy(&actions);
     }
     posix_spawnattr_destroy(&attributes);
     return error == 0 ? child : -error;
 }
 
-pid_t gwi_spawn(char *const *arguments) { return spawn(arguments, environ, POSIX_SPAWN_SETPGROUP, -1, -1); }
-
-pid_t gwi_spawn_piped(char *const *arguments, char *const *environment, int *input, int *output) {
-    int in[2] = {-1, -1}, out[2];
-    pid_t child;
-    if (pipe2(out, O_CLOEXEC) != 0) return -errno;
-    if (input && pipe2(in, O_CLOEXEC) != 0) {
-        child = -errno;
-    } else {
-        child = spawn(arguments, environment, 0, in[0], out[1]);
-        if (input) close(in[0]);
-    }
-    close(out[1]);
-    if (child < 0) {
-        close(out[0]);
-        if (in[1] >= 0) close(in[1]);
-        return child;
-    }
-    if (input) *input = in[1];
-    *output = out[0];
-    return child;
-}
+bool gwi_pipe(int *ends) { return pipe2(ends, O_CLOEXEC) == 0; }

@@ -23,15 +23,20 @@ final class RunningProcess: Sendable {
         var words = command.map { strdup($0) } + [nil]
         var settings = variables.map { strdup($0) } + [nil]
         defer { for string in words + settings { free(string) } }
-        var (input, output) = (-1 as Int32, -1 as Int32)
-        process =
-            hasInput
-            ? gwi_spawn_piped(&words, &settings, &input, &output) : gwi_spawn_piped(&words, &settings, nil, &output)
+        var (input, output): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+        if gwi_pipe(&output), !hasInput || gwi_pipe(&input) {
+            process = gwi_spawn(&words, &settings, false, input[0], output[1])
+        } else {
+            process = -errno
+        }
+        // The child has these ends.
+        for descriptor in [input[0], output[1]] where descriptor >= 0 { close(descriptor) }
         guard process > 0 else {
+            for descriptor in [input[1], output[0]] where descriptor >= 0 { close(descriptor) }
             throw ProcessError(description: "\(command[0]) cannot be started: \(String(cString: strerror(-process)))")
         }
-        self.input = Mutex(hasInput ? input : nil)
-        let (chunks, descriptor) = (chunks, output)
+        self.input = Mutex(hasInput ? input[1] : nil)
+        let (chunks, descriptor) = (chunks, output[0])
         Thread.detachNewThread {
             var buffer = [UInt8](repeating: 0, count: 65_536)
             var count = 0

@@ -85,9 +85,13 @@ struct DrawingTests {
         .enabled(if: !PixbufCoder().decodesElsewhere(.svg), "gdk-pixbuf decodes in another process")
     )
     func largest() throws {
-        let file = Self.files[1] + Data(repeating: 0x20, count: PixbufCoder.largestDrawing - Self.files[1].count)
-        #expect(try PixbufCoder().decode(file, options: DecodeOptions()).color(16, 16) == 0xFF0000)
-        let error = thrownError { try PixbufCoder().decode(file + [0x20], options: DecodeOptions()) }
+        func file(_ byteCount: Int) -> Data {
+            Self.files[1] + Data(repeating: 0x20, count: byteCount - Self.files[1].count)
+        }
+        #expect(try PixbufCoder().decode(file(1 << 20), options: DecodeOptions()).color(16, 16) == 0xFF0000)
+        let error = thrownError {
+            try PixbufCoder().decode(file(PixbufCoder.largestDrawing + 1), options: DecodeOptions())
+        }
         #expect(error?.code == .imageTooLarge && error?.reason.contains("in the process of the app") == true)
         #expect(error?.remedy.contains("workers") == true)
     }

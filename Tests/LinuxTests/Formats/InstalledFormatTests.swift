@@ -48,20 +48,14 @@ struct InstalledFormatTests {
         ),
     ]
 
-    @Test(
-        "Rare formats are recognised by their first bytes and decoded without a hint, with workers as well",
-        arguments: 0..<6
-    )
+    @Test("Rare formats are recognised by their first bytes and decoded without a hint", arguments: 0..<6)
     func known(index: Int) throws {
         let file = Self.files[index]
         #expect(ImageFormat(sniffing: file.data) == .unknown)
         guard PixbufCoder().canDecode(file.format) else { return }
-        let sandbox = DecodeSandbox.shared.map { ($0, isOptional: true) }
-        for registry in [CoderRegistry.builtIn, .builtIn(adding: [], sandbox: sandbox)] {
-            let image = try registry.decode(file.data)
-            #expect(image.format == file.format && image.pixelSize == Self.size)
-            #expect(image.color(0, 0).isClose(to: file.format == Self.xbm ? 0 : 0xFF0000))
-        }
+        let image = try CoderRegistry.builtIn.decode(file.data)
+        #expect(image.format == file.format && image.pixelSize == Self.size)
+        #expect(image.color(0, 0).isClose(to: file.format == Self.xbm ? 0 : 0xFF0000))
     }
 
     @Test("They are not loaded from the network unless the app allows it", arguments: 0..<6)
@@ -82,25 +76,23 @@ struct InstalledFormatTests {
         #expect(await failure(ImageManager(configuration: configuration), url) == nil)
     }
 
-    @Test("Damaged ones, and those that claim more pixels than the limit, are refused")
+    @Test("Damaged ones, and those that claim more pixels than they have, are refused")
     func hostile() {
-        for (file, code) in [
-            (Self.bitmap(width: 2_000_000_000), ImageError.Code.imageTooLarge),
-            (Self.bitmap(rows: 1), .badImageData), (Self.bitmap().prefix(40), .badImageData),
-            (Data("#define a_width 99999999999999999999\n".utf8), .badImageData),
-            (Self.atom("idat", TestImage.solid(0, size: Self.size)).dropLast(30), .badImageData),
-            (Data([0, 0, 0, 0]) + Data("idat".utf8), .badImageData),
-            (Data([255, 255, 255, 255]) + Data("idat".utf8), .badImageData),
+        for file in [
+            Self.bitmap(width: 2_000_000_000), Self.bitmap(rows: 1), Self.bitmap().prefix(40),
+            Data("#define a_width 99999999999999999999\n".utf8), Data([0, 0, 0, 0]) + Data("idat".utf8),
+            Data([255, 255, 255, 255]) + Data("idat".utf8), Data("P6\n-1 3\n255\nabc".utf8),
         ] {
-            var options = DecodeOptions(maximumPixelCount: 1 << 18)
-            options.url = URL(string: "file:///a")
-            let error = thrownError { try CoderRegistry.builtIn.decode(Data(file), options: options) }
-            let isInstalled = PixbufCoder().canDecode(Data(file), format: .unknown)
+            let error = thrownError { try CoderRegistry.builtIn.decode(Data(file)) }
             #expect(
-                error?.code == (isInstalled ? code : .badImageData),
+                error?.code == .badImageData,
                 "\(String(decoding: file.prefix(60), as: UTF8.self)) \(error as Any)"
             )
         }
+        // The size counts before the loader takes memory for the pixels.
+        let error = thrownError { try CoderRegistry.builtIn.decode(Data("P6\n100000 100000\n255\n".utf8)) }
+        let isInstalled = PixbufCoder().canDecode(ImageFormat(rawValue: "image/x-portable-anymap"))
+        #expect(error?.code == (isInstalled ? .imageTooLarge : .badImageData))
     }
 
     @Test("A format that only a loader of this machine knows is shown from files, and names itself by its media type")

@@ -95,12 +95,11 @@ struct SandboxedDrawingTests {
         #expect(try decode(Data(Self.text.replacing("IMAGE", with: png).utf8)).1.format == .svg)
     }
 
-    @Test("A small drawing around a huge image takes no more than the memory of its worker") func bomb() throws {
+    @Test("A small drawing around a huge image costs at most a worker") func bomb() throws {
         let image = Bomb.png(width: 20_000, height: 20_000).base64EncodedString()
         let file = Data(Self.text.replacing("IMAGE", with: image).utf8)
         let options = DecodeOptions(url: URL(string: "https://host/a.svg"))
-        let error = thrownError { try Self.coders.decode(file, options: options) }
-        print("\(error as Any)")
+        _ = thrownError { try Self.coders.decode(file, options: options) }
         let small = TestImage.solid(0x00AA00, size: PixelSize(width: 8, height: 8)).base64EncodedString()
         #expect(try decode(Data(Self.text.replacing("IMAGE", with: small).utf8)).1.format == .svg)
     }

@@ -34,10 +34,6 @@ CURLSHcode gwi_curl_share_set_data(CURLSH *handle, curl_lock_data value);
 // Whether libcurl has HTTP/3, with QUIC from ngtcp2. CURLVERSION_NOW is a macro that Swift does not import.
 bool gwi_curl_has_http3(void);
 
-// Loads the decoders of libheif for good, if a module of gdk-pixbuf uses it. Since version 1.14 they are plugins, which libheif
-// otherwise loads with its first user and unloads with its last.
-void gwi_load_heif_plugins(void);
-
 // Whether this version of libdispatch exports the functions with which CoreFoundation's run loop drains the main queue. A source of
 // the default main context, attached when the program is loaded, does the same.
 bool gwi_can_drain_main_queue(void);
@@ -242,18 +238,14 @@ bool gwi_tiff_read_tile(gwi_tiff *tiff, gwi_tiff_position position, uint8_t *tar
 /// Decodes whole rows, from the first one of a strip or tile on, to red, green, blue and alpha, red in the lowest byte.
 bool gwi_tiff_read_rgba(gwi_tiff *tiff, uint32_t y, uint32_t row_count, uint32_t *target);
 
-/// Starts a program, found by its name, in a process group of its own, without input, output or descriptors of this process.
-/// - arguments: The words of its command line and a NULL.
+/// Starts a program, found by its name, without the other descriptors of this process.
+/// - arguments, environment: The words of its command line and its variables, each with a NULL at the end. NULL for those of this process.
+/// - has_group: Whether it gets a process group of its own.
+/// - input, output: The descriptors of its standard input, and of its standard output and error; -1 for /dev/null.
 /// Its process, to be waited for; the negative error number when it cannot be started.
-pid_t gwi_spawn(char *const *arguments);
-
-/// Starts a program, found by its name, in the process group of this process and without its other descriptors.
-/// - arguments: The words of its command line and a NULL.
-/// - environment: Its environment and a NULL.
-/// - input: Becomes a descriptor that writes to its standard input; NULL for /dev/null.
-/// - output: Becomes a descriptor that reads its standard output and error.
-/// Its process, to be waited for; the negative error number when it cannot be started.
-pid_t gwi_spawn_piped(char *const *arguments, char *const *environment, int *input, int *output);
+pid_t gwi_spawn(char *const *arguments, char *const *environment, bool has_group, int input, int output);
+/// Makes a pipe whose ends programs that are started do not get; pipe2(2) is not in the Glibc module.
+bool gwi_pipe(int *ends);
 
 // Decode workers: this program started again, with a socket on which it takes files and answers with pixels.
 

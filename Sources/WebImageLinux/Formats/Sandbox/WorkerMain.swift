@@ -77,7 +77,17 @@ package enum DecodeWorkerProcess {
             gdk_pixbuf_loader_close(loader, nil)
             g_object_unref(loader)
         }
-        gwi_load_heif_plugins()
+        loadHEIFPlugins()
+    }
+
+    /// Loads the decoders of libheif for good, if a module of gdk-pixbuf uses it. Since version 1.14 they are plugins, which libheif
+    /// otherwise loads with its first user and unloads with its last.
+    private static func loadHEIFPlugins() {
+        // What heif_init returns is in registers.
+        typealias Initialize = @convention(c) (UnsafeRawPointer?) -> Void
+        guard let library = dlopen("libheif.so.1", RTLD_NOW | RTLD_NOLOAD), let function = dlsym(library, "heif_init")
+        else { return }
+        unsafeBitCast(function, to: Initialize.self)(nil)
     }
 
     /// The memory that the program and its libraries map.
