@@ -63,7 +63,7 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
     }
 
     /// Decodes the first frame, which takes the memory of the canvas.
-    package func takeFirstFrame() throws(ImageError) -> PixelBuffer {
+    func takeFirstFrame() throws(ImageError) -> PixelBuffer {
         // Nothing follows that would restore what is beneath the frame.
         keepsBeneath = false
         defer { keepsBeneath = true }

@@ -31,7 +31,7 @@ package struct FrameLayout: Sendable {
 
 extension [FrameLayout] {
     /// Returns for each frame whether it can be drawn without the frames before it.
-    package func independence(on canvas: PixelSize) -> [Bool] {
+    func independence(on canvas: PixelSize) -> [Bool] {
         var isIndependent: [Bool] = []
         for (index, layout) in enumerated() {
             let replacesAll =

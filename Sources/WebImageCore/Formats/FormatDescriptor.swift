@@ -38,11 +38,11 @@ package struct FormatDescriptor: Sendable {
     /// The media types, the one that is registered with IANA first.
     package let mediaTypes: [String]
     /// The file extensions without a dot, the usual one first.
-    package let fileExtensions: [String]
+    let fileExtensions: [String]
     /// Whether encoding loses information, so that a rendition may lose a little more.
     package let isLossy: Bool
     /// Whether a decoder can show parts of a file that is arriving.
-    package let isDecodableInParts: Bool
+    let isDecodableInParts: Bool
     /// Whether the beginning of a file, whole or cut anywhere, is that of the format.
     let isSignature: @Sendable (ByteReader) -> Bool
     /// Reads the size and the orientation from the beginning of a file; `nil` for formats without such a reader.

@@ -18,7 +18,7 @@ public enum ImageOrientation: Int, Sendable, CaseIterable {
     case left = 8
 
     /// Whether width and height are swapped.
-    package var swapsSides: Bool { rawValue >= 5 }
+    var swapsSides: Bool { rawValue >= 5 }
 
     /// The upright size of an image with a stored size, or the reverse.
     package func apply(to size: PixelSize) -> PixelSize { swapsSides ? size.transposed : size }

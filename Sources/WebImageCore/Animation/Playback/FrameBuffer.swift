@@ -105,7 +105,7 @@ package final class FrameBuffer: Sendable {
     package var end: Int { state.withLock { $0.end } }
 
     /// Whether no frame can be decoded before another animation gives memory for a canvas back, or the system can do more again.
-    package var waitsForMemory: Bool { state.withLock { $0.wait != nil } }
+    var waitsForMemory: Bool { state.withLock { $0.wait != nil } }
 
     /// Returns a frame if it is decoded. If not, `onFrame` is called once it is.
     package func frame(_ index: Int) -> WebImage? {
@@ -119,7 +119,7 @@ package final class FrameBuffer: Sendable {
 
     /// Returns the first of the frames that is decoded, and its place among them. Frame 0, which is always there, counts
     /// when no other one is decoded.
-    package func firstBuffered(of frames: some Sequence<Int>) -> (place: Int, frame: WebImage)? {
+    func firstBuffered(of frames: some Sequence<Int>) -> (place: Int, frame: WebImage)? {
         var start: Int?
         return state.withLock { state in
             for (place, index) in frames.enumerated() {
@@ -246,7 +246,7 @@ package final class FrameBuffer: Sendable {
 
     /// Has the decoder give its memory back, once it has decoded the frame that it is about to. The frames stay. A request
     /// of ``request(_:shown:)`` comes before it.
-    package func releaseDecoderMemory() {
+    func releaseDecoderMemory() {
         guard keepsDecoderMemory else { return }
         let isIdle = state.withLock { state in
             // One that waits for memory has none.

@@ -71,7 +71,7 @@ package struct PlaybackTimeline: Sendable {
     }
 
     /// Returns the nearest loop that there is. Behind the last one nothing plays.
-    package func nearest(loop: Int) -> Int { min(max(loop, 0), loopCount > 0 ? loopCount - 1 : Int(Int32.max)) }
+    func nearest(loop: Int) -> Int { min(max(loop, 0), loopCount > 0 ? loopCount - 1 : Int(Int32.max)) }
 
     /// Returns a loop that has a time: there are endless animations that have played for long.
     package func bounded(loop: Int) -> Int { min(max(loop, 0), Int(Int32.max)) }
@@ -83,7 +83,7 @@ package struct PlaybackTimeline: Sendable {
     }
 
     /// Whether nothing follows the frame of a position.
-    package func isLast(_ position: Position) -> Bool {
+    func isLast(_ position: Position) -> Bool {
         guard let end = position.end else { return true }
         return end == totalDuration
     }
@@ -100,7 +100,7 @@ package struct PlaybackTimeline: Sendable {
     }
 
     /// The number of steps of a loop.
-    package var stepsPerLoop: Int { order.count }
+    var stepsPerLoop: Int { order.count }
 
     /// Returns the frame of a step.
     package func frame(ofStep step: Int) -> Int {

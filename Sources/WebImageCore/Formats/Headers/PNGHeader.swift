@@ -121,7 +121,7 @@ package struct PNGChunks: Sequence, IteratorProtocol {
         package static let header = Name("IHDR")
         package static let palette = Name("PLTE")
         package static let transparency = Name("tRNS")
-        package static let exif = Name("eXIf")
+        static let exif = Name("eXIf")
         package static let animation = Name("acTL")
         package static let frame = Name("fcTL")
         package static let pixels = Name("IDAT")

@@ -1,16 +1,14 @@
-package import FoundationEssentials
-package import WebImageCore
+import FoundationEssentials
+import WebImageCore
 
 /// Writes GIF, still or animated (GIF89a specification). Each frame has the rectangle that changes, and colours of its own.
-package struct GIFEncoder: ImageEncoding {
+struct GIFEncoder: ImageEncoding {
     /// The sizes of GIF have 16 bits.
     private static let longestSide = 65_535
 
-    package init() {}
+    func canEncode(_ format: ImageFormat) -> Bool { format == .gif }
 
-    package func canEncode(_ format: ImageFormat) -> Bool { format == .gif }
-
-    package func encode(
+    func encode(
         _ pixels: PixelBuffer,
         as format: ImageFormat,
         options: EncodeOptions
@@ -23,7 +21,7 @@ package struct GIFEncoder: ImageEncoding {
         return writer.finish()
     }
 
-    package func encode(
+    func encode(
         _ animation: ImageAnimation,
         as format: ImageFormat,
         options: EncodeOptions

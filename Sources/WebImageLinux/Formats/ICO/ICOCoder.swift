@@ -1,17 +1,15 @@
-package import FoundationEssentials
-package import WebImageCore
+import FoundationEssentials
+import WebImageCore
 
 /// Decodes icons and cursors of Windows in Swift. Images that are PNG files go to the PNG decoder.
 ///
 /// An icon holds one image in several sizes. The smallest that is no smaller than the requested size is decoded.
-package struct ICOCoder: ImageDecoding {
+struct ICOCoder: ImageDecoding {
     private let png = PNGCoder()
 
-    package init() {}
+    func canDecode(_ format: ImageFormat) -> Bool { format == .ico }
 
-    package func canDecode(_ format: ImageFormat) -> Bool { format == .ico }
-
-    package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         try data.withByteReader { bytes throws(ImageError) in
             let directory = try IconDirectory(bytes, options)
             let natural = directory.largest.size

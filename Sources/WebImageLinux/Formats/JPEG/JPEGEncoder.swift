@@ -1,15 +1,13 @@
 internal import CWebImageShims
-package import FoundationEssentials
+import FoundationEssentials
 import Glibc
-package import WebImageCore
+import WebImageCore
 
 /// Writes JPEG with libjpeg. From a quality of 0.9, colours keep their full resolution.
-package struct JPEGEncoder: ImageEncoding {
-    package init() {}
+struct JPEGEncoder: ImageEncoding {
+    func canEncode(_ format: ImageFormat) -> Bool { format == .jpeg }
 
-    package func canEncode(_ format: ImageFormat) -> Bool { format == .jpeg }
-
-    package func encode(
+    func encode(
         _ pixels: PixelBuffer,
         as format: ImageFormat,
         options: EncodeOptions

@@ -1,14 +1,12 @@
-package import FoundationEssentials
-package import WebImageCore
+import FoundationEssentials
+import WebImageCore
 
 /// Decodes the first image of a TIFF file with libtiff: strips, tiles and planes of every depth, grey, palettes, colours,
 /// CMYK, with alpha of either kind, and BigTIFF.
-package struct TIFFCoder: ImageDecoding {
-    package init() {}
+struct TIFFCoder: ImageDecoding {
+    func canDecode(_ format: ImageFormat) -> Bool { format == .tiff }
 
-    package func canDecode(_ format: ImageFormat) -> Bool { format == .tiff }
-
-    package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         try data.withByteReader { bytes throws(ImageError) in
             let reader = try TIFFReader(bytes.bytes, options)
             let orientation = reader.orientation

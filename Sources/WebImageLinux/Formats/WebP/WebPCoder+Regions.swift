@@ -1,14 +1,14 @@
 internal import CWebImageWebP
-package import FoundationEssentials
-package import WebImageCore
+import FoundationEssentials
+import WebImageCore
 
 extension WebPCoder: RegionDecoding {
     /// A lossy file without alpha is decoded row by row. Lossless pixels, alpha and frames need memory for the whole image.
-    package func decodesRegions(of data: Data) -> Bool {
+    func decodesRegions(of data: Data) -> Bool {
         ImageHeader(reading: data, hint: .webp)?.workingByteCount == 0
     }
 
-    package func decode(
+    func decode(
         _ region: DecodeRegion,
         of data: Data,
         options: DecodeOptions,

@@ -1,14 +1,12 @@
 internal import CWebImageWebP
-package import FoundationEssentials
-package import WebImageCore
+import FoundationEssentials
+import WebImageCore
 
 /// Decodes WebP with libwebp, still or animated, at the requested size.
-package struct WebPCoder: ImageDecoding {
-    package init() {}
+struct WebPCoder: ImageDecoding {
+    func canDecode(_ format: ImageFormat) -> Bool { format == .webp }
 
-    package func canDecode(_ format: ImageFormat) -> Bool { format == .webp }
-
-    package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         let features = try WebPFeatures(data, options)
         if features.isAnimated { return try animated(data, features, isArriving: false, arrival: nil, options) }
         let target = features.turn.apply(to: options.size.target(for: features.size))
@@ -28,7 +26,7 @@ package struct WebPCoder: ImageDecoding {
         return features.image(upright, options, profile: features.profile(of: data, options))
     }
 
-    package func makeIncrementalDecoder(
+    func makeIncrementalDecoder(
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
