@@ -54,18 +54,24 @@ let package = Package(
             dependencies: [.product(name: "Logging", package: "swift-log")],
             swiftSettings: library
         ),
+        // Runs decoders in processes without rights. It knows none of them: WebImageLinux hands it those of the library.
+        .target(
+            name: "WebImageSandbox",
+            dependencies: ["WebImageCore", "CWebImageSandboxShims"],
+            swiftSettings: library
+        ),
         .target(
             name: "WebImageLinux",
             dependencies: [
-                "WebImageCore", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP",
-                "CWebImageDeflate", "CWebImageZstd", "CWebImageLCMS", "CWebImageShims",
+                "WebImageCore", "WebImageSandbox", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP",
+                "CWebImageDeflate", "CWebImageZstd", "CWebImageLCMS", "CWebImageShims", "CWebImageSandboxShims",
                 .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: library
         ),
         .target(
             name: "GtkWebImage",
-            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGtk4", "CWebImageGtkShims"],
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageSandbox", "CWebImageGtk4", "CWebImageGtkShims"],
             swiftSettings: library
         ),
         // Wrappers for apps without a GTK binding. Their names are those of every binding, hence a product of their own.
@@ -111,6 +117,7 @@ let package = Package(
             swiftSettings: library
         ),
 
+        .target(name: "CWebImageSandboxShims", path: "Sources/CLibraries/CWebImageSandboxShims"),
         // The C libraries, and the functions of theirs that Swift cannot call. WebImageCore uses none of them.
         .target(
             name: "CWebImageShims",
@@ -245,9 +252,10 @@ let package = Package(
         .testTarget(
             name: "LinuxTests",
             dependencies: [
-                "WebImageCore", "WebImageLinux", "WebImageServices", "WebImageDesktop", "WebImagePDF",
-                "WebImageTesting", "TestSupport", "TestTraits", "CWebImageCurl",
-                "CWebImageDeflate", "CWebImageGLib", "CWebImageShims", "CHostileCalls", "DecodeWorker", "SandboxedApp",
+                "WebImageCore", "WebImageLinux", "WebImageSandbox", "WebImageServices", "WebImageDesktop",
+                "WebImagePDF",
+                "WebImageTesting", "TestSupport", "TestTraits", "CWebImageCurl", "CWebImageDeflate", "CWebImageGLib",
+                "CWebImageShims", "CWebImageSandboxShims", "CHostileCalls", "DecodeWorker", "SandboxedApp",
                 "webimage-decoder",
             ],
             swiftSettings: strict
@@ -276,7 +284,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "SandboxedApp",
-            dependencies: ["WebImageCore", "WebImageLinux", "CHostileCalls"],
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageSandbox", "CHostileCalls"],
             path: "Tests/SandboxedApp",
             swiftSettings: strict
         ),
@@ -344,7 +352,7 @@ if Context.environment["FUZZING"] != nil {
     package.targets.append(
         .executableTarget(
             name: "DecodeFuzzer",
-            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageDeflate", "CWebImageShims"],
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageSandbox", "CWebImageDeflate", "CWebImageShims"],
             path: "Tests/DecodeFuzzer",
             exclude: ["leaks"],
             swiftSettings: strict

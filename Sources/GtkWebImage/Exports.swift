@@ -1,2 +1,3 @@
 @_exported public import WebImageCore
 @_exported public import WebImageLinux
+@_exported public import WebImageSandbox

@@ -1,5 +1,6 @@
 import Synchronization
 public import WebImageCore
+import WebImageSandbox
 
 extension ImageManager {
     private static let sharedManager = Mutex<ImageManager?>(nil)

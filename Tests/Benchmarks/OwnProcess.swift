@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import WebImageLinux
+import WebImageSandbox
 
 /// What this process and the workers that decode for it have used. Its other children, such as servers, are not the library's.
 enum OwnProcess {

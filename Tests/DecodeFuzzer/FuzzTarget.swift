@@ -1,6 +1,7 @@
 import Foundation
 import WebImageCore
 import WebImageLinux
+import WebImageSandbox
 
 /// What bytes from outside reach besides the decoders of image files.
 enum FuzzTarget {

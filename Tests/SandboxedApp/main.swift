@@ -2,6 +2,7 @@ import CHostileCalls
 import Foundation
 import WebImageCore
 import WebImageLinux
+import WebImageSandbox
 
 // An app that decodes files in workers and says what protects it:
 //

@@ -18,8 +18,8 @@ struct PublicAPITests {
     @Test(
         "The API equals the committed lists, which GWI_UPDATE_API=1 writes anew after an intended change",
         arguments: [
-            "WebImageCore", "WebImageLinux", "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector",
-            "WebImageServices", "WebImageDesktop", "WebImagePDF", "WebImageTesting",
+            "WebImageCore", "WebImageSandbox", "WebImageLinux", "GtkWebImage", "GtkWebImageWidgets",
+            "GtkWebImageInspector", "WebImageServices", "WebImageDesktop", "WebImagePDF", "WebImageTesting",
         ]
     )
     func list(module: String) throws {

@@ -1,4 +1,5 @@
 package import WebImageCore
+package import WebImageSandbox
 
 extension CoderRegistry {
     /// A registry of every coder that the library brings, as managers have it.
@@ -31,7 +32,7 @@ extension CoderRegistry {
     }
 
     /// The decoders of the formats that the library knows by itself.
-    static var ownDecoders: [any ImageDecoding] {
+    private static var ownDecoders: [any ImageDecoding] {
         [JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(), TIFFCoder(), BMPCoder(), ICOCoder()]
     }
 
@@ -41,8 +42,20 @@ extension CoderRegistry {
         neverHere: Set<ImageFormat>
     ) -> any ImageDecoding {
         guard let (sandbox, isOptional) = sandbox else { return coder }
-        let sandboxed = SandboxedCoder(coder: coder, sandbox: sandbox, isOptional: isOptional, neverHere: neverHere)
-        return coder is any ThumbnailDecoding ? SandboxedThumbnailCoder(coder: sandboxed) : sandboxed
+        return sandbox.sandboxed(coder, isOptional: isOptional, neverHere: neverHere) { format in
+            guard let coder = coder as? PixbufCoder else { return .codecs }
+            // The loaders of XBM and QTIF write files for a time, or read the types of files that the system knows.
+            let needsFiles = ["image/x-xbitmap", "image/x-quicktime"].contains(format.rawValue)
+            if coder.decodesElsewhere(format) || needsFiles { return nil }
+            return format == .svg ? .drawings : .modules
+        }
+    }
+
+    /// A registry of the decoders of a worker.
+    /// - Parameter added: What a test adds.
+    static func worker(_ kind: WorkerKind, adding added: [any ImageDecoding]) -> CoderRegistry {
+        let decoders = kind == .codecs ? ownDecoders : [PixbufCoder()]
+        return CoderRegistry(added + decoders, encoders: [], remedy: debianRemedy)
     }
 
     /// How to install a decoder of a format on Debian.

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImageCore
 import WebImageLinux
+import WebImageSandbox
 import WebImageTesting
 
 @Suite("Animated files in parts")

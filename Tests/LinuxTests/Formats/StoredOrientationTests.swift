@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import WebImageSandbox
 import WebImageTesting
 
 @Suite("Images as they are stored")

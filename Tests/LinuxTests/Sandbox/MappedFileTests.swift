@@ -7,6 +7,7 @@ import WebImageCore
 import WebImageTesting
 
 @testable import WebImageLinux
+@testable import WebImageSandbox
 
 /// The files that this process and its decode workers both map.
 @Suite("Files that workers map instead of copying them", .blocking, .serialized)

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import WebImageSandbox
 import WebImageTesting
 
 /// Compares what workers decode with what this process decodes.

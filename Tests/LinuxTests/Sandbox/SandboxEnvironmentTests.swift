@@ -1,9 +1,10 @@
-internal import CWebImageShims
+internal import CWebImageSandboxShims
 import Foundation
 import TestSupport
 import TestTraits
 import Testing
 import WebImageCore
+import WebImageSandbox
 import WebImageTesting
 
 @testable import WebImageLinux

@@ -8,6 +8,7 @@ import WebImageCore
 import WebImageTesting
 
 @testable import WebImageLinux
+@testable import WebImageSandbox
 
 /// The life of the processes in which images are decoded.
 @Suite("The processes of the sandbox", .blocking, .serialized)

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import WebImageSandbox
 import WebImageTesting
 
 /// Decodes in workers that are this test program started again.

@@ -5,6 +5,7 @@ import WebImageCore
 import WebImageTesting
 
 @testable import WebImageLinux
+@testable import WebImageSandbox
 
 /// SVG, whose workers read fonts.
 @Suite(

@@ -1,4 +1,4 @@
-internal import CWebImageShims
+internal import CWebImageSandboxShims
 import Foundation
 import Glibc
 import TestSupport
@@ -7,6 +7,7 @@ import WebImageCore
 import WebImageTesting
 
 @testable import WebImageLinux
+@testable import WebImageSandbox
 
 /// What the app reads of a worker that somebody else may have taken over.
 @Suite("The answers of decode workers")
@@ -42,7 +43,7 @@ struct WorkerAnswerTests {
         _ bytes: [UInt8],
         file: Int32 = -1,
         memory: [UInt8] = [],
-        limit: WorkerAnswer.Limit = WorkerAnswer.Limit(pixelCount: 1 << 27, frameCount: 10_000)
+        limit: DecodeAnswer.Limit = DecodeAnswer.Limit(pixelCount: 1 << 27, frameCount: 10_000)
     ) -> (DecodeAnswer, DecodeWorker.Payload?)? {
         bytes.withUnsafeBytes { bytes in
             memory.withUnsafeBytes { try? WorkerAnswer.read(bytes, limit, file: file, memory: $0) }
@@ -137,7 +138,7 @@ struct WorkerAnswerTests {
         #expect(read(frame + memory.prefix(600), limit: .init(pixelCount: 199, frameCount: 3)) == nil)
         var options = DecodeOptions(maximumPixelCount: 1 << 26)
         options.reservedPixelCount = 1 << 24
-        #expect(WorkerAnswer.Limit(options).pixelCount == 1 << 24)
+        #expect(DecodeAnswer.Limit(options).pixelCount == 1 << 24)
     }
 
     @Test("A frame has the size and the colours of its animation, and an image those that were asked for") func colors()
@@ -159,7 +160,7 @@ struct WorkerAnswerTests {
         #expect(!readFrame(description(.standard), PixelSize(width: size.height, height: size.width)))
         var image = image(carrier: .sharedMemory)
         image.pixels.colors = wide
-        var limit = WorkerAnswer.Limit(pixelCount: 200, frameCount: 0)
+        var limit = DecodeAnswer.Limit(pixelCount: 200, frameCount: 0)
         #expect(read(message(.image(image)), memory: memory, limit: limit) == nil)
         limit.allowsWideColors = true
         #expect(read(message(.image(image)), memory: memory, limit: limit) != nil)

@@ -2,6 +2,7 @@ internal import CWebImageGLib
 import FoundationEssentials
 import Glibc
 import WebImageCore
+import WebImageSandbox
 
 /// The bytes of a body that have arrived: in memory, or beyond a limit in a temporary file without a name. The limit is lower
 /// while the bodies of all loads have no room.

@@ -1,4 +1,4 @@
-internal import CWebImageShims
+internal import CWebImageSandboxShims
 import FoundationEssentials
 import Glibc
 import Synchronization
@@ -136,7 +136,7 @@ final class DecodeWorker: @unchecked Sendable {
             }
         }
         try wait(for: POLLIN, until: deadline, isCancelled: isCancelled)
-        return try receive(command.limit ?? WorkerAnswer.Limit(command.options))
+        return try receive(command.limit ?? DecodeAnswer.Limit(command.options))
     }
 
     private func send(
@@ -174,7 +174,7 @@ final class DecodeWorker: @unchecked Sendable {
         }
     }
 
-    private func receive(_ limit: WorkerAnswer.Limit) throws(Failure) -> (DecodeAnswer, Payload?) {
+    private func receive(_ limit: DecodeAnswer.Limit) throws(Failure) -> (DecodeAnswer, Payload?) {
         var file: Int32 = -1
         let count = gwi_message_receive(socket, buffer.baseAddress, buffer.count, &file, 1)
         defer { if file >= 0 { close(file) } }

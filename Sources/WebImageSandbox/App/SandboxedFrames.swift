@@ -132,7 +132,7 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
         var command = DecodeCommand(.frame, handle: handle)
         (command.format, command.options, command.index) = (file.format, options, index)
         command.isArriving = !file.isWhole
-        command.limit = WorkerAnswer.Limit(frameSize: size)
+        command.limit = DecodeAnswer.Limit(frameSize: size)
         return command
     }
 

@@ -1,29 +1,25 @@
-internal import CWebImageShims
-import Dispatch
+internal import CWebImageSandboxShims
 import FoundationEssentials
 import Glibc
 import Synchronization
-import WebImageCore
+package import WebImageCore
 
 /// Decodes files in worker processes. All managers of an app share it.
 package final class DecodeSandbox: Sendable {
-    /// The sandbox of this app; `nil` where there can be none.
-    package static let shared: DecodeSandbox? = {
-        let sandbox = DecodeSandbox()
-        // The end of a process takes a moment, and the main thread reports that no window is on screen.
-        let token = MemoryMonitor.shared.observe { [weak sandbox] _ in
-            guard let sandbox else { return }
-            DispatchQueue.global(qos: .utility).async { sandbox.endIdleWorkers() }
-        }
-        sandbox?.pressure.withLock { $0 = token }
-        return sandbox
-    }()
-
     /// A sandbox without workers.
-    static let unavailable = DecodeSandbox(paths: [], limit: 1)
+    package static let unavailable = DecodeSandbox(paths: [], limit: 1)
 
     /// Why this process has no sandbox; `nil` when it has one.
-    static let obstacle: String? = findObstacle()
+    package static let obstacle: String? =
+        if gwi_has_foreign_rights() {
+            "The program has more rights than its user, which it must not pass on"
+        } else if gwi_is_sanitized() {
+            "A sanitizer is linked, which a sandbox would stop"
+        } else if !gwi_worker_is_in_program() {
+            "The library is not part of the program, which can therefore not be started as a worker"
+        } else {
+            nil
+        }
 
     private let zygotes: [WorkerZygote]
     /// The workers of files, whole or arriving, by what they decode.
@@ -32,12 +28,6 @@ package final class DecodeSandbox: Sendable {
     private let animations: WorkerPool
     private let timeLimit: Duration
     private let handles = Mutex<UInt64>(0)
-    private let pressure = Mutex<ObservationToken?>(nil)
-
-    private convenience init?() {
-        guard Self.obstacle == nil else { return nil }
-        self.init(limit: min(SystemResources.processorCount, 8))
-    }
 
     /// - Parameters:
     ///   - paths: The programs of the workers, of which the first one that works is used.
@@ -53,15 +43,6 @@ package final class DecodeSandbox: Sendable {
         self.timeLimit = timeLimit
     }
 
-    private static func findObstacle() -> String? {
-        if gwi_has_foreign_rights() { return "The program has more rights than its user, which it must not pass on" }
-        if gwi_is_sanitized() { return "A sanitizer is linked, which a sandbox would stop" }
-        if !gwi_worker_is_in_program() {
-            return "The library is not part of the program, which can therefore not be started as a worker"
-        }
-        return nil
-    }
-
     /// What is known of the sandbox.
     package var status: SandboxStatus { pool(.codecs).status }
 
@@ -75,7 +56,7 @@ package final class DecodeSandbox: Sendable {
     func canStart(_ kind: WorkerKind) -> Bool { pool(kind).canStart }
 
     /// Whether drawings are decoded in workers, as far as is known: without Landlock they could read more than fonts.
-    var drawsSafely: Bool {
+    package var drawsSafely: Bool {
         Self.obstacle == nil && gwi_has_landlock() && gwi_has_seccomp() && canStart(.drawings)
     }
 
@@ -90,6 +71,28 @@ package final class DecodeSandbox: Sendable {
     /// Ends the workers that have nothing to do.
     package func endIdleWorkers() {
         for pool in pools + [animations] { pool.endIdleWorkers() }
+    }
+
+    /// A decoder that runs in workers.
+    /// - Parameters:
+    ///   - coder: The decoder, which the workers have as well.
+    ///   - isOptional: Whether images are decoded in this process when no worker starts, and those of the app's own resources always are.
+    ///   - neverHere: Formats that are decoded in this process only when their files come from there.
+    ///   - kind: The kind of worker that decodes a format; `nil` where another process does so already, or no worker can.
+    package func sandboxed(
+        _ coder: any ImageDecoding,
+        isOptional: Bool,
+        neverHere: Set<ImageFormat>,
+        kind: @escaping @Sendable (ImageFormat) -> WorkerKind?
+    ) -> any ImageDecoding {
+        let sandboxed = SandboxedCoder(
+            coder: coder,
+            sandbox: self,
+            isOptional: isOptional,
+            neverHere: neverHere,
+            workerKind: kind
+        )
+        return coder is any ThumbnailDecoding ? SandboxedThumbnailCoder(coder: sandboxed) : sandboxed
     }
 
     /// A name for a file that a worker keeps.

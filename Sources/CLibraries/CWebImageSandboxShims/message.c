@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "CWebImageShims.h"
+#include "CWebImageSandboxShims.h"
 
 // Messages with descriptors, and files in memory, between the app and its decode workers.
 

@@ -1,11 +1,11 @@
-internal import CWebImageShims
-import FoundationEssentials
+internal import CWebImageSandboxShims
+package import FoundationEssentials
 import Glibc
 import Synchronization
 
 /// The files without a name that this process has mapped, with their descriptors: a decode worker maps the same file instead of
 /// taking a copy of its bytes.
-enum MappedFiles {
+package enum MappedFiles {
     private struct File {
         let descriptor: Int32
         let byteCount: Int
@@ -23,7 +23,7 @@ enum MappedFiles {
     /// Maps a file for reading.
     /// - Parameter descriptor: The file, which stays the caller's.
     /// - Returns: `nil` when there is no room for it: a process has a limited number of mappings, and may have one of addresses.
-    static func map(_ descriptor: Int32, byteCount: Int) -> Data? {
+    package static func map(_ descriptor: Int32, byteCount: Int) -> Data? {
         mapped(descriptor, byteCount: byteCount)?.data
     }
 

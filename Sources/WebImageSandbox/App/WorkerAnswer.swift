@@ -1,4 +1,4 @@
-internal import CWebImageShims
+internal import CWebImageSandboxShims
 import FoundationEssentials
 import Glibc
 package import WebImageCore
@@ -8,45 +8,11 @@ package enum WorkerAnswer {
     /// The image that the app makes of an answer, for the fuzzer.
     package static func image(_ message: UnsafeRawBufferPointer, memory: UnsafeRawBufferPointer) -> WebImage? {
         let options = DecodeOptions()
-        guard let (answer, payload) = try? read(message, Limit(options), file: -1, memory: memory) else { return nil }
+        guard let (answer, payload) = try? read(message, DecodeAnswer.Limit(options), file: -1, memory: memory) else {
+            return nil
+        }
         let file = SandboxedFile(data: Data(), format: .gif)
         return try? DecodeSandbox.unavailable.image(answer, payload, of: file, options: options)
-    }
-
-    /// What an answer may bring. Memory that a worker has made looks as large as it likes, and the app would have to pay for it.
-    struct Limit {
-        var pixelCount: Int
-        var frameCount: Int
-        /// Whether pixels may have other colours than those of sRGB in 8 bits.
-        var allowsWideColors = false
-        /// The size of the frames of an animation.
-        var frameSize: PixelSize?
-
-        static let none = Limit(pixelCount: 0, frameCount: 0)
-
-        init(pixelCount: Int, frameCount: Int) {
-            (self.pixelCount, self.frameCount) = (pixelCount, frameCount)
-        }
-
-        /// The limit for a frame.
-        init(frameSize: PixelSize) {
-            self.init(pixelCount: frameSize.pixelCount, frameCount: 0)
-            self.frameSize = frameSize
-        }
-
-        /// The limit for a file: the pixels for which memory was taken. A drawing may have some more.
-        init(_ options: DecodeOptions) {
-            let reserved = options.reservedPixelCount.map { max($0, 1 << 22) } ?? .max
-            self.init(
-                pixelCount: min(options.maximumPixelCount, reserved),
-                frameCount: options.maximumFrameCount
-            )
-            allowsWideColors = options.keepsWideColors
-        }
-
-        func allows(_ pixels: PixelDescription) -> Bool {
-            pixels.size.pixelCount <= pixelCount && (allowsWideColors || pixels.colors == .standard)
-        }
     }
 
     /// - Parameters:
@@ -54,7 +20,7 @@ package enum WorkerAnswer {
     ///   - memory: What the worker shares with the app, and may change at any time.
     static func read(
         _ message: UnsafeRawBufferPointer,
-        _ limit: Limit,
+        _ limit: DecodeAnswer.Limit,
         file: Int32,
         memory: UnsafeRawBufferPointer
     ) throws(MessageReader.Malformed) -> (DecodeAnswer, DecodeWorker.Payload?) {

@@ -15,7 +15,7 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding, @unchecked Se
     /// The beginning of a file whose size is not known yet.
     private var head: Data?
     /// What an answer may bring, once the size is known.
-    private var limit: WorkerAnswer.Limit?
+    private var limit: DecodeAnswer.Limit?
 
     /// - Returns: `nil` when the decoder shows no parts of such a file.
     init?(_ sandbox: DecodeSandbox, of format: ImageFormat, by kind: WorkerKind, options: DecodeOptions) {
@@ -44,7 +44,7 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding, @unchecked Se
     private func readSize(in head: Data) {
         self.head = head
         guard let header = ImageHeader(reading: head) else { return }
-        var limit = WorkerAnswer.Limit(options)
+        var limit = DecodeAnswer.Limit(options)
         limit.pixelCount = min(limit.pixelCount, header.storedSize.pixelCount)
         (self.limit, self.head) = (limit, nil)
     }

@@ -1,4 +1,4 @@
-internal import CWebImageShims
+internal import CWebImageSandboxShims
 import Glibc
 import Synchronization
 import WebImageCore

@@ -50,7 +50,7 @@ struct DecodeCommand {
     /// Where they are.
     var carrier = WorkerCarrier.message
     /// What the answer may bring, if that is less than the options allow. It stays in the app.
-    var limit: WorkerAnswer.Limit?
+    var limit: DecodeAnswer.Limit?
 
     func write(to writer: inout MessageWriter) {
         writer.add(kind.rawValue)

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "CWebImageShims.h"
+#include "CWebImageSandboxShims.h"
 
 // The zygote is this program started again, before main. It loads what decoders need, once, and then forks a worker whenever the app
 // asks for one. It sees no file of a stranger. Swift can declare neither constructors nor forks.
@@ -25,7 +25,7 @@ enum { app_socket = 3, highest_descriptor = 5 };
 // Its value is the number of the socket and the kind of the workers, as in "3:1".
 static const char zygote_variable[] = "GWI_DECODE_WORKER";
 
-// Swift's part (WorkerMain.swift). Programs that link only this target have none.
+// Swift's part (DecodeWorkerProcess.swift). Programs that link only this target have none.
 extern void gwi_worker_main(int32_t socket, int32_t kind) __attribute__((weak));
 // What the tests add to their workers.
 extern void gwi_worker_will_start(void) __attribute__((weak));

@@ -9,7 +9,9 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecodi
     /// Whether images are decoded in this process when no worker starts, and those of the app's own resources always are.
     let isOptional: Bool
     /// Formats that are decoded in this process only when their files come from there.
-    var neverHere: Set<ImageFormat> = []
+    let neverHere: Set<ImageFormat>
+    /// The kind of worker that decodes a format; `nil` where another process does so already, or no worker can.
+    let workerKind: @Sendable (ImageFormat) -> WorkerKind?
 
     func canDecode(_ format: ImageFormat) -> Bool { coder.canDecode(format) }
 
@@ -100,7 +102,7 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecodi
 
     /// The kind of worker that a file goes to; `nil` for the process of the app.
     func kind(_ format: ImageFormat, _ options: DecodeOptions) -> WorkerKind? {
-        guard let kind = WorkerKind(coder, format) else { return nil }
+        guard let kind = workerKind(format) else { return nil }
         if isOptional, options.url?.scheme == "resource" { return nil }
         return sandbox.canStart(kind) || !mayBeHere(format, options) ? kind : nil
     }
@@ -166,7 +168,7 @@ struct SandboxedThumbnailCoder: CancellableImageDecoding, ThumbnailDecoding, Reg
         }
         var command = DecodeCommand(.thumbnail)
         command.options = options
-        command.limit = WorkerAnswer.Limit(options)
+        command.limit = DecodeAnswer.Limit(options)
         command.limit?.pixelCount = min(options.maximumPixelCount, Self.largestPixelCount)
         // It stands in the head of the file.
         let head = data.prefix(Self.headLength)

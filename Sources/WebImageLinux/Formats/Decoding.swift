@@ -1,4 +1,6 @@
+import Dispatch
 public import WebImageCore
+public import WebImageSandbox
 
 extension ImageManager.Configuration {
     /// Where the library's decoders run. An app's own decoders always run in the process of the app.
@@ -32,4 +34,19 @@ extension ImageManager {
     public static var sandboxStatus: SandboxStatus {
         DecodeSandbox.shared?.status ?? .unavailable(DecodeSandbox.obstacle ?? "There is no sandbox")
     }
+}
+
+extension DecodeSandbox {
+    private static let ofApp: (sandbox: DecodeSandbox, pressure: ObservationToken)? = {
+        guard obstacle == nil else { return nil }
+        let sandbox = DecodeSandbox(limit: min(SystemResources.processorCount, 8))
+        // The end of a process takes a moment, and the main thread reports that no window is on screen.
+        let pressure = MemoryMonitor.shared.observe { _ in
+            DispatchQueue.global(qos: .utility).async { sandbox.endIdleWorkers() }
+        }
+        return (sandbox, pressure)
+    }()
+
+    /// The sandbox of this app; `nil` where there can be none.
+    package static var shared: DecodeSandbox? { ofApp?.sandbox }
 }

@@ -1,4 +1,4 @@
-internal import CWebImageShims
+internal import CWebImageSandboxShims
 import Synchronization
 import WebImageCore
 
@@ -44,7 +44,7 @@ public struct SandboxStatus: Sendable, Hashable {
     private static let logged = Mutex<SandboxStatus?>(nil)
 
     /// Says in the log what is missing, once: all kinds of workers have the same protections.
-    func log() {
+    package func log() {
         guard Self.logged.withLock({ exchange(&$0, with: self) }) != self else { return }
         if protections.count == Protection.allCases.count {
             WebImageLog.debug("\(self)")
@@ -53,7 +53,7 @@ public struct SandboxStatus: Sendable, Hashable {
         }
     }
 
-    static func unavailable(_ reason: String) -> SandboxStatus { SandboxStatus(reason: reason) }
+    package static func unavailable(_ reason: String) -> SandboxStatus { SandboxStatus(reason: reason) }
 }
 
 extension SandboxStatus: CustomStringConvertible {

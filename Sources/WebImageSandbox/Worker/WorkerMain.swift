@@ -1,93 +1,46 @@
-internal import CWebImageGLib
-internal import CWebImagePixbuf
-internal import CWebImageShims
+internal import CWebImageSandboxShims
 import FoundationEssentials
 import Glibc
 package import WebImageCore
 
-/// A zygote, from its start to the end of the app, and the workers that it forks. It is called before `main`, in the program of the app or
-/// in one of its own.
-/// - Parameter kind: The number of a ``WorkerKind``.
-@_cdecl("gwi_worker_main")
-package func runDecodeWorker(_ socket: Int32, _ kind: Int32) {
-    guard let kind = WorkerKind(rawValue: kind) else { return }
-    // The app ends a worker that takes too long.
-    LoaderWait.isUnlimited = true
-    let coders = kind.coders(adding: DecodeWorkerProcess.addedDecoders)
-    let readable = DecodeWorkerProcess.load(kind)
-    var size = 0
-    guard let memory = gwi_zygote_run(&size) else { return }
-    // From here on this is a worker.
-    let session = DecodeSession(coders: coders)
-    let fence = DecodeWorkerProcess.closeFence(kind, readable)
-    let channel = WorkerChannel(socket, SharedMemory(memory, byteCount: size))
-    channel.send(.ready(fence))
-    while let (command, data) = channel.receive() {
-        guard let answer = session.answer(command, data) else { continue }
-        channel.send(answer.0, answer.1)
+/// A zygote that has loaded its decoders, from there to the end of the app, and the workers that it forks.
+package enum WorkerMain {
+    /// Makes a worker for each one that the app wants, which answers its commands. Returns at the end of either process.
+    /// - Parameters:
+    ///   - socket: The socket to the app.
+    ///   - readable: The folders with files that the decoders read all the same.
+    ///   - decodingLimit: The bytes that all decodes of the app may take together.
+    package static func run(
+        on socket: Int32,
+        _ kind: WorkerKind,
+        coders: CoderRegistry,
+        readable: [UnsafePointer<CChar>?],
+        decodingLimit: Int
+    ) {
+        // The seed of hashed collections.
+        _ = Set([1])
+        var size = 0
+        guard let memory = gwi_zygote_run(&size) else { return }
+        // From here on this is a worker.
+        let session = DecodeSession(coders: coders)
+        // The library's own decoders have no threads, but some modules have.
+        let fence = DecodeAnswer.Fence(
+            rawValue: gwi_worker_close_fence(limits(kind, decodingLimit), readable, readable.count, kind != .codecs)
+        )
+        let channel = WorkerChannel(socket, SharedMemory(memory, byteCount: size))
+        channel.send(.ready(fence))
+        while let (command, data) = channel.receive() {
+            guard let answer = session.answer(command, data) else { continue }
+            channel.send(answer.0, answer.1)
+        }
     }
-}
-
-/// The process of a decode worker.
-package enum DecodeWorkerProcess {
-    /// What a test adds to the decoders of its workers. It is set before `main`, on the only thread.
-    nonisolated(unsafe) package static var addedDecoders: [any ImageDecoding] = []
 
     /// What a worker may take, whatever a file says: as much memory as all decodes of the app may together, and what the program and its
     /// libraries take; and for an answer as much again.
-    private static func limits(_ kind: WorkerKind) -> gwi_worker_limits {
-        let memory = UInt64(mappedByteCount + SystemResources.loadingBudget.decodingLimit + (1 << 30))
+    private static func limits(_ kind: WorkerKind, _ decodingLimit: Int) -> gwi_worker_limits {
+        let memory = UInt64(mappedByteCount + decodingLimit + (1 << 30))
         // Modules and fonts are files.
         return gwi_worker_limits(memory: memory, file: memory, descriptors: kind == .codecs ? 16 : 64)
-    }
-
-    /// Loads what decoders load when they are first used.
-    /// - Returns: The folders with files that they read all the same.
-    static func load(_ kind: WorkerKind) -> [UnsafePointer<CChar>?] {
-        // The seed of hashed collections.
-        _ = Set([1])
-        if kind != .codecs { loadModules() }
-        guard kind.readsFonts else { return [] }
-        var folders = [UnsafePointer<CChar>?](repeating: nil, count: 64)
-        let count = gwi_worker_load_fonts(&folders, folders.count)
-        return Array(folders.prefix(count))
-    }
-
-    /// Gives up all rights but to read the files below some folders.
-    static func closeFence(_ kind: WorkerKind, _ readable: [UnsafePointer<CChar>?]) -> DecodeAnswer.Fence {
-        // The library's own decoders have no threads, but some modules have.
-        DecodeAnswer.Fence(
-            rawValue: gwi_worker_close_fence(limits(kind), readable, readable.count, kind != .codecs)
-        )
-    }
-
-    private static func loadModules() {
-        guard let formats = gdk_pixbuf_get_formats() else { return }
-        defer { g_slist_free(formats) }
-        var list: UnsafeMutablePointer<GSList>? = formats
-        while let node = list {
-            list = node.pointee.next
-            let format = OpaquePointer(node.pointee.data)
-            guard gdk_pixbuf_format_is_disabled(format) == 0, let types = gdk_pixbuf_format_get_mime_types(format)
-            else { continue }
-            defer { g_strfreev(types) }
-            guard let type = types.pointee, !gwi_pixbuf_decodes_elsewhere(type),
-                let loader = gdk_pixbuf_loader_new_with_mime_type(type, nil)
-            else { continue }
-            gdk_pixbuf_loader_close(loader, nil)
-            g_object_unref(loader)
-        }
-        loadHEIFPlugins()
-    }
-
-    /// Loads the decoders of libheif for good, if a module of gdk-pixbuf uses it. Since version 1.14 they are plugins, which libheif
-    /// otherwise loads with its first user and unloads with its last.
-    private static func loadHEIFPlugins() {
-        // What heif_init returns is in registers.
-        typealias Initialize = @convention(c) (UnsafeRawPointer?) -> Void
-        guard let library = dlopen("libheif.so.1", RTLD_NOW | RTLD_NOLOAD), let function = dlsym(library, "heif_init")
-        else { return }
-        unsafeBitCast(function, to: Initialize.self)(nil)
     }
 
     /// The memory that the program and its libraries map.
