@@ -119,14 +119,13 @@ final class DecodeWorker: @unchecked Sendable {
         let file = data.flatMap { MappedFiles.descriptor(of: $0) }
         command.carrier =
             file == nil ? WorkerCarrier(byteCount: data?.count ?? 0, room: memory.toWorker.count) : .file
-        var writer = MessageWriter()
-        command.write(to: &writer)
+        let message = command.message
         let deadline = ContinuousClock.now + limit
         while true {
             let isSent =
                 data.map { data in
-                    data.withUnsafeBytes { send(writer.bytes, [$0], in: command.carrier, file: file) }
-                } ?? send(writer.bytes, [], in: .message)
+                    data.withUnsafeBytes { send(message, [$0], in: command.carrier, file: file) }
+                } ?? send(message, [], in: .message)
             if isSent { break }
             switch errno {
             // It has not read yet which files to forget, or it reads nothing any more.
@@ -150,12 +149,11 @@ final class DecodeWorker: @unchecked Sendable {
 
     /// Lets the worker forget a file. May be called by any thread.
     func forget(_ handle: UInt64) {
-        var writer = MessageWriter()
-        DecodeCommand(.close, handle: handle).write(to: &writer)
+        let message = DecodeCommand(.close, handle: handle).message
         isOpen.withLock { isOpen in
             // A worker that does not listen at the moment keeps the file until it ends.
             guard isOpen else { return }
-            _ = send(writer.bytes, [], in: .message)
+            _ = send(message, [], in: .message)
         }
     }
 

@@ -198,7 +198,7 @@ extension DecodeSandbox {
     ) throws(ImageError) -> WebImage {
         var file = file
         guard case .image(let image) = answer, let payload else {
-            if case .failure(let failure) = answer { throw failure.error(for: options.url) }
+            if case .failure(let failure) = answer { throw failure.of(options.url) }
             throw options.badData("The decode worker has found no image")
         }
         if image.animation != nil, !options.isFirstFrameOnly { file.share() }

@@ -57,7 +57,7 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
         let (answer, payload) = try answer(towards: index)
         if case .failure(let failure) = answer {
             way = nil
-            throw failure.error(for: options.url)
+            throw failure.of(options.url)
         }
         guard case .frame(let reached, _) = answer, let pixels = payload?.pixels, pixels.size == size,
             isOnTheWay(reached, to: index)

@@ -70,7 +70,7 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding, @unchecked Se
         (command.options, command.limit) = (options, limit)
         let (answer, payload) = try sandbox.perform(command, data, at: place)
         switch answer {
-        case .failure(let failure): throw failure.error(for: options.url)
+        case .failure(let failure): throw failure.of(options.url)
         case .unknown: throw options.badData("The decode worker has ended while the file arrived")
         default: return (answer, payload)
         }

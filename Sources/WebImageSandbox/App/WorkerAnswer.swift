@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 package import WebImageCore
 
-/// Reads what a worker has sent. This, ``MessageReader`` and what they make are all that an attacker meets who has taken over a worker.
+/// Reads what a worker has sent. This, ``MessageCoder`` and what they make are all that an attacker meets who has taken over a worker.
 package enum WorkerAnswer {
     /// The image that the app makes of an answer, for the fuzzer.
     package static func image(_ message: UnsafeRawBufferPointer, memory: UnsafeRawBufferPointer) -> WebImage? {
@@ -23,84 +23,51 @@ package enum WorkerAnswer {
         _ limit: DecodeAnswer.Limit,
         file: Int32,
         memory: UnsafeRawBufferPointer
-    ) throws(MessageReader.Malformed) -> (DecodeAnswer, DecodeWorker.Payload?) {
-        var reader = MessageReader(ArraySlice(message))
-        let answer = try DecodeAnswer(from: &reader)
-        switch answer {
-        case .image(let image):
-            let count = image.animation?.frameCount ?? 0
-            // The first image of an animation has the size of its frames.
-            guard limit.allows(image.pixels), count <= limit.frameCount,
-                image.animation.map({ $0.size == image.pixels.size }) ?? true
-            else { throw MessageReader.Malformed() }
-            let payload = try Self.payload(
-                image.pixels,
-                durations: count,
-                inline: reader.rest,
-                file: file,
-                memory: memory
-            )
-            return (answer, payload)
-        case .frame(_, let pixels):
-            guard limit.allows(pixels), limit.frameSize.map({ $0 == pixels.size }) ?? true else {
-                throw MessageReader.Malformed()
+    ) throws(MessageCoder.Malformed) -> (DecodeAnswer, DecodeWorker.Payload?) {
+        var (answer, coder) = (DecodeAnswer.done, MessageCoder(reading: ArraySlice(message)))
+        try answer.code(&coder)
+        try coder.check(limit.allows(answer))
+        let inline = coder.bytes
+        var total = answer.pixels?.byteCount ?? 0
+        if case .image(let image) = answer { total += image.frameCount * 2 * MemoryLayout<Int64>.size }
+        try coder.check(answer.pixels?.carrier == .message ? inline.count == total : inline.isEmpty)
+        guard let pixels = answer.pixels else { return (answer, nil) }
+        let payload: DecodeWorker.Payload? =
+            switch pixels.carrier {
+            case .message: inline.withUnsafeBytes { copied($0, pixels) }
+            case .sharedMemory where pixels.offset <= memory.count && total <= memory.count - pixels.offset:
+                copied(UnsafeRawBufferPointer(rebasing: memory[pixels.offset...].prefix(total)), pixels)
+            case .file where file >= 0:
+                gwi_memory_file_map(file, total).flatMap {
+                    mapped(UnsafeMutableRawBufferPointer(start: $0, count: total), pixels)
+                }
+            case .sharedMemory, .file: nil
             }
-            return (answer, try payload(pixels, durations: 0, inline: reader.rest, file: file, memory: memory))
-        default:
-            guard reader.rest.isEmpty else { throw MessageReader.Malformed() }
-            return (answer, nil)
-        }
+        guard let payload else { throw MessageCoder.Malformed() }
+        return (answer, payload)
     }
 
-    private static func payload(
-        _ description: PixelDescription,
-        durations count: Int,
-        inline: ArraySlice<UInt8>,
-        file: Int32,
-        memory: UnsafeRawBufferPointer
-    ) throws(MessageReader.Malformed) -> DecodeWorker.Payload {
-        let byteCount = description.byteCount
-        let total = byteCount + count * 2 * MemoryLayout<Int64>.size
-        guard description.carrier == .message || inline.isEmpty else { throw MessageReader.Malformed() }
-        switch description.carrier {
-        case .message:
-            guard inline.count == total else { throw MessageReader.Malformed() }
-            let copy = inline.withUnsafeBytes { copied($0, description) }
-            guard let copy else { throw MessageReader.Malformed() }
-            return copy
-        case .sharedMemory:
-            let start = description.offset
-            guard start <= memory.count, total <= memory.count - start,
-                let copy = copied(UnsafeRawBufferPointer(rebasing: memory[start..<start + total]), description)
-            else { throw MessageReader.Malformed() }
-            return copy
-        case .file:
-            guard file >= 0, let start = gwi_memory_file_map(file, total) else { throw MessageReader.Malformed() }
-            let all = UnsafeRawBufferPointer(start: start, count: total)
-            let durations = self.durations(UnsafeRawBufferPointer(rebasing: all[byteCount...]))
-            // The mapping is as unchangeable as its file. The address is a number to the closure, which is Sendable.
-            let address = UInt(bitPattern: start)
-            let pixels = PixelBuffer(
-                adopting: start,
-                size: description.size,
-                format: description.format,
-                colors: description.colors
-            ) { munmap(UnsafeMutableRawPointer(bitPattern: address), total) }
-            return DecodeWorker.Payload(pixels: pixels, durations: durations)
+    /// The pixels and the durations in a mapping, which is as unchangeable as its file.
+    private static func mapped(_ bytes: UnsafeMutableRawBufferPointer, _ pixels: PixelDescription) -> DecodeWorker
+        .Payload?
+    {
+        guard let start = bytes.baseAddress else { return nil }
+        let durations = self.durations(UnsafeRawBufferPointer(rebasing: bytes[pixels.byteCount...]))
+        // The address is a number to the closure, which is Sendable.
+        let (address, count) = (UInt(bitPattern: start), bytes.count)
+        let buffer = PixelBuffer(adopting: start, size: pixels.size, format: pixels.format, colors: pixels.colors) {
+            munmap(UnsafeMutableRawPointer(bitPattern: address), count)
         }
+        return DecodeWorker.Payload(pixels: buffer, durations: durations)
     }
 
-    /// The pixels and the durations behind them, which nobody else can change any more.
-    private static func copied(
-        _ bytes: UnsafeRawBufferPointer,
-        _ description: PixelDescription
-    ) -> DecodeWorker.Payload? {
-        let (size, byteCount) = (description.size, description.byteCount)
-        let pixels = PixelBuffer(size: size, format: description.format, colors: description.colors) {
-            $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<byteCount]))
+    /// The pixels and the durations behind them, which no other process can change now.
+    private static func copied(_ bytes: UnsafeRawBufferPointer, _ pixels: PixelDescription) -> DecodeWorker.Payload? {
+        let buffer = PixelBuffer(size: pixels.size, format: pixels.format, colors: pixels.colors) {
+            $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<pixels.byteCount]))
         }
-        let rest = UnsafeRawBufferPointer(rebasing: bytes[byteCount...])
-        return pixels.map { DecodeWorker.Payload(pixels: $0, durations: durations(rest)) }
+        let durations = durations(UnsafeRawBufferPointer(rebasing: bytes[pixels.byteCount...]))
+        return buffer.map { DecodeWorker.Payload(pixels: $0, durations: durations) }
     }
 
     /// Reads pairs of seconds and attoseconds.

@@ -25,15 +25,21 @@ extension DecodeAnswer {
         /// The limit for a file: the pixels for which memory was taken. A drawing may have some more.
         init(_ options: DecodeOptions) {
             let reserved = options.reservedPixelCount.map { max($0, 1 << 22) } ?? .max
-            self.init(
-                pixelCount: min(options.maximumPixelCount, reserved),
-                frameCount: options.maximumFrameCount
-            )
+            self.init(pixelCount: min(options.maximumPixelCount, reserved), frameCount: options.maximumFrameCount)
             allowsWideColors = options.keepsWideColors
         }
 
-        func allows(_ pixels: PixelDescription) -> Bool {
-            pixels.size.pixelCount <= pixelCount && (allowsWideColors || pixels.colors == .standard)
+        func allows(_ answer: DecodeAnswer) -> Bool {
+            guard let pixels = answer.pixels else { return true }
+            guard pixels.size.pixelCount <= pixelCount, allowsWideColors || pixels.colors == .standard else {
+                return false
+            }
+            switch answer {
+            // The first image of an animation has the size of its frames.
+            case .image(let image):
+                return image.frameCount <= frameCount && image.animation.map { $0.size == pixels.size } ?? true
+            default: return frameSize.map { $0 == pixels.size } ?? true
+            }
         }
     }
 }

@@ -3,78 +3,89 @@ import FoundationEssentials
 import WebImageCore
 
 /// What a decode worker says. The pixels come with it.
-enum DecodeAnswer {
+enum DecodeAnswer: MessageFields {
     /// The worker is behind its fence and waits for commands.
     case ready(Fence)
     /// The command is done, and there is nothing to show.
     case done
     /// The worker does not know the handle: it was started after the file was sent.
     case unknown
-    case failure(DecodeFailure)
+    /// The URL of the error is the app's.
+    case failure(ImageError)
     case image(ImageDescription)
     case frame(index: Int, PixelDescription)
 
     /// The rights that a worker has given up, as the bits of gwi_worker_close_fence.
     struct Fence: OptionSet {
-        let rawValue: UInt32
+        var rawValue: UInt32
 
         static let files = Fence(rawValue: UInt32(GWI_FENCE_LANDLOCK))
         static let systemCalls = Fence(rawValue: UInt32(GWI_FENCE_SECCOMP))
     }
 
-    private enum Kind: UInt8 {
-        case ready = 1
-        case done, unknown, failure, image, frame
-    }
-
-    func write(to writer: inout MessageWriter) {
+    /// The pixels that come with the answer.
+    var pixels: PixelDescription? {
         switch self {
-        case .ready(let fence):
-            writer.add(Kind.ready.rawValue)
-            writer.add(Self.version)
-            writer.add(fence.rawValue)
-        case .done: writer.add(Kind.done.rawValue)
-        case .unknown: writer.add(Kind.unknown.rawValue)
-        case .failure(let failure):
-            writer.add(Kind.failure.rawValue)
-            failure.write(to: &writer)
-        case .image(let image):
-            writer.add(Kind.image.rawValue)
-            image.write(to: &writer)
-        case .frame(let index, let pixels):
-            writer.add(Kind.frame.rawValue)
-            writer.add(Int64(index))
-            pixels.write(to: &writer)
+        case .image(let image): image.pixels
+        case .frame(_, let pixels): pixels
+        default: nil
         }
     }
 
-    init(from reader: inout MessageReader) throws(MessageReader.Malformed) {
-        switch Kind(rawValue: try reader.number()) {
-        case .ready:
-            guard try reader.text() == Self.version else { throw MessageReader.Malformed() }
-            self = .ready(Fence(rawValue: try reader.number()))
-        case .done: self = .done
-        case .unknown: self = .unknown
-        case .failure: self = .failure(try DecodeFailure(from: &reader))
-        case .image: self = .image(try ImageDescription(from: &reader))
-        case .frame: self = .frame(index: try reader.count(), try PixelDescription(from: &reader))
-        case nil: throw MessageReader.Malformed()
+    mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
+        var kind: UInt8 =
+            switch self {
+            case .ready: 0
+            case .done: 1
+            case .unknown: 2
+            case .failure: 3
+            case .image: 4
+            case .frame: 5
+            }
+        try coder.code(&kind)
+        try coder.check(kind <= 5)
+        if coder.isReading {
+            let noError = ImageError(.badImageData, url: nil, reason: "", remedy: "")
+            self =
+                [
+                    .ready([]), .done, .unknown, .failure(noError), .image(ImageDescription()),
+                    .frame(index: 0, PixelDescription()),
+                ][Int(kind)]
+        }
+        switch self {
+        case .ready(var fence):
+            // An installed worker of another release is not used.
+            var version = LibraryVersion.current
+            try coder.code(&version)
+            try coder.check(version == LibraryVersion.current)
+            try coder.code(&fence.rawValue)
+            self = .ready(fence)
+        case .done, .unknown: break
+        case .failure(var error):
+            try error.code(&coder)
+            self = .failure(error)
+        case .image(var image):
+            try image.code(&coder)
+            self = .image(image)
+        case .frame(var index, var pixels):
+            try coder.code(count: &index)
+            try pixels.code(&coder)
+            self = .frame(index: index, pixels)
         }
     }
-
-    /// An installed worker of another release is not used.
-    private static let version = LibraryVersion.current
 }
 
 /// The size and the layout of pixels.
-struct PixelDescription {
-    var size: PixelSize
-    var hasAlpha: Bool
-    var colors: PixelBuffer.Colors
+struct PixelDescription: MessageFields {
+    var size = PixelSize(width: 0, height: 0)
+    var hasAlpha = false
+    var colors = PixelBuffer.Colors.standard
     /// Where the pixels are.
     var carrier = WorkerCarrier.message
     /// The first byte of the pixels in the shared memory.
     var offset = 0
+
+    init() {}
 
     init(_ pixels: PixelBuffer) {
         (size, hasAlpha, colors) = (pixels.size, pixels.hasAlpha, pixels.colors)
@@ -85,52 +96,41 @@ struct PixelDescription {
     /// The bytes of the pixels, which fit in memory.
     var byteCount: Int { size.pixelCount * format.bytesPerPixel * colors.bytesPerChannel }
 
-    func write(to writer: inout MessageWriter) {
-        writer.add(size)
-        writer.add(hasAlpha)
-        writer.add(colors.gamut == .displayP3)
-        writer.add(colors.isDeep)
-        writer.add(carrier.rawValue)
-        writer.add(Int64(offset))
-    }
-
-    init(from reader: inout MessageReader) throws(MessageReader.Malformed) {
-        size = try reader.pixelSize()
+    mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
+        try coder.code(&size)
         // What follows counts their bytes.
-        guard !size.isEmpty, max(size.width, size.height) <= Self.longestSide, size.pixelCount <= Self.largestCount
-        else {
-            throw MessageReader.Malformed()
-        }
-        hasAlpha = try reader.flag()
-        let gamut: PixelBuffer.Colors.Gamut = try reader.flag() ? .displayP3 : .sRGB
-        colors = PixelBuffer.Colors(gamut: gamut, isDeep: try reader.flag())
-        carrier = try reader.carrier()
-        offset = try reader.count()
+        try coder.check(!size.isEmpty && max(size.width, size.height) <= 1 << 20 && size.pixelCount <= 1 << 40)
+        try coder.code(&hasAlpha)
+        try coder.code(&colors.gamut, among: [.sRGB, .displayP3])
+        try coder.code(&colors.isDeep)
+        try coder.code(&carrier, among: WorkerCarrier.allCases)
+        try coder.code(count: &offset)
     }
-
-    private static let longestSide = 1 << 20
-    private static let largestCount = 1 << 40
 }
 
 /// What is known of a decoded image beside its pixels.
-struct ImageDescription {
-    var pixels: PixelDescription
-    var naturalSize: PixelSize
-    var sourceSize: PixelSize
-    var decodedSize: PixelSize
-    var orientation: ImageOrientation
-    var isPartial: Bool
-    var isPreview: Bool
-    var isThumbnail: Bool
+struct ImageDescription: MessageFields {
+    var pixels = PixelDescription()
+    var naturalSize = PixelSize(width: 0, height: 0)
+    var sourceSize = PixelSize(width: 0, height: 0)
+    var decodedSize = PixelSize(width: 0, height: 0)
+    var orientation = ImageOrientation.up
+    var isPartial = false
+    var isPreview = false
+    var isThumbnail = false
     /// The frames of an animation, whose durations follow the pixels.
     var animation: Animation?
 
     struct Animation {
-        var frameCount: Int
-        var loopCount: Int
-        var size: PixelSize
-        var hasAlpha: Bool
+        var frameCount = 0
+        var loopCount = 0
+        var size = PixelSize(width: 0, height: 0)
+        var hasAlpha = false
     }
+
+    var frameCount: Int { animation?.frameCount ?? 0 }
+
+    init() {}
 
     init(_ image: WebImage) {
         let content = image.content
@@ -143,116 +143,54 @@ struct ImageDescription {
         }
     }
 
-    /// The bytes that follow the message: the pixels and the durations.
-    var byteCount: Int { pixels.byteCount + (animation?.frameCount ?? 0) * 2 * MemoryLayout<Int64>.size }
-
-    func write(to writer: inout MessageWriter) {
-        pixels.write(to: &writer)
-        writer.add(naturalSize)
-        writer.add(sourceSize)
-        writer.add(decodedSize)
-        writer.add(Int64(orientation.rawValue))
-        writer.add(isPartial)
-        writer.add(isPreview)
-        writer.add(isThumbnail)
-        writer.add(Int64(animation?.frameCount ?? 0))
-        guard let animation else { return }
-        writer.add(Int64(animation.loopCount))
-        writer.add(animation.size)
-        writer.add(animation.hasAlpha)
-    }
-
-    init(from reader: inout MessageReader) throws(MessageReader.Malformed) {
-        pixels = try PixelDescription(from: &reader)
-        naturalSize = try reader.sizeOfImage()
-        sourceSize = try reader.sizeOfImage()
-        decodedSize = try reader.sizeOfImage()
-        orientation = ImageOrientation(rawValue: Int(try reader.number(Int64.self))) ?? .up
-        isPartial = try reader.flag()
-        isPreview = try reader.flag()
-        isThumbnail = try reader.flag()
-        let frameCount = try reader.count()
-        guard frameCount > 0 else { return }
-        guard frameCount > 1, frameCount <= Self.mostFrames else { throw MessageReader.Malformed() }
-        animation = Animation(
-            frameCount: frameCount,
-            loopCount: try reader.count(),
-            size: try reader.sizeOfImage(),
-            hasAlpha: try reader.flag()
-        )
-    }
-
-    private static let mostFrames = 1 << 24
-}
-
-extension MessageReader {
-    /// The size of an image, with whose sides can be calculated.
-    fileprivate mutating func sizeOfImage() throws(Malformed) -> PixelSize {
-        let size = try pixelSize()
-        guard !size.isEmpty else { throw Malformed() }
-        return size.bounded
+    mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
+        try pixels.code(&coder)
+        try coder.code(imageSize: &naturalSize)
+        try coder.code(imageSize: &sourceSize)
+        try coder.code(imageSize: &decodedSize)
+        try coder.code(&orientation, among: ImageOrientation.allCases)
+        try coder.code(&isPartial)
+        try coder.code(&isPreview)
+        try coder.code(&isThumbnail)
+        var animation = animation ?? Animation()
+        try coder.code(count: &animation.frameCount)
+        guard animation.frameCount != 0 else { return }
+        try coder.check(animation.frameCount > 1 && animation.frameCount <= 1 << 24)
+        try coder.code(count: &animation.loopCount)
+        try coder.code(imageSize: &animation.size)
+        try coder.code(&animation.hasAlpha)
+        self.animation = animation
     }
 }
 
-/// Why a worker could not decode a file.
-struct DecodeFailure {
-    var code: ImageError.Code
-    var reason: String
-    var remedy: String
-    var dependsOnRequest: Bool
-    var isOfLaterFrames: Bool
-    var unreservedPixelCount: Int?
-
-    init(_ error: ImageError) {
-        (code, reason, remedy) = (error.code, error.reason, error.remedy)
-        (dependsOnRequest, isOfLaterFrames) = (error.dependsOnRequest, error.isOfLaterFrames)
-        unreservedPixelCount = error.unreservedPixelCount
+extension ImageError: MessageFields {
+    mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
+        var (code, reason, remedy) = (code, reason, remedy)
+        // The errors of decoders. A worker has no word on others, such as whether the app is offline.
+        try coder.code(&code, among: [.badImageData, .unsupportedFormat, .imageTooLarge, .decoderUnavailable])
+        try coder.code(&reason)
+        try coder.code(&remedy)
+        if coder.isReading { self = ImageError(code, url: nil, reason: reason.printable, remedy: remedy.printable) }
+        try coder.code(&dependsOnRequest)
+        try coder.code(&isOfLaterFrames)
+        try coder.code(&unreservedPixelCount)
     }
 
     /// The error for the app, which alone knows the URL.
-    func error(for url: URL?) -> ImageError {
+    func of(_ url: URL?) -> ImageError {
         var error = ImageError(code, url: url, reason: reason, remedy: remedy)
-        error.dependsOnRequest = dependsOnRequest
-        error.isOfLaterFrames = isOfLaterFrames
+        (error.dependsOnRequest, error.isOfLaterFrames) = (dependsOnRequest, isOfLaterFrames)
         error.unreservedPixelCount = unreservedPixelCount
         return error
     }
-
-    func write(to writer: inout MessageWriter) {
-        writer.add(Int64(code.rawValue))
-        writer.add(reason)
-        writer.add(remedy)
-        writer.add(dependsOnRequest)
-        writer.add(isOfLaterFrames)
-        writer.add(Int64(unreservedPixelCount ?? -1))
-    }
-
-    init(from reader: inout MessageReader) throws(MessageReader.Malformed) {
-        let code = ImageError.Code(rawValue: Int(try reader.number(Int64.self)))
-        self.code = Self.codes.contains(code) ? code : .badImageData
-        reason = try reader.text().printable
-        remedy = try reader.text().printable
-        dependsOnRequest = try reader.flag()
-        isOfLaterFrames = try reader.flag()
-        let count = try reader.number(Int64.self)
-        unreservedPixelCount = count < 0 ? nil : Int(count)
-    }
-
-    /// The errors of decoders. A worker has no word on others, such as whether the app is offline.
-    private static let codes: Set<ImageError.Code> = [
-        .badImageData, .unsupportedFormat, .imageTooLarge, .decoderUnavailable,
-    ]
 }
 
 extension String {
     /// The text without characters that move the cursor of a terminal or the lines of a log.
     fileprivate var printable: String {
-        String(
-            String.UnicodeScalarView(
-                unicodeScalars.filter {
-                    !$0.properties.isDefaultIgnorableCodePoint && $0.value >= 32 && $0.value != 127
-                }
-            )
-        )
+        let scalars = unicodeScalars.filter {
+            !$0.properties.isDefaultIgnorableCodePoint && $0.value >= 32 && $0.value != 127
+        }
+        return String(String.UnicodeScalarView(scalars))
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 import WebImageCore
 
 /// Where the bytes of a file, or of pixels, travel between the app and a decode worker.
-enum WorkerCarrier: UInt8 {
+enum WorkerCarrier: CaseIterable {
     /// In the message, behind what it says.
     case message
     /// In the memory that both share, for one message at a time. It stays mapped: memory that is new for each image takes longer
@@ -16,13 +16,6 @@ enum WorkerCarrier: UInt8 {
     /// - Parameter room: The bytes that the shared memory has for them.
     init(byteCount: Int, room: Int) {
         self = byteCount <= WorkerMessage.largestInline ? .message : byteCount <= room ? .sharedMemory : .file
-    }
-}
-
-extension MessageReader {
-    mutating func carrier() throws(Malformed) -> WorkerCarrier {
-        guard let carrier = WorkerCarrier(rawValue: try number()) else { throw Malformed() }
-        return carrier
     }
 }
 

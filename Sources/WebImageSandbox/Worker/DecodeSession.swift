@@ -31,7 +31,7 @@ final class DecodeSession {
                 return nil
             }
         } catch {
-            return (.failure(DecodeFailure(error)), nil)
+            return (.failure(error), nil)
         }
     }
 

@@ -76,11 +76,12 @@ final class WorkerChannel {
         let count = gwi_message_receive(socket, buffer.baseAddress, buffer.count, &file, 1)
         defer { if file >= 0 { close(file) } }
         guard count > 0 else { return nil }
-        var reader = MessageReader(ArraySlice(UnsafeRawBufferPointer(rebasing: buffer[..<count])))
-        guard let command = try? DecodeCommand(from: &reader) else { return nil }
+        var coder = MessageCoder(reading: ArraySlice(UnsafeRawBufferPointer(rebasing: buffer[..<count])))
+        var command = DecodeCommand()
+        do { try command.code(&coder) } catch { return nil }
         guard let byteCount = command.byteCount, byteCount > 0 else { return (command, Data()) }
         switch command.carrier {
-        case .message: return (command, Data(reader.rest))
+        case .message: return (command, Data(coder.bytes))
         case .sharedMemory:
             guard byteCount <= memory.toWorker.count, let start = memory.toWorker.baseAddress else { return nil }
             // The next command overwrites it.
@@ -134,9 +135,7 @@ final class WorkerChannel {
     }
 
     private func send(_ answer: DecodeAnswer, _ bytes: [UnsafeRawBufferPointer], in carrier: WorkerCarrier) {
-        var writer = MessageWriter()
-        answer.write(to: &writer)
-        let isSent = WorkerMessage.send(writer.bytes, bytes, in: carrier, memory: memory.toApp, on: socket)
+        let isSent = WorkerMessage.send(answer.message, bytes, in: carrier, memory: memory.toApp, on: socket)
         // Without memory for the answer there is none, and without an answer the app would wait.
         if !isSent { _exit(1) }
     }

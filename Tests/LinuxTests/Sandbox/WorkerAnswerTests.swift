@@ -16,11 +16,7 @@ struct WorkerAnswerTests {
         $0.initializeMemory(as: UInt8.self, repeating: 200)
     }!
 
-    private func message(_ answer: DecodeAnswer) -> [UInt8] {
-        var writer = MessageWriter()
-        answer.write(to: &writer)
-        return writer.bytes
-    }
+    private func message(_ answer: DecodeAnswer) -> [UInt8] { answer.message }
 
     private func image(
         carrier: WorkerCarrier,
@@ -184,14 +180,16 @@ struct WorkerAnswerTests {
     }
 
     @Test("An error of a worker is one of decoding, in one line") func errors() throws {
-        var failure = DecodeFailure(ImageError(.offline, url: nil, reason: "\u{1B}[2Jred\nalert", remedy: "none"))
-        let (answer, _) = try #require(read(message(.failure(failure))))
+        func failure(_ reason: String) -> [UInt8] {
+            message(.failure(ImageError(.offline, url: nil, reason: reason, remedy: "none")))
+        }
+        let (answer, _) = try #require(read(failure("\u{1B}[2Jred\nalert")))
         guard case .failure(let read) = answer else { return #expect(Bool(false)) }
         #expect(read.code == .badImageData)
         #expect(read.reason == "[2Jredalert")
-        failure.reason = String(repeating: "x", count: 5000)
-        guard case .failure(let long)? = self.read(message(.failure(failure)))?.0 else { return #expect(Bool(false)) }
-        #expect(long.reason.count == MessageWriter.longestText)
+        let long = String(repeating: "x", count: 5000)
+        guard case .failure(let short)? = self.read(failure(long))?.0 else { return #expect(Bool(false)) }
+        #expect(short.reason.count == MessageCoder.longestText)
     }
 
     @Test("No bytes at all make the app read what is not there") func mutations() {
@@ -203,7 +201,7 @@ struct WorkerAnswerTests {
             inline, message(.image(image(carrier: .file))), message(.image(image(carrier: .sharedMemory))),
             message(.done), message(.ready([])),
             message(.frame(index: 3, PixelDescription(pixels))) + [UInt8](repeating: 9, count: pixels.byteCount),
-            message(.failure(DecodeFailure(ImageError(.badImageData, url: nil, reason: "reason", remedy: "remedy")))),
+            message(.failure(ImageError(.badImageData, url: nil, reason: "reason", remedy: "remedy"))),
         ]
         var acceptedCount = 0
         let memory = [UInt8](repeating: 3, count: pixels.byteCount + 100)
