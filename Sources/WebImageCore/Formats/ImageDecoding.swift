@@ -50,6 +50,9 @@ package protocol InstalledFormatDecoding: ImageDecoding {
 
 /// A decoder that finds the thumbnail in a file.
 package protocol ThumbnailDecoding: ImageDecoding {
+    /// Whether the files of the decoder may have one.
+    var findsThumbnails: Bool { get }
+
     /// The thumbnail of a file as the first partial image: upright, at the size of the options as far as that is worth it.
     /// - Returns: `nil` when there is none, or none that can be a small version of the image. It takes no more than a
     ///   millisecond or two.

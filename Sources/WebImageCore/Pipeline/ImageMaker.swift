@@ -97,7 +97,9 @@ final class ImageMaker: Sendable {
     }
 
     /// Whether a decoder of the library finds thumbnails in files of a format.
-    func mayHaveThumbnail(_ format: ImageFormat) -> Bool { coders.decoder(for: format) is any ThumbnailDecoding }
+    func mayHaveThumbnail(_ format: ImageFormat) -> Bool {
+        (coders.decoder(for: format) as? any ThumbnailDecoding)?.findsThumbnails == true
+    }
 
     /// The thumbnail in a file or the beginning of one, as a partial image.
     /// - Returns: `nil` when there is none of use, or the decoder does not look for it.

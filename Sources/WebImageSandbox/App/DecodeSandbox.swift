@@ -30,10 +30,11 @@ package final class DecodeSandbox: Sendable {
     private let handles = Mutex<UInt64>(0)
 
     /// - Parameters:
-    ///   - paths: The programs of the workers, of which the first one that works is used.
+    ///   - paths: The programs of the workers, of which the first one that works is used. Default: those that are installed.
     ///   - limit: The most files that are decoded at a time.
     ///   - timeLimit: The time after which a decoder counts as hanging.
-    package init(paths: [String] = WorkerProgram.paths(), limit: Int, timeLimit: Duration = .seconds(30)) {
+    package init(paths: [String]? = nil, limit: Int, timeLimit: Duration = .seconds(30)) {
+        let paths = paths ?? WorkerProgram.paths()
         zygotes = WorkerKind.allCases.map { WorkerZygote(paths: paths, $0) }
         // The queue for slow decoders has few threads.
         pools = zip(WorkerKind.allCases, zygotes).map { kind, zygote in
@@ -85,14 +86,13 @@ package final class DecodeSandbox: Sendable {
         neverHere: Set<ImageFormat>,
         kind: @escaping @Sendable (ImageFormat) -> WorkerKind?
     ) -> any ImageDecoding {
-        let sandboxed = SandboxedCoder(
+        SandboxedCoder(
             coder: coder,
             sandbox: self,
             isOptional: isOptional,
             neverHere: neverHere,
             workerKind: kind
         )
-        return coder is any ThumbnailDecoding ? SandboxedThumbnailCoder(coder: sandboxed) : sandboxed
     }
 
     /// A name for a file that a worker keeps.
@@ -125,7 +125,6 @@ package final class DecodeSandbox: Sendable {
             switch pool.take(isCancelled: isCancelled) {
             case .worker(let taken): worker = taken
             case .cancelled: throw .cancelled(command.options.url)
-            case .none where pool.mayStart: continue
             case .none: throw unavailable(command.options, pool.status.reason)
             }
             do throws(DecodeWorker.Failure) {
@@ -199,23 +198,31 @@ package final class DecodeSandbox: Sendable {
     }
 
     private func error(for failure: DecodeWorker.Failure, _ options: DecodeOptions) -> ImageError {
+        let how: String
         switch failure {
         case .cancelled: return .cancelled(options.url)
         case .notSent(let number): return notSent(number, options)
-        case .timedOut:
-            return logged(
-                ImageError(
-                    .decoderTimedOut,
-                    url: options.url,
-                    reason: "The decoder has not decoded the image in time, and was ended",
-                    remedy: "Check the file: it may have been made to keep decoders busy."
-                )
-            )
-        case .ended(let signal):
-            return logged(crashed(signal == 0 ? "by itself" : "by signal \(signal)", options))
         case .notStarted: return unavailable(options, nil)
-        case .malformed: return logged(crashed("after an answer that makes no sense", options))
+        case .timedOut:
+            let error = ImageError(
+                .decoderTimedOut,
+                url: options.url,
+                reason: "The decoder has not decoded the image in time, and was ended",
+                remedy: "Check the file: it may have been made to keep decoders busy."
+            )
+            WebImageLog.notice("\(error)")
+            return error
+        case .ended(let signal): how = signal == 0 ? "by itself" : "by signal \(signal)"
+        case .malformed: how = "after an answer that makes no sense"
         }
+        let error = ImageError(
+            .decoderCrashed,
+            url: options.url,
+            reason: "The decoder ended \(how) while it decoded the image, in a process of its own",
+            remedy: "Check the file: it may have been made to break decoders. Other images are not concerned."
+        )
+        WebImageLog.notice("\(error)")
+        return error
     }
 
     private func notSent(_ number: Int32, _ options: DecodeOptions) -> ImageError {
@@ -244,20 +251,6 @@ package final class DecodeSandbox: Sendable {
             reason: "Several decode workers have ended before they reached a frame of the animation",
             remedy: "Find out what ends them, such as a shortage of memory. The frame is tried again when it is wanted."
         )
-    }
-
-    private func crashed(_ how: String, _ options: DecodeOptions) -> ImageError {
-        ImageError(
-            .decoderCrashed,
-            url: options.url,
-            reason: "The decoder ended \(how) while it decoded the image, in a process of its own",
-            remedy: "Check the file: it may have been made to break decoders. Other images are not concerned."
-        )
-    }
-
-    private func logged(_ error: ImageError) -> ImageError {
-        WebImageLog.notice("\(error)")
-        return error
     }
 
     /// An SVG takes as long as the file wants.

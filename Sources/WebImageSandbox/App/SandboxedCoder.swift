@@ -119,72 +119,28 @@ extension SandboxedCoder: InstalledFormatDecoding {
     }
 }
 
-/// A sandboxed decoder of a format with thumbnails.
-struct SandboxedThumbnailCoder: CancellableImageDecoding, ThumbnailDecoding, RegionDecoding {
+extension SandboxedCoder: ThumbnailDecoding {
     /// The most pixels of a thumbnail. Those of cameras have up to 320x240, those of other programs hardly more than 1024x1024.
-    private static let largestPixelCount = 1 << 22
+    private static let largestThumbnail = 1 << 22
+    /// The bytes of a file in which its thumbnail stands.
+    private static let headLength = 256 << 10
 
-    let coder: SandboxedCoder
-
-    func decodesRegions(of data: Data) -> Bool { coder.decodesRegions(of: data) }
-
-    func decode(
-        _ region: DecodeRegion,
-        of data: Data,
-        options: DecodeOptions,
-        isCancelled: () -> Bool
-    ) throws(ImageError) -> WebImage {
-        try coder.decode(region, of: data, options: options, isCancelled: isCancelled)
-    }
-
-    func canDecode(_ format: ImageFormat) -> Bool { coder.canDecode(format) }
-
-    func canDecode(_ head: Data, format: ImageFormat) -> Bool { coder.canDecode(head, format: format) }
-
-    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
-        try coder.decode(data, options: options)
-    }
-
-    func decode(
-        _ data: Data,
-        options: DecodeOptions,
-        holding reservation: MemoryBudget.Reservation?,
-        isCancelled: () -> Bool
-    ) throws(ImageError) -> WebImage {
-        try coder.decode(data, options: options, holding: reservation, isCancelled: isCancelled)
-    }
-
-    func makeIncrementalDecoder(
-        for format: ImageFormat,
-        options: DecodeOptions
-    ) -> (any IncrementalImageDecoding)? {
-        coder.makeIncrementalDecoder(for: format, options: options)
-    }
+    var findsThumbnails: Bool { (coder as? any ThumbnailDecoding)?.findsThumbnails == true }
 
     func thumbnail(in data: Data, options: DecodeOptions) -> WebImage? {
+        guard let coder = coder as? any ThumbnailDecoding, coder.findsThumbnails else { return nil }
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
-        guard let kind = coder.kind(format, options) else {
-            return (coder.coder as? any ThumbnailDecoding)?.thumbnail(in: data, options: options)
-        }
+        guard let kind = kind(format, options) else { return coder.thumbnail(in: data, options: options) }
         var command = DecodeCommand(.thumbnail)
         command.options = options
         command.limit = DecodeAnswer.Limit(options)
-        command.limit?.pixelCount = min(options.maximumPixelCount, Self.largestPixelCount)
-        // It stands in the head of the file.
+        command.limit?.pixelCount = min(options.maximumPixelCount, Self.largestThumbnail)
         let head = data.prefix(Self.headLength)
-        guard let (answer, payload, _) = try? coder.sandbox.perform(command, head, by: kind), case .image = answer
-        else {
+        guard let (answer, payload, _) = try? sandbox.perform(command, head, by: kind), case .image = answer else {
             return nil
         }
-        return try? coder.sandbox.image(
-            answer,
-            payload,
-            of: SandboxedFile(data: head, format: format),
-            options: options
-        )
+        return try? sandbox.image(answer, payload, of: SandboxedFile(data: head, format: format), options: options)
     }
-
-    private static let headLength = 256 << 10
 }
 
 extension DecodeSandbox {

@@ -7,15 +7,13 @@ import WebImageCore
 /// The decode workers of an app, of which each is used by one thread at a time. They start when they are first needed, and end when
 /// they have had nothing to do for a while.
 final class WorkerPool: Sendable {
-    /// What a thread gets that has asked for a worker.
+    /// What a thread may do that wants a worker.
     private enum Turn {
-        case worker(DecodeWorker)
-        /// It may start one.
+        case take(DecodeWorker)
         case start
-        /// It waits for its turn.
-        case wait(TurnBox)
-        /// The worker that it wanted has ended, or none can be started.
-        case none
+        case wait
+        /// The worker that it wants has ended, or none can be started.
+        case giveUp
     }
 
     /// What comes of the wish for a worker.
@@ -26,29 +24,23 @@ final class WorkerPool: Sendable {
         case cancelled
     }
 
-    private struct Waiter {
-        /// The worker that knows the file; `nil` for any.
+    /// A thread that wants a worker.
+    private final class Waiter: Sendable {
+        /// The worker that knows its file; `nil` for any.
         let number: UInt64?
-        let turn: TurnBox
-    }
-
-    private final class TurnBox: Sendable {
+        /// Signalled when there may be something to do for it.
         let semaphore = DispatchSemaphore(value: 0)
-        let turn = Mutex(Turn.none)
 
-        func give(_ turn: Turn) {
-            self.turn.withLock { $0 = turn }
-            semaphore.signal()
-        }
+        init(_ number: UInt64?) { self.number = number }
     }
 
     private struct State {
-        /// All that run or are being started.
-        var count = 0
+        /// The workers that are being started.
+        var startCount = 0
         var idle: [(worker: DecodeWorker, since: ContinuousClock.Instant)] = []
-        var busy: Set<UInt64> = []
-        /// The processes of those that have been started.
-        var processes: [UInt64: pid_t] = [:]
+        /// The workers that threads have.
+        var busy: [UInt64: DecodeWorker] = [:]
+        /// The longest wait first.
         var waiters: [Waiter] = []
         var serial: UInt64 = 0
         var isReaping = false
@@ -61,8 +53,34 @@ final class WorkerPool: Sendable {
         /// Whether there has ever been a worker.
         var hasStarted = false
 
+        var count: Int { startCount + idle.count + busy.count }
+
         /// Whether a start is worth trying.
         var mayStart: Bool { failedStarts < WorkerPool.mostFailedStarts || .now >= retryTime }
+
+        func wakeWaiters() {
+            for waiter in waiters { waiter.semaphore.signal() }
+        }
+
+        /// What a thread may do that wants a worker.
+        /// - Parameters:
+        ///   - number: The worker that knows its file; `nil` for any.
+        ///   - isFirst: Whether no other thread has waited longer for the worker.
+        ///   - isShort: Whether the system has started no further worker for this thread, so that those that run will do.
+        mutating func turn(_ number: UInt64?, isFirst: Bool, isShort: Bool, limit: Int) -> Turn {
+            if isFirst, let index = idle.lastIndex(where: { number == nil || $0.worker.number == number }) {
+                let worker = idle.remove(at: index).worker
+                busy[worker.number] = worker
+                return .take(worker)
+            }
+            if let number {
+                return busy[number] != nil || idle.contains { $0.worker.number == number } ? .wait : .giveUp
+            }
+            if count == 0, !mayStart { return .giveUp }
+            guard count < limit, mayStart, count == 0 || !isShort else { return .wait }
+            startCount += 1
+            return .start
+        }
     }
 
     private let zygote: WorkerZygote
@@ -87,14 +105,13 @@ final class WorkerPool: Sendable {
     /// Whether workers can be started, as far as is known. Where there was one before, what keeps the next one from starting passes.
     var canStart: Bool { state.withLock { $0.hasStarted || $0.mayStart } }
 
-    /// Whether a start is worth trying.
-    var mayStart: Bool { state.withLock { $0.mayStart } }
-
     /// Whether there has ever been a worker.
     var hasStarted: Bool { state.withLock { $0.hasStarted } }
 
     /// The processes that run.
-    var processes: [pid_t] { state.withLock { Array($0.processes.values) } }
+    var processes: [pid_t] {
+        state.withLock { state in state.idle.map(\.worker.process) + state.busy.values.map(\.process) }
+    }
 
     /// Starts workers before they are needed.
     func prepare() {
@@ -119,91 +136,68 @@ final class WorkerPool: Sendable {
     ///   - number: The one that knows a file; otherwise any.
     ///   - isCancelled: Called several times a second.
     func take(_ number: UInt64? = nil, isCancelled: () -> Bool = { false }) -> Taken {
-        var turn = state.withLock { next(&$0, number) }
+        let waiter = Waiter(number)
+        var isShort = false
         while true {
-            switch turn {
-            case .worker(let worker): return .worker(worker)
-            case .start: turn = start()
-            case .wait(let box):
-                guard let given = wait(box, isCancelled) else { return .cancelled }
-                turn = given
-            case .none: return .none
+            switch turn(of: waiter, isShort: isShort) {
+            case .take(let worker): return .worker(worker)
+            case .start:
+                let start = zygote.makeWorker()
+                if case .busy = start { isShort = true }
+                if let worker = note(start) { return .worker(worker) }
+            case .wait:
+                _ = waiter.semaphore.wait(timeout: .now() + .milliseconds(100))
+                guard isCancelled() else { continue }
+                change { state in state.waiters.removeAll { $0 === waiter } }
+                return .cancelled
+            case .giveUp: return .none
             }
         }
     }
 
-    private func next(_ state: inout State, _ number: UInt64?) -> Turn {
-        if let number {
-            if let index = state.idle.firstIndex(where: { $0.worker.number == number }) {
-                state.busy.insert(number)
-                return .worker(state.idle.remove(at: index).worker)
+    /// What a thread may do now. It stands in the queue as long as it waits.
+    private func turn(of waiter: Waiter, isShort: Bool) -> Turn {
+        state.withLock { state in
+            let place = state.waiters.firstIndex { $0 === waiter }
+            let isFirst = !state.waiters[..<(place ?? state.waiters.endIndex)]
+                .contains { $0.number == nil || $0.number == waiter.number }
+            let turn = state.turn(waiter.number, isFirst: isFirst, isShort: isShort, limit: limit)
+            if case .wait = turn {
+                if place == nil { state.waiters.append(waiter) }
+            } else if let place {
+                state.waiters.remove(at: place)
+                state.wakeWaiters()
             }
-            guard state.busy.contains(number) else { return .none }
-        } else {
-            if let last = state.idle.popLast() {
-                state.busy.insert(last.worker.number)
-                return .worker(last.worker)
-            }
-            if state.count == 0, !state.mayStart { return .none }
-            if state.count < limit, state.mayStart {
-                state.count += 1
-                return .start
-            }
+            return turn
         }
-        let box = TurnBox()
-        state.waiters.append(Waiter(number: number, turn: box))
-        return .wait(box)
     }
 
-    /// - Returns: `nil` when the wait was cancelled.
-    private func wait(_ box: TurnBox, _ isCancelled: () -> Bool) -> Turn? {
-        while box.semaphore.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
-            guard isCancelled() else { continue }
-            let isRemoved = state.withLock { state in
-                let index = state.waiters.firstIndex { $0.turn === box }
-                if let index { state.waiters.remove(at: index) }
-                return index != nil
-            }
-            // What was given in between has to be taken.
-            if isRemoved { return nil }
+    /// Changes what threads wait for.
+    private func change(_ body: (inout State) -> Void) {
+        state.withLock { state in
+            body(&state)
+            state.wakeWaiters()
         }
-        return box.turn.withLock { $0 }
     }
 
-    private func start() -> Turn {
-        let number = state.withLock { state in
+    /// Notes what has come of a start.
+    private func note(_ start: WorkerZygote.Start) -> DecodeWorker? {
+        let (worker, isOnly) = state.withLock { state -> (DecodeWorker?, Bool) in
+            state.startCount -= 1
+            guard case .worker(let made) = start else { return (nil, state.count == 0) }
             state.serial += 1
-            return state.serial
+            let worker = DecodeWorker(made, of: zygote, kind, number: state.serial)
+            state.busy[worker.number] = worker
+            return (worker, false)
         }
-        switch zygote.makeWorker() {
-        case .worker(let made):
-            let worker = DecodeWorker(made, of: zygote, kind, number: number)
-            state.withLock { state in
-                state.busy.insert(number)
-                state.processes[number] = worker.process
-            }
-            return .worker(worker)
-        case .busy:
-            // Those that run will do.
-            let turn = state.withLock { state -> Turn? in
-                guard state.count > 1 else { return nil }
-                state.count -= 1
-                if let last = state.idle.popLast() {
-                    state.busy.insert(last.worker.number)
-                    return .worker(last.worker)
-                }
-                let box = TurnBox()
-                state.waiters.append(Waiter(number: nil, turn: box))
-                return .wait(box)
-            }
-            if let turn { return turn }
+        switch start {
+        case .busy where isOnly:
             noteFailedStart("The system is short of processes, descriptors or memory", isShortage: true)
-            return .none
-        case .failed(let program):
-            if zygote.useNextProgram(after: program) { return .start }
+        case .failed(let program) where !zygote.useNextProgram(after: program):
             noteFailedStart("The system starts no process")
-            return .none
+        default: break
         }
+        return worker
     }
 
     /// Gives back a worker.
@@ -211,46 +205,15 @@ final class WorkerPool: Sendable {
     func giveBack(_ worker: DecodeWorker, isAlive: Bool) {
         guard isAlive, !worker.isWornOut else {
             worker.end()
-            if worker.fence == nil, !zygote.useNextProgram(after: worker.program) {
-                return noteFailedStart(worker.obstacle, worker.number)
-            }
-            return remove(worker.number)
+            if worker.fence == nil, !zygote.useNextProgram(after: worker.program) { noteFailedStart(worker.obstacle) }
+            return change { $0.busy[worker.number] = nil }
         }
         note(worker.fence)
-        let waiter = state.withLock { state -> Waiter? in
-            if let index = state.waiters.firstIndex(where: { $0.number == nil || $0.number == worker.number }) {
-                return state.waiters.remove(at: index)
-            }
-            state.busy.remove(worker.number)
+        change { state in
+            state.busy[worker.number] = nil
             state.idle.append((worker, .now))
-            return nil
         }
-        if let waiter { waiter.turn.give(.worker(worker)) } else { reapLater() }
-    }
-
-    /// Removes a worker that has ended. Whoever waited for it does so in vain, and another one may be started in its place.
-    private func remove(_ number: UInt64?) {
-        let (gone, next) = state.withLock { state -> ([Waiter], Waiter?) in
-            state.count -= 1
-            var gone: [Waiter] = []
-            if let number {
-                state.busy.remove(number)
-                state.processes[number] = nil
-                gone = state.waiters.filter { $0.number == number }
-                state.waiters.removeAll { $0.number == number }
-            }
-            if !state.mayStart, state.count == 0 {
-                gone += state.waiters
-                state.waiters = []
-            }
-            guard state.mayStart, let index = state.waiters.firstIndex(where: { $0.number == nil }) else {
-                return (gone, nil)
-            }
-            state.count += 1
-            return (gone, state.waiters.remove(at: index))
-        }
-        for waiter in gone { waiter.turn.give(.none) }
-        next?.turn.give(.start)
+        reapLater()
     }
 
     private func note(_ fence: DecodeAnswer.Fence?) {
@@ -267,9 +230,10 @@ final class WorkerPool: Sendable {
     }
 
     /// - Parameter isShortage: Whether the next start may well succeed.
-    private func noteFailedStart(_ reason: String, _ number: UInt64? = nil, isShortage: Bool = false) {
+    private func noteFailedStart(_ reason: String, isShortage: Bool = false) {
         let isLast = state.withLock { state in
             state.failedStarts += 1
+            state.wakeWaiters()
             if !state.hasStarted { state.status = .unavailable(reason) }
             guard state.failedStarts >= Self.mostFailedStarts else { return false }
             state.retryTime = .now + (isShortage ? Self.shortagePause : state.pause)
@@ -278,7 +242,6 @@ final class WorkerPool: Sendable {
             return state.failedStarts == Self.mostFailedStarts
         }
         if isLast { WebImageLog.error("\(SandboxStatus.unavailable(reason))") }
-        remove(number)
     }
 
     /// Ends workers that have nothing to do.
@@ -287,8 +250,6 @@ final class WorkerPool: Sendable {
             let limit = ContinuousClock.now - time
             let ended = state.idle.filter { $0.since <= limit }.map(\.worker)
             state.idle.removeAll { $0.since <= limit }
-            state.count -= ended.count
-            for worker in ended { state.processes[worker.number] = nil }
             return ended
         }
         for worker in ended { worker.end() }

@@ -1,15 +1,15 @@
 import Glibc
 
 /// The programs that decode workers may be started from.
-package enum WorkerProgram {
+enum WorkerProgram {
     /// The app's own program, also when an update has replaced its file.
-    package static let own = "/proc/self/exe"
+    static let own = "/proc/self/exe"
     /// The name of a program for workers alone, which starts sooner than an app.
-    package static let name = "webimage-decoder"
+    static let name = "webimage-decoder"
 
     /// The programs to try, the best first. One that is installed counts beside the app's own program, or in `../libexec` of its folder,
     /// if nobody else can have put it there: it gets all rights of the app before it gives them up.
-    package static func paths(besides program: String? = path(of: own)) -> [String] {
+    static func paths(besides program: String? = path(of: own)) -> [String] {
         guard let program, let slash = program.lastIndex(of: "/") else { return [own] }
         let folder = program[..<slash]
         let installed = ["\(folder)/\(name)", "\(folder)/../libexec/\(name)"]

@@ -4,10 +4,10 @@ import TestSupport
 import TestTraits
 import Testing
 import WebImageCore
-import WebImageSandbox
 import WebImageTesting
 
 @testable import WebImageLinux
+@testable import WebImageSandbox
 
 /// Decodes in an app of its own, in the environments in which apps run.
 @Suite("The sandbox in odd environments", .blocking, .serialized)

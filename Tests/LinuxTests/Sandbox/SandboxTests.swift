@@ -5,8 +5,9 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
-import WebImageSandbox
 import WebImageTesting
+
+@testable import WebImageSandbox
 
 /// Decodes in workers that are this test program started again.
 @Suite("The sandbox of decoders")

@@ -2,8 +2,9 @@ import Foundation
 import TestSupport
 import TestTraits
 import Testing
-import WebImageSandbox
 import WebImageTesting
+
+@testable import WebImageSandbox
 
 /// Which programs become workers, and when the app's own does.
 @Suite("The start of decode workers", .blocking, .serialized)

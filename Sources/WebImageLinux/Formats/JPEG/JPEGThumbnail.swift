@@ -170,6 +170,8 @@ struct JPEGThumbnail {
 }
 
 extension JPEGCoder: ThumbnailDecoding {
+    package var findsThumbnails: Bool { true }
+
     package func thumbnail(in data: Data, options: DecodeOptions) -> WebImage? {
         guard let header = ImageHeader(reading: data)?.turned(by: options), header.format == .jpeg,
             (try? options.check(header.size)) != nil,
