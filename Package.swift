@@ -33,6 +33,7 @@ let package = Package(
     products: [
         .library(name: "GtkWebImage", targets: ["GtkWebImage"]),
         .library(name: "GtkWebImageWidgets", targets: ["GtkWebImageWidgets"]),
+        .library(name: "GtkWebImageZoom", targets: ["GtkWebImageZoom"]),
         .library(name: "GtkWebImageInspector", targets: ["GtkWebImageInspector"]),
         .library(name: "WebImageServices", targets: ["WebImageServices"]),
         .library(name: "WebImageDesktop", targets: ["WebImageDesktop"]),
@@ -96,6 +97,12 @@ let package = Package(
             dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib"],
             swiftSettings: library
         ),
+        // Large images: the view that zooms into them, and the regions that it decodes.
+        .target(
+            name: "GtkWebImageZoom",
+            dependencies: ["GtkWebImage", "WebImageCore", "WebImageLinux", "CWebImageGtk4", "CWebImageGtkShims"],
+            swiftSettings: library
+        ),
         // Shows the loads of an app while it runs, for debug builds.
         .target(
             name: "GtkWebImageInspector",
@@ -150,8 +157,8 @@ let package = Package(
         .executableTarget(
             name: "webimage-gallery",
             dependencies: [
-                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector", "WebImageServices", "WebImageTesting",
-                "CWebImageAdwaita", "CWebImageGtk4",
+                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageZoom", "GtkWebImageInspector", "WebImageServices",
+                "WebImageTesting", "CWebImageAdwaita", "CWebImageGtk4",
                 "CWebImageGtkShims",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -288,6 +295,19 @@ let package = Package(
             path: "Tests/SandboxedApp",
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "ZoomTests",
+            dependencies: [
+                "GtkWebImageZoom", "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "ZoomWorker",
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "ZoomWorker",
+            dependencies: ["GtkWebImageZoom", "WebImageCore", "WebImageLinux"],
+            path: "Tests/ZoomWorker",
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "AllocationWorker",
             dependencies: [
@@ -307,8 +327,8 @@ let package = Package(
         .executableTarget(
             name: "WidgetScenarios",
             dependencies: [
-                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageInspector", "WebImageServices", "WebImageDesktop",
-                "WebImagePDF", "ForeignBinding", "WebImageTesting", "TestSupport", "CWebImageGtk4", "CWebImageGtkShims",
+                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageZoom", "GtkWebImageInspector", "WebImageServices",
+                "WebImageDesktop", "WebImagePDF", "ForeignBinding", "WebImageTesting", "TestSupport", "CWebImageGtk4", "CWebImageGtkShims",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/WidgetScenarios",

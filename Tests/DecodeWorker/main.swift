@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageLinux
 
 // Decodes a file and says what became of it and how much memory that took:
-// DecodeWorker FILE whole|full|scaled|wide|parts|shown|regions|limit, DecodeWorker MILLISECONDS optional, DecodeWorker SIDE short MEGABYTES. With regions, a view zooms through it. An image is decoded for 200 x 200 pixels, full at its own size, scaled
+// DecodeWorker FILE whole|full|scaled|wide|parts|shown|limit, DecodeWorker MILLISECONDS optional, DecodeWorker SIDE short MEGABYTES. An image is decoded for 200 x 200 pixels, full at its own size, scaled
 // a little smaller, and wide the same with its wide colours. In parts, the file arrives; shown, twenty players show four frames of an animation; with limit, nothing is decoded, and the memory that the process
 // may use is printed in bytes, with the default limits of the cache and of decodes.
 
@@ -119,11 +119,6 @@ Thread.detachNewThread {
 }
 var decoders: [any FrameDecoding] = []
 do throws(ImageError) {
-    if way == "regions" {
-        print("image of \(try decodeRegions(of: path, with: manager))")
-        print("megabytes: \((kilobytes("VmHWM") - before) / 1024)")
-        exit(0)
-    }
     let image =
         way == "parts" ? try decodeInParts((try? Data(contentsOf: URL(filePath: path))) ?? Data()) : try load(path)
     if way == "shown", let animation = image.animation {

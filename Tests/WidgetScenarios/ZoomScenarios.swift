@@ -2,6 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
+import GtkWebImageZoom
 import Synchronization
 import TestSupport
 import WebImageTesting

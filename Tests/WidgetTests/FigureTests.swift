@@ -10,7 +10,9 @@ import WebImageTesting
 struct FigureTests {
     private static let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Sources")
-    private static let catalogs = ["GtkWebImage/GtkWebImage.docc", "WebImageCore/WebImageCore.docc"]
+    private static let catalogs = [
+        "GtkWebImage/GtkWebImage.docc", "GtkWebImageZoom/GtkWebImageZoom.docc", "WebImageCore/WebImageCore.docc",
+    ]
 
     /// The files in the catalogs, by their names.
     private static let files = catalogs.flatMap { catalog in

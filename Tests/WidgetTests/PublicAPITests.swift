@@ -19,7 +19,8 @@ struct PublicAPITests {
         "The API equals the committed lists, which GWI_UPDATE_API=1 writes anew after an intended change",
         arguments: [
             "WebImageCore", "WebImageSandbox", "WebImageLinux", "GtkWebImage", "GtkWebImageWidgets",
-            "GtkWebImageInspector", "WebImageServices", "WebImageDesktop", "WebImagePDF", "WebImageTesting",
+            "GtkWebImageZoom", "GtkWebImageInspector", "WebImageServices", "WebImageDesktop", "WebImagePDF",
+            "WebImageTesting",
         ]
     )
     func list(module: String) throws {

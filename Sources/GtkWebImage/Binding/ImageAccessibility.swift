@@ -64,17 +64,17 @@ final class WidgetAccessibility {
 
 /// What one slot, or a view, contributes to that.
 @MainActor
-struct SlotAccessibility {
+package struct SlotAccessibility {
     /// `nil` where there is no widget, or the image is none of its content.
     private let widget: WidgetReference?
-    var isBusy = false {
+    package var isBusy = false {
         didSet { if isBusy != oldValue { counter?.countBusy(isBusy) } }
     }
-    var hasFailed = false {
+    package var hasFailed = false {
         didSet { if hasFailed != oldValue { counter?.countFailure(hasFailed) } }
     }
 
-    init(_ widget: WidgetReference?) {
+    package init(_ widget: WidgetReference?) {
         self.widget = widget
     }
 

@@ -1,16 +1,16 @@
 internal import CWebImageGtk4
 internal import CWebImageGtkShims
-import WebImageCore
+package import WebImageCore
 import WebImageLinux
 
 /// A GdkTexture that shares the pixels of an image and keeps them alive.
 ///
 /// GdkTexture is immutable and documented as thread-safe (gdktexture.c).
-final class Texture: Sendable {
+package final class Texture: Sendable {
     private let object: GObjectBox
 
     /// Works on any thread, with no display open. Colours in a gamut that GTK cannot name are converted to sRGB.
-    init(_ pixels: PixelBuffer) {
+    package init(_ pixels: PixelBuffer) {
         let isWide = pixels.colors.gamut == .displayP3 && gwi_texture_has_display_p3() != 0
         let pixels = pixels.colors.gamut == .sRGB || isWide ? pixels : pixels.standard() ?? pixels
         let owner = Unmanaged.passRetained(pixels).toOpaque()
@@ -31,10 +31,10 @@ final class Texture: Sendable {
         object = GObjectBox(adopting: UnsafeMutableRawPointer(texture), releaseOn: .any)
     }
 
-    var pointer: OpaquePointer { object.opaquePointer }
+    package var pointer: OpaquePointer { object.opaquePointer }
 
     /// Marks the texture as drawn. A renderer attaches data to it, which must be destroyed on the main thread.
-    func markDrawn() {
+    package func markDrawn() {
         object.requireMainThread()
     }
 

@@ -2,16 +2,19 @@ internal import CWebImageGtk4
 
 /// A weak reference to a widget.
 @MainActor
-final class WidgetReference {
+package final class WidgetReference {
     private let reference: WeakReference
 
-    init(_ widget: UnsafeMutableRawPointer) {
+    package init(_ widget: UnsafeMutableRawPointer) {
         reference = WeakReference(widget)
     }
 
     /// The widget, if it still exists. The caller does not own a reference; the widget cannot go away before control
     /// returns to the main loop.
-    var pointer: UnsafeMutablePointer<GtkWidget>? { reference.object?.assumingMemoryBound(to: GtkWidget.self) }
+    package var address: UnsafeMutableRawPointer? { reference.object }
+
+    /// The same as a GtkWidget.
+    var pointer: UnsafeMutablePointer<GtkWidget>? { address?.assumingMemoryBound(to: GtkWidget.self) }
 }
 
 /// A GWeakRef, on the heap because GLib keeps its address.

@@ -1,7 +1,7 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// The memory that decoding a file takes, estimated from its header.
-struct DecodeCost {
+package struct DecodeCost {
     /// The memory for files whose headers the library does not read, such as those of SVG, of which the image takes what fits
     /// in the size that is asked for. Pixels are counted three times: as the loader decodes them, as it hands them out, and as
     /// the image has them.
@@ -20,7 +20,7 @@ struct DecodeCost {
     }
 
     /// The bytes until the pixels are there.
-    let byteCount: Int
+    package let byteCount: Int
     /// The bytes of the pixels at the size that is asked for.
     let imageByteCount: Int
     /// The number of pixels that may be decoded with it.
@@ -77,7 +77,7 @@ extension MemoryBudget {
     /// The memory of decoding a file.
     /// - Parameter pixelCount: How many pixels the decoder has found when it was called before.
     /// - Throws: ``ImageError/Code/imageTooLarge`` when it is more than decodes may ever take.
-    func cost(
+    package func cost(
         ofDecoding data: Data,
         as format: ImageFormat,
         pixelCount: Int? = nil,

@@ -1,4 +1,4 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 extension ImageRequest {
     /// Whether bytes are decoded otherwise than for other requests: with the request's decoder, with its parameters, or as
@@ -10,7 +10,7 @@ extension ImageRequest {
 }
 
 /// Makes the image of a request from bytes: decodes them and runs the transformer. It knows no queue and no graph.
-final class ImageMaker: Sendable {
+package final class ImageMaker: Sendable {
     private let coders: CoderRegistry
     private let formats: AllowedFormats
     private let budget: MemoryBudget
@@ -18,7 +18,7 @@ final class ImageMaker: Sendable {
     private let keepsWideColors: Bool
     private let observers: Observers<LoadTraceEvent>
 
-    init(_ dependencies: Pipeline.Dependencies) {
+    package init(_ dependencies: Pipeline.Dependencies) {
         coders = dependencies.coders
         formats = dependencies.formats
         budget = dependencies.budget
@@ -27,7 +27,7 @@ final class ImageMaker: Sendable {
         observers = dependencies.observers
     }
 
-    func decodeOptions(_ request: ImageRequest) -> DecodeOptions {
+    package func decodeOptions(_ request: ImageRequest) -> DecodeOptions {
         var options = DecodeOptions(
             url: request.url,
             size: request.resolvedDecodeSize,
@@ -54,7 +54,7 @@ final class ImageMaker: Sendable {
 
     /// The decoder of a file, whole or its beginning.
     /// - Throws: ``ImageError/Code/formatNotAllowed``, and what ``CoderRegistry`` throws.
-    func coder(
+    package func coder(
         for data: Data,
         as format: ImageFormat,
         of request: ImageRequest

@@ -310,5 +310,5 @@ extension Pipeline {
     }
 
     /// The request as the configuration of the app wants it. Whatever looks at a request does so after this call.
-    func prepare(_ request: ImageRequest) -> ImageRequest { preparation.resolve(preparation.process(request)) }
+    package func prepare(_ request: ImageRequest) -> ImageRequest { preparation.resolve(preparation.process(request)) }
 }

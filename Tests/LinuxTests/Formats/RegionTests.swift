@@ -19,42 +19,26 @@ struct RegionTests {
         var isNoise: Bool { !testDescription.contains("photograph") && !testDescription.contains("shipped") }
     }
 
-    /// Noise, in which a pixel that is off by one shows, and which has colours that differ from pixel to pixel.
-    static func noise(_ size: PixelSize) -> WebImage {
-        var generator = SeededGenerator(seed: 24)
-        let pixels = PixelBuffer(size: size, format: .rgb) { memory in
-            for index in memory.indices {
-                let (x, y) = (index / 3 % size.width, index / 3 / size.width)
-                memory[index] = UInt8(truncatingIfNeeded: x * 3 + y * 5 + index % 3 * 70 + Int(generator.next() & 63))
-            }
-        }
-        return WebImage(pixels: pixels!)
-    }
-
-    static func encoded(_ size: PixelSize, _ format: ImageFormat, quality: Double = 0.8) throws -> Data {
-        var options = EncodeOptions()
-        options.quality = quality
-        return try noise(size).data(as: format, options: options)
-    }
-
     private static func turned(_ value: UInt8) -> File {
         File(testDescription: "JPEG with the orientation \(value)") {
-            CoderTests.addingOrientation(value, to: try encoded(PixelSize(width: 345, height: 211), .jpeg))
+            CoderTests.addingOrientation(value, to: try NoiseImage.encoded(PixelSize(width: 345, height: 211), .jpeg))
         }
     }
 
     static let files: [File] =
         [
             File(testDescription: "JPEG with halved colours and odd sides") {
-                try encoded(PixelSize(width: 1037, height: 743), .jpeg)
+                try NoiseImage.encoded(PixelSize(width: 1037, height: 743), .jpeg)
             },
             File(testDescription: "JPEG with all colours") {
-                try encoded(PixelSize(width: 640, height: 480), .jpeg, quality: 0.95)
+                try NoiseImage.encoded(PixelSize(width: 640, height: 480), .jpeg, quality: 0.95)
             },
             File(testDescription: "photograph") { ShippedImage.data("autumn-trees.jpg") },
             File(testDescription: "small photograph") { ShippedImage.data("cat.jpg") },
             File(testDescription: "JPEG of inks") { try inks() },
-            File(testDescription: "WebP with odd sides") { try encoded(PixelSize(width: 1037, height: 743), .webp) },
+            File(testDescription: "WebP with odd sides") {
+                try NoiseImage.encoded(PixelSize(width: 1037, height: 743), .webp)
+            },
             File(testDescription: "shipped WebP") { ShippedImage.data("citrus.webp") },
         ] + (2...8).map(turned)
 
@@ -156,7 +140,7 @@ struct RegionTests {
         for data in [
             ShippedImage.data("deep-field.jpg"), ShippedImage.data("jellyfish.webp"),
             ShippedImage.data("mushroom.webp"),
-            try Self.noise(PixelSize(width: 20, height: 20)).data(as: .webp, options: lossless),
+            try NoiseImage.make(PixelSize(width: 20, height: 20)).data(as: .webp, options: lossless),
         ] {
             #expect(try !coder(data).decodesRegions(of: data))
         }
@@ -166,7 +150,7 @@ struct RegionTests {
 
     @Test("The limit is that of the region, not of the image")
     func limits() throws {
-        let data = try Self.encoded(PixelSize(width: 1037, height: 743), .jpeg)
+        let data = try NoiseImage.encoded(PixelSize(width: 1037, height: 743), .jpeg)
         let options = DecodeOptions(maximumPixelCount: 10_000)
         let coder = try coder(data)
         let small = DecodeRegion(rect: PixelRect(x: 500, y: 300, width: 100, height: 100))
@@ -208,7 +192,7 @@ struct RegionTests {
 
     @Test("A small file that claims 65,500 by 65,500 pixels takes neither memory nor long", .timeLimit(.minutes(1)))
     func lyingSize() throws {
-        var data = try Self.encoded(PixelSize(width: 64, height: 64), .jpeg)
+        var data = try NoiseImage.encoded(PixelSize(width: 64, height: 64), .jpeg)
         let frame = try #require(data.firstRange(of: [0xFF, 0xC0])).lowerBound
         data.replaceSubrange(frame + 5..<frame + 9, with: [0xFF, 0xDC, 0xFF, 0xDC])
         let coders = CoderRegistry.builtIn(adding: [], sandbox: (Self.sandbox, isOptional: false))
@@ -250,7 +234,7 @@ struct RegionTests {
 
     @Test("A region that is not wanted any more is given up between rows")
     func cancelled() throws {
-        let data = try Self.encoded(PixelSize(width: 64, height: 4000), .jpeg)
+        let data = try NoiseImage.encoded(PixelSize(width: 64, height: 4000), .jpeg)
         let coder = try coder(data)
         var looks = 0
         let region = DecodeRegion(rect: PixelRect(x: 0, y: 3900, width: 64, height: 64))

@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import GtkWebImageZoom
 import WebImageDesktop
 import WebImagePDF
 import WebImageServices

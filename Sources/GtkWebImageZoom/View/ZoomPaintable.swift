@@ -1,5 +1,6 @@
 internal import CWebImageGtk4
 internal import CWebImageGtkShims
+import GtkWebImage
 import WebImageCore
 import WebImageLinux
 
@@ -42,14 +43,14 @@ extension ZoomContent {
     /// Draws the best that there is of each visible tile: itself, a part of one with less detail, or a part of the small image.
     func draw(_ snapshot: OpaquePointer, width: Double, height: Double) {
         guard let widget = widget.pointer, width > 0, height > 0 else { return }
-        let scale = widget.deviceScale
+        let scale = gwi_widget_get_scale(widget)
         resize(to: ZoomViewport.Point(x: width * scale, y: height * scale))
         requestTiles()
         guard let viewport, let base else { return }
         let whole = PixelRect(x: 0, y: 0, width: viewport.imageSize.width, height: viewport.imageSize.height)
         let grid = viewport.grid
         guard grid.reduction < base.reduction else {
-            return append(base.image.texture, showing: whole, scale: scale, to: snapshot)
+            return append(base.texture, showing: whole, scale: scale, to: snapshot)
         }
         for tile in grid.tiles(covering: viewport.visibleRect) {
             let part = grid.original(grid.rect(of: tile))
@@ -62,7 +63,7 @@ extension ZoomContent {
             if let (texture, around) = coarserTile(around: tile, of: grid, below: base.reduction) {
                 append(texture, showing: around, scale: scale, to: snapshot)
             } else {
-                append(base.image.texture, showing: whole, scale: scale, to: snapshot)
+                append(base.texture, showing: whole, scale: scale, to: snapshot)
             }
             gtk_snapshot_pop(snapshot)
         }

@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 import Glibc
-import WebImageCore
+import GtkWebImage
 import WebImageLinux
 
 /// The pointer, the fingers and the keys of a ``ZoomView``. The controllers of the widget own it.

@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
-internal import CWebImageGtkShims
+public import GtkWebImage
 public import WebImageCore
-public import WebImageLinux
+import WebImageLinux
 
 /// A widget to zoom into a large image, of which only what is seen is decoded: a map, a scan, a photograph of 50 megapixels and more.
 ///
@@ -48,7 +48,7 @@ public final class ZoomView: GtkWidgetConvertible {
     /// - Parameters:
     ///   - request: A URL or an ``/WebImageCore/ImageRequest``, of which the size and the transformer do not matter.
     ///   - manager: The manager that loads. Default: the shared one.
-    ///   - memoryLimit: As for ``/WebImageCore/ImageManager/tiledImage(for:memoryLimit:)``. Default: 256 MiB.
+    ///   - memoryLimit: As for ``GtkWebImageZoom/WebImageCore/ImageManager/tiledImage(for:memoryLimit:)``. Default: 256 MiB.
     ///   - completion: Called once, when the whole image is on screen or the load has failed. Default: nothing is called.
     public func setImage(
         with request: (some ImageRequestConvertible)?,
@@ -58,7 +58,8 @@ public final class ZoomView: GtkWidgetConvertible {
     ) {
         guard let request = request?.imageRequest else {
             content.load(nil)
-            let error = ImageError.noURL(remedy: "Pass a URL, or no completion to clear the view.")
+            let remedy = "Pass a URL, or no completion to clear the view."
+            let error = ImageError(.invalidURL, url: nil, reason: "There is no URL", remedy: remedy)
             return MainLoopDispatcher.shared.dispatch {
                 MainActor.assumeIsolated { completion?(.failure(error)) }
             }
@@ -129,6 +130,6 @@ public final class ZoomView: GtkWidgetConvertible {
 
     /// Sets the text that assistive technology reads out for the image.
     public func setImageDescription(_ text: String?) {
-        widget.pointer.assumingMemoryBound(to: GtkWidget.self).setLabel(text)
+        PicturePointer(widget.pointer).setImageDescription(text)
     }
 }

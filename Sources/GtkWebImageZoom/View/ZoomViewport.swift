@@ -1,28 +1,30 @@
+import WebImageCore
+
 /// Which part of an image a view shows, and how large: the arithmetic of zooming, without a toolkit.
 ///
 /// Lengths of the view are device pixels, those of the image are its pixels.
-package struct ZoomViewport: Hashable, Sendable {
+struct ZoomViewport: Hashable, Sendable {
     /// A point or a distance.
-    package struct Point: Hashable, Sendable {
-        package var x: Double
-        package var y: Double
+    struct Point: Hashable, Sendable {
+        var x: Double
+        var y: Double
 
-        package init(x: Double, y: Double) { (self.x, self.y) = (x, y) }
+        init(x: Double, y: Double) { (self.x, self.y) = (x, y) }
     }
 
-    package let imageSize: PixelSize
+    let imageSize: PixelSize
     /// The size of the view.
-    package private(set) var viewSize: Point
+    private(set) var viewSize: Point
     /// Device pixels per pixel of the image.
-    package private(set) var zoom: Double
+    private(set) var zoom: Double
     /// The point of the image in the middle of the view.
-    package private(set) var center: Point
+    private(set) var center: Point
     /// Whether the whole image stays visible when the size of the view changes.
-    package private(set) var isFitting = true
+    private(set) var isFitting = true
     /// The largest ``zoom``.
-    package var maximumZoom = 8.0 { didSet { set(zoom) } }
+    var maximumZoom = 8.0 { didSet { set(zoom) } }
 
-    package init(imageSize: PixelSize, viewSize: Point = Point(x: 1, y: 1)) {
+    init(imageSize: PixelSize, viewSize: Point = Point(x: 1, y: 1)) {
         self.imageSize = imageSize
         self.viewSize = viewSize
         zoom = 1
@@ -31,26 +33,26 @@ package struct ZoomViewport: Hashable, Sendable {
     }
 
     /// The zoom at which the whole image is visible. An image that is smaller than the view is not enlarged.
-    package var fittingZoom: Double {
+    var fittingZoom: Double {
         min(viewSize.x / Double(imageSize.width), viewSize.y / Double(imageSize.height), 1)
     }
 
     /// Shows the whole image.
-    package mutating func fit() {
+    mutating func fit() {
         zoom = fittingZoom
         isFitting = true
         clamp()
     }
 
     /// Follows a new size of the view. The middle stays where it is.
-    package mutating func resize(to size: Point) {
+    mutating func resize(to size: Point) {
         guard size != viewSize, size.x > 0, size.y > 0 else { return }
         viewSize = size
         if isFitting { fit() } else { set(zoom) }
     }
 
     /// Changes the zoom. The image does not move below a point of the view, as far as its edges allow.
-    package mutating func set(_ zoom: Double, about point: Point? = nil) {
+    mutating func set(_ zoom: Double, about point: Point? = nil) {
         var point = point ?? Point(x: viewSize.x / 2, y: viewSize.y / 2)
         // A point far away moves the image to its edge, and infinity has no direction.
         point.x = point.x.bounded(to: -Self.farthest...Self.farthest, ifNaN: viewSize.x / 2)
@@ -66,12 +68,12 @@ package struct ZoomViewport: Hashable, Sendable {
     }
 
     /// Moves the image by a distance in the view.
-    package mutating func pan(by distance: Point) {
+    mutating func pan(by distance: Point) {
         move(to: Point(x: center.x - distance.x / zoom, y: center.y - distance.y / zoom))
     }
 
     /// Shows a point of the image in the middle, as far as its edges allow.
-    package mutating func move(to point: Point) {
+    mutating func move(to point: Point) {
         center.x = point.x.bounded(to: -Self.farthest...Self.farthest, ifNaN: center.x)
         center.y = point.y.bounded(to: -Self.farthest...Self.farthest, ifNaN: center.y)
         clamp()
@@ -83,13 +85,13 @@ package struct ZoomViewport: Hashable, Sendable {
     private static let farthest = 1e9
 
     /// The point of the image below a point of the view.
-    package func imagePoint(at point: Point) -> Point {
+    func imagePoint(at point: Point) -> Point {
         Point(x: center.x + (point.x - viewSize.x / 2) / zoom, y: center.y + (point.y - viewSize.y / 2) / zoom)
     }
 
     /// Where the upper left corner of the image is in the view: a whole device pixel, so that at a zoom of 1 each pixel of the
     /// image is one of the screen.
-    package var origin: Point {
+    var origin: Point {
         Point(
             x: (viewSize.x / 2 - center.x * zoom).rounded(),
             y: (viewSize.y / 2 - center.y * zoom).rounded()
@@ -97,7 +99,7 @@ package struct ZoomViewport: Hashable, Sendable {
     }
 
     /// The visible part of the image.
-    package var visibleRect: PixelRect {
+    var visibleRect: PixelRect {
         let origin = origin
         let left = max(Int(bounded: (-origin.x / zoom).rounded(.down)), 0)
         let top = max(Int(bounded: (-origin.y / zoom).rounded(.down)), 0)
@@ -107,7 +109,7 @@ package struct ZoomViewport: Hashable, Sendable {
     }
 
     /// The pixels that have at least the detail that is visible.
-    package var grid: TileGrid { TileGrid(size: imageSize, scale: min(zoom, 1)) }
+    var grid: TileGrid { TileGrid(size: imageSize, scale: min(zoom, 1)) }
 
     /// No edge of the image leaves the edge of the view behind; an image that is smaller than the view is in its middle.
     private mutating func clamp() {

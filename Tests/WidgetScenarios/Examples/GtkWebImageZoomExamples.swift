@@ -1,8 +1,9 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import GtkWebImageZoom
 
-// The samples of the page LargeImages.
+// The samples of GtkWebImageZoom.md.
 
 @MainActor
 private func view(in window: UnsafeMutablePointer<GtkWindow>, url: URL) {

@@ -2,6 +2,8 @@ import TestSupport
 import Testing
 import WebImageCore
 
+@testable import GtkWebImageZoom
+
 @Suite("What a zoomed view shows")
 struct ZoomViewportTests {
     private typealias Point = ZoomViewport.Point
@@ -111,29 +113,6 @@ struct ZoomViewportTests {
                 #expect(view.visibleRect.isInside(image) && view.zoom >= view.fittingZoom, "\(change): \(view)")
                 #expect(view.center.x.isFinite && view.center.y.isFinite && view.zoom.isFinite)
                 _ = view.grid.tiles(covering: view.visibleRect)
-            }
-        }
-    }
-
-    @Test("A rectangle before any orientation is applied has the same pixels")
-    func orientations() {
-        let stored = PixelSize(width: 7, height: 5)
-        for orientation in ImageOrientation.allCases {
-            let upright = orientation.apply(to: stored)
-            let pixels = PixelBuffer(size: stored, format: .rgb) { memory in
-                for index in memory.indices { memory[index] = UInt8(index) }
-            }
-            let turned = pixels?.oriented(orientation)
-            for rect in [
-                PixelRect(x: 0, y: 0, width: 2, height: 3), PixelRect(x: 1, y: 2, width: 3, height: 2),
-                PixelRect(x: upright.width - 1, y: upright.height - 2, width: 1, height: 2),
-            ] {
-                let part = pixels?.cropped(to: rect.stored(orientation, in: stored), orientation: orientation)
-                let expected = turned?.cropped(to: rect)
-                #expect(
-                    part?.bytes == expected?.bytes && part?.size == rect.size,
-                    "\(orientation) \(rect)"
-                )
             }
         }
     }

@@ -1,26 +1,28 @@
-/// The pixels of an image that is reduced by a power of two, which all its regions share.
-package struct TileGrid: Hashable, Sendable {
-    /// The size of the image in pixels.
-    package let imageSize: PixelSize
-    /// By how much both sides are divided, rounded up.
-    package let reduction: Int
+import WebImageCore
 
-    package init(imageSize: PixelSize, reduction: Int) {
+/// The pixels of an image that is reduced by a power of two, which all its regions share.
+struct TileGrid: Hashable, Sendable {
+    /// The size of the image in pixels.
+    let imageSize: PixelSize
+    /// By how much both sides are divided, rounded up.
+    let reduction: Int
+
+    init(imageSize: PixelSize, reduction: Int) {
         (self.imageSize, self.reduction) = (imageSize, reduction)
     }
 
     /// The grid of the smallest reduced image that has at least as many pixels as one at a scale of at most 1.
-    package init(size: PixelSize, scale: Double) {
+    init(size: PixelSize, scale: Double) {
         var reduction = 1
         while Double(reduction * 2) * scale <= 1, reduction < Self.largestReduction { reduction *= 2 }
         self.init(imageSize: size, reduction: reduction)
     }
 
     /// The size of the reduced image.
-    package var size: PixelSize { imageSize.divided(by: reduction) }
+    var size: PixelSize { imageSize.divided(by: reduction) }
 
     /// The pixels of the reduced image that cover a rectangle in the image.
-    package func reduced(_ rect: PixelRect) -> PixelRect {
+    func reduced(_ rect: PixelRect) -> PixelRect {
         let (left, top) = (rect.x / reduction, rect.y / reduction)
         return PixelRect(
             x: left,
@@ -31,25 +33,25 @@ package struct TileGrid: Hashable, Sendable {
     }
 
     /// The part of the image that a rectangle of the reduced image stands for.
-    package func original(_ rect: PixelRect) -> PixelRect { rect.multiplied(by: reduction, in: imageSize) }
+    func original(_ rect: PixelRect) -> PixelRect { rect.multiplied(by: reduction, in: imageSize) }
 
     private static let largestReduction = 1 << 20
 
     // Tiles.
 
     /// The width and the height of a tile in pixels of the reduced image.
-    package static let tileSide = 512
+    static let tileSide = 512
 
     /// The place of a tile in its grid.
-    package struct Tile: Hashable, Sendable {
-        package let column: Int
-        package let row: Int
+    struct Tile: Hashable, Sendable {
+        let column: Int
+        let row: Int
 
-        package init(column: Int, row: Int) { (self.column, self.row) = (column, row) }
+        init(column: Int, row: Int) { (self.column, self.row) = (column, row) }
     }
 
     /// The pixels of a tile in the reduced image.
-    package func rect(of tile: Tile) -> PixelRect {
+    func rect(of tile: Tile) -> PixelRect {
         let side = Self.tileSide
         return PixelRect(
             x: tile.column * side,
@@ -60,7 +62,7 @@ package struct TileGrid: Hashable, Sendable {
     }
 
     /// The tiles that cover a rectangle of the image, row by row.
-    package func tiles(covering rect: PixelRect) -> [Tile] {
+    func tiles(covering rect: PixelRect) -> [Tile] {
         guard let rect = rect.clipped(to: imageSize) else { return [] }
         let reduced = reduced(rect)
         let side = Self.tileSide
@@ -70,7 +72,7 @@ package struct TileGrid: Hashable, Sendable {
     }
 
     /// The rectangle of the reduced image around some tiles.
-    package func rect(around tiles: some Collection<Tile>) -> PixelRect {
+    func rect(around tiles: some Collection<Tile>) -> PixelRect {
         let rects = tiles.map(rect)
         let (left, top) = (rects.map(\.x).min() ?? 0, rects.map(\.y).min() ?? 0)
         let (right, bottom) = (rects.map { $0.x + $0.size.width }.max(), rects.map { $0.y + $0.size.height }.max())

@@ -1,5 +1,6 @@
 internal import CWebImageGtk4
 internal import CWebImageGtkShims
+import GtkWebImage
 import WebImageCore
 import WebImageLinux
 
@@ -26,7 +27,7 @@ final class ZoomContent {
     private(set) var image: TiledImage?
     private(set) var viewport: ZoomViewport?
     /// The whole image, reduced.
-    private(set) var base: (image: WebImage, reduction: Int)?
+    private(set) var base: (texture: Texture, byteCount: Int, reduction: Int)?
     private(set) var error: ImageError?
     var tiles = TileCache()
     var onChange: (@MainActor () -> Void)?
@@ -37,9 +38,9 @@ final class ZoomContent {
     private var decoding: Decode?
     /// Visible tiles that could not be decoded, which are not tried again and again.
     private var failed: Set<TileCache.Key> = []
-    /// Those of them that may succeed later, such as when there is memory again, and the call that tries them.
+    /// Those of them that may succeed later, such as when there is memory again, and the task that tries them.
     private var postponed: Set<TileCache.Key> = []
-    private var retry: DelayedCall?
+    private var retry: Task<Void, Never>?
     private var retryDelay = ZoomContent.leastRetryDelay
     private var isNotifying = false
     private var accessibility: SlotAccessibility
@@ -58,6 +59,7 @@ final class ZoomContent {
     deinit {
         loading?.cancel()
         decoding?.task.cancel()
+        retry?.cancel()
         guard let pending else { return }
         // The last release may be on any thread.
         MainLoopDispatcher.shared.dispatch {
@@ -67,13 +69,13 @@ final class ZoomContent {
 
     var isLoading: Bool { pending != nil || loading != nil || decoding != nil || !missingTiles.isEmpty }
 
-    var pixelByteCount: Int { tiles.byteCount + (base?.image.cost ?? 0) }
+    var pixelByteCount: Int { tiles.byteCount + (base?.byteCount ?? 0) }
 
     private var isMapped: Bool { widget.pointer.map { gtk_widget_get_mapped($0) != 0 } ?? false }
 
     /// A point of the widget in device pixels.
     func devicePoint(_ x: Double, _ y: Double) -> ZoomViewport.Point {
-        let scale = widget.pointer?.deviceScale ?? 1
+        let scale = widget.pointer.map(gwi_widget_get_scale) ?? 1
         return ZoomViewport.Point(x: x * scale, y: y * scale)
     }
 
@@ -107,7 +109,7 @@ final class ZoomContent {
             } catch {
                 result = .failure(error)
             }
-            // Whoever has cancelled the load shows something else.
+            // A load is cancelled for another one.
             guard !Task.isCancelled else {
                 load.completion?(.failure(.cancelled(load.request.url)))
                 return
@@ -122,7 +124,8 @@ final class ZoomContent {
         accessibility.isBusy = false
         switch result {
         case .success(let (image, base, reduction)):
-            (self.image, self.base) = (image, (base, reduction))
+            self.image = image
+            self.base = (Texture(base.pixels), base.cost, reduction)
             var viewport = ZoomViewport(imageSize: image.size)
             viewport.maximumZoom = maximumZoom
             if let widget = widget.pointer {
@@ -139,7 +142,7 @@ final class ZoomContent {
         changed()
     }
 
-    /// Ends what nobody sees. The small image stays for the next time.
+    /// Ends what is not seen. The small image stays for the next time.
     private func rest() {
         decoding?.task.cancel()
         decoding = nil
@@ -256,8 +259,9 @@ final class ZoomContent {
         failed.formUnion(keys)
         postponed.formUnion(keys)
         guard retry == nil else { return }
-        retry = DelayedCall(after: retryDelay) { [weak self] in
-            guard let self else { return }
+        retry = Task { [weak self, retryDelay] in
+            try? await Task.sleep(for: retryDelay)
+            guard !Task.isCancelled, let self else { return }
             failed.subtract(postponed)
             (postponed, retry) = ([], nil)
             changed()
@@ -299,4 +303,9 @@ final class ZoomContent {
     private static let leastTileBytes = 32 << 20
     private static let leastRetryDelay = Duration.seconds(1)
     private static let mostRetryDelay = Duration.seconds(60)
+}
+
+extension WidgetReference {
+    /// The widget, if it still exists.
+    var pointer: UnsafeMutablePointer<GtkWidget>? { address?.assumingMemoryBound(to: GtkWidget.self) }
 }

@@ -1,10 +1,11 @@
 public import FoundationEssentials
+public import WebImageCore
 
 /// An image too large to be decoded as a whole, of which regions are decoded as they are needed: the counterpart of
 /// BitmapRegionDecoder on Android and CATiledLayer on Apple's systems.
 ///
-/// ``ImageManager/tiledImage(for:memoryLimit:)`` makes it. It keeps the bytes of the file, not its pixels. Can be used from any
-/// thread; the decoders run on the decode queue of the manager, in workers as those of other images.
+/// ``GtkWebImageZoom/WebImageCore/ImageManager/tiledImage(for:memoryLimit:)`` makes it. It keeps the bytes of the file, not its
+/// pixels. Can be used from any thread; the decoders run on the decode queue of the manager, in workers as those of other images.
 ///
 ///     let map = try await ImageManager.shared.tiledImage(for: url)
 ///     let corner = try await map.region(PixelRect(x: 0, y: 0, width: 512, height: 512))
@@ -44,8 +45,9 @@ public final class TiledImage: Sendable {
     ///   - scale: Pixels of the result per pixel of the file, at most 1. Default: 1.
     ///   - priority: The urgency among all that is decoded. Default: that of an image on screen.
     /// - Returns: The region as an image of its own.
-    /// - Throws: ``ImageError`` with ``ImageError/Code/imageTooLarge`` for more pixels than the manager's `maximumPixelCount`,
-    ///   ``ImageError/Code/badImageData`` for a damaged file or a rectangle outside of the image, or ``ImageError/Code/cancelled``.
+    /// - Throws: ``/WebImageCore/ImageError`` with ``/WebImageCore/ImageError/Code/imageTooLarge`` for more pixels than the manager's
+    ///   `maximumPixelCount`, ``/WebImageCore/ImageError/Code/badImageData`` for a damaged file or a rectangle outside of the image,
+    ///   or ``/WebImageCore/ImageError/Code/cancelled``.
     public func region(
         _ rect: PixelRect,
         scale: Double = 1,

@@ -1,4 +1,4 @@
-import WebImageCore
+import GtkWebImage
 
 /// The tiles that a zoomed image keeps as textures, of which those that were seen longest ago go first.
 struct TileCache {
