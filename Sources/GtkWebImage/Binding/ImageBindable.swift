@@ -53,18 +53,10 @@ extension ImageBindable {
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
-        var request = BindingRequest(
-            source?.imageRequest,
-            placeholder: placeholder,
-            loading: loading,
-            retry: retry,
-            options: options,
-            transformer: transformer,
-            manager: manager
-        )
-        request.progress = progress
-        request.partial = partial
-        return imageBinding.preparedSlot().set(request, completion)
+        let image = source?.request(loading, retry, transformer: transformer)
+        var request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
+        (request.progress, request.partial) = (progress, partial)
+        return imageBinding.set(request, completion)
     }
 
     /// Loads an image and shows it, without a completion. All else is as with the form that has one.
@@ -80,18 +72,10 @@ extension ImageBindable {
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil
     ) -> ImageTask {
-        var request = BindingRequest(
-            source?.imageRequest,
-            placeholder: placeholder,
-            loading: loading,
-            retry: retry,
-            options: options,
-            transformer: transformer,
-            manager: manager
-        )
-        request.progress = progress
-        request.partial = partial
-        return imageBinding.preparedSlot().set(request, nil)
+        let image = source?.request(loading, retry, transformer: transformer)
+        var request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
+        (request.progress, request.partial) = (progress, partial)
+        return imageBinding.set(request, nil)
     }
 
     /// Shows an image that the app has, within this call. It takes the place of the load, which is cancelled, and of a

@@ -42,6 +42,11 @@ public struct ImageBinding: ImageBindable {
         return slot
     }
 
+    /// Loads an image under the key: what all forms of setImage do.
+    func set(_ request: BindingRequest, _ completion: ImageSlot.Completion?) -> ImageTask {
+        preparedSlot().set(request, completion)
+    }
+
     func listenToClicks() {
         WidgetSlots.of(object).listenToClicks()
     }

@@ -17,16 +17,9 @@ extension PictureBindable {
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        let request = BindingRequest(
-            source?.imageRequest,
-            placeholder: placeholder,
-            loading: loading,
-            retry: retry,
-            options: options,
-            transformer: transformer,
-            manager: manager
-        )
-        return highlightedImageBinding.preparedSlot().set(request, completion)
+        let image = source?.request(loading, retry, transformer: transformer)
+        let request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
+        return highlightedImageBinding.set(request, completion)
     }
 
     /// Loads several images and plays them one after the other, in the order of the list. Images that have arrived play
@@ -58,19 +51,12 @@ extension PictureBindable {
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        var request = BindingRequest(
-            urls.first?.imageRequest,
-            placeholder: placeholder,
-            loading: loading,
-            retry: retry,
-            options: options,
-            transformer: transformer,
-            manager: manager
-        )
+        let image = urls.first?.request(loading, retry, transformer: transformer)
+        var request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
         if !urls.isEmpty {
             request.sequence = ImageSequence(urls: urls, frameDuration: frameDuration, loopCount: loopCount)
         }
-        return imageBinding.preparedSlot().set(request, completion)
+        return imageBinding.set(request, completion)
     }
 }
 
@@ -88,16 +74,9 @@ extension ButtonBindable {
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        let request = BindingRequest(
-            source?.imageRequest,
-            placeholder: placeholder,
-            loading: loading,
-            retry: retry,
-            options: options,
-            transformer: transformer,
-            manager: manager
-        )
-        return imageBinding(for: state).preparedSlot().set(request, completion)
+        let image = source?.request(loading, retry, transformer: transformer)
+        let request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
+        return imageBinding(for: state).set(request, completion)
     }
 
     /// Loads the image behind the child of the button in a state. All else is as with setImage. A GtkCheckButton has no surface for a
@@ -114,16 +93,9 @@ extension ButtonBindable {
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        let request = BindingRequest(
-            source?.imageRequest,
-            placeholder: placeholder,
-            loading: loading,
-            retry: retry,
-            options: options,
-            transformer: transformer,
-            manager: manager
-        )
-        return backgroundImageBinding(for: state).preparedSlot().set(request, completion)
+        let image = source?.request(loading, retry, transformer: transformer)
+        let request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
+        return backgroundImageBinding(for: state).set(request, completion)
     }
 }
 
@@ -141,15 +113,8 @@ extension EntryBindable {
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        let request = BindingRequest(
-            source?.imageRequest,
-            placeholder: placeholder,
-            loading: loading,
-            retry: retry,
-            options: options,
-            transformer: transformer,
-            manager: manager
-        )
-        return iconBinding(at: position).preparedSlot().set(request, completion)
+        let image = source?.request(loading, retry, transformer: transformer)
+        let request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
+        return iconBinding(at: position).set(request, completion)
     }
 }

@@ -75,15 +75,8 @@ extension GtkWidgetConvertible {
             setPaintable(target.paintable)
             return target
         }
-        let request = BindingRequest(
-            source?.imageRequest,
-            placeholder: placeholder,
-            loading: loading,
-            retry: retry,
-            options: options,
-            transformer: transformer,
-            manager: manager
-        )
+        let image = source?.request(loading, retry, transformer: transformer)
+        let request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
         return slot.set(request, completion)
     }
 }

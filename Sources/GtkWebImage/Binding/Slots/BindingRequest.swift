@@ -14,17 +14,11 @@ struct BindingRequest {
 
     init(
         _ image: ImageRequest?,
-        placeholder: Placeholder? = nil,
-        loading: ImageRequest.Loading? = nil,
-        retry: ImageRequest.Retry? = nil,
-        options: BindingOptions = BindingOptions(),
-        transformer: ImageTransformer? = nil,
+        placeholder: Placeholder?,
+        options: BindingOptions,
         manager: ImageManager
     ) {
         self.image = image
-        if let loading { self.image?.loading = loading }
-        if let retry { self.image?.retry = retry }
-        if let transformer { self.image?.transformer = transformer }
         self.placeholder = placeholder
         self.options = options
         self.manager = manager
@@ -46,5 +40,20 @@ struct BindingRequest {
         case (nil, nil): true
         default: false
         }
+    }
+}
+
+extension ImageRequestConvertible {
+    /// The request with what a caller of a binding asks for beside it.
+    func request(
+        _ loading: ImageRequest.Loading?,
+        _ retry: ImageRequest.Retry?,
+        transformer: ImageTransformer?
+    ) -> ImageRequest {
+        var request = imageRequest
+        if let loading { request.loading = loading }
+        if let retry { request.retry = retry }
+        if let transformer { request.transformer = transformer }
+        return request
     }
 }

@@ -20,11 +20,12 @@ extension ImageSlot {
             request.url = url
             let completion: Completion = { [weak self] result in
                 arriving.add(result, at: index)
-                guard let self, let current = self.current, current.task === task else {
-                    if arriving.isComplete, task.childGeneration == generation { task.complete(arriving.result) }
+                guard task.childGeneration == generation else { return }
+                guard let self, current?.task === task else {
+                    if arriving.isComplete { task.complete(arriving.result) }
                     return
                 }
-                guard current.startCount == load.startCount, case .loading = current.state else { return }
+                guard case .loading = current?.state else { return }
                 if task.isCancelled {
                     finish(task, .failure(.cancelled(url)))
                 } else if arriving.isComplete {

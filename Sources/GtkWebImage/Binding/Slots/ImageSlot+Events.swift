@@ -37,7 +37,6 @@ extension ImageSlot {
             current?.state = .waitingForMap
         case .loading where load.request.options.start == .onlyWhileMapped:
             current?.state = .waitingForMap
-            current?.startCount += 1
             endLoading()
             load.task.cancelChildren()
         case .loading:
@@ -64,7 +63,6 @@ extension ImageSlot {
         case .waitingForMap, .waitingForLayout, .suspended, .loading:
             // The child task is ignored from now on; the task calls its completions itself.
             current?.state = .detached
-            current?.startCount += 1
             endLoading()
             let task = current?.task
             task?.cancel()

@@ -328,7 +328,6 @@ final class ImageSlot {
             return
         }
         current?.state = .loading
-        current?.startCount += 1
         placeholders.load(at: size)
         target.content?.beginLoading(configuration.indicator)
         accessibility.isBusy = true
@@ -340,7 +339,7 @@ final class ImageSlot {
     }
 
     private func startChild(_ size: DecodeSize) {
-        guard let task = current?.task, let manager = current?.request.manager, let startCount = current?.startCount,
+        guard let task = current?.task, let manager = current?.request.manager,
             let request = current?.makeRequest(size, for: widget)
         else { return }
         let wantsProgress = current?.wantsProgress == true || progress != nil || configuration.indicator != nil
@@ -351,12 +350,10 @@ final class ImageSlot {
                 progress: wantsProgress ? progressHandler(of: task) : nil,
                 partial: { [weak self] image in self?.receive(partial: image, of: task) },
                 completion: { [weak self] result in
-                    guard let self, current?.task === task else {
-                        // A superseded load ends with the child that runs, not with one that an unmap interrupted.
-                        if task.childGeneration == generation { task.complete(result) }
-                        return
-                    }
-                    if current?.startCount == startCount { finish(task, result) }
+                    // A load ends with the child that runs, not with one that an unmap interrupted.
+                    guard task.childGeneration == generation else { return }
+                    guard let self, current?.task === task else { return task.complete(result) }
+                    if case .loading = current?.state { finish(task, result) }
                 }
             )
         )

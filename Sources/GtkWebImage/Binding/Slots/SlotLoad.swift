@@ -36,8 +36,6 @@ struct SlotLoad: Sendable {
     /// The newest partial image, for those that join.
     var partialImage: WebImage?
     var state = State.waitingForMap
-    /// Counts the starts: a load may be interrupted, and the child task of an earlier start is ignored.
-    var startCount = 0
     /// Whether the user asked for this load, so that a remembered failure does not count.
     var ignoresFailureCache = false
     /// Whether a partial image of this load is on display, rather than the previous image.
