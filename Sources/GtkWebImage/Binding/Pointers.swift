@@ -1,66 +1,58 @@
 internal import CWebImageGtk4
 
-/// The address of a widget of any kind that ``WidgetBindable`` names, for code that calls GTK's C functions.
-///
-///     let image = gtk_image_new()!
-///     gtk_box_append(box, image)
-///     WidgetPointer(image).setImage(with: url)
-///
-/// It keeps no reference, so create it where you use it.
+/// The address of a widget, for code that calls GTK's C functions: ``WidgetPointer``, ``PicturePointer``, ``ButtonPointer`` or
+/// ``EntryPointer``. None of them keeps a reference, so create it where you use it.
 @preconcurrency @MainActor
-public struct WidgetPointer: WidgetBindable {
-    /// The `GtkWidget *`.
-    public let nativeWidgetPointer: UnsafeMutableRawPointer
-
+public protocol WidgetPointing: WidgetBindable {
     /// Wraps a widget as GTK's C functions return it.
-    public init(_ pointer: UnsafeMutableRawPointer) {
-        nativeWidgetPointer = pointer
-    }
+    init(_ pointer: UnsafeMutableRawPointer)
+}
 
+extension WidgetPointing {
     /// Wraps a widget whose C type Swift does not import.
-    public init(_ pointer: OpaquePointer) {
-        nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
-    }
+    public init(_ pointer: OpaquePointer) { self.init(UnsafeMutableRawPointer(pointer)) }
 
     /// Unavailable. An object of a binding joins through its class.
     @available(
         *,
         unavailable,
-        message: "conform the class to WidgetBindable in one line and call setImage on the object, or pass its pointer"
+        message: """
+            conform the class to PictureBindable, ButtonBindable, EntryBindable or WidgetBindable in one line and call \
+            setImage on the object, or pass its pointer
+            """
     )
     public init(_ widget: some AnyObject) { fatalError("An object is no pointer") }
 }
 
-/// The address of a GtkPicture, for code that calls GTK's C functions.
+/// The address of a widget of any kind that ``WidgetBindable`` names.
+///
+///     let image = gtk_image_new()!
+///     gtk_box_append(box, image)
+///     WidgetPointer(image).setImage(with: url)
+@preconcurrency @MainActor
+public struct WidgetPointer: WidgetPointing {
+    /// The `GtkWidget *`.
+    public let nativeWidgetPointer: UnsafeMutableRawPointer
+
+    /// Wraps a widget as GTK's C functions return it.
+    public init(_ pointer: UnsafeMutableRawPointer) { nativeWidgetPointer = pointer }
+}
+
+/// The address of a GtkPicture.
 ///
 ///     let view = gtk_picture_new()!
 ///     gtk_box_append(box, view)
 ///     PicturePointer(view).setImage(with: url)
-///
-/// It keeps no reference, so create it where you use it.
 @preconcurrency @MainActor
-public struct PicturePointer: PictureBindable {
+public struct PicturePointer: PictureBindable, WidgetPointing {
     /// The `GtkPicture *`.
     public let nativeWidgetPointer: UnsafeMutableRawPointer
 
     /// Wraps a widget as GTK's C functions return it.
-    public init(_ pointer: UnsafeMutableRawPointer) {
-        nativeWidgetPointer = pointer
-    }
+    public init(_ pointer: UnsafeMutableRawPointer) { nativeWidgetPointer = pointer }
+}
 
-    /// Wraps a widget whose C type Swift does not import.
-    public init(_ pointer: OpaquePointer) {
-        nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
-    }
-
-    /// Unavailable. An object of a binding joins through its class.
-    @available(
-        *,
-        unavailable,
-        message: "conform the class to PictureBindable in one line and call setImage on the object, or pass its pointer"
-    )
-    public init(_ widget: some AnyObject) { fatalError("An object is no pointer") }
-
+extension PicturePointer {
     /// How the image fits into the widget, which also determines the size at which it is decoded. Default:
     /// ``ContentFit/contain``.
     public var contentFit: ContentFit {
@@ -69,64 +61,30 @@ public struct PicturePointer: PictureBindable {
     }
 }
 
-/// The address of a GtkButton, for code that calls GTK's C functions.
+/// The address of a GtkButton.
 ///
 ///     let button = gtk_button_new()!
 ///     gtk_box_append(box, button)
 ///     ButtonPointer(button).setImage(with: url)
-///
-/// It keeps no reference, so create it where you use it.
 @preconcurrency @MainActor
-public struct ButtonPointer: ButtonBindable {
+public struct ButtonPointer: ButtonBindable, WidgetPointing {
     /// The `GtkButton *`.
     public let nativeWidgetPointer: UnsafeMutableRawPointer
 
     /// Wraps a widget as GTK's C functions return it.
-    public init(_ pointer: UnsafeMutableRawPointer) {
-        nativeWidgetPointer = pointer
-    }
-
-    /// Wraps a widget whose C type Swift does not import.
-    public init(_ pointer: OpaquePointer) {
-        nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
-    }
-
-    /// Unavailable. An object of a binding joins through its class.
-    @available(
-        *,
-        unavailable,
-        message: "conform the class to ButtonBindable in one line and call setImage on the object, or pass its pointer"
-    )
-    public init(_ widget: some AnyObject) { fatalError("An object is no pointer") }
+    public init(_ pointer: UnsafeMutableRawPointer) { nativeWidgetPointer = pointer }
 }
 
-/// The address of a GtkEntry, for code that calls GTK's C functions.
+/// The address of a GtkEntry.
 ///
 ///     let entry = gtk_entry_new()!
 ///     gtk_box_append(box, entry)
 ///     EntryPointer(entry).setImage(with: url)
-///
-/// It keeps no reference, so create it where you use it.
 @preconcurrency @MainActor
-public struct EntryPointer: EntryBindable {
+public struct EntryPointer: EntryBindable, WidgetPointing {
     /// The `GtkEntry *`.
     public let nativeWidgetPointer: UnsafeMutableRawPointer
 
     /// Wraps a widget as GTK's C functions return it.
-    public init(_ pointer: UnsafeMutableRawPointer) {
-        nativeWidgetPointer = pointer
-    }
-
-    /// Wraps a widget whose C type Swift does not import.
-    public init(_ pointer: OpaquePointer) {
-        nativeWidgetPointer = UnsafeMutableRawPointer(pointer)
-    }
-
-    /// Unavailable. An object of a binding joins through its class.
-    @available(
-        *,
-        unavailable,
-        message: "conform the class to EntryBindable in one line and call setImage on the object, or pass its pointer"
-    )
-    public init(_ widget: some AnyObject) { fatalError("An object is no pointer") }
+    public init(_ pointer: UnsafeMutableRawPointer) { nativeWidgetPointer = pointer }
 }

@@ -12,9 +12,9 @@ func mistake(_ url: URL, _ picture: PicturePointer, _ image: WebImage, _ object:
     ImageManager.shared.load("https://example.org/a.png") { _ in }  // write URL(string: text)
     _ = try await ImageManager.shared.image(for: "/home/anna/a.png")  // URL(fileURLWithPath: path) for a file
     picture.setImage(with: image)  // write setImage(image)
-    PicturePointer(object).setImage(with: url)  // conform the class to PictureBindable in one line
-    ButtonPointer(object).setImage(with: url)  // conform the class to ButtonBindable in one line
-    WidgetPointer(object).setImage(with: url)  // conform the class to WidgetBindable in one line
+    PicturePointer(object).setImage(with: url)  // conform the class to PictureBindable, ButtonBindable
+    ButtonPointer(object).setImage(with: url)  // conform the class to PictureBindable, ButtonBindable
+    WidgetPointer(object).setImage(with: url)  // conform the class to PictureBindable, ButtonBindable
     _ = ListPrefetcher(view: object) { _ in nil }  // pass the pointer of the widget
     _ = LazyRowBinder(container: object, bind: { _, _ in }, unbind: { _, _ in })  // pass the pointer
     ImageInspector.install(in: gtk_window_new())  // write install(in: WidgetPointer(window))
