@@ -3,26 +3,26 @@ import GtkWebImage
 import WebImageCore
 
 /// All that is known of a load, in groups of names and values.
-package struct LoadDetails: Sendable, Equatable {
+struct LoadDetails: Sendable, Equatable {
     /// A heading and its values.
-    package struct Group: Sendable, Equatable {
-        package let title: String
-        package var values: [Value]
+    struct Group: Sendable, Equatable {
+        let title: String
+        var values: [Value]
     }
 
     /// A name and what it stands for.
-    package struct Value: Sendable, Equatable {
-        package let name: String
-        package let text: String
+    struct Value: Sendable, Equatable {
+        let name: String
+        let text: String
         /// Whether the text is laid out in columns.
         var isMonospaced = false
     }
 
     /// The groups, those without values left out.
-    package let groups: [Group]
+    let groups: [Group]
 
     /// - Parameter cacheKey: The key of the image in the caches.
-    package init(_ line: LoadLine, cacheKey: String) {
+    init(_ line: LoadLine, cacheKey: String) {
         groups = [
             Self.request(line, cacheKey), Self.image(line), Self.stages(line), Self.response(line), Self.error(line),
         ]
@@ -30,7 +30,7 @@ package struct LoadDetails: Sendable, Equatable {
     }
 
     /// The groups as text.
-    package var text: String {
+    var text: String {
         groups.map { group in
             ([group.title] + group.values.map { "  \($0.name): \($0.text)" }).joined(separator: "\n")
         }

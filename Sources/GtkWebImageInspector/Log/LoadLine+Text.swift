@@ -5,7 +5,7 @@ import WebImageCore
 // The words of a line. URLs are without what may be secret, for the text may end up in a bug report.
 extension LoadLine {
     /// The URL for reading.
-    package var address: String { url.textForMessages }
+    var address: String { url.textForMessages }
 
     /// The last part of the URL, on one line.
     package var title: String {
@@ -30,7 +30,7 @@ extension LoadLine {
     private var isOfNetwork: Bool { ["http", "https"].contains(url.scheme?.lowercased() ?? "") }
 
     /// The source, the time, the bytes and the size on one line.
-    package var caption: String {
+    var caption: String {
         var parts = [sourceName]
         if let duration { parts.append(duration.inMilliseconds) }
         if let count = metrics?.receivedByteCount, count > 0 { parts.append(Int(count).inBytes) }
@@ -83,5 +83,5 @@ extension Int {
 }
 
 extension PixelSize {
-    package var text: String { "\(width) × \(height)" }
+    var text: String { "\(width) × \(height)" }
 }

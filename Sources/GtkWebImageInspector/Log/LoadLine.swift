@@ -4,7 +4,7 @@ package import GtkWebImage
 /// What is known of one load: a line of the waterfall. It keeps no pixels.
 package struct LoadLine: Sendable, Identifiable {
     /// How far the load is.
-    package enum State: Sendable {
+    enum State: Sendable {
         case running
         case delivered(ImageResponse.Source)
         case failed(ImageError)
@@ -13,8 +13,8 @@ package struct LoadLine: Sendable, Identifiable {
 
     /// A failure after which the loader was asked again.
     package struct Retry: Sendable {
-        package let error: ImageError
-        package let delay: Duration
+        let error: ImageError
+        let delay: Duration
     }
 
     /// The number of the load, counted from the first one that was observed.
@@ -26,7 +26,7 @@ package struct LoadLine: Sendable, Identifiable {
     /// The stages that have ended, in the order in which they did.
     package private(set) var spans: [StageSpan] = []
     /// Whether it is over, and how.
-    package private(set) var state = State.running
+    private(set) var state = State.running
     /// When it ended.
     package private(set) var end: ContinuousClock.Instant?
     /// The size of the image in memory.
@@ -34,19 +34,19 @@ package struct LoadLine: Sendable, Identifiable {
     /// The size of the image in its file.
     package private(set) var naturalSize: PixelSize?
     /// The format of the file.
-    package private(set) var format: ImageFormat?
+    private(set) var format: ImageFormat?
     /// The bytes of the pixels.
-    package private(set) var pixelByteCount = 0
+    private(set) var pixelByteCount = 0
     /// What the server has answered.
-    package private(set) var head: ResponseHead?
+    private(set) var head: ResponseHead?
     /// The times and sizes of the transfer.
     package private(set) var metrics: TransferMetrics?
     /// The failures that were tried again.
     package private(set) var retries: [Retry] = []
     /// The number of partial images.
-    package private(set) var partialCount = 0
+    private(set) var partialCount = 0
     /// The number of changes, for views that follow them.
-    package private(set) var revision = 0
+    private(set) var revision = 0
 
     /// A load that is tried again for hours has many.
     private static let spanLimit = 64
@@ -70,7 +70,7 @@ package struct LoadLine: Sendable, Identifiable {
     }
 
     /// The time in which no stage was at work: the load waited for a thread or for other loads.
-    package var queuedDuration: Duration? {
+    var queuedDuration: Duration? {
         guard let end else { return nil }
         let busy = LoadStage.allCases.reduce(.zero) { $0 + duration(of: $1) }
         return max(end - start - busy, .zero)

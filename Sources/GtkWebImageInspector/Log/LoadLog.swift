@@ -2,9 +2,9 @@ import FoundationEssentials
 import GtkWebImage
 
 /// The last loads of a manager, made of the steps that it reports.
-package struct LoadLog: Sendable {
+struct LoadLog: Sendable {
     /// The largest number of lines.
-    package static let limit = 500
+    static let limit = 500
 
     /// The lines, the oldest first. Their numbers follow each other.
     private(set) var lines: [LoadLine] = []

@@ -7,7 +7,7 @@ package struct ChildProcess: Sendable {
     /// The signal that ended the program.
     package let signal: Int32?
     /// Whether the program was killed because it ran too long.
-    package let isTimedOut: Bool
+    let isTimedOut: Bool
     /// The standard output and standard error of the program.
     package let output: String
 
@@ -86,6 +86,6 @@ package final class DaemonProcess: Sendable {
 }
 
 /// The reason why a program could not be started.
-package struct ProcessError: Error, CustomStringConvertible {
-    package let description: String
+struct ProcessError: Error, CustomStringConvertible {
+    let description: String
 }

@@ -6,9 +6,9 @@ public import WebImageCore
 /// scroll and type.
 public final class XvfbDisplay: Sendable {
     /// The reason why a display could not be started.
-    package struct Failure: Error, CustomStringConvertible {
+    struct Failure: Error, CustomStringConvertible {
         /// The failed step and its cause.
-        package let description: String
+        let description: String
     }
 
     /// The name, as in DISPLAY.

@@ -14,7 +14,7 @@ package enum LocalPort {
 
     /// Waits until a process listens on that port of 127.0.0.1.
     /// - Returns: Whether one does within the time.
-    package static func waitUntilOpen(_ port: UInt16, seconds: Int) -> Bool {
+    static func waitUntilOpen(_ port: UInt16, seconds: Int) -> Bool {
         for _ in 0..<seconds * 20 {
             if isOpen(port) { return true }
             usleep(50_000)

@@ -141,9 +141,9 @@ package struct ServerSocket: Sendable {
 }
 
 /// The reason why a server could not be started.
-package struct ServerError: Error, CustomStringConvertible {
+struct ServerError: Error, CustomStringConvertible {
     /// The failed call and its cause.
-    package let description: String
+    let description: String
 
     init(_ call: String, _ number: Int32) {
         description = "\(call): \(String(cString: strerror(number)))"

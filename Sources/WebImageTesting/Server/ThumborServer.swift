@@ -3,8 +3,8 @@ package import FoundationEssentials
 /// A Thumbor on 127.0.0.1, which scales the images of other servers. `Tests/thumbor` installs it.
 package final class ThumborServer: Sendable {
     /// The reason why Thumbor does not run.
-    package struct Failure: Error, CustomStringConvertible {
-        package let description: String
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
     }
 
     /// The folder of Python's virtual environment.
